@@ -1,0 +1,106 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings of every target of ours. Warnings are errors; the language mode is Swift 6.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+]
+
+func core(_ name: String, _ dependencies: [Target.Dependency] = [], path: String? = nil) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency], path: String) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+
+let package = Package(
+    name: "chatroom-cluster",
+    products: [
+        .executable(name: "chatroomd", targets: ["chatroomd"]),
+        .executable(name: "chatroomctl", targets: ["chatroomctl"]),
+        .executable(name: "botswarm", targets: ["botswarm"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    ],
+    targets: [
+        // Layer 0: vocabulary and C libraries.
+        .systemLibrary(name: "CUV", path: "Sources/CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+        .systemLibrary(
+            name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "CShims", dependencies: ["CSQLite"]),
+        core("ChatModel"),
+
+        // Layer 1: pure cores. None of them can import I/O.
+        core("Wire", ["ChatModel"]),
+        core("RoomCore", ["ChatModel"]),
+        core("Consensus", ["ChatModel"]),
+        core("Sharding", ["ChatModel"]),
+        core("SessionCore", ["ChatModel", "Wire"]),
+
+        // Layer 2: drivers.
+        core("EventLoop", ["CUV", "CShims"]),
+        core("Transport", ["EventLoop", "CUV", "CShims"]),
+        core("SQLite", ["CSQLite", "CShims"]),
+        core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
+        core("History", ["ChatModel", "Wire", "SQLite"]),
+        core("Telemetry"),
+
+        // Layer 3: hosts. They meet through protocols and values that Node passes in.
+        core(
+            "Rooms",
+            [
+                "ChatModel", "Wire", "RoomCore", "Consensus", "Sharding", "EventLoop", "LogStore", "History", "Telemetry",
+                logging,
+            ]),
+        core(
+            "Gateway",
+            ["ChatModel", "Wire", "SessionCore", "EventLoop", "Transport", "Telemetry", logging]),
+        core(
+            "ServerAPI",
+            [
+                "ChatModel", "Wire", "Telemetry", logging,
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ]),
+
+        // Layer 4: the root that builds everything, and the programs.
+        core(
+            "Node",
+            [
+                "ChatModel", "Wire", "Rooms", "Gateway", "ServerAPI", "EventLoop", "Transport", "SQLite", "LogStore",
+                "History", "Sharding", "Consensus", "Telemetry", logging, lifecycle, crypto,
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ]),
+        program("chatroomd", ["Node", argumentParser, logging, lifecycle], path: "Sources/chatroomd"),
+        program("chatroomctl", ["ChatModel", "Wire", argumentParser], path: "tools/chatroomctl"),
+        program(
+            "botswarm",
+            [
+                "ChatModel", "Wire", "EventLoop", "Transport", argumentParser,
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+            ], path: "tools/botswarm"),
+    ]
+)

@@ -1,0 +1,80 @@
+/// The codes that clients and app servers program against (contract, "Codes"). Numbers are fixed.
+public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
+    case malformed = 400
+    case unauthorized = 401
+    case forbidden = 403
+    case notFound = 404
+    case conflict = 409
+    case tooLarge = 413
+    case badParameter = 414
+    case tooOften = 416
+    case `internal` = 500
+    case unavailable = 503
+    case roomClosed = 13002
+    case blacklisted = 13003
+    case muted = 13004
+    case roomMuted = 13006
+    case notInRoom = 13007
+    case tooManyRooms = 13008
+    case rejected = 13009
+
+    /// The name beside the number on the wire.
+    public var name: String {
+        switch self {
+        case .malformed: "MALFORMED"
+        case .unauthorized: "UNAUTHORIZED"
+        case .forbidden: "FORBIDDEN"
+        case .notFound: "NOT_FOUND"
+        case .conflict: "CONFLICT"
+        case .tooLarge: "TOO_LARGE"
+        case .badParameter: "BAD_PARAMETER"
+        case .tooOften: "TOO_OFTEN"
+        case .internal: "INTERNAL"
+        case .unavailable: "UNAVAILABLE"
+        case .roomClosed: "ROOM_CLOSED"
+        case .blacklisted: "BLACKLISTED"
+        case .muted: "MUTED"
+        case .roomMuted: "ROOM_MUTED"
+        case .notInRoom: "NOT_IN_ROOM"
+        case .tooManyRooms: "TOO_MANY_ROOMS"
+        case .rejected: "REJECTED"
+        }
+    }
+
+    /// The HTTP status with which the server API answers (contract, section 4).
+    public var httpStatus: Int {
+        switch self {
+        case .malformed: 400
+        case .unauthorized: 401
+        case .forbidden: 403
+        case .notFound: 404
+        case .conflict: 409
+        case .tooLarge: 413
+        case .badParameter: 400
+        case .tooOften: 429
+        case .internal: 500
+        case .unavailable: 503
+        case .roomClosed: 409
+        case .blacklisted, .muted, .roomMuted, .notInRoom: 403
+        case .tooManyRooms: 429
+        case .rejected: 422
+        }
+    }
+}
+
+/// A refusal as clients see it: a code for programs, a sentence for people.
+public struct ChatError: Error, Sendable, Hashable {
+    public var code: ErrorCode
+    public var message: String
+    /// When trying again may help, in milliseconds; only for the codes that the contract names.
+    public var retryAfterMs: Int64?
+    /// The request's field that was wrong, if one was.
+    public var field: String?
+
+    public init(_ code: ErrorCode, _ message: String, retryAfterMs: Int64? = nil, field: String? = nil) {
+        self.code = code
+        self.message = message
+        self.retryAfterMs = retryAfterMs
+        self.field = field
+    }
+}

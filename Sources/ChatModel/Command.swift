@@ -1,0 +1,164 @@
+/// Which try of which client a command is, so that any repeat of it (by client, gateway or router) changes nothing
+/// and gets the first result (contract, "Retry").
+public struct CommandID: Sendable, Hashable {
+    /// The user who sends, or a name outside the user alphabet for the server API's and the leader's own commands.
+    public var scope: String
+    /// The client's `clientId`, else made from session and request.
+    public var text: String
+
+    public init(scope: String, text: String) {
+        self.scope = scope
+        self.text = text
+    }
+}
+
+/// Who acts, with the facts that the leader knows about the actor and that `apply` may not look up.
+public enum Actor: Sendable, Hashable {
+    /// The room itself (a deadline has passed) or the server API without `operator`: above every rank.
+    case system
+    /// The server API in the name of a user: above every rank; the nick is shown.
+    case server(UserName)
+    /// A user who is in the room, with the profile of that stay.
+    case member(UserID, Profile, anonymous: Bool)
+
+    public var user: UserID? {
+        switch self {
+        case .system: nil
+        case .server(let name): name.user
+        case .member(let user, _, _): user
+        }
+    }
+}
+
+/// What of a notification the caller decides.
+public struct NotifyOptions: Sendable, Hashable {
+    public var notify: Bool
+    public var notifyExt: String?
+
+    public init(notify: Bool = true, notifyExt: String? = nil) {
+        self.notify = notify
+        self.notifyExt = notifyExt
+    }
+}
+
+/// A message to recall, with the facts that only history and configuration know.
+public struct RecallTarget: Sendable, Hashable {
+    public var seq: UInt64
+    public var sender: UserID?
+    /// UTC day of the message, which names the history file that holds it.
+    public var day: Int64
+
+    public init(seq: UInt64, sender: UserID?, day: Int64) {
+        self.seq = seq
+        self.sender = sender
+        self.day = day
+    }
+}
+
+/// The fixed role that a command asks for.
+public enum FixedRole: String, Sendable, Hashable, CaseIterable {
+    case manager = "MANAGER"
+    case normal = "NORMAL"
+    case guest = "GUEST"
+}
+
+/// A key of `queueSetMany` and the value it is to get.
+public struct QueuePair: Sendable, Hashable {
+    public var key: String
+    public var value: String
+
+    public init(key: String, value: String) {
+        self.key = key
+        self.value = value
+    }
+}
+
+/// An element as somebody saw it.
+public struct QueueElementVersion: Sendable, Hashable {
+    public var key: String
+    public var version: Int64
+
+    public init(key: String, version: Int64) {
+        self.key = key
+        self.version = version
+    }
+}
+
+/// A durable change of one room: what the log holds.
+public enum CommandBody: Sendable, Hashable {
+    case createRoom(creator: UserID, set: RoomChanges)
+    case updateRoom(set: RoomChanges, NotifyOptions)
+    case closeRoom(NotifyOptions)
+    case reopenRoom
+    case deleteRoom
+    /// The actor is the sender shown; `.system` is no sender.
+    case post(MessageDraft)
+    case recall([RecallTarget], NotifyOptions)
+    case setManager(UserID, enable: Bool, NotifyOptions)
+    case setMember(UserID, enable: Bool, NotifyOptions)
+    /// PUT …/role of the server API.
+    case setRole(UserID, FixedRole, NotifyOptions)
+    case setBlacklist(UserID, enable: Bool, NotifyOptions)
+    case setMute(UserID, enable: Bool, NotifyOptions)
+    case tempMute(UserID, seconds: Int64, NotifyOptions)
+    case muteRoom(enable: Bool, NotifyOptions)
+    case kick(UserID, banSeconds: Int64, NotifyOptions)
+    /// `save`: a fixed member's profile outlives the stay.
+    case updateMe(ProfileChanges, save: Bool, NotifyOptions)
+    case queueSet(key: String, value: String, owner: UserID?, transient: Bool, ifVersion: Int64?, NotifyOptions)
+    case queueSetMany([QueuePair], NotifyOptions)
+    case queueTake(key: String?, NotifyOptions)
+    case queueClear(NotifyOptions)
+    /// The leader found that owners of transient elements have gone; ignored where the version has changed.
+    case queueRemove([QueueElementVersion])
+    /// A deadline of the room has passed at the entry's time: temporary mutes, bans, idle close. `apply` ends what is due.
+    case expire
+}
+
+public struct Command: Sendable, Hashable {
+    public var id: CommandID?
+    public var room: RoomID
+    public var actor: Actor
+    public var body: CommandBody
+    /// The limits in force at the leader when it proposed, so that every replica decides alike.
+    public var facts: CommandFacts
+
+    public init(id: CommandID?, room: RoomID, actor: Actor, body: CommandBody, facts: CommandFacts = CommandFacts()) {
+        self.id = id
+        self.room = room
+        self.actor = actor
+        self.body = body
+        self.facts = facts
+    }
+}
+
+/// Settings and soft facts that `apply` reads: decided once, by the leader, before proposing.
+public struct CommandFacts: Sendable, Hashable {
+    public var fixedMembersMax: Int
+    public var blacklistedMax: Int
+    public var managersMax: Int
+    public var queueElementsMax: Int
+    public var recallWindowSeconds: Int64
+    /// Nicks and avatars of the users that the command names and who are here.
+    public var names: [UserID: Profile]
+
+    public init(policy: RoomPolicy = RoomPolicy(), names: [UserID: Profile] = [:]) {
+        fixedMembersMax = policy.fixedMembersMax
+        blacklistedMax = policy.blacklistedMax
+        managersMax = policy.managersMax
+        queueElementsMax = policy.queueElementsMax
+        recallWindowSeconds = policy.recallWindowSeconds
+        self.names = names
+    }
+}
+
+/// Where and when a command was committed: the leader's stamp, never before the last one of its shard.
+public struct Stamp: Sendable, Hashable {
+    public var index: UInt64
+    public var time: Timestamp
+
+    public init(index: UInt64, time: Timestamp) {
+        self.index = index
+        self.time = time
+    }
+}

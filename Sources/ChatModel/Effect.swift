@@ -1,0 +1,129 @@
+/// What a command answers to whoever sent it.
+public enum CommandResult: Sendable, Hashable {
+    case done
+    case room(RoomInfo)
+    case posted(messageID: String, place: MessagePlace, time: Timestamp, priority: Priority)
+    case member(Member)
+    case element(QueueElement)
+    /// Keys that were not in the queue.
+    case missing([String])
+    case refused(ChatError)
+}
+
+/// What follows from an applied command. `apply` decides all of it; the host only performs it, in this order.
+public enum Effect: Sendable, Hashable {
+    /// A row of the room's catalogue has changed.
+    case catalogue(CatalogueChange)
+    /// A kept message came into being.
+    case append(Message, commandKey: CommandKey?)
+    /// A kept message was recalled: its row loses its body.
+    case erase(seq: UInt64, day: Int64)
+    /// To show to those who are here: kept and unkept messages and notifications.
+    case publish(Message)
+    /// The user's sessions leave the room at once.
+    case kick(UserID, reason: KickReason, ext: String?)
+    /// Everybody leaves: the room was closed or deleted.
+    case kickAll(reason: KickReason, ext: String?)
+    /// The room's incarnation is over; its history is unreachable from here on.
+    case retire(Incarnation)
+    /// The answer. Exactly one per command, always last.
+    case result(CommandResult)
+}
+
+/// The 128-bit hash of a `CommandID`, under which results are remembered.
+public struct CommandKey: Sendable, Hashable {
+    public var high: UInt64
+    public var low: UInt64
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+}
+
+/// The kinds of rows in a shard's catalogue. The raw value is on disk.
+public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
+    /// One per room ID: `RoomInfo`, incarnation, last seq.
+    case room = 1
+    /// A fixed member, or anyone who is muted or banned for a time: `MemberRecord`; key: the user.
+    case member = 2
+    /// A queue element; key: the element's.
+    case queue = 4
+    /// The remembered result of a command that leaves no history row; key: the command key.
+    case command = 5
+    /// When a user last spoke, while slow mode is on; key: the user.
+    case slow = 6
+}
+
+/// One row of a room's catalogue put or removed (`value` nil). Values are encoded by the host, keys are text.
+public struct CatalogueChange: Sendable, Hashable {
+    public var kind: CatalogueKind
+    public var key: String
+    public var value: CatalogueValue?
+
+    public init(kind: CatalogueKind, key: String, value: CatalogueValue?) {
+        self.kind = kind
+        self.key = key
+        self.value = value
+    }
+}
+
+/// What a catalogue row holds.
+public enum CatalogueValue: Sendable, Hashable {
+    case room(RoomRecord)
+    case member(MemberRecord)
+    case queue(QueueElement, position: Int64)
+    case command(CommandMemory)
+    case time(Timestamp)
+}
+
+/// The room's own row.
+public struct RoomRecord: Sendable, Hashable {
+    public var info: RoomInfo
+    public var incarnation: Incarnation
+    public var lastSeq: UInt64
+    /// The position that the next new queue element gets.
+    public var nextQueuePosition: Int64
+
+    public init(info: RoomInfo, incarnation: Incarnation, lastSeq: UInt64 = 0, nextQueuePosition: Int64 = 1) {
+        self.info = info
+        self.incarnation = incarnation
+        self.lastSeq = lastSeq
+        self.nextQueuePosition = nextQueuePosition
+    }
+}
+
+/// What a room remembers of a user who may be away: role, flags, saved profile, what ends when.
+public struct MemberRecord: Sendable, Hashable {
+    public var role: FixedMemberRole
+    public var muted = false
+    public var blacklisted = false
+    public var tempMutedUntil: Timestamp?
+    public var bannedUntil: Timestamp?
+    public var savedProfile: Profile?
+    public var since: Timestamp
+
+    public init(role: FixedMemberRole, since: Timestamp) {
+        self.role = role
+        self.since = since
+    }
+}
+
+/// The durable standing; RESTRICTED follows from the flags of somebody with `none`.
+public enum FixedMemberRole: String, Sendable, Hashable, CaseIterable {
+    case creator = "CREATOR"
+    case manager = "MANAGER"
+    case normal = "NORMAL"
+    case none = "NONE"
+}
+
+/// A remembered result and when it may be forgotten.
+public struct CommandMemory: Sendable, Hashable {
+    public var result: CommandResult
+    public var time: Timestamp
+
+    public init(result: CommandResult, time: Timestamp) {
+        self.result = result
+        self.time = time
+    }
+}

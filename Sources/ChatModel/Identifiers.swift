@@ -1,0 +1,126 @@
+/// A name that an app chose for a user or a room (contract, section 1): 1-64 bytes of
+/// `[A-Za-z0-9_.@:#|+~!$-]`, not `.` or `..`.
+enum AppName {
+    static let bytesMax = 64
+
+    static func isValid(_ text: String) -> Bool {
+        let utf8 = text.utf8
+        guard !utf8.isEmpty, utf8.count <= bytesMax, text != ".", text != ".." else { return false }
+        return utf8.allSatisfy(isAllowed)
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        case UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "@"), UInt8(ascii: ":"), UInt8(ascii: "#"),
+            UInt8(ascii: "|"), UInt8(ascii: "+"), UInt8(ascii: "~"), UInt8(ascii: "!"), UInt8(ascii: "$"),
+            UInt8(ascii: "-"):
+            true
+        default:
+            false
+        }
+    }
+}
+
+/// The ID of a chatroom, chosen by the app or generated.
+public struct RoomID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    public let text: String
+
+    /// Returns nil for text that breaks the rule of contract section 1.
+    public init?(_ text: String) {
+        guard AppName.isValid(text) else { return nil }
+        self.text = text
+    }
+
+    public var description: String { text }
+    public static func < (a: RoomID, b: RoomID) -> Bool { a.text < b.text }
+}
+
+/// An account ID of the app.
+public struct UserID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    public let text: String
+
+    /// Returns nil for text that breaks the rule of contract section 1.
+    public init?(_ text: String) {
+        guard AppName.isValid(text) else { return nil }
+        self.text = text
+    }
+
+    public var description: String { text }
+    public static func < (a: UserID, b: UserID) -> Bool { a.text < b.text }
+}
+
+/// A node of the cluster, as named in its configuration: the same alphabet as a user ID.
+public struct NodeID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    public let text: String
+
+    public init?(_ text: String) {
+        guard AppName.isValid(text) else { return nil }
+        self.text = text
+    }
+
+    public var description: String { text }
+    public static func < (a: NodeID, b: NodeID) -> Bool { a.text < b.text }
+}
+
+/// One client's stay on the cluster. Opaque and unguessable: 128 random bits behind the node that made it.
+public struct SessionID: Hashable, Sendable, CustomStringConvertible {
+    /// At most 64 bytes (contract, section 1).
+    public let text: String
+
+    public init?(_ text: String) {
+        guard !text.isEmpty, text.utf8.count <= 64 else { return nil }
+        self.text = text
+    }
+
+    public var description: String { text }
+}
+
+/// The number of a shard, 0 ..< the cluster's shard count.
+public struct ShardID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    public let number: UInt16
+
+    public init(_ number: UInt16) { self.number = number }
+
+    public var description: String { String(number) }
+    public static func < (a: ShardID, b: ShardID) -> Bool { a.number < b.number }
+}
+
+/// Which life of a room ID this is: the index of the log entry that created it, so it is unique in its shard.
+public struct Incarnation: Hashable, Sendable, Comparable {
+    public let number: UInt64
+
+    public init(_ number: UInt64) { self.number = number }
+
+    public static func < (a: Incarnation, b: Incarnation) -> Bool { a.number < b.number }
+}
+
+/// Milliseconds since 1970-01-01T00:00:00Z, as in every `time` and `…At` of the contract.
+public struct Timestamp: Hashable, Sendable, Comparable {
+    public let milliseconds: Int64
+
+    public init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    public static let millisecondsPerDay: Int64 = 86_400_000
+
+    /// The UTC day, counted from 1970-01-01.
+    public var day: Int64 {
+        let (quotient, remainder) = milliseconds.quotientAndRemainder(dividingBy: Self.millisecondsPerDay)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+
+    /// Later by `seconds`; saturates instead of trapping.
+    public func adding(seconds: Int64) -> Timestamp {
+        adding(milliseconds: seconds.multipliedReportingOverflow(by: 1000).overflow ? .max : seconds * 1000)
+    }
+
+    /// Later by `delta`; saturates instead of trapping.
+    public func adding(milliseconds delta: Int64) -> Timestamp {
+        let (sum, overflow) = milliseconds.addingReportingOverflow(delta)
+        return Timestamp(overflow ? (delta > 0 ? .max : .min) : sum)
+    }
+
+    public static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
+}

@@ -1,0 +1,67 @@
+/// The fixed numbers of the contract: the one place where each of them stands. Bytes are UTF-8 bytes of the
+/// decoded string. Numbers that a configuration may change are in `RoomPolicy` and the hosts' configurations.
+public enum Limits {
+    public static let kilobyte = 1024
+
+    public static let opaqueIDBytes = 64
+    public static let nickBytes = 256
+    public static let urlBytes = kilobyte
+    public static let extBytes = 4096
+    public static let notifyExtBytes = 2048
+    public static let roomNameBytes = 512
+    public static let announcementBytes = 16 * kilobyte
+    public static let clientIDBytes = 64
+    public static let textBytes = 32 * kilobyte
+    public static let commandPayloadBytes = 5 * kilobyte
+    public static let titleBytes = kilobyte
+    public static let searchableBytes = 64
+    public static let customSubtypeMax: Int64 = 200
+    public static let combineMessages = 100
+    public static let mentionedUsers = 50
+    public static let directedUsers = 50
+    public static let imageBytes: Int64 = 10 << 20
+    public static let audioBytes: Int64 = 6 << 20
+    public static let audioSeconds: Double = 300
+    public static let videoBytes: Int64 = 100 << 20
+    public static let fileBytes: Int64 = 100 << 20
+    public static let barrageTextBytes = 5 * kilobyte
+    public static let barrageExtBytes = kilobyte
+    public static let barrageStyleBytes = 256
+    public static let pageItems: Int64 = 100
+    public static let pageItemsDefault: Int64 = 50
+    public static let missedMessages = 100
+    public static let membersByID = 20
+    public static let banSeconds: Int64 = 30 * 86_400
+    public static let queueKeyBytes = 32
+    public static let queueBatchKeyBytes = 128
+    public static let queueValueBytes = 4096
+    public static let queueBatchItems = 100
+    public static let robots = 100
+    public static let tokenBytes = 4 * kilobyte
+    /// How long a `clientId` is remembered (contract, "Retry").
+    public static let commandMemorySeconds: Int64 = 600
+}
+
+/// The settings (*cfg* in the contract) that room logic reads. Facts that come from here travel in commands,
+/// because nodes may be configured differently while a setting is rolled out.
+public struct RoomPolicy: Sendable, Hashable {
+    public var fixedMembersMax = 100_000
+    public var blacklistedMax = 100_000
+    public var managersMax = 100
+    public var queueElementsMax = 1_000
+    public var recallWindowSeconds: Int64 = 120
+    /// Above this many online, enters and exits of guests become one digest (350) a second.
+    public var digestAboveOnline = 1_000
+    public var viewerBudgetPerSecond = 50
+    public var onlinePushSeconds: Int64 = 2
+    public var retentionDays: Int64 = 10
+    public var graceSeconds: Int64 = 10
+    public var conflictPolicy = ConflictPolicy.kickOlder
+
+    public init() {}
+}
+
+/// What happens when a user enters a room in which the user already is with another session.
+public enum ConflictPolicy: String, Sendable, Hashable, CaseIterable {
+    case kickOlder, perDevice, rejectNewer, allow
+}

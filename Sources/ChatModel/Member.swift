@@ -1,0 +1,95 @@
+/// The standing of a user in a room. The first four are fixed: they persist while the user is away.
+public enum Role: String, Sendable, Hashable, CaseIterable {
+    case creator = "CREATOR"
+    case manager = "MANAGER"
+    case normal = "NORMAL"
+    case restricted = "RESTRICTED"
+    case guest = "GUEST"
+    case anonymous = "ANONYMOUS"
+
+    public var isFixed: Bool {
+        switch self {
+        case .creator, .manager, .normal, .restricted: true
+        case .guest, .anonymous: false
+        }
+    }
+
+    /// creator > manager > all others (contract, "Roles").
+    public var rank: Int {
+        switch self {
+        case .creator: 2
+        case .manager: 1
+        case .normal, .restricted, .guest, .anonymous: 0
+        }
+    }
+}
+
+/// What a member shows of itself in a room.
+public struct Profile: Sendable, Hashable {
+    public var nick: String
+    public var avatar: String
+    public var ext: String
+
+    public init(nick: String = "", avatar: String = "", ext: String = "") {
+        self.nick = nick
+        self.avatar = avatar
+        self.ext = ext
+    }
+}
+
+/// A user seen from a room.
+public struct Member: Sendable, Hashable {
+    public var user: UserID
+    public var profile: Profile
+    public var role: Role
+    public var muted = false
+    public var tempMuted = false
+    /// Seconds left, rounded up; 0 when not temporarily muted.
+    public var tempMuteSeconds: Int64 = 0
+    public var blacklisted = false
+    public var online = false
+    /// When the current (or, for a fixed member who is away, the last) stay began.
+    public var enteredAt: Timestamp?
+
+    public init(user: UserID, profile: Profile, role: Role) {
+        self.user = user
+        self.profile = profile
+        self.role = role
+    }
+}
+
+/// A user named in a notification.
+public struct UserName: Sendable, Hashable {
+    public var user: UserID
+    public var nick: String
+
+    public init(user: UserID, nick: String) {
+        self.user = user
+        self.nick = nick
+    }
+}
+
+/// The listings of `members` (contract, "Operations").
+public enum MemberKind: String, Sendable, Hashable, CaseIterable {
+    case fixed = "FIXED"
+    case fixedOnline = "FIXED_ONLINE"
+    case temporary = "TEMPORARY"
+    case temporaryReversed = "TEMPORARY_REVERSED"
+    case managers = "MANAGERS"
+    case muted = "MUTED"
+    case blacklisted = "BLACKLISTED"
+}
+
+/// What a client says it runs on; the conflict policy `perDevice` reads it.
+public enum Device: String, Sendable, Hashable, CaseIterable {
+    case mobile, desktop, web, server
+}
+
+/// Why a `kicked` push ends a room (contract, "Kick reasons").
+public enum KickReason: Int, Sendable, Hashable, CaseIterable {
+    case roomClosed = 1
+    case byManager = 2
+    case conflictingLogin = 3
+    case blacklisted = 5
+    case tokenRevoked = 6
+}

@@ -1,0 +1,170 @@
+/// The types of contract section 2, "Message". The raw value is the wire's name.
+public enum MessageType: String, Sendable, Hashable, CaseIterable {
+    case text = "TEXT"
+    case tip = "TIP"
+    case command = "COMMAND"
+    case image = "IMAGE"
+    case audio = "AUDIO"
+    case video = "VIDEO"
+    case file = "FILE"
+    case location = "LOCATION"
+    case custom = "CUSTOM"
+    case combine = "COMBINE"
+    case notification = "NOTIFICATION"
+}
+
+public enum Priority: String, Sendable, Hashable, CaseIterable {
+    case low = "LOW"
+    case normal = "NORMAL"
+    case high = "HIGH"
+}
+
+/// Where a picture, sound, film or file can be fetched; the cluster stores only this, never the content.
+public struct Media: Sendable, Hashable {
+    public var url: String
+    public var name: String
+    /// Bytes.
+    public var size: Int64
+    public var contentType: String
+    public var width: Int64?
+    public var height: Int64?
+    public var durationSeconds: Double?
+    public var thumbnail: String?
+
+    public init(url: String, name: String, size: Int64, contentType: String) {
+        self.url = url
+        self.name = name
+        self.size = size
+        self.contentType = contentType
+    }
+}
+
+/// What a message says. One case per shape; the type says which of the media types it is.
+public enum MessageBody: Sendable, Hashable {
+    case text(String)
+    case tip(String)
+    case command(payload: [UInt8])
+    case image(Media)
+    case audio(Media)
+    case video(Media)
+    case file(Media)
+    case location(latitude: Double, longitude: Double, title: String)
+    case custom(content: String, subtype: Int64, searchable: String?)
+    case combine(title: String, summary: String, messageIDs: [String])
+    case notification(Notification)
+    /// A recalled message keeps its place and its type and loses its body.
+    case recalled(MessageType)
+
+    public var type: MessageType {
+        switch self {
+        case .text: .text
+        case .tip: .tip
+        case .command: .command
+        case .image: .image
+        case .audio: .audio
+        case .video: .video
+        case .file: .file
+        case .location: .location
+        case .custom: .custom
+        case .combine: .combine
+        case .notification: .notification
+        case .recalled(let type): type
+        }
+    }
+}
+
+/// Who sent a message, as of the moment it was accepted.
+public struct Sender: Sendable, Hashable {
+    public var user: UserID
+    public var profile: Profile
+    public var role: Role
+
+    public init(user: UserID, profile: Profile, role: Role) {
+        self.user = user
+        self.profile = profile
+        self.role = role
+    }
+}
+
+/// Where a message stands in its room's order.
+public enum MessagePlace: Sendable, Hashable {
+    /// Kept in history, with a seq of its own.
+    case kept(seq: UInt64)
+    /// Not kept: it follows that seq.
+    case unkept(after: UInt64)
+    /// `broadcast` and `direct` belong to no room.
+    case outside
+}
+
+/// One entry of a room's stream, from a person or from the room itself.
+public struct Message: Sendable, Hashable {
+    /// Absent for `broadcast` and `direct`.
+    public var room: RoomID?
+    public var place: MessagePlace
+    public var messageID: String
+    public var clientID: String?
+    public var time: Timestamp
+    /// Absent: the system.
+    public var from: Sender?
+    public var body: MessageBody
+    public var priority = Priority.normal
+    public var mentions: [UserID] = []
+    public var mentionAll = false
+    public var to: [UserID] = []
+    public var ext: String?
+
+    public init(room: RoomID?, place: MessagePlace, messageID: String, time: Timestamp, from: Sender?, body: MessageBody)
+    {
+        self.room = room
+        self.place = place
+        self.messageID = messageID
+        self.time = time
+        self.from = from
+        self.body = body
+    }
+
+    public var isRecalled: Bool {
+        if case .recalled = body { true } else { false }
+    }
+
+    public var seq: UInt64? {
+        if case .kept(let seq) = place { seq } else { nil }
+    }
+}
+
+/// What of a message its sender decides; the room adds place, ID, time and role.
+public struct MessageDraft: Sendable, Hashable {
+    public var body: MessageBody
+    public var priority = Priority.normal
+    public var mentions: [UserID] = []
+    public var mentionAll = false
+    public var to: [UserID] = []
+    public var ext: String?
+    /// `history`: false asks not to keep it. COMMAND and directed messages are never kept.
+    public var keep = true
+    /// `webhook`: false keeps it from the app's webhook.
+    public var webhook = true
+
+    public init(body: MessageBody) { self.body = body }
+
+    /// Whether the message gets a seq and a row in history (contract, "Rules").
+    public var isKept: Bool { keep && to.isEmpty && body.type != .command }
+}
+
+/// One item of a `barrage` push.
+public struct BarrageItem: Sendable, Hashable {
+    public var from: Sender?
+    public var text: String
+    public var time: Timestamp
+    public var ext: String?
+    public var style: String?
+    public var priority = Priority.normal
+    /// How many equal texts of one window this item stands for.
+    public var count: Int64 = 1
+
+    public init(from: Sender?, text: String, time: Timestamp) {
+        self.from = from
+        self.text = text
+        self.time = time
+    }
+}

@@ -1,0 +1,3 @@
+import JWTKit
+import Configuration
+import ServiceLifecycle
