@@ -60,11 +60,14 @@ public struct CatalogueChange: Sendable, Hashable {
     public var kind: CatalogueKind
     public var key: String
     public var value: CatalogueValue?
+    /// When the room must be given an `expire` because of this row, also if nobody has opened the room by then.
+    public var deadline: Timestamp?
 
-    public init(kind: CatalogueKind, key: String, value: CatalogueValue?) {
+    public init(kind: CatalogueKind, key: String, value: CatalogueValue?, deadline: Timestamp? = nil) {
         self.kind = kind
         self.key = key
         self.value = value
+        self.deadline = deadline
     }
 }
 
