@@ -58,7 +58,8 @@ let package = Package(
         core("RoomCore", ["ChatModel"]),
         core("Consensus", ["ChatModel"]),
         core("Sharding", ["ChatModel"]),
-        core("SessionCore", ["ChatModel", "Wire"]),
+        core("SessionCore", ["ChatModel"]),
+        core("RoomLink", ["ChatModel", "Wire"]),
 
         // Layer 2: drivers.
         core("EventLoop", ["CUV", "CShims"]),
@@ -72,12 +73,12 @@ let package = Package(
         core(
             "Rooms",
             [
-                "ChatModel", "Wire", "RoomCore", "Consensus", "Sharding", "EventLoop", "LogStore", "History", "Telemetry",
+                "ChatModel", "Wire", "RoomCore", "RoomLink", "Consensus", "Sharding", "EventLoop", "LogStore", "History", "Telemetry",
                 logging,
             ]),
         core(
             "Gateway",
-            ["ChatModel", "Wire", "SessionCore", "EventLoop", "Transport", "Telemetry", logging]),
+            ["ChatModel", "Wire", "RoomLink", "SessionCore", "EventLoop", "Transport", "Telemetry", logging]),
         core(
             "ServerAPI",
             [
@@ -89,7 +90,7 @@ let package = Package(
         core(
             "Node",
             [
-                "ChatModel", "Wire", "Rooms", "Gateway", "ServerAPI", "EventLoop", "Transport", "SQLite", "LogStore",
+                "ChatModel", "Wire", "RoomLink", "Rooms", "Gateway", "ServerAPI", "EventLoop", "Transport", "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Telemetry", logging, lifecycle, crypto,
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Configuration", package: "swift-configuration"),

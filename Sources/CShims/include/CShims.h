@@ -1,4 +1,52 @@
-#ifndef CSHIMS_H
-#define CSHIMS_H
-int chatroom_shim(void);
+/// C that Swift cannot express: variadic C functions, thread-local storage, and system calls whose flags are macros.
+///
+/// Functions that can fail return a negative `errno` value, which on Unix is also libuv's error code.
+#ifndef CHATROOM_CSHIMS_H
+#define CHATROOM_CSHIMS_H
+
+#include <sys/socket.h>
+
+struct sqlite3;
+
+/// Leaves the write-ahead log in place when the last connection closes (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE).
+/// Returns an SQLite result code. `sqlite3_db_config` is variadic, which Swift does not import.
+int chatroom_sqlite_no_checkpoint_on_close(struct sqlite3 *database);
+
+/// Refuses functions and virtual tables with side effects in a schema (SQLITE_DBCONFIG_TRUSTED_SCHEMA off).
+/// Returns an SQLite result code.
+int chatroom_sqlite_trusted_schema_off(struct sqlite3 *database);
+
+/// The event loop whose thread this is; NULL on every other thread. Use the two functions below.
+extern _Thread_local const void *chatroom_thread_loop;
+
+/// The identity of the event loop that runs on the calling thread, or NULL.
+static inline const void *chatroom_current_loop(void) { return chatroom_thread_loop; }
+
+/// Declares the calling thread to be the thread of `loop`; NULL when it ends.
+static inline void chatroom_set_current_loop(const void *loop) { chatroom_thread_loop = loop; }
+
+/// Starts a detached thread named by the first 15 bytes of `name`. Returns 0 or a negative errno value.
+int chatroom_start_thread(const char *name, void (*body)(void *context), void *context);
+
+/// Ignores SIGPIPE in the whole process, so that writing to a closed socket is an error and not the end.
+void chatroom_ignore_sigpipe(void);
+
+/// A listening, non-blocking TCP socket bound to `address` with SO_REUSEADDR and, when `reuse_port` is not 0,
+/// SO_REUSEPORT (libuv 1.44 cannot set the latter). Returns the descriptor or a negative errno value.
+int chatroom_listen(const struct sockaddr *address, socklen_t length, int reuse_port, int backlog);
+
+/// A non-blocking TCP socket with TCP_NODELAY for an outgoing connection to an address of `family`. It is bound to
+/// `source` when that is not NULL; the source port is chosen at connect. Returns the descriptor or a negative errno.
+int chatroom_outgoing_socket(int family, const struct sockaddr *source, socklen_t length);
+
+/// Accepts one connection as a non-blocking socket with TCP_NODELAY. Returns the descriptor or a negative errno
+/// value; a connection that failed before it was accepted is -ECONNABORTED.
+int chatroom_accept(int listener);
+
+/// A descriptor on /dev/null, to be closed when descriptors run out. Returns it or a negative errno value.
+int chatroom_reserve_descriptor(void);
+
+/// Closes a descriptor that libuv does not own.
+void chatroom_close(int descriptor);
+
 #endif

@@ -1,0 +1,51 @@
+#define _GNU_SOURCE
+#include "CShims.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Thread_local const void *chatroom_thread_loop = NULL;
+
+/// Linux allows 15 bytes and the terminator.
+enum { thread_name_capacity = 16 };
+
+struct start {
+    void (*body)(void *);
+    void *context;
+    char name[thread_name_capacity];
+};
+
+static void *run(void *argument) {
+    struct start start = *(struct start *)argument;
+    free(argument);
+    // A thread that runs without its name is still right: the result does not matter.
+    (void)pthread_setname_np(pthread_self(), start.name);
+    start.body(start.context);
+    return NULL;
+}
+
+int chatroom_start_thread(const char *name, void (*body)(void *), void *context) {
+    struct start *start = calloc(1, sizeof *start);
+    if (start == NULL) return -ENOMEM;
+    start->body = body;
+    start->context = context;
+    strncpy(start->name, name, thread_name_capacity - 1);
+    pthread_t thread;
+    int result = pthread_create(&thread, NULL, run, start);
+    if (result != 0) {
+        free(start);
+        return -result;
+    }
+    (void)pthread_detach(thread);
+    return 0;
+}
+
+void chatroom_ignore_sigpipe(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &action, NULL);
+}

@@ -1,1 +1,0 @@
-int chatroom_shim(void){return 0;}

@@ -1,0 +1,57 @@
+/// What one server's core says to another's. The transport vouches for `from`; nothing else in it is trusted.
+public struct RaftMessage: Hashable, Sendable {
+    public enum Body: Hashable, Sendable {
+        /// "Would you vote for me in the term after mine?" (thesis §9.6). Changes nothing at the receiver.
+        case preVote(lastIndex: UInt64, lastTerm: UInt64)
+        case preVoteReply(granted: Bool)
+        /// RequestVote (thesis §3.4). `isTransfer`: the leader itself asked for this election, so a voter that hears
+        /// the leader answers all the same (thesis §4.2.3).
+        case vote(lastIndex: UInt64, lastTerm: UInt64, isTransfer: Bool)
+        case voteReply(granted: Bool)
+        /// AppendEntries (thesis §3.5).
+        case append(previousIndex: UInt64, previousTerm: UInt64, commitIndex: UInt64, entries: [Entry])
+        /// The receiver's disk equals the leader's log up to `matchIndex`.
+        case appendAccepted(matchIndex: UInt64)
+        /// The entry at `previousIndex` was not the leader's. The logs can agree at `hintIndex` at most, where the
+        /// receiver has `hintTerm` (0: unknown); a whole term is skipped at a time (thesis §3.5, end).
+        case appendRejected(previousIndex: UInt64, hintIndex: UInt64, hintTerm: UInt64)
+        /// `readRound` numbers the leader's rounds of read-index confirmation (thesis §6.4).
+        case heartbeat(commitIndex: UInt64, readRound: UInt64)
+        case heartbeatReply(readRound: UInt64)
+        /// InstallSnapshot (thesis §5.1) without the data: the receiver's host fetches that from the sender's host.
+        case snapshot(SnapshotMark)
+        /// The receiver could not install the snapshot that ends at `index`.
+        case snapshotFailed(index: UInt64)
+        /// "Become a candidate at once" (thesis §3.10).
+        case timeoutNow
+        /// Answer to a leader or candidate of an older term; the message's term is all there is to know.
+        case higherTerm
+    }
+
+    public var group: GroupID
+    public var from: ServerID
+    public var to: ServerID
+    /// The sender's current term.
+    public var term: UInt64
+    public var body: Body
+
+    public init(group: GroupID, from: ServerID, to: ServerID, term: UInt64, body: Body) {
+        self.group = group
+        self.from = from
+        self.to = to
+        self.term = term
+        self.body = body
+    }
+}
+
+extension RaftMessage.Body {
+    /// Only the leader of the message's term sends these.
+    var isFromLeader: Bool {
+        switch self {
+        case .append, .heartbeat, .snapshot, .timeoutNow: true
+        case .preVote, .preVoteReply, .vote, .voteReply, .appendAccepted, .appendRejected, .heartbeatReply,
+            .snapshotFailed, .higherTerm:
+            false
+        }
+    }
+}

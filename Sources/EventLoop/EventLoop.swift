@@ -1,0 +1,314 @@
+internal import CShims
+package import CUV
+internal import Dispatch
+import Synchronization
+
+/// One libuv loop on one thread, which is also the executor of the actors pinned to it.
+///
+/// An actor is pinned by keeping a strong reference to its loop and returning ``asUnownedSerialExecutor()`` from its
+/// `unownedExecutor` for life (SE-0392). Callbacks of libuv arrive on the loop without a task; they enter such an actor
+/// with its `assumeIsolated`, which works because the loop answers for its thread (SE-0424, SE-0471).
+///
+/// A turn is: timers, the I/O that the last poll found, then jobs, then the ``TurnPhase`` hooks. At most
+/// ``jobsPerTurn`` jobs run in a turn; the rest follow in the next one, after a poll that does not block, so that jobs
+/// cannot starve I/O and timers. Nothing that runs on a loop may block.
+///
+/// Life: `init`, ``start()``, ``shutdown(_:)``, ``join()``. No job is ever dropped: what is enqueued before the loop
+/// has ended runs, what comes later stops the process, because a lost job is a task that never ends.
+///
+/// Invariant behind `@unchecked Sendable`: the stored variables and all libuv state belong to the thread of the loop
+/// (before ``start()`` to the thread that initialises it); other threads touch only `inbox`, `wakeUp` through
+/// `uv_async_send`, `hasStarted` and `ended`.
+public final class EventLoop: SerialExecutor, @unchecked Sendable {
+    /// The most jobs that one turn runs.
+    public static let jobsPerTurn = 4_096
+
+    /// The name, for people; its first 15 bytes name the thread.
+    public let name: String
+
+    /// The libuv loop, for the targets that open handles on it.
+    package let uvLoop: UnsafeMutablePointer<uv_loop_t>
+
+    /// The one buffer into which every socket of the loop is read. Its content is valid during one callback.
+    package let readBuffer: UnsafeMutableRawBufferPointer
+
+    private let inbox = JobInbox()
+    private let wakeUp: UnsafeMutablePointer<uv_async_t>
+    private let turnEnd: UnsafeMutablePointer<uv_prepare_t>
+    private let stayAwake: UnsafeMutablePointer<uv_idle_t>
+    private let hasStarted = Atomic(false)
+    private let ended = DispatchGroup()
+
+    // Of the loop's thread:
+    private var batch: [LoopJob] = []
+    private var nextInBatch = 0
+    private var hooks: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
+    private var isStopping = false
+
+    /// Makes a loop that does not run yet. Work may be given to it already; ``start()`` must follow.
+    public init(name: String) throws(EventLoopError) {
+        self.name = name
+        uvLoop = .allocate(capacity: 1)
+        wakeUp = .allocate(capacity: 1)
+        turnEnd = .allocate(capacity: 1)
+        stayAwake = .allocate(capacity: 1)
+        readBuffer = .allocate(byteCount: 65_536, alignment: 64)
+        var result = uv_loop_init(uvLoop)
+        if result == 0 {
+            result = uv_async_init(uvLoop, wakeUp) { _ in }
+            if result != 0 { uv_loop_close(uvLoop) }
+        }
+        guard result == 0 else {
+            freeMemory()
+            throw EventLoopError(uvCode: result, doing: "cannot make the event loop \(name)")
+        }
+        let identity = Unmanaged.passUnretained(self).toOpaque()
+        uvLoop.pointee.data = identity
+        wakeUp.pointee.data = identity
+        turnEnd.pointee.data = identity
+        stayAwake.pointee.data = identity
+        // These cannot fail: init only fills in, start refuses only a missing callback.
+        uv_prepare_init(uvLoop, turnEnd)
+        uv_prepare_start(turnEnd) { handle in
+            Unmanaged<EventLoop>.fromOpaque(handle.unsafelyUnwrapped.pointee.data).takeUnretainedValue().endTurn()
+        }
+        uv_idle_init(uvLoop, stayAwake)
+    }
+
+    deinit {
+        if !hasStarted.load(ordering: .relaxed) {
+            precondition(inbox.count == 0, "event loop \(name) was given work and never started")
+            closeOwnHandles()
+            runToEnd()
+        }
+        freeMemory()
+    }
+
+    /// Starts the thread of the loop. Once. Ignores SIGPIPE in the whole process.
+    public func start() {
+        let isFirst = !hasStarted.exchange(true, ordering: .relaxed)
+        precondition(isFirst, "event loop \(name) has been started before")
+        chatroom_ignore_sigpipe()
+        ended.enter()
+        let result = chatroom_start_thread(
+            name, { Unmanaged<EventLoop>.fromOpaque($0.unsafelyUnwrapped).takeRetainedValue().runThread() },
+            Unmanaged.passRetained(self).toOpaque())
+        precondition(result == 0, "no thread for event loop \(name): error \(-result)")
+    }
+
+    /// The loop on whose thread the caller runs; nil elsewhere.
+    public static var current: EventLoop? {
+        guard let identity = chatroom_current_loop() else { return nil }
+        return Unmanaged<EventLoop>.fromOpaque(identity).takeUnretainedValue()
+    }
+
+    /// Whether the caller runs on the thread of the loop.
+    public var isOnLoop: Bool {
+        chatroom_current_loop() == UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// The number of jobs that wait and have not been taken up by a turn. From any thread.
+    public var waitingJobCount: Int { inbox.count }
+
+    // MARK: - Work from any thread
+
+    /// Runs `work` on the loop, after everything enqueued before. From any thread; never runs it at once.
+    ///
+    /// Stops the process if the loop has ended.
+    public func execute(_ work: @escaping @Sendable () -> Void) {
+        append(.closure(work))
+    }
+
+    /// Runs `body` on the loop and returns its result. From any task.
+    public func run<Value: Sendable, Failure: Error>(
+        _ body: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
+            execute {
+                do throws(Failure) {
+                    continuation.resume(returning: .success(try body()))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    /// Ends the loop. From any thread, once: runs `cleanup` after the jobs enqueued so far, closes the handles that are
+    /// open after it, runs what that leads to, and ends when there are neither handles nor jobs.
+    ///
+    /// An actor pinned to the loop that still waits for something elsewhere would come back too late and stop the
+    /// process: end such tasks first.
+    public func shutdown(_ cleanup: @escaping @Sendable () -> Void = {}) {
+        precondition(hasStarted.load(ordering: .relaxed), "event loop \(name) is shut down before it started")
+        execute { [unowned self] in
+            cleanup()
+            isStopping = true
+        }
+    }
+
+    /// Waits until the loop has ended. Blocks; not on a loop and not in a task.
+    @available(*, noasync, message: "use joined()")
+    public func join() {
+        precondition(Self.current == nil, "a loop does not wait for a loop")
+        ended.wait()
+    }
+
+    /// Waits until the loop has ended.
+    public func joined() async {
+        await withCheckedContinuation { continuation in
+            ended.notify(queue: .global()) { continuation.resume() }
+        }
+    }
+
+    // MARK: - SerialExecutor
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        append(.task(UnownedJob(job)))
+    }
+
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    public func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+
+    public func checkIsolated() {
+        precondition(isOnLoop, "not on event loop \(name)")
+    }
+
+    // MARK: - On the loop
+
+    /// Milliseconds of a monotonic clock, read once per turn. On the loop only.
+    public var nowMilliseconds: UInt64 {
+        checkIsolated()
+        return uv_now(uvLoop)
+    }
+
+    /// Runs `work` in this turn, or the next if the phases have begun. On the loop only, like the work.
+    public func executeLater(_ work: @escaping () -> Void) {
+        checkIsolated()
+        append(.closure(work))
+    }
+
+    /// Registers what is to be done at the end of each turn, for the life of the loop. Hooks of one phase run in the
+    /// order of their registration. On the loop only, when things start up.
+    public func addTurnEnd(_ phase: TurnPhase, _ hook: @escaping () -> Void) {
+        checkIsolated()
+        hooks[phase.rawValue].append(hook)
+    }
+
+    /// Runs `work` once after a delay, then every `repeatingMilliseconds` if that is not 0. On the loop only.
+    ///
+    /// Both count from ``nowMilliseconds``, the time at which the turn began. A repetition that the loop was too busy
+    /// to run in time is not made up for.
+    @discardableResult
+    public func schedule(
+        afterMilliseconds delay: UInt64, repeatingMilliseconds interval: UInt64 = 0, _ work: @escaping () -> Void
+    ) -> LoopTimer {
+        LoopTimer(loop: self, afterMilliseconds: delay, repeatingMilliseconds: interval, work: work)
+    }
+
+    // MARK: - The turn
+
+    private func append(_ job: LoopJob) {
+        switch inbox.append(job, isOnLoop: isOnLoop) {
+        case .done: break
+        case .mustWake:
+            uv_async_send(wakeUp)
+            inbox.wakeDelivered()
+        case .refused: preconditionFailure("work for event loop \(name), which has ended")
+        }
+    }
+
+    /// Runs just before each poll. Work enqueued by another thread is only ever looked at here.
+    private func endTurn() {
+        runJobs()
+        for phase in hooks {
+            for hook in phase { hook() }
+        }
+        if isStopping, finishStopping() { return }
+        if nextInBatch == batch.count, inbox.armIfEmpty() {
+            uv_idle_stop(stayAwake)
+        } else {
+            // An active idle handle makes the poll return at once.
+            uv_idle_start(stayAwake) { _ in }
+        }
+    }
+
+    private func runJobs() {
+        let executor = asUnownedSerialExecutor()
+        for _ in 0..<Self.jobsPerTurn {
+            if nextInBatch == batch.count {
+                // Storage that one burst made large is given back.
+                if batch.capacity > 4 * Self.jobsPerTurn { batch = [] }
+                batch.removeAll(keepingCapacity: true)
+                nextInBatch = 0
+                inbox.swap(into: &batch)
+                if batch.isEmpty { return }
+            }
+            let job = exchange(&batch[nextInBatch], with: .done)
+            nextInBatch += 1
+            switch job {
+            case .done: break
+            case .task(let task): task.runSynchronously(on: executor)
+            case .closure(let work): work()
+            }
+        }
+    }
+
+    /// Closes what is still open on a loop that is to end. Returns whether this was its last turn.
+    private func finishStopping() -> Bool {
+        var othersCount = 0
+        withUnsafeMutablePointer(to: &othersCount) { count in
+            uv_walk(
+                uvLoop,
+                { handle, count in
+                    let handle = handle.unsafelyUnwrapped
+                    guard let data = handle.pointee.data, data != handle.pointee.loop.pointee.data else { return }
+                    count.unsafelyUnwrapped.assumingMemoryBound(to: Int.self).pointee += 1
+                    if uv_is_closing(handle) == 0 {
+                        Unmanaged<LoopHandle>.fromOpaque(data).takeUnretainedValue().close()
+                    }
+                }, count)
+        }
+        // Closed handles call back after this turn's poll, which does not block then; name look-ups when they are done.
+        guard othersCount == 0, uvLoop.pointee.active_reqs.count == 0, nextInBatch == batch.count,
+            inbox.closeIfEmpty()
+        else { return false }
+        closeOwnHandles()
+        return true
+    }
+
+    // MARK: - Beginning and end of the thread
+
+    private func runThread() {
+        chatroom_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
+        runToEnd()
+        // The hooks hold things that hold the loop.
+        hooks = []
+        chatroom_set_current_loop(nil)
+        ended.leave()
+    }
+
+    private func runToEnd() {
+        uv_run(uvLoop, UV_RUN_DEFAULT)
+        let result = uv_loop_close(uvLoop)
+        precondition(result == 0, "event loop \(name) ended with open handles")
+    }
+
+    private func closeOwnHandles() {
+        uv_close(UnsafeMutableRawPointer(wakeUp).assumingMemoryBound(to: uv_handle_t.self), nil)
+        uv_close(UnsafeMutableRawPointer(turnEnd).assumingMemoryBound(to: uv_handle_t.self), nil)
+        uv_close(UnsafeMutableRawPointer(stayAwake).assumingMemoryBound(to: uv_handle_t.self), nil)
+    }
+
+    private func freeMemory() {
+        uvLoop.deallocate()
+        wakeUp.deallocate()
+        turnEnd.deallocate()
+        stayAwake.deallocate()
+        readBuffer.deallocate()
+    }
+}

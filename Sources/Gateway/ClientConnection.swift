@@ -1,0 +1,299 @@
+import ChatModel
+import EventLoop
+import SessionCore
+import Transport
+import Wire
+
+/// One client's socket on one lane: bytes in, frames out. Lives on its lane's loop and nowhere else.
+///
+/// Bytes that came are handed to the lane as requests; what is to go out is appended by `enqueue` and written once at
+/// the end of the turn. While the socket is full, what comes waits in `queue`, which is bounded (see `SendQueue`).
+final class ClientConnection: ConnectionHandler {
+    /// The life of a connection.
+    enum Phase {
+        /// The HTTP request is being read. Can transition to: `open`, `closing`.
+        case handshake(HTTPUpgradeParser)
+        /// WebSocket, before or after `connect`. Can transition to: `closing`.
+        case open
+        /// A close frame has been sent or the socket has failed; nothing more is read. Final.
+        case closing
+    }
+
+    let number: UInt64
+    let tcp: TCPConnection
+    unowned let lane: GatewayLane
+    var phase = Phase.handshake(HTTPUpgradeParser(role: .server))
+    private var decoder = WebSocketFrameDecoder(role: .server)
+    /// nil before `connect`.
+    var session: Session?
+    /// Rooms that this connection views, with its index in each hub.
+    var views: [RoomID: Int] = [:]
+    /// Requests that wait while a `connect` is being decided; reading has stopped meanwhile.
+    var held: [ClientRequest] = []
+    var isHolding = false
+    /// When it must have connected, in loop time; nil once it has.
+    var connectDeadlineMilliseconds: UInt64?
+    var heartbeat: Heartbeat
+    private var malformedInARow = 0
+
+    /// The one frame that waits in the common case; `queue` is empty then.
+    private var pending: LaneFrame?
+    private var queue = SendQueue<LaneFrame>()
+    private var isDirty = false
+    private var isReading = true
+    /// Closes as soon as everything queued has been written.
+    private var closesWhenDrained = false
+
+    init(number: UInt64, tcp: TCPConnection, lane: GatewayLane) {
+        self.number = number
+        self.tcp = tcp
+        self.lane = lane
+        let now = lane.loop.nowMilliseconds
+        let configuration = lane.configuration
+        heartbeat = Heartbeat(
+            intervalMilliseconds: UInt64(configuration.heartbeatSeconds) * 1000, nowMilliseconds: now)
+        connectDeadlineMilliseconds = now + UInt64(configuration.connectSeconds) * 1000
+    }
+
+    // MARK: - In
+
+    func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
+        heartbeat.heard(nowMilliseconds: lane.loop.nowMilliseconds)
+        switch phase {
+        case .handshake: lane.readHandshake(bytes, of: self)
+        case .open: readFrames(bytes)
+        case .closing: break
+        }
+    }
+
+    func readFrames(_ bytes: UnsafeRawBufferPointer) {
+        var framesLeft = lane.configuration.framesPerTurnMax
+        let failure = decoder.decode(bytes) { event in
+            guard case .open = phase else { return }
+            framesLeft -= 1
+            switch event {
+            case .text(let text): read(text: text)
+            case .binary: close(.unsupportedData, "this subprotocol has text frames only")
+            case .ping(let payload): enqueue(WebSocketFrameEncoder.frame(.pong, payload))
+            case .pong: break
+            case .close: answerClose()
+            }
+        }
+        if let failure, case .open = phase {
+            close(CloseCode(rawValue: failure.closeCode) ?? .protocolError, failure.message)
+        }
+        if framesLeft < 0 { lane.throttle(self) }
+    }
+
+    private func read(text: UnsafeRawBufferPointer) {
+        ClientFrame.requests(inJSON: text) { result in
+            guard case .open = phase else { return }
+            switch result {
+            case .success(let request):
+                malformedInARow = 0
+                if isHolding {
+                    hold(request)
+                } else {
+                    lane.handle(request, from: self)
+                }
+            case .failure(let failure):
+                if failure.id == nil, failure.error.code == .malformed {
+                    malformedInARow += 1
+                } else {
+                    malformedInARow = 0
+                }
+                reply(failure.id, error: failure.error)
+                if malformedInARow >= Self.malformedMax { close(.policyViolation, "too many malformed requests") }
+            }
+        }
+    }
+
+    private func hold(_ request: ClientRequest) {
+        guard held.count < Self.heldMax else { return close(.policyViolation, "too many requests before connect") }
+        held.append(request)
+    }
+
+    /// Stops taking requests until `resumeRequests`; those already parsed wait in order.
+    func holdRequests() {
+        isHolding = true
+        pauseReading()
+    }
+
+    func resumeRequests() {
+        isHolding = false
+        while !isHolding, !held.isEmpty {
+            guard case .open = phase else { return held.removeAll() }
+            lane.handle(held.removeFirst(), from: self)
+        }
+        if !isHolding { resumeReading() }
+    }
+
+    func pauseReading() {
+        guard isReading else { return }
+        isReading = false
+        tcp.stopReading()
+    }
+
+    func resumeReading() {
+        guard !isReading, !isHolding, queue.byteCount < lane.configuration.unreadRepliesBytesMax else { return }
+        guard case .closing = phase else {
+            isReading = true
+            return tcp.startReading()
+        }
+    }
+
+    // MARK: - Out
+
+    func reply(_ request: UInt32?, _ result: OperationResult) {
+        guard let request else { return }
+        enqueue(ServerItem.reply(id: request, .success(result)))
+    }
+
+    func reply(_ request: UInt32?, error: ChatError) {
+        enqueue(ServerItem.reply(id: request, .failure(error)))
+    }
+
+    func push(_ push: Push) { enqueue(ServerItem.push(push)) }
+
+    private func enqueue(_ item: ServerItem) {
+        var json: [UInt8] = []
+        item.appendJSON(to: &json)
+        enqueue(WebSocketFrameEncoder.frame(.text, json))
+    }
+
+    private func enqueue(_ frame: [UInt8]) { enqueue(LaneFrame(reply: SharedBytes(copying: frame))) }
+
+    /// Appends a frame; it is written at the end of the turn.
+    @inline(__always)
+    func enqueue(_ frame: LaneFrame) {
+        if !isDirty {
+            isDirty = true
+            lane.dirty.append(self)
+            if pending == nil, queue.isEmpty, !tcp.isWriting {
+                pending = frame
+                return
+            }
+        }
+        enqueueBehind(frame)
+    }
+
+    private func enqueueBehind(_ frame: LaneFrame) {
+        if let first = pending {
+            pending = nil
+            queue.append(first)
+        }
+        // Whoever has lost something gets nothing of rooms until the loss has been told, in its place.
+        if frame.traffic != .reply, let session, !session.state.losses.isEmpty {
+            session.state.losses.note(frame)
+            return
+        }
+        queue.append(frame)
+    }
+
+    /// Writes what waits: once per turn and connection.
+    func flush() {
+        isDirty = false
+        if let frame = pending {
+            pending = nil
+            let written = tcp.tryWrite(frame.bytes, from: 0)
+            if written < frame.byteCount { tcp.write(frame.bytes, from: written) }
+            return
+        }
+        writeQueue()
+        if queue.byteCount > lane.configuration.sendQueueBytesMax { shed() }
+        afterWriting()
+    }
+
+    /// When the socket has taken everything, what was lost is told in its place, before anything newer.
+    private func afterWriting() {
+        guard !tcp.isWriting, queue.isEmpty else { return }
+        if let session, !session.state.losses.isEmpty { lane.tellLosses(of: session) }
+        if closesWhenDrained { tcp.shutdownThenClose() }
+    }
+
+    private func writeQueue() {
+        while !tcp.isWriting, queue.count > 1 {
+            let bytes = lane.gather(from: &queue)
+            let written = bytes.withUnsafeBytes { tcp.tryWrite($0) }
+            if written < bytes.count { tcp.write(SharedBytes(copying: bytes[written...]), from: 0) }
+        }
+        if !tcp.isWriting, let frame = queue.popFirst() {
+            let written = tcp.tryWrite(frame.bytes, from: 0)
+            if written < frame.byteCount { tcp.write(frame.bytes, from: written) }
+        }
+    }
+
+    /// The socket can't keep up: drops by class, and reads no further who is owed too many answers.
+    private func shed() {
+        guard let session else { return pauseReading() }
+        let before = queue.byteCount
+        queue.shed(to: lane.configuration.sendQueueBytesMax, losses: &session.state.losses)
+        if queue.byteCount < before { lane.noteShed(session) }
+        if queue.byteCount >= lane.configuration.unreadRepliesBytesMax { pauseReading() }
+    }
+
+    func connectionDidDrain(_ connection: TCPConnection) {
+        writeQueue()
+        afterWriting()
+        resumeReading()
+    }
+
+    func ping() { enqueue(WebSocketFrameEncoder.frame(.ping, [])) }
+
+    // MARK: - End
+
+    /// Sends a close frame behind what waits and ends the connection.
+    func close(_ code: CloseCode, _ reason: String) {
+        if case .closing = phase { return }
+        if case .handshake = phase {
+            phase = .closing
+            return tcp.close()
+        }
+        enqueue(WebSocketFrameEncoder.close(code: code.rawValue, reason: reason))
+        endAfterWriting()
+    }
+
+    private func answerClose() {
+        enqueue(WebSocketFrameEncoder.close(code: CloseCode.normal.rawValue, reason: ""))
+        endAfterWriting()
+    }
+
+    /// Writes an HTTP answer and ends the connection.
+    func refuseHandshake(_ response: [UInt8]) {
+        enqueue(response)
+        endAfterWriting()
+    }
+
+    func acceptHandshake(_ response: [UInt8]) {
+        enqueue(response)
+        phase = .open
+    }
+
+    private func endAfterWriting() {
+        phase = .closing
+        lane.detach(self)
+        pauseReading()
+        flush()
+        if tcp.isWriting || !queue.isEmpty {
+            closesWhenDrained = true
+            closeDeadlineMilliseconds = lane.loop.nowMilliseconds + Self.closeMilliseconds
+        } else {
+            tcp.shutdownThenClose()
+        }
+    }
+
+    /// When a client that doesn't take its last bytes is cut off.
+    private(set) var closeDeadlineMilliseconds: UInt64?
+
+    func cut() { tcp.close() }
+
+    func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
+        phase = .closing
+        lane.didClose(self)
+    }
+
+    /// The tenth malformed request in a row closes the connection (contract, section 2).
+    private static let malformedMax = 10
+    private static let heldMax = 256
+    private static let closeMilliseconds: UInt64 = 5_000
+}

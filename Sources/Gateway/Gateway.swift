@@ -1,0 +1,70 @@
+import ChatModel
+import EventLoop
+import Logging
+import RoomLink
+import Synchronization
+import Telemetry
+import Transport
+
+/// The client side of a node: one lane per loop, each with a listening socket of its own on the same port.
+public final class Gateway: PublicationSink, Sendable {
+    private let configuration: GatewayConfiguration
+    private let loops: [EventLoop]
+    private let shared: GatewayShared
+    private let logger: Logger
+
+    public init(
+        configuration: GatewayConfiguration, loops: [EventLoop], router: any RoomRouter,
+        verifier: any TokenVerifier, metrics: MetricsRegistry, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.configuration = configuration
+        self.loops = loops
+        self.logger = logger
+        shared = GatewayShared(
+            configuration: configuration, router: router, verifier: verifier, metrics: metrics, now: now)
+    }
+
+    /// Binds the client port on every loop and begins to serve. Returns the port. Throws `TransportError` when it is
+    /// taken.
+    public func start() async throws -> Int {
+        var port = configuration.port
+        for (number, loop) in loops.enumerated() {
+            let (configuration, shared, logger, wanted) = (configuration, shared, logger, port)
+            let (lane, bound) = try await loop.run { () throws -> (LoopBound<GatewayLane>, Int) in
+                let lane = GatewayLane(
+                    number: number, loop: loop, configuration: configuration, shared: shared, logger: logger)
+                let port = try lane.start(port: wanted)
+                return (LoopBound(onLoop: lane, loop: loop), port)
+            }
+            // With port 0 the first lane's choice is everybody's.
+            port = bound
+            shared.lanes.withLock { $0.append(lane) }
+        }
+        return port
+    }
+
+    /// Tells every client to come back elsewhere, closes their connections and stops accepting.
+    public func drain() async {
+        for lane in shared.lanes.withLock({ $0 }) {
+            await lane.loop.run { lane.value.stop() }
+        }
+    }
+
+    /// Cuts what is still open.
+    public func stop() async {
+        for lane in shared.lanes.withLock({ $0 }) {
+            await lane.loop.run { lane.value.cutAll() }
+        }
+    }
+
+    public func deliver(_ publications: [Publication], to lane: Int, of node: NodeID) {
+        let target = shared.lanes.withLock { lane < $0.count ? $0[lane] : nil }
+        guard let target else { return }
+        if target.loop.isOnLoop {
+            target.value.perform(publications)
+        } else {
+            target.loop.execute { target.value.perform(publications) }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import ChatModel
+
+/// The settings (*cfg* in the contract) of the client port.
+public struct GatewayConfiguration: Sendable {
+    public var node: NodeID
+    public var host = "127.0.0.1"
+    public var port = 7400
+    /// Client URLs told to clients, best first.
+    public var advertiseURLs: [String] = []
+    /// Browser origins besides the request's own host; compared whole, never as substrings.
+    public var allowedOrigins: [String] = []
+    public var allowAnonymous = false
+    public var heartbeatSeconds: Int64 = 15
+    /// How long a session outlives its connection.
+    public var graceSeconds: Int64 = 10
+    /// How long a connection may take to finish its handshake and to `connect`, each.
+    public var connectSeconds: Int64 = 10
+    public var roomsPerSessionMax = 10
+    public var changesPerSecond = 10.0
+    public var changesBurst = 20.0
+    public var readsPerSecond = 20.0
+    public var readsBurst = 20.0
+    /// Bytes that may wait for one slow connection before barrage, then messages, are dropped.
+    public var sendQueueBytesMax = 256 * 1024
+    /// Bytes of replies that may wait before the connection is read no further.
+    public var unreadRepliesBytesMax = 512 * 1024
+    /// Frames of one connection taken in one turn; the rest waits, so that nobody starves the others.
+    public var framesPerTurnMax = 64
+    public var connectionsMax = 18_000
+    public var connectionsPerAddressMax = 18_000
+    public var connectionsPerUserMax = 1_000
+
+    public init(node: NodeID) { self.node = node }
+}

@@ -1,0 +1,85 @@
+import ChatModel
+import RoomLink
+import Wire
+
+/// What rooms tell this lane. Performed in order, so that per room everything is one ordered stream.
+extension GatewayLane {
+    func perform(_ publications: [Publication]) {
+        for publication in publications {
+            for output in publication.outputs { perform(output, of: publication.room) }
+        }
+    }
+
+    private func perform(_ output: RoomOutput, of room: RoomID) {
+        switch output {
+        case .frame(let frame):
+            hubs[room]?.broadcast(LaneFrame(frame, of: room))
+        case .frameFor(let ids, let frame):
+            let shared = LaneFrame(frame, of: room)
+            for id in ids {
+                if let viewer = viewer(id, of: room) { viewer.enqueue(shared) }
+            }
+        case .frameExcept(let ids, let frame):
+            hubs[room]?.broadcast(LaneFrame(frame, of: room), except: ids.compactMap { viewer($0, of: room) })
+        case .reply(let id, let request, let result):
+            reply(to: id, request, result)
+        case .entered(let id, let request, let result):
+            entered(id, room, request, result)
+        case .exited(let id, let request):
+            exited(id, room, request)
+        case .kicked(let id, let reason, let ext):
+            kicked(id, room, reason, ext)
+        }
+    }
+
+    private func viewer(_ id: SessionID, of room: RoomID) -> ClientConnection? {
+        guard let connection = sessions[id]?.connection, connection.views[room] != nil else { return nil }
+        return connection
+    }
+
+    private func reply(to id: SessionID, _ request: UInt32, _ result: Result<OperationResult, ChatError>) {
+        guard let session = sessions[id], let connection = session.connection else { return }
+        switch result {
+        case .success(let value): connection.reply(request, value)
+        case .failure(let error): connection.reply(request, error: error)
+        }
+    }
+
+    /// The session is in the room from here on: what follows this in the stream is what it sees.
+    private func entered(_ id: SessionID, _ room: RoomID, _ request: UInt32?, _ result: Result<EnterResult, ChatError>) {
+        guard let session = sessions[id] else { return }
+        session.entering.removeAll { $0 == room }
+        switch result {
+        case .failure(let error):
+            session.connection?.reply(request, error: error)
+        case .success(let value):
+            if !session.isIn(room) { session.state.rooms.append(room) }
+            // Whoever went meanwhile stays a member for the grace, but views nothing.
+            guard let connection = session.connection, case .open = connection.phase else { return }
+            session.state.losses.forget(room)
+            connection.reply(request, .enter(value))
+            let hub = hubs[room] ?? Hub(room: room)
+            hubs[room] = hub
+            hub.add(connection)
+        }
+    }
+
+    private func exited(_ id: SessionID, _ room: RoomID, _ request: UInt32?) {
+        guard let session = sessions[id] else { return }
+        forget(room, session)
+        session.connection?.reply(request, .exit)
+    }
+
+    private func kicked(_ id: SessionID, _ room: RoomID, _ reason: KickReason, _ ext: String?) {
+        guard let session = sessions[id] else { return }
+        forget(room, session)
+        session.connection?.push(.kicked(KickedPush(room: room, reason: reason, ext: ext)))
+    }
+
+    private func forget(_ room: RoomID, _ session: Session) {
+        session.state.rooms.removeAll { $0 == room }
+        session.entering.removeAll { $0 == room }
+        session.state.losses.forget(room)
+        if let connection = session.connection { stopViewing(room, connection) }
+    }
+}

@@ -1,0 +1,268 @@
+import ChatModel
+import EventLoop
+import RoomLink
+import SessionCore
+import Wire
+
+/// What clients ask. The gateway decides what concerns the session alone (who it is, how often it asks, which rooms it
+/// is in) and passes the rest to the rooms' leaders.
+extension GatewayLane {
+    func handle(_ request: ClientRequest, from connection: ClientConnection) {
+        if case .connect(let connect) = request.operation {
+            return self.connect(connect, request.id, connection)
+        }
+        guard let session = connection.session else {
+            return connection.reply(request.id, error: ChatError(.unauthorized, "connect first"))
+        }
+        switch request.operation {
+        case .connect: break
+        case .ping: connection.reply(request.id, .ping(PingResult(time: shared.now())))
+        case .refresh(let refresh): self.refresh(refresh, request.id, session, connection)
+        default: callRoom(request, session, connection)
+        }
+    }
+
+    private func callRoom(_ request: ClientRequest, _ session: Session, _ connection: ClientConnection) {
+        guard let room = request.operation.room else {
+            return connection.reply(request.id, error: ChatError(.badParameter, "room is missing", field: "room"))
+        }
+        if let refusal = refusal(of: request.operation, room, session) {
+            return connection.reply(request.id, error: refusal)
+        }
+        call(
+            RoomCall(
+                room: room, address: address(of: session), caller: session.state.caller, request: request.id,
+                body: .operation(request.operation)))
+    }
+
+    /// The checks that need no room: rates, being in the room, how many rooms.
+    private func refusal(of operation: ClientOperation, _ room: RoomID, _ session: Session) -> ChatError? {
+        if let wait = wait(for: operation, session) {
+            return ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
+        }
+        if case .enter = operation { return enterRefusal(room, session) }
+        guard session.isIn(room) || session.entering.contains(room) else {
+            return ChatError(.notInRoom, "\(session.state.caller.user) is not in \(room)")
+        }
+        return nil
+    }
+
+    private func wait(for operation: ClientOperation, _ session: Session) -> Int64? {
+        switch operation.kind {
+        // Never refused for rate: a connection is only read so fast.
+        case .barrage: nil
+        case .change: session.changes.take(nowMilliseconds: loop.nowMilliseconds)
+        case .read: session.reads.take(nowMilliseconds: loop.nowMilliseconds)
+        }
+    }
+
+    private func enterRefusal(_ room: RoomID, _ session: Session) -> ChatError? {
+        let caller = session.state.caller
+        if caller.anonymous, !configuration.allowAnonymous {
+            return ChatError(.forbidden, "anonymous clients may not enter rooms here")
+        }
+        if let allowed = caller.rooms, !allowed.contains(room) {
+            return ChatError(.forbidden, "the token does not allow room \(room)", field: "room")
+        }
+        guard !session.isIn(room), !session.entering.contains(room) else { return nil }
+        guard session.state.rooms.count + session.entering.count < configuration.roomsPerSessionMax else {
+            return ChatError(
+                .tooManyRooms, "a session can be in \(configuration.roomsPerSessionMax) rooms", retryAfterMs: 1000)
+        }
+        session.entering.append(room)
+        return nil
+    }
+
+    // MARK: - connect and refresh
+
+    private func connect(_ request: ConnectRequest, _ id: UInt32?, _ connection: ClientConnection) {
+        guard connection.session == nil else {
+            return connection.reply(id, error: ChatError(.conflict, "this connection is connected already"))
+        }
+        if request.anonymous {
+            return takeOver(request, id, connection, claims: nil)
+        }
+        guard let token = request.token else {
+            return refuse(ChatError(.unauthorized, "a token is needed", field: "token"), id, connection)
+        }
+        connection.holdRequests()
+        let verifier = shared.verifier
+        let me = LoopBound(onLoop: self, loop: loop)
+        let number = connection.number
+        Task {
+            do throws(ChatError) {
+                let claims = try await verifier.verify(token)
+                me.loop.execute { me.value.verified(request, id, number, .success(claims)) }
+            } catch {
+                let refusal = error
+                me.loop.execute { me.value.verified(request, id, number, .failure(refusal)) }
+            }
+        }
+    }
+
+    private func verified(
+        _ request: ConnectRequest, _ id: UInt32?, _ number: UInt64, _ result: Result<TokenClaims, ChatError>
+    ) {
+        guard let connection = connections[number], case .open = connection.phase else { return }
+        switch result {
+        case .success(let claims): takeOver(request, id, connection, claims: claims)
+        case .failure(let error): refuse(error, id, connection)
+        }
+    }
+
+    private func refuse(_ error: ChatError, _ id: UInt32?, _ connection: ClientConnection) {
+        shared.figures.refusedTokens.add()
+        connection.reply(id, error: error)
+        connection.close(.authentication, "authentication failed")
+    }
+
+    /// Looks for the session that the client held before, on whichever lane it is.
+    private func takeOver(
+        _ request: ConnectRequest, _ id: UInt32?, _ connection: ClientConnection, claims: TokenClaims?
+    ) {
+        guard let text = request.session, let held = SessionID(text), let lane = shared.directory.lane(of: held) else {
+            return begin(request, id, connection, claims, resumed: nil)
+        }
+        if lane == number {
+            return begin(request, id, connection, claims, resumed: giveAway(held, to: claims?.user))
+        }
+        connection.holdRequests()
+        let other = shared.lanes.withLock { $0[lane] }
+        let me = LoopBound(onLoop: self, loop: loop)
+        let connectionNumber = connection.number
+        other.loop.execute {
+            let state = other.value.giveAway(held, to: claims?.user)
+            me.loop.execute { me.value.received(state, request, id, connectionNumber, claims) }
+        }
+    }
+
+    private func received(
+        _ state: SessionState?, _ request: ConnectRequest, _ id: UInt32?, _ number: UInt64, _ claims: TokenClaims?
+    ) {
+        guard let connection = connections[number], case .open = connection.phase else {
+            // The client went while its session was on the way: it keeps its grace here.
+            if let state { adopt(state).awaySinceMilliseconds = loop.nowMilliseconds }
+            return
+        }
+        begin(request, id, connection, claims, resumed: state)
+    }
+
+    /// Ends this lane's hold on a session, if `user` may have it (nil: an anonymous one, which only knows its secret).
+    private func giveAway(_ id: SessionID, to user: UserID?) -> SessionState? {
+        guard let session = sessions[id] else { return nil }
+        let caller = session.state.caller
+        guard user.map({ !caller.anonymous && caller.user == $0 }) ?? caller.anonymous else { return nil }
+        if let old = session.connection {
+            old.close(.takenOver, "taken over by a newer connection")
+        }
+        sessions[id] = nil
+        // What it lost until now is part of what a resume brings back.
+        session.state.losses = Losses()
+        return session.state
+    }
+
+    private func adopt(_ state: SessionState) -> Session {
+        let session = Session(state: state, configuration: configuration, nowMilliseconds: loop.nowMilliseconds)
+        sessions[session.id] = session
+        shared.directory.put(session.id, on: number)
+        return session
+    }
+
+    private func begin(
+        _ request: ConnectRequest, _ id: UInt32?, _ connection: ClientConnection, _ claims: TokenClaims?,
+        resumed: SessionState?
+    ) {
+        let device = request.device ?? .web
+        let caller: Caller
+        if let claims {
+            caller = Caller(
+                user: claims.user, anonymous: false, device: device, rooms: claims.rooms,
+                tokenProfile: Profile(nick: claims.nick, avatar: claims.avatar))
+        } else {
+            let user = resumed?.caller.user ?? Self.anonymousUser()
+            caller = Caller(user: user, anonymous: true, device: device)
+        }
+        var state = resumed ?? SessionState(id: newSessionID(), caller: caller)
+        state.caller = caller
+        state.expiresAt = claims?.expiresAt
+        state.warnedOfExpiry = false
+        let session = adopt(state)
+        session.connection = connection
+        connection.session = session
+        connection.connectDeadlineMilliseconds = nil
+        if resumed != nil {
+            for room in session.state.rooms {
+                call(
+                    RoomCall(
+                        room: room, address: address(of: session), caller: caller, request: nil, body: .moved))
+            }
+        }
+        connection.reply(
+            id,
+            .connect(
+                ConnectResult(
+                    session: session.id, user: caller.user, anonymous: caller.anonymous,
+                    heartbeatSeconds: configuration.heartbeatSeconds, time: shared.now(),
+                    gateways: configuration.advertiseURLs, resumed: resumed != nil)))
+        connection.resumeRequests()
+    }
+
+    private func refresh(
+        _ request: RefreshRequest, _ id: UInt32?, _ session: Session, _ connection: ClientConnection
+    ) {
+        guard !session.state.caller.anonymous else {
+            return connection.reply(id, error: ChatError(.forbidden, "an anonymous session has no token"))
+        }
+        connection.holdRequests()
+        let verifier = shared.verifier
+        let me = LoopBound(onLoop: self, loop: loop)
+        let number = connection.number
+        let user = session.state.caller.user
+        Task {
+            var result: Result<TokenClaims, ChatError>
+            do throws(ChatError) {
+                let claims = try await verifier.verify(request.token)
+                result = .success(claims)
+                if claims.user != user { result = .failure(ChatError(.unauthorized, "the token is another user's")) }
+            } catch {
+                result = .failure(error)
+            }
+            me.loop.execute { [result] in me.value.refreshed(id, number, result) }
+        }
+    }
+
+    private func refreshed(_ id: UInt32?, _ number: UInt64, _ result: Result<TokenClaims, ChatError>) {
+        // The connection may have gone, or have been taken over, while the token was checked.
+        guard let connection = connections[number], case .open = connection.phase, let session = connection.session
+        else { return }
+        switch result {
+        case .success(let claims):
+            session.state.expiresAt = claims.expiresAt
+            session.state.warnedOfExpiry = false
+            session.state.caller.rooms = claims.rooms
+            connection.reply(id, .refresh(RefreshResult(expiresAt: claims.expiresAt)))
+        case .failure(let error):
+            shared.figures.refusedTokens.add()
+            connection.reply(id, error: error)
+        }
+        connection.resumeRequests()
+    }
+
+    /// 128 random bits behind the node's name, so that any gateway knows whom to ask.
+    private func newSessionID() -> SessionID {
+        let text = "\(Self.randomHex())\(Self.randomHex())"
+        guard let id = SessionID(text) else { preconditionFailure("32 hex digits are a session ID") }
+        return id
+    }
+
+    private static func anonymousUser() -> UserID {
+        guard let user = UserID("anon-\(randomHex())") else { preconditionFailure("anon- and hex are a user ID") }
+        return user
+    }
+
+    /// 64 bits of the system's generator, which is cryptographically secure on Linux.
+    private static func randomHex() -> String {
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

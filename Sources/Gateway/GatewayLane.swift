@@ -1,0 +1,226 @@
+import ChatModel
+import EventLoop
+import Logging
+import RoomLink
+import SessionCore
+import Telemetry
+import Transport
+import Wire
+
+/// Everything of the gateway that lives on one loop: its listener, connections, sessions and hubs. No locks and no
+/// hops: a publication is handed over once per turn, and from there on all is on this loop.
+final class GatewayLane {
+    let number: Int
+    let loop: EventLoop
+    let configuration: GatewayConfiguration
+    let shared: GatewayShared
+    let logger: Logger
+
+    private var listener: TCPListener?
+    private var nextConnectionNumber: UInt64 = 0
+    var connections: [UInt64: ClientConnection] = [:]
+    var sessions: [SessionID: Session] = [:]
+    var hubs: [RoomID: Hub] = [:]
+    /// Connections with something to write at the end of this turn.
+    var dirty: ContiguousArray<ClientConnection> = []
+    /// Connections that brought more than their share in this turn; read again in the next.
+    private var throttled: [ClientConnection] = []
+    /// What this turn asks of rooms.
+    private var calls: [RoomCall] = []
+    private var gatherBuffer: [UInt8] = []
+    var isDraining = false
+
+    init(number: Int, loop: EventLoop, configuration: GatewayConfiguration, shared: GatewayShared, logger: Logger) {
+        self.number = number
+        self.loop = loop
+        self.configuration = configuration
+        self.shared = shared
+        self.logger = logger
+    }
+
+    // MARK: - Life
+
+    /// Binds the port and begins to accept. Returns the port.
+    func start(port: Int) throws(TransportError) -> Int {
+        loop.addTurnEnd(.propose) { [unowned self] in routeCalls() }
+        loop.addTurnEnd(.flush) { [unowned self] in flush() }
+        let listener = try TCPListener(loop: loop, host: configuration.host, port: port, reusePort: true) {
+            [unowned self] in accept($0)
+        }
+        self.listener = listener
+        loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) { [unowned self] in everySecond() }
+        return listener.port
+    }
+
+    /// Stops accepting, tells every client to come back elsewhere and closes.
+    func stop() {
+        isDraining = true
+        listener?.close()
+        listener = nil
+        for connection in connections.values {
+            guard case .open = connection.phase else {
+                connection.cut()
+                continue
+            }
+            connection.push(
+                .reconnect(
+                    ReconnectPush(minMs: 500, maxMs: 8000, gateways: configuration.advertiseURLs)))
+            connection.close(.draining, "this node is stopping")
+        }
+    }
+
+    /// Closes without waiting for clients any more.
+    func cutAll() {
+        for connection in connections.values { connection.cut() }
+    }
+
+    private func accept(_ tcp: TCPConnection) {
+        guard !isDraining, shared.budget.take(address: tcp.remoteAddress) else {
+            tcp.close()
+            return
+        }
+        nextConnectionNumber += 1
+        let connection = ClientConnection(number: nextConnectionNumber, tcp: tcp, lane: self)
+        connections[connection.number] = connection
+        tcp.handler = connection
+        tcp.startReading()
+    }
+
+    func didClose(_ connection: ClientConnection) {
+        guard connections.removeValue(forKey: connection.number) != nil else { return }
+        shared.budget.give(address: connection.tcp.remoteAddress)
+        detach(connection)
+    }
+
+    /// The connection is no viewer any more; its session begins its grace.
+    func detach(_ connection: ClientConnection) {
+        for room in Array(connection.views.keys) { stopViewing(room, connection) }
+        guard let session = connection.session else { return }
+        connection.session = nil
+        session.connection = nil
+        session.awaySinceMilliseconds = loop.nowMilliseconds
+        session.entering = []
+    }
+
+    func stopViewing(_ room: RoomID, _ connection: ClientConnection) {
+        guard let hub = hubs[room] else { return }
+        hub.remove(connection)
+        if hub.viewers.isEmpty { hubs[room] = nil }
+    }
+
+    // MARK: - The turn
+
+    func call(_ call: RoomCall) { calls.append(call) }
+
+    private func routeCalls() {
+        for connection in throttled { connection.resumeReading() }
+        throttled.removeAll(keepingCapacity: true)
+        guard !calls.isEmpty else { return }
+        let batch = calls
+        calls = []
+        shared.router.route(batch, from: number)
+    }
+
+    func throttle(_ connection: ClientConnection) {
+        connection.pauseReading()
+        throttled.append(connection)
+    }
+
+    private func flush() {
+        // Flushing can make others dirty (losses told): they are appended behind and written too.
+        var index = 0
+        while index < dirty.count {
+            dirty[index].flush()
+            index += 1
+        }
+        dirty.removeAll(keepingCapacity: true)
+    }
+
+    /// Joins several small frames into one write.
+    func gather(from queue: inout SendQueue<LaneFrame>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let next = queue.first, bytes.isEmpty || bytes.count + next.byteCount <= Self.gatherBytesMax {
+            next.bytes.withUnsafeBytes { bytes.append(contentsOf: $0) }
+            _ = queue.popFirst()
+        }
+        return bytes
+    }
+
+    private static let gatherBytesMax = 64 * 1024
+
+    // MARK: - Losses
+
+    func noteDropped(_ frame: LaneFrame) {
+        shared.figures.dropped(frame.traffic, count: max(1, frame.unkeptCount + frame.barrageCount))
+    }
+
+    func noteShed(_ session: Session) { shared.figures.shedSessions.add() }
+
+    /// Tells a session that keeps up again what it was not given.
+    func tellLosses(of session: Session) {
+        guard let connection = session.connection else { return }
+        for loss in session.state.losses.take() {
+            if !loss.ranges.isEmpty {
+                connection.push(
+                    .gap(
+                        GapPush(
+                            room: loss.room, ranges: loss.ranges.map { ($0.lowerBound, $0.upperBound) }, cause: .slow)))
+            }
+            if loss.unkept + loss.barrage > 0 {
+                connection.push(
+                    .skipped(SkippedPush(room: loss.room, barrage: Int64(loss.barrage), unkept: Int64(loss.unkept))))
+            }
+        }
+    }
+
+    // MARK: - Every second
+
+    private func everySecond() {
+        let now = loop.nowMilliseconds
+        let time = shared.now()
+        for connection in Array(connections.values) { tick(connection, now, time) }
+        for session in Array(sessions.values) {
+            guard let since = session.awaySinceMilliseconds else { continue }
+            if now >= since + UInt64(configuration.graceSeconds) * 1000 { end(session) }
+        }
+    }
+
+    private func tick(_ connection: ClientConnection, _ now: UInt64, _ time: Timestamp) {
+        if case .closing = connection.phase {
+            if let deadline = connection.closeDeadlineMilliseconds, now >= deadline { connection.cut() }
+            return
+        }
+        if let deadline = connection.connectDeadlineMilliseconds {
+            if now >= deadline { connection.close(.silent, "no connect in time") }
+            return
+        }
+        switch connection.heartbeat.tick(nowMilliseconds: now) {
+        case .none: break
+        case .ping: connection.ping()
+        case .drop: return connection.close(.silent, "nothing heard for too long")
+        }
+        guard let session = connection.session, let expiresAt = session.state.expiresAt else { return }
+        let left = (expiresAt.milliseconds - time.milliseconds) / 1000
+        if time >= expiresAt {
+            connection.close(.authentication, "the token has expired")
+        } else if left <= 60, !session.state.warnedOfExpiry {
+            session.state.warnedOfExpiry = true
+            connection.push(.token(TokenPush(expiresInSeconds: left)))
+        }
+    }
+
+    /// The session is over: its rooms see an exit.
+    func end(_ session: Session) {
+        sessions[session.id] = nil
+        shared.directory.remove(session.id)
+        for room in session.state.rooms { leave(room, session) }
+    }
+
+    func leave(_ room: RoomID, _ session: Session) {
+        call(RoomCall(room: room, address: address(of: session), caller: session.state.caller, request: nil, body: .leave))
+    }
+
+    func address(of session: Session) -> SessionAddress {
+        SessionAddress(node: configuration.node, lane: number, session: session.id)
+    }
+}

@@ -1,0 +1,64 @@
+import ChatModel
+import EventLoop
+import RoomLink
+import SessionCore
+import Synchronization
+import Telemetry
+
+/// What all lanes of a node share. Nothing in it is touched on the delivery path but counters.
+final class GatewayShared: Sendable {
+    let router: any RoomRouter
+    let verifier: any TokenVerifier
+    let directory = SessionDirectory()
+    let budget: ConnectionBudget
+    let figures: GatewayFigures
+    let now: @Sendable () -> Timestamp
+    /// The lanes, once they exist; written once at start-up.
+    let lanes = Mutex<[LoopBound<GatewayLane>]>([])
+
+    init(
+        configuration: GatewayConfiguration, router: any RoomRouter, verifier: any TokenVerifier,
+        metrics: MetricsRegistry, now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.router = router
+        self.verifier = verifier
+        self.now = now
+        budget = ConnectionBudget(
+            connectionsMax: configuration.connectionsMax, perAddressMax: configuration.connectionsPerAddressMax)
+        figures = GatewayFigures(metrics: metrics)
+        let directory = directory
+        metrics.gauge("chatroom_sessions", "Sessions on this node, those in their grace included.") {
+            Double(directory.count)
+        }
+        let budget = budget
+        metrics.gauge("chatroom_connections", "Open client connections of this node.") { Double(budget.total) }
+    }
+}
+
+/// The gateway's figures.
+struct GatewayFigures: Sendable {
+    let droppedMessages: Counter
+    let droppedBarrage: Counter
+    let shedSessions: Counter
+    let refusedTokens: Counter
+    let malformed: Counter
+
+    init(metrics: MetricsRegistry) {
+        let help = "What viewers were not given, by class and cause."
+        droppedMessages = metrics.counter(
+            "chatroom_dropped_total", help, labels: [("class", "message"), ("cause", "slow")])
+        droppedBarrage = metrics.counter(
+            "chatroom_dropped_total", help, labels: [("class", "barrage"), ("cause", "slow")])
+        shedSessions = metrics.counter("chatroom_slow_sessions_total", "How often a slow session lost frames.")
+        refusedTokens = metrics.counter("chatroom_token_refused_total", "Tokens refused at connect and refresh.")
+        malformed = metrics.counter("chatroom_malformed_total", "Client frames that could not be understood.")
+    }
+
+    func dropped(_ traffic: FrameTraffic, count: Int) {
+        switch traffic {
+        case .messages: droppedMessages.add(count)
+        case .barrage, .status: droppedBarrage.add(count)
+        case .reply: break
+        }
+    }
+}

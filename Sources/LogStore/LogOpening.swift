@@ -1,0 +1,190 @@
+import Consensus
+import SQLite
+
+/// The opening of a log: finding or making it, verifying every row, comparing it with the marks.
+struct LogOpening {
+    var table: LogTable
+    var store: UInt64
+    var logs: [GroupID: GroupLog] = [:]
+    var marks: Marks
+    /// Rows that were trimmed but not deleted yet.
+    var useless: [Int64] = []
+    var lastRow: Int64 = 0
+
+    static func databasePath(_ directory: String) -> String { directory + "/log.sqlite" }
+    static func marksPath(_ directory: String) -> String { directory + "/log.marks" }
+
+    /// To be called on the thread that will own the database.
+    init(_ configuration: LogStoreConfiguration, makeIdentity: () -> UInt64) throws(LogStoreError) {
+        let directory = configuration.directory
+        do {
+            if configuration.create { try FileSystem.makeDirectory(directory) }
+            guard configuration.create || FileSystem.exists(Self.databasePath(directory)) else { throw Refusal.missing }
+            let database = try Database(
+                path: Self.databasePath(directory), options: Self.options(configuration))
+            do {
+                try self.init(database, configuration, makeIdentity)
+            } catch {
+                database.close()
+                throw error
+            }
+        } catch {
+            throw Self.explanation(of: error, directory)
+        }
+    }
+
+    private static func options(_ configuration: LogStoreConfiguration) -> DatabaseOptions {
+        var options = DatabaseOptions()
+        options.create = configuration.create
+        options.exclusive = true
+        options.synchronous = .full
+        options.checkpointPages = 0
+        options.cacheKilobytes = 4096
+        options.vfs = configuration.vfs
+        return options
+    }
+
+    private init(_ database: Database, _ configuration: LogStoreConfiguration, _ makeIdentity: () -> UInt64) throws {
+        // Takes the exclusive lock, which is then kept.
+        try database.transaction {}
+        let isMade = try LogTable.isMade(database)
+        guard isMade != configuration.create else { throw isMade ? Refusal.exists : Refusal.missing }
+        if configuration.create {
+            try LogTable.make(database, identity: makeIdentity())
+            try FileSystem.syncDirectory(of: database.path)
+        } else {
+            try FileSystem.rewrite(database.path + "-wal")
+        }
+        guard let identity = try LogTable.identity(database) else { throw Refusal.unsupported }
+        store = identity
+        table = try LogTable(database)
+        marks = Marks(store: store)
+        try readStates()
+        try readEntries()
+        try compareMarks(configuration)
+        // Whatever was found is brought to the database file and synced once more: the process before this one may
+        // have ended because a sync failed, and then the log that was read is not certainly the log on the disk.
+        guard try database.checkpoint(.truncate).isComplete else { throw Refusal.busy }
+    }
+
+    // MARK: - Verification
+
+    private mutating func readStates() throws {
+        let statement = try table.database.prepare("SELECT number, checksum, state FROM consensus_group")
+        while try statement.step() {
+            let bytes = statement.bytes(2)
+            guard let number = UInt16(exactly: statement.int64(0)), statement.int64(1) == Int64(CRC32C.of(bytes)),
+                let state = GroupState(encoded: bytes)
+            else { throw Refusal.damaged("the state of group \(statement.int64(0)) does not match its checksum") }
+            let log = GroupLog()
+            log.state = state
+            logs[GroupID(number)] = log
+        }
+    }
+
+    private mutating func readEntries() throws {
+        let statement = try table.database.prepare(
+            "SELECT id, group_number, log_index, term, kind, checksum, payload FROM entry ORDER BY id")
+        // The rows of one group mostly stand together; this spares looking it up for each.
+        var current: (group: GroupID, log: GroupLog)?
+        while try statement.step() {
+            lastRow = statement.int64(0)
+            guard let header = EntryHeader(statement, firstColumn: 1) else {
+                throw Refusal.damaged("row \(lastRow) does not match its checksum")
+            }
+            let log: GroupLog
+            if let current, current.group == header.group {
+                log = current.log
+            } else {
+                // A group's first save writes its state, so entries without one have lost it.
+                guard let found = logs[header.group] else {
+                    throw Refusal.damaged("group \(header.group.number) has entries and no state")
+                }
+                log = found
+                current = (header.group, found)
+            }
+            if header.index <= log.state.trimmed.index {
+                useless.append(lastRow)
+                continue
+            }
+            guard header.index == log.lastIndex + 1 else {
+                throw Refusal.damaged(
+                    "group \(header.group.number) continues with entry \(header.index) after \(log.lastIndex)")
+            }
+            guard header.term >= log.term(at: log.lastIndex) ?? 0 else {
+                throw Refusal.damaged("the term falls at entry \(header.index) of group \(header.group.number)")
+            }
+            log.append(row: lastRow, index: header.index, term: header.term)
+        }
+    }
+
+    private mutating func compareMarks(_ configuration: LogStoreConfiguration) throws {
+        let path = Self.marksPath(configuration.directory)
+        if configuration.create {
+            try FileSystem.replace(path, with: marks.encoded())
+            return
+        }
+        guard let bytes = try FileSystem.read(path, bytesMax: 1 << 24) else {
+            // The making of the log may have ended between its two files; nothing was saved then.
+            guard logs.isEmpty else {
+                throw Refusal.behind("\(path), which tells how far the log had come, is missing")
+            }
+            try FileSystem.replace(path, with: marks.encoded())
+            return
+        }
+        guard let found = Marks(encoded: bytes) else { throw Refusal.damaged("\(path) is damaged") }
+        if let objection = found.objection(to: logs, store: store) {
+            throw Refusal.behind(objection)
+        }
+        for (group, log) in logs { marks.groups[group] = log.mark }
+    }
+
+    // MARK: - Refusals
+
+    private enum Refusal: Error {
+        case missing, exists, unsupported, busy
+        case damaged(String)
+        case behind(String)
+    }
+
+    /// What an operator is told.
+    private static func explanation(of error: any Error, _ directory: String) -> LogStoreError {
+        switch error {
+        case Refusal.missing:
+            LogStoreError(
+                .missing,
+                """
+                There is no log in \(directory). A node without a log is a new server: it is made by creating a \
+                cluster or by joining one, not by starting.
+                """)
+        case Refusal.exists:
+            LogStoreError(.alreadyExists, "There is a log in \(directory) already; it is not overwritten.")
+        case Refusal.unsupported:
+            LogStoreError(
+                .unsupported, "\(databasePath(directory)) is not a log of this version of the program.")
+        case Refusal.busy:
+            LogStoreError(.inUse, "The log in \(directory) is open elsewhere.")
+        case Refusal.damaged(let what):
+            LogStoreError(.corrupt, "The log in \(directory) is damaged: \(what). \(LogStoreError.advice(directory))")
+        case Refusal.behind(let what):
+            LogStoreError(
+                .behindMarks,
+                "The log in \(directory) has lost entries: \(what). \(LogStoreError.advice(directory))")
+        case let error as SQLiteError where error.code == .corrupt || error.code == .notADatabase:
+            explanation(of: Refusal.damaged(error.message), directory)
+        case let error as SQLiteError where error.code == .busy:
+            LogStoreError(.inUse, "Another process has the log in \(directory) open (\(error.message)).")
+        case let error as SQLiteError:
+            LogStoreError(error)
+        default:
+            LogStoreError(.io, "\(error)")
+        }
+    }
+}
+
+extension GroupLog {
+    var mark: Marks.Mark {
+        Marks.Mark(
+            term: state.hardState.term, last: LogPosition(index: lastIndex, term: term(at: lastIndex) ?? 0))
+    }
+}

@@ -1,0 +1,74 @@
+import Consensus
+
+/// What waits for the writer thread. Guarded by the store's monitor.
+struct LogQueue: Sendable {
+    struct Save: Sendable {
+        var save: GroupSave
+        var bytes: Int
+        var completion: @Sendable (Result<Void, LogStoreError>) -> Void
+    }
+
+    struct Read: Sendable {
+        var group: GroupID
+        /// The next entry to read.
+        var next: UInt64
+        var through: UInt64
+        var bytesLeft: Int
+        var entries: [Entry] = []
+        var completion: @Sendable (Result<[Entry], LogStoreError>) -> Void
+    }
+
+    /// One turn's work.
+    struct Turn: Sendable {
+        var saves: [Save] = []
+        var trims: [GroupID: UInt64] = [:]
+        var requests: [@Sendable (LogWriter) -> Void] = []
+        var isClosing = false
+    }
+
+    private var saves: [Save] = []
+    private var savesTaken = 0
+    private(set) var savesBytes = 0
+    var reads: [Read] = []
+    var trims: [GroupID: UInt64] = [:]
+    var requests: [@Sendable (LogWriter) -> Void] = []
+    var isClosing = false
+    var isClosed = false
+    /// Set for good when the disk can no longer be trusted.
+    var refusal: LogStoreError?
+    var status = LogStoreStatus()
+
+    var isEmpty: Bool {
+        savesTaken == saves.count && trims.isEmpty && requests.isEmpty && reads.isEmpty
+    }
+
+    mutating func append(_ save: Save) {
+        saves.append(save)
+        savesBytes += save.bytes
+        status.waitingBytes = savesBytes
+    }
+
+    /// The next saves in order, at least one if any waits, and everything small that waits beside them.
+    mutating func nextTurn(bytesMax: Int) -> Turn {
+        var turn = Turn()
+        var bytes = 0
+        while savesTaken < saves.count, bytes == 0 || bytes + saves[savesTaken].bytes <= bytesMax {
+            bytes += saves[savesTaken].bytes
+            turn.saves.append(saves[savesTaken])
+            savesTaken += 1
+        }
+        if savesTaken == saves.count {
+            saves.removeAll(keepingCapacity: saves.count < 4096)
+            savesTaken = 0
+        } else if savesTaken > 4096 {
+            saves.removeFirst(savesTaken)
+            savesTaken = 0
+        }
+        savesBytes -= bytes
+        status.waitingBytes = savesBytes
+        swap(&turn.trims, &trims)
+        swap(&turn.requests, &requests)
+        turn.isClosing = isClosing && savesTaken == saves.count
+        return turn
+    }
+}

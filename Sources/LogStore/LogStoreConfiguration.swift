@@ -1,0 +1,30 @@
+/// Settings of a `LogStore`.
+public struct LogStoreConfiguration: Sendable {
+    /// The data directory of the log. It is made when `create` is set.
+    public var directory: String
+    /// Makes a new, empty log. This is an explicit act, because a server with an empty log is a different server; where
+    /// a log exists it is refused.
+    public var create = false
+    /// Payload bytes of the newest entries of a group that `restored` returns.
+    public var recentBytesPerGroup = 16 << 20
+    /// Bytes of saves that may wait for the writer. Beyond it, saves fail with `.overloaded`.
+    public var waitingBytesMax = 64 << 20
+    /// Bytes that go into one transaction; what waits beyond that goes into the next one, so that one large backlog
+    /// does not delay its first save by the time of the whole.
+    public var transactionBytesMax = 4 << 20
+    /// Reads of older entries that may wait. Beyond it, reads fail with `.overloaded`.
+    public var waitingReadsMax = 256
+    /// Pages (4 KiB) of the write-ahead log after which it is checkpointed: 4,000 measured best in
+    /// `research/consensus.md`.
+    public var checkpointPages = 4_000
+    /// The least time between two writes of the marks. DESIGN section 4 fixes a second.
+    public var marksInterval = Duration.seconds(1)
+    /// Added to every sync, to measure how the system behaves on slower disks.
+    public var syncDelayMicroseconds: UInt32 = 0
+    /// The name of a registered SQLite VFS; nil is the operating system's files.
+    public var vfs: String?
+    /// After every sync, on the writer thread: how long the commit took and how many entries it made durable.
+    public var onSync: @Sendable (_ duration: Duration, _ entries: Int) -> Void = { _, _ in }
+
+    public init(directory: String) { self.directory = directory }
+}

@@ -1,0 +1,64 @@
+import SQLite
+
+/// What the log store refused, and why.
+public struct LogStoreError: Error, Sendable, Hashable, CustomStringConvertible {
+    public enum Code: Sendable, Hashable, CaseIterable {
+        /// There is no log in the directory, and making one was not asked for.
+        case missing
+        /// A log was to be made where one is.
+        case alreadyExists
+        /// Another process has the log open.
+        case inUse
+        /// The file's format is of another version.
+        case unsupported
+        /// The log contradicts itself. It is never repaired by leaving something out.
+        case corrupt
+        /// The log has forgotten something that it held before: an older copy, or a cut one.
+        case behindMarks
+        /// Too much waits to be written. Nothing of this save was kept.
+        case overloaded
+        /// The disk is full. Nothing of this save was kept; later saves work when there is space.
+        case full
+        /// Reading or writing failed. Nothing of this save was kept.
+        case io
+        /// The disk can no longer be trusted by this process; every later save fails with this.
+        case restartNeeded
+        /// The save does not follow what the log holds: a gap, an overlap or a cut below what was trimmed.
+        case outOfOrder
+        /// The entries asked for have been trimmed, or are not there yet.
+        case unavailable
+        /// The store was closed.
+        case closed
+    }
+
+    public var code: Code
+    public var message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    init(_ error: SQLiteError) {
+        let code: Code =
+            switch error.code {
+            case .busy: .inUse
+            case .full: .full
+            case .syncFailed: .restartNeeded
+            case .corrupt, .notADatabase: .corrupt
+            case .io, .constraint, .cannotOpen, .other: .io
+            }
+        self.init(code, error.message)
+    }
+
+    public var description: String { "\(code): \(message)" }
+
+    /// What an operator can do about a log that must not be used.
+    static func advice(_ directory: String) -> String {
+        """
+        Do not start this node with it: move \(directory) away, start the node with an empty data directory so that \
+        it joins as a new server, and remove the old server; the other replicas complete it. Without other replicas, \
+        restore a backup.
+        """
+    }
+}

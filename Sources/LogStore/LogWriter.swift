@@ -1,0 +1,351 @@
+import Consensus
+import Glibc
+import SQLite
+
+/// The writer thread's own state: the database and what is in it. Nothing of it is touched by another thread.
+final class LogWriter {
+    private let configuration: LogStoreConfiguration
+    private let queue: Monitor<LogQueue>
+    private let table: LogTable
+    private let marks: MarksKeeper
+    private var logs: [GroupID: GroupLog]
+    /// Trimmed rows to delete when there is time, behind `uselessHead` that are gone.
+    private var useless: [Int64]
+    private var uselessHead = 0
+    private var lastRow: Int64
+    private var refusal: LogStoreError?
+
+    /// Rows that one idle transaction deletes: about a millisecond, by which it may delay a save.
+    private static let idleSliceRows = 512
+    /// Bytes of older entries that are read between two commits.
+    private static let readSliceBytes = 256 << 10
+
+    init(
+        _ configuration: LogStoreConfiguration, queue: Monitor<LogQueue>, opening: LogOpening, marks: MarksKeeper
+    ) {
+        self.configuration = configuration
+        self.queue = queue
+        self.marks = marks
+        table = opening.table
+        logs = opening.logs
+        useless = opening.useless
+        lastRow = opening.lastRow
+    }
+
+    /// Serves the queue until the store is closed.
+    func run() {
+        while true {
+            let isIdle = uselessHead == useless.count || refusal != nil
+            let turn = queue.wait { queue in
+                isIdle && queue.isEmpty && !queue.isClosing
+                    ? nil : queue.nextTurn(bytesMax: configuration.transactionBytesMax)
+            }
+            commit(turn)
+            for request in turn.requests { request(self) }
+            readSlice()
+            checkpointIfDue()
+            if turn.isClosing {
+                close()
+                return
+            }
+        }
+    }
+
+    // MARK: - Commit
+
+    private struct Staged {
+        var changes: [GroupID: GroupChange] = [:]
+        var results: [Result<Void, LogStoreError>] = []
+        var entries = 0
+        var deleted = 0
+        var lastRow: Int64
+    }
+
+    /// Saves, trims and a slice of deletions in one transaction, which is one sync. Either all that was accepted is on
+    /// disk and in `logs`, or nothing is.
+    private func commit(_ turn: LogQueue.Turn) {
+        guard !turn.saves.isEmpty || !turn.trims.isEmpty || uselessHead < useless.count, refusal == nil else {
+            answer(turn.saves, turn.saves.map { _ in refusal.map { .failure($0) } ?? .success(()) })
+            return
+        }
+        let clock = ContinuousClock()
+        let start = clock.now
+        var staged = Staged(lastRow: lastRow)
+        do throws(SQLiteError) {
+            try table.database.begin()
+            try stage(turn, &staged)
+            try lowerMarks(staged)
+            if configuration.syncDelayMicroseconds > 0 { usleep(configuration.syncDelayMicroseconds) }
+            try table.database.commit()
+        } catch {
+            abandon(turn, error)
+            return
+        }
+        adopt(staged)
+        let duration = clock.now - start
+        queue.withLock { queue in
+            queue.status.syncs += 1
+            queue.status.entries += UInt64(staged.entries)
+            queue.status.lastSyncDuration = duration
+            queue.status.uselessEntries = useless.count - uselessHead
+            queue.status.failure = nil
+        }
+        answer(turn.saves, staged.results)
+        configuration.onSync(duration, staged.entries)
+    }
+
+    private func stage(_ turn: LogQueue.Turn, _ staged: inout Staged) throws(SQLiteError) {
+        for waiting in turn.saves {
+            let save = waiting.save
+            var change = staged.changes[save.group] ?? GroupChange(log(save.group))
+            // So that the entries are appended in place and not to a copy.
+            staged.changes[save.group] = nil
+            if let objection = Self.objection(to: save, after: change) {
+                staged.results.append(.failure(objection))
+            } else {
+                try apply(save, to: &change, &staged)
+                staged.results.append(.success(()))
+            }
+            staged.changes[save.group] = change
+        }
+        for (group, index) in turn.trims where logs[group] != nil {
+            staged.changes[group, default: GroupChange(log(group))].trim(through: index)
+        }
+        for (group, change) in staged.changes where change.isStateChanged || log(group).isNew {
+            try table.write(change.state, group: group)
+        }
+        // Twice as many as come in, so that the table does not grow under load; more when nothing comes in.
+        let slice = staged.entries == 0 ? Self.idleSliceRows : min(Self.idleSliceRows, max(16, 2 * staged.entries))
+        while staged.deleted < slice, uselessHead + staged.deleted < useless.count {
+            try table.delete(row: useless[uselessHead + staged.deleted])
+            staged.deleted += 1
+        }
+    }
+
+    /// The group's log; an empty one for a group that has never saved anything.
+    private func log(_ group: GroupID) -> GroupLog {
+        if let log = logs[group] { return log }
+        let log = GroupLog()
+        log.isNew = true
+        logs[group] = log
+        return log
+    }
+
+    private static func objection(to save: GroupSave, after change: GroupChange) -> LogStoreError? {
+        var lastIndex = change.lastIndex
+        var trimmed = change.state.trimmed.index
+        if let snapshot = save.snapshot, snapshot.index > trimmed, change.term(at: snapshot.index) != snapshot.term {
+            lastIndex = snapshot.index
+            trimmed = snapshot.index
+        }
+        func refuse(_ what: String) -> LogStoreError {
+            LogStoreError(.outOfOrder, "group \(save.group.number): \(what)")
+        }
+        if let from = save.truncateFrom {
+            guard from > trimmed else { return refuse("cut at \(from), below the trimmed entry \(trimmed)") }
+            lastIndex = min(lastIndex, from - 1)
+        }
+        for entry in save.entries {
+            guard lastIndex < .max - 1, entry.index == lastIndex + 1 else {
+                return refuse("entry \(entry.index) does not follow \(lastIndex)")
+            }
+            lastIndex = entry.index
+        }
+        return nil
+    }
+
+    private func apply(_ save: GroupSave, to change: inout GroupChange, _ staged: inout Staged) throws(SQLiteError) {
+        if let hardState = save.hardState { change.set(hardState) }
+        if let snapshot = save.snapshot {
+            for row in change.install(snapshot) { try table.delete(row: row) }
+        }
+        if let from = save.truncateFrom {
+            for row in change.truncate(from: from) { try table.delete(row: row) }
+        }
+        for entry in save.entries {
+            staged.lastRow += 1
+            try table.insert(entry, group: save.group, row: staged.lastRow)
+            change.append(entry, row: staged.lastRow)
+        }
+        staged.entries += save.entries.count
+    }
+
+    /// A log that becomes shorter must not be found behind its marks; so they are lowered first.
+    private func lowerMarks(_ staged: Staged) throws(SQLiteError) {
+        for (group, change) in staged.changes {
+            guard let cut = change.cutAt else { continue }
+            let index = max(cut - 1, change.state.trimmed.index)
+            let last = LogPosition(index: index, term: change.term(at: index) ?? 0)
+            try marks.lower(group, to: Marks.Mark(term: log(group).state.hardState.term, last: last))
+        }
+    }
+
+    private func adopt(_ staged: Staged) {
+        uselessHead += staged.deleted
+        if uselessHead == useless.count {
+            useless.removeAll(keepingCapacity: false)
+            uselessHead = 0
+        } else if uselessHead > 65_536 {
+            useless.removeFirst(uselessHead)
+            uselessHead = 0
+        }
+        lastRow = staged.lastRow
+        for (group, change) in staged.changes {
+            useless += change.adopt()
+            let log = log(group)
+            log.isNew = false
+            marks.note(group, log.mark)
+        }
+    }
+
+    /// The transaction failed: nothing of it counts.
+    private func abandon(_ turn: LogQueue.Turn, _ error: SQLiteError) {
+        var failure = LogStoreError(error)
+        do throws(SQLiteError) {
+            try table.database.rollback()
+        } catch {
+            failure = LogStoreError(.restartNeeded, "the transaction could not be undone: \(error.message)")
+        }
+        switch failure.code {
+        case .restartNeeded, .corrupt:
+            // After a failed sync the kernel drops the pages that it could not write and still shows them to readers,
+            // so reopening and verifying here would prove nothing. The next start of the process brings everything
+            // that it reads to the disk again before it relies on it (see `LogOpening`).
+            refuse(
+                LogStoreError(
+                    .restartNeeded,
+                    "The disk did not take the log: \(failure.message). Check the disk and restart the node."))
+            failure = refusal ?? failure
+        default:
+            queue.withLock { $0.status.failure = failure }
+        }
+        // Trims are repeated, because nobody waits for them.
+        queue.withLock { $0.trims.merge(turn.trims) { max($0, $1) } }
+        answer(turn.saves, turn.saves.map { _ in .failure(failure) })
+    }
+
+    private func refuse(_ error: LogStoreError) {
+        refusal = error
+        queue.withLock { queue in
+            queue.refusal = error
+            queue.status.failure = error
+        }
+    }
+
+    private func answer(_ saves: [LogQueue.Save], _ results: [Result<Void, LogStoreError>]) {
+        for (save, result) in zip(saves, results) { save.completion(result) }
+    }
+
+    // MARK: - Reading
+
+    /// Serves the oldest waiting read for a bounded time, so that commits come in between.
+    private func readSlice() {
+        guard var read = queue.withLock({ $0.reads.isEmpty ? nil : $0.reads.removeFirst() }) else { return }
+        guard let log = logs[read.group], read.next >= log.firstIndex, read.next <= log.lastIndex else {
+            read.completion(
+                .failure(
+                    LogStoreError(
+                        .unavailable, "entry \(read.next) of group \(read.group.number) is not in the log")))
+            return
+        }
+        var sliceBytes = 0
+        do throws(LogStoreError) {
+            while read.next <= min(read.through, log.lastIndex) {
+                let entry = try entry(read.next, read.group, log)
+                guard read.entries.isEmpty || entry.payload.count <= read.bytesLeft else { break }
+                read.entries.append(entry)
+                read.bytesLeft -= entry.payload.count
+                read.next += 1
+                sliceBytes += 64 + entry.payload.count
+                if sliceBytes >= Self.readSliceBytes, read.next <= read.through, read.bytesLeft > 0 {
+                    let rest = read
+                    queue.withLock { $0.reads.append(rest) }
+                    return
+                }
+            }
+        } catch {
+            read.completion(.failure(error))
+            return
+        }
+        read.completion(.success(read.entries))
+    }
+
+    private func entry(_ index: UInt64, _ group: GroupID, _ log: GroupLog) throws(LogStoreError) -> Entry {
+        guard let row = log.row(at: index) else {
+            throw LogStoreError(.unavailable, "entry \(index) of group \(group.number) is not in the log")
+        }
+        let found: Entry?
+        do throws(SQLiteError) {
+            found = try table.entry(row: row, group: group)
+        } catch {
+            throw LogStoreError(error)
+        }
+        guard let found, found.index == index else {
+            throw LogStoreError(.corrupt, "entry \(index) of group \(group.number) does not match its checksum")
+        }
+        return found
+    }
+
+    /// What the disk holds of a group.
+    func stored(_ group: GroupID) -> Result<StoredGroup, LogStoreError> {
+        let log = logs[group] ?? GroupLog()
+        var recent: [Entry] = []
+        var bytes = 0
+        var index = log.lastIndex
+        do throws(LogStoreError) {
+            while index >= log.firstIndex {
+                let entry = try entry(index, group, log)
+                bytes += entry.payload.count
+                guard bytes <= configuration.recentBytesPerGroup else { break }
+                recent.append(entry)
+                index -= 1
+            }
+        } catch {
+            return .failure(error)
+        }
+        recent.reverse()
+        return .success(
+            StoredGroup(
+                hardState: log.state.hardState, snapshot: log.state.snapshot, trimmed: log.state.trimmed,
+                firstIndex: log.firstIndex, lastIndex: log.lastIndex, terms: log.terms, recent: recent))
+    }
+
+    /// The groups that have saved anything.
+    var groups: [GroupID] { logs.filter { !$0.value.isNew }.keys.sorted() }
+
+    // MARK: - Checkpoint and end
+
+    /// Between commits, after their completions, so that it delays at most the next save.
+    private func checkpointIfDue() {
+        guard refusal == nil, table.database.writeAheadLogPages >= configuration.checkpointPages else { return }
+        checkpoint(.passive)
+    }
+
+    private func checkpoint(_ mode: Database.CheckpointMode) {
+        do throws(SQLiteError) {
+            _ = try table.database.checkpoint(mode)
+        } catch where error.code == .syncFailed || error.code == .corrupt {
+            refuse(
+                LogStoreError(
+                    .restartNeeded,
+                    "The disk did not take the log: \(error.message). Check the disk and restart the node."))
+        } catch {
+            // A full disk: the write-ahead log keeps everything and grows; the next commit tries again.
+            let failure = LogStoreError(error)
+            queue.withLock { $0.status.failure = failure }
+        }
+    }
+
+    private func close() {
+        if refusal == nil { checkpoint(.truncate) }
+        marks.stop()
+        table.database.close()
+        let left = queue.update { queue in
+            queue.isClosed = true
+            defer { queue.reads = [] }
+            return (reads: queue.reads, requests: queue.requests)
+        }
+        for read in left.reads { read.completion(.failure(LogStoreError(.closed, "the log was closed"))) }
+        for request in left.requests { request(self) }
+    }
+}

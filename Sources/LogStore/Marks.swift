@@ -1,0 +1,71 @@
+import Consensus
+
+/// How far each group's log had come: kept in a file of its own, so that a log that was replaced by an older copy, or
+/// lost its end, is found out.
+struct Marks: Sendable, Hashable {
+    struct Mark: Sendable, Hashable {
+        /// The server's current term.
+        var term: UInt64
+        /// The last entry.
+        var last: LogPosition
+    }
+
+    var store: UInt64
+    var groups: [GroupID: Mark] = [:]
+
+    private static let title = "chatroom log marks 1"
+
+    /// One line per group and a checksum over all lines before it.
+    func encoded() -> [UInt8] {
+        var text = "\(Self.title)\nstore \(store)\n"
+        for (group, mark) in groups.sorted(by: { $0.key < $1.key }) {
+            text += "group \(group.number) term \(mark.term) last \(mark.last.index) of term \(mark.last.term)\n"
+        }
+        return Array((text + "checksum \(CRC32C.of(Array(text.utf8)))\n").utf8)
+    }
+
+    /// Nil for anything that `encoded` does not produce.
+    init?(encoded bytes: [UInt8]) {
+        guard let text = String(validating: bytes, as: UTF8.self), text.hasSuffix("\n") else { return nil }
+        var lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false).map { $0.split(separator: " ") }
+        guard let last = lines.popLast(), last.count == 2, last[0] == "checksum", let checksum = UInt32(last[1]),
+            lines.count >= 2, lines[1].count == 2, lines[1][0] == "store", let store = UInt64(lines[1][1])
+        else { return nil }
+        self.store = store
+        for words in lines.dropFirst(2) {
+            guard words.count == 9, let group = UInt16(words[1]), let term = UInt64(words[3]),
+                let index = UInt64(words[5]), let entryTerm = UInt64(words[8])
+            else { return nil }
+            groups[GroupID(group)] = Mark(term: term, last: LogPosition(index: index, term: entryTerm))
+        }
+        // Whatever is written must read back to the same bytes: that leaves no room for a damaged file.
+        guard encoded() == bytes, text.hasSuffix("checksum \(checksum)\n") else { return nil }
+    }
+
+    init(store: UInt64) { self.store = store }
+
+    /// Why a log must not be used; nil when it is not behind.
+    func objection(to logs: [GroupID: GroupLog], store: UInt64) -> String? {
+        guard store == self.store else {
+            return "the marks were written by another store (\(self.store), this one is \(store))"
+        }
+        for (group, mark) in groups.sorted(by: { $0.key < $1.key }) {
+            let log = logs[group]
+            let term = log?.state.hardState.term ?? 0
+            let last = log?.lastIndex ?? 0
+            if term < mark.term || last < mark.last.index {
+                return """
+                    group \(group.number) had reached term \(mark.term) and entry \(mark.last.index), but the log ends \
+                    at term \(term) and entry \(last)
+                    """
+            }
+            if let found = log?.term(at: mark.last.index), found != mark.last.term {
+                return """
+                    entry \(mark.last.index) of group \(group.number) was of term \(mark.last.term), but the log holds \
+                    one of term \(found)
+                    """
+            }
+        }
+        return nil
+    }
+}

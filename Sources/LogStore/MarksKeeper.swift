@@ -1,0 +1,90 @@
+import Consensus
+import SQLite
+
+/// Writes the marks file: at most once an interval from a thread of its own, so that its syncs delay no save, and at
+/// once where the log is about to become shorter.
+final class MarksKeeper: Sendable {
+    private struct State: Sendable {
+        var marks: Marks
+        var isDirty = false
+        var isStopping = false
+        var hasStopped = false
+        var failure: SQLiteError?
+    }
+
+    private let path: String
+    private let interval: Duration
+    private let state: Monitor<State>
+    /// Held while the file is written, so that an older state never replaces a newer one. The value is the number of
+    /// writes.
+    private let file = Monitor(0)
+
+    init(path: String, marks: Marks, interval: Duration) {
+        self.path = path
+        self.interval = max(interval, .milliseconds(1))
+        state = Monitor(State(marks: marks))
+    }
+
+    func start() {
+        startDatabaseThread("log-marks") { self.run() }
+    }
+
+    private func run() {
+        while true {
+            let isStopping = state.wait(atMost: interval) { $0.isStopping ? true : nil } ?? false
+            if state.withLock({ $0.isDirty }) {
+                // A failure leaves the older marks, which are true as well; the next interval tries again.
+                do throws(SQLiteError) { try write() } catch { state.withLock { $0.failure = error } }
+            }
+            if isStopping {
+                state.update { $0.hasStopped = true }
+                return
+            }
+        }
+    }
+
+    /// The group's log has come so far on disk.
+    func note(_ group: GroupID, _ mark: Marks.Mark) {
+        state.withLock { state in
+            guard state.marks.groups[group] != mark else { return }
+            state.marks.groups[group] = mark
+            state.isDirty = true
+        }
+    }
+
+    /// The group's log is about to end at `mark`. When this returns, the file no longer claims more.
+    func lower(_ group: GroupID, to mark: Marks.Mark) throws(SQLiteError) {
+        let isLower = state.withLock { state in
+            guard let old = state.marks.groups[group], old.last.index > mark.last.index else { return false }
+            state.marks.groups[group] = mark
+            state.isDirty = true
+            return true
+        }
+        if isLower { try write() }
+    }
+
+    /// Writes the marks as they are now.
+    func write() throws(SQLiteError) {
+        let failure: SQLiteError? = file.withLock { writes in
+            let marks = state.withLock { state in
+                state.isDirty = false
+                return state.marks
+            }
+            do throws(SQLiteError) {
+                try FileSystem.replace(path, with: marks.encoded())
+                writes += 1
+                return nil
+            } catch {
+                state.withLock { $0.isDirty = true }
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Writes what is left and ends the thread.
+    func stop() {
+        state.update { $0.isStopping = true }
+        state.wait { $0.hasStopped ? true : nil }
+    }
+}

@@ -1,0 +1,64 @@
+import ChatModel
+import Foundation
+
+/// The secrets of a node, from a file that only its owner can read. Never logged.
+struct KeysFile: Sendable, Decodable {
+    struct AdminKey: Sendable, Decodable {
+        var id: String
+        var secret: String
+    }
+
+    struct TokenKey: Sendable, Decodable {
+        enum Algorithm: String, Sendable, Decodable {
+            case HS256, ES256
+        }
+
+        enum Use: String, Sendable, Decodable {
+            case client, admin
+        }
+
+        var kid: String
+        var algorithm: Algorithm
+        var use: Use
+        /// HS256: the shared secret's UTF-8 bytes, at least 32 of them (RFC 7518 §3.2).
+        var secret: String?
+        /// ES256: the public key in PEM.
+        var publicKey: String?
+        /// If present, a token's `iss` must be it.
+        var iss: String?
+        /// If present, a token's `aud` must be or contain it.
+        var aud: String?
+    }
+
+    var admin: [AdminKey]
+    var token: [TokenKey]
+
+    static func read(_ path: String) throws(NodeError) -> KeysFile {
+        do {
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0o777
+            guard mode & 0o077 == 0 else {
+                throw NodeError(
+                    .configuration, "the keys file \(path) must be readable by its owner only (chmod 600)")
+            }
+            let keys = try JSONDecoder().decode(KeysFile.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+            for key in keys.token where key.algorithm == .HS256 {
+                guard let secret = key.secret, secret.utf8.count >= 32 else {
+                    throw NodeError(.configuration, "token key \(key.kid) needs a secret of at least 32 bytes")
+                }
+            }
+            for key in keys.token where key.algorithm == .ES256 && key.publicKey == nil {
+                throw NodeError(.configuration, "token key \(key.kid) needs a publicKey")
+            }
+            for key in keys.admin where key.secret.utf8.count < 32 {
+                throw NodeError(.configuration, "admin key \(key.id) needs a secret of at least 32 bytes")
+            }
+            return keys
+        } catch let error as NodeError {
+            throw error
+        } catch {
+            // The underlying error may quote the file's content, so it is not passed on.
+            throw NodeError(.configuration, "the keys file \(path) can't be read or isn't valid JSON of keys")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import ChatModel
+import Foundation
+import Gateway
+import Sharding
+
+/// All settings of a node (*cfg* in the contract). `docs/CONFIGURATION.md` lists them for operators.
+public struct NodeConfiguration: Sendable {
+    public var node: NodeID
+    public var dataDirectory: String
+    public var keysFile: String
+    public var apiHost = "127.0.0.1"
+    public var apiPort = 7401
+    public var linkHost = "127.0.0.1"
+    public var linkPort = 7402
+    /// Threads that carry connections and rooms.
+    public var loops: Int
+    /// Read only when a cluster is created; afterwards the stored number holds.
+    public var shardCount = Int(ShardMap.shardCountDefault)
+    public var gateway: GatewayConfiguration
+    public var rooms = RoomPolicy()
+    /// For measurements: how much slower a sync of the log shall be.
+    public var syncDelayMicroseconds = 0
+    /// Durable changes of the log between two checkpoints of catalogue and history.
+    public var checkpointSeconds = 2
+    public var logLevel = "info"
+
+    /// Reads file and environment.
+    public init(path: String, environment: [String: String]) async throws(NodeError) {
+        var settings = try await SettingsReader(path: path, environment: environment)
+        guard let node = NodeID(try settings.required("nodeId")) else {
+            throw NodeError(.configuration, "nodeId must be 1-64 bytes of letters, digits and _.@:#|+~!$-")
+        }
+        self.node = node
+        dataDirectory = try settings.required("dataDirectory")
+        keysFile = try settings.required("keysFile")
+        loops = try settings.int("loops", default: ProcessInfo.processInfo.activeProcessorCount, in: 1...256)
+        shardCount = try settings.int("shards", default: shardCount, in: 1...1024)
+        logLevel = try settings.string("log.level") ?? logLevel
+        syncDelayMicroseconds = try settings.int("log.syncDelayMicroseconds", default: 0, in: 0...1_000_000)
+        checkpointSeconds = try settings.int("log.checkpointSeconds", default: checkpointSeconds, in: 1...3600)
+
+        gateway = GatewayConfiguration(node: node)
+        gateway.host = try settings.string("client.host") ?? gateway.host
+        gateway.port = try settings.int("client.port", default: gateway.port, in: 0...65_535)
+        apiHost = try settings.string("api.host") ?? apiHost
+        apiPort = try settings.int("api.port", default: apiPort, in: 0...65_535)
+        linkHost = try settings.string("link.host") ?? linkHost
+        linkPort = try settings.int("link.port", default: linkPort, in: 0...65_535)
+        let proxyTerminatesTLS = try settings.bool("proxyTerminatesTls", default: false)
+        for (key, host) in [("client.host", gateway.host), ("api.host", apiHost)]
+        where !Self.isLoopback(host) && !proxyTerminatesTLS {
+            throw NodeError(
+                .configuration,
+                "\(key) \(host) is reachable from outside without TLS: keep 127.0.0.1, or put a proxy that terminates "
+                    + "TLS before it and set proxyTerminatesTls to true")
+        }
+        guard Self.isLoopback(linkHost) else {
+            throw NodeError(.configuration, "link.host \(linkHost) must be a loopback address")
+        }
+
+        if let url = try settings.string("advertiseUrl") { gateway.advertiseURLs = [url] }
+        gateway.allowedOrigins = try settings.strings("allowedOrigins")
+        gateway.allowAnonymous = try settings.bool("allowAnonymous", default: false)
+        gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))
+        gateway.graceSeconds = Int64(try settings.int("session.graceSeconds", default: 10, in: 0...3600))
+        gateway.connectSeconds = Int64(try settings.int("session.connectSeconds", default: 10, in: 1...600))
+        gateway.roomsPerSessionMax = try settings.int("session.rooms", default: 10, in: 1...1000)
+        gateway.changesPerSecond = Double(
+            try settings.int("session.changesPerSecond", default: 10, in: 1...1_000_000_000))
+        gateway.changesBurst = Double(try settings.int("session.changesBurst", default: 20, in: 1...1_000_000_000))
+        gateway.readsPerSecond = Double(try settings.int("session.readsPerSecond", default: 20, in: 1...1_000_000_000))
+        gateway.readsBurst = gateway.readsPerSecond
+        gateway.sendQueueBytesMax = try settings.int("session.sendQueueBytes", default: 256 * 1024, in: 4096...1 << 30)
+        gateway.connectionsMax = try settings.int("limits.connections", default: 18_000, in: 1...10_000_000)
+        gateway.connectionsPerAddressMax = try settings.int(
+            "limits.connectionsPerAddress", default: 18_000, in: 1...10_000_000)
+
+        rooms.graceSeconds = gateway.graceSeconds
+        rooms.retentionDays = Int64(try settings.int("rooms.retentionDays", default: 10, in: 1...3650))
+        rooms.fixedMembersMax = try settings.int("rooms.fixedMembers", default: 100_000, in: 1...10_000_000)
+        rooms.blacklistedMax = try settings.int("rooms.blacklisted", default: 100_000, in: 1...10_000_000)
+        rooms.queueElementsMax = try settings.int("rooms.queueElements", default: 1000, in: 1...1_000_000)
+        rooms.recallWindowSeconds = Int64(try settings.int("rooms.recallSeconds", default: 120, in: 0...864_000))
+        rooms.digestAboveOnline = try settings.int("rooms.digestAboveOnline", default: 1000, in: 0...10_000_000)
+        rooms.onlinePushSeconds = Int64(try settings.int("rooms.onlinePushSeconds", default: 2, in: 1...3600))
+        rooms.viewerBudgetPerSecond = try settings.int("rooms.viewerBudget", default: 50, in: 1...1_000_000)
+        if let policy = try settings.string("rooms.conflictPolicy") {
+            guard let known = ConflictPolicy(rawValue: policy) else {
+                throw NodeError(
+                    .configuration, "rooms.conflictPolicy must be kickOlder, perDevice, rejectNewer or allow")
+            }
+            rooms.conflictPolicy = known
+        }
+        try settings.refuseUnknownKeys()
+    }
+
+    static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    }
+}

@@ -1,3 +1,0 @@
-import JWTKit
-import Configuration
-import ServiceLifecycle

@@ -1,0 +1,71 @@
+import ChatModel
+import Wire
+
+/// What everybody in a room is shown, encoded once: one complete WebSocket frame that all viewers share.
+public struct SharedFrame: Sendable {
+    public enum Traffic: Sendable, Hashable {
+        /// Kept and unkept messages, in order.
+        case messages
+        /// Droppable.
+        case barrage
+        /// Counts and states: only the newest matters.
+        case status
+    }
+
+    public var traffic: Traffic
+    /// The frame for the JSON subprotocol, header included.
+    public var json: [UInt8]
+    /// The seqs in it, if any: what a viewer misses who cannot be given this frame.
+    public var keptSeqs: ClosedRange<UInt64>?
+    /// How many unkept messages are in it.
+    public var unkept: Int
+    /// How many barrage items are in it.
+    public var barrage: Int
+
+    public init(traffic: Traffic, json: [UInt8], keptSeqs: ClosedRange<UInt64>? = nil, unkept: Int = 0, barrage: Int = 0)
+    {
+        self.traffic = traffic
+        self.json = json
+        self.keptSeqs = keptSeqs
+        self.unkept = unkept
+        self.barrage = barrage
+    }
+}
+
+/// One thing that a room tells a lane. A lane performs them in order, so that per room and lane acks, enter results
+/// and messages are one ordered stream (contract, "Order").
+public enum RoomOutput: Sendable {
+    case reply(SessionID, request: UInt32, Result<OperationResult, ChatError>)
+    /// The answer to an enter. On success the session sees what follows this, and the reply's seq is the stream's here.
+    case entered(SessionID, request: UInt32?, Result<EnterResult, ChatError>)
+    /// The session has left: it sees nothing that follows.
+    case exited(SessionID, request: UInt32?)
+    /// The session is put out, for a reason that it is told.
+    case kicked(SessionID, KickReason, ext: String?)
+    /// For all viewers of the room.
+    case frame(SharedFrame)
+    /// For some of them: directed messages, barrage echoes.
+    case frameFor([SessionID], SharedFrame)
+    /// For all but some: they get their own version by `frameFor`.
+    case frameExcept([SessionID], SharedFrame)
+}
+
+/// Everything that one room emitted in one turn for one lane.
+public struct Publication: Sendable {
+    public var room: RoomID
+    /// Dense per room and leader's term, so that a receiver finds gaps also in what has no seq.
+    public var number: UInt64
+    public var outputs: [RoomOutput]
+
+    public init(room: RoomID, number: UInt64, outputs: [RoomOutput]) {
+        self.room = room
+        self.number = number
+        self.outputs = outputs
+    }
+}
+
+/// Takes publications to the lanes of gateways. Implemented by the gateway, given to room hosts.
+public protocol PublicationSink: Sendable {
+    /// Hands over everything that one turn of a room loop has for one lane, in order.
+    func deliver(_ publications: [Publication], to lane: Int, of node: NodeID)
+}

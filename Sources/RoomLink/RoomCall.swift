@@ -1,0 +1,70 @@
+import ChatModel
+import Wire
+
+/// Where a session is: what a room's leader needs to answer it.
+public struct SessionAddress: Sendable, Hashable {
+    public var node: NodeID
+    /// The loop of that node on which the session's connection lives.
+    public var lane: Int
+    public var session: SessionID
+
+    public init(node: NodeID, lane: Int, session: SessionID) {
+        self.node = node
+        self.lane = lane
+        self.session = session
+    }
+}
+
+/// Who calls, as the gateway has authenticated it.
+public struct Caller: Sendable, Hashable {
+    public var user: UserID
+    public var anonymous: Bool
+    public var device: Device
+    /// The token's `rooms` claim; nil allows all.
+    public var rooms: [RoomID]?
+    /// The token's nick and avatar: the last fallback of the profile.
+    public var tokenProfile: Profile
+
+    public init(
+        user: UserID, anonymous: Bool, device: Device = .web, rooms: [RoomID]? = nil,
+        tokenProfile: Profile = Profile()
+    ) {
+        self.user = user
+        self.anonymous = anonymous
+        self.device = device
+        self.rooms = rooms
+        self.tokenProfile = tokenProfile
+    }
+}
+
+/// What a session asks of a room. One value per client request: batches of them travel once per loop turn.
+public struct RoomCall: Sendable {
+    public enum Body: Sendable {
+        case operation(ClientOperation)
+        /// The session has ended or its grace has passed: an exit that nobody waits for.
+        case leave
+        /// The session lives on another lane now.
+        case moved
+    }
+
+    public var room: RoomID
+    public var address: SessionAddress
+    public var caller: Caller
+    /// The client's request ID; nil wants no reply.
+    public var request: UInt32?
+    public var body: Body
+
+    public init(room: RoomID, address: SessionAddress, caller: Caller, request: UInt32?, body: Body) {
+        self.room = room
+        self.address = address
+        self.caller = caller
+        self.request = request
+        self.body = body
+    }
+}
+
+/// Takes calls to where the rooms' leaders are. Implemented by the room host, given to gateways.
+public protocol RoomRouter: Sendable {
+    /// Hands over everything that one lane's loop turn brought, in order. Called on the lane's loop.
+    func route(_ calls: [RoomCall], from lane: Int)
+}

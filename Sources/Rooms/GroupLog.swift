@@ -1,0 +1,187 @@
+import Consensus
+import EventLoop
+import LogStore
+import Logging
+
+/// One consensus group on its loop: the core, what it waits for, and its way back after a failed write.
+final class GroupLog {
+    let group: GroupID
+    private let server: ServerID
+    private let store: LogStore
+    private let loop: EventLoop
+    private let configuration: RaftConfiguration
+    private var raft: RaftGroup
+    weak var delegate: (any GroupLogDelegate)?
+    /// There may be output to take.
+    private(set) var isDirty = true
+    /// There are entries that no save has taken yet.
+    private(set) var hasProposed = false
+    private var hasFailed = false
+    /// Which making of the core this is: answers to saves of an earlier one mean nothing to it.
+    private(set) var generation = 0
+    private var savesInFlight = 0
+    /// Asks the driver to perform what an answer from the store has brought.
+    var onInput: () -> Void = {}
+    private var ticksSinceFailure = 0
+    private var reads: [UInt64: (Result<UInt64, RaftError>) -> Void] = [:]
+    private var nextRead: UInt64 = 0
+    private var trimmedIndex: UInt64 = 0
+
+    /// - Parameter appliedIndex: how far the state machine's own storage is; entries after it come out again.
+    init(
+        group: GroupID, server: ServerID, store: LogStore, loop: EventLoop, appliedIndex: UInt64
+    ) throws(RaftError) {
+        self.group = group
+        self.server = server
+        self.store = store
+        self.loop = loop
+        var configuration = RaftConfiguration()
+        // One voter sends entries to nobody: what is applied need not stay in memory.
+        configuration.windowBytesMax = 1 << 20
+        self.configuration = configuration
+        raft = try Self.restore(group, server, store, configuration, appliedIndex)
+    }
+
+    private static func restore(
+        _ group: GroupID, _ server: ServerID, _ store: LogStore, _ configuration: RaftConfiguration,
+        _ appliedIndex: UInt64
+    ) throws(RaftError) -> RaftGroup {
+        let stored = store.restored(group)
+        let start: RaftGroup.Start
+        if stored.isEmpty {
+            start = .bootstrap(GroupMembership(voters: [server]))
+        } else {
+            start = .restored(
+                stored.restoredLog(appliedIndex: appliedIndex, recentBytesMax: configuration.windowBytesMax))
+        }
+        return try RaftGroup(
+            id: server, group: group, configuration: configuration, start: start,
+            randomSeed: UInt64.random(in: .min ... .max))
+    }
+
+    // MARK: - Inputs
+
+    /// Leads, and everything of former terms is known to be committed.
+    var isEstablished: Bool { raft.isEstablished }
+    var term: UInt64 { raft.term }
+    var leader: ServerID? { raft.leader }
+    var commitIndex: UInt64 { raft.commitIndex }
+    var appliedIndex: UInt64 { raft.appliedIndex }
+
+    func propose(_ payloads: [[UInt8]]) throws(RaftError) -> ClosedRange<UInt64> {
+        let range = try raft.propose(payloads)
+        isDirty = true
+        hasProposed = true
+        return range
+    }
+
+    /// Answers with an index up to which the state machine must have applied before a read is current; a majority has
+    /// confirmed by then that this is still the leader (thesis §6.4).
+    func readIndex(_ completion: @escaping (Result<UInt64, RaftError>) -> Void) {
+        nextRead += 1
+        do throws(RaftError) {
+            try raft.readIndex(nextRead)
+            reads[nextRead] = completion
+            isDirty = true
+        } catch {
+            completion(.failure(error))
+        }
+    }
+
+    func applied(upTo index: UInt64) {
+        raft.applied(upTo: index)
+        isDirty = true
+    }
+
+    func tick() {
+        if hasFailed {
+            ticksSinceFailure += 1
+            // What is still on its way to the disk would be unknown to a core made before it arrives.
+            if ticksSinceFailure >= Self.ticksBeforeRetry, savesInFlight == 0 { restart() }
+            return
+        }
+        raft.tick()
+        isDirty = true
+    }
+
+    func persisted(save number: UInt64, generation: Int) {
+        savesInFlight -= 1
+        guard generation == self.generation else { return }
+        raft.persisted(save: number)
+        isDirty = true
+    }
+
+    func persistFailed(generation: Int) {
+        savesInFlight -= 1
+        guard generation == self.generation, !hasFailed else { return }
+        hasFailed = true
+        ticksSinceFailure = 0
+        raft.persistFailed()
+        isDirty = true
+    }
+
+    /// The state machine's storage has everything up to `index` on disk: the log before it can go.
+    func trim(through index: UInt64) {
+        guard index > trimmedIndex, !hasFailed, let mark = raft.snapshotMark(at: index) else { return }
+        trimmedIndex = index
+        raft.snapshotTaken(mark)
+        isDirty = true
+    }
+
+    /// After a failed write the core is made anew from what is on disk, and tries to lead again.
+    private func restart() {
+        ticksSinceFailure = 0
+        do throws(RaftError) {
+            raft = try Self.restore(group, server, store, configuration, raft.appliedIndex)
+            hasFailed = false
+            generation += 1
+            isDirty = true
+        } catch {
+            // Still not readable: the next round tries again, and the node says that it is not ready meanwhile.
+        }
+    }
+
+    private static let ticksBeforeRetry = 10
+
+    // MARK: - Outputs
+
+    /// Takes one output and performs all of it but the save, which it returns.
+    func takeOutput() -> RaftOutput.Save? {
+        isDirty = false
+        hasProposed = false
+        let output = raft.takeOutput()
+        if output.leadership != nil { delegate?.logDidChangeLeadership(self) }
+        for read in output.readStates { reads.removeValue(forKey: read.token)?(.success(read.index)) }
+        for token in output.failedReads {
+            reads.removeValue(forKey: token)?(.failure(RaftError(.notLeader, "leadership was lost")))
+        }
+        for fetch in output.fetches { perform(fetch) }
+        if !output.committed.isEmpty {
+            delegate?.log(self, didCommit: output.committed)
+            isDirty = true
+        }
+        if output.save != nil { savesInFlight += 1 }
+        return output.save
+    }
+
+    /// Deletes what a saved snapshot mark covers; call it after the save was queued, so that the log on disk never
+    /// begins after its mark.
+    func compact(through index: UInt64) {
+        guard index > 0 else { return }
+        store.trim(group, through: index)
+        raft.compacted(upTo: index)
+    }
+
+    private func perform(_ fetch: RaftOutput.Fetch) {
+        let me = LoopBound(onLoop: self, loop: loop)
+        store.entries(
+            group, from: fetch.range.lowerBound, through: fetch.range.upperBound, bytesMax: fetch.bytesMax
+        ) { result in
+            me.loop.execute {
+                me.value.raft.fetched((try? result.get()) ?? [], for: fetch)
+                me.value.isDirty = true
+                me.value.onInput()
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import ChatModel
+
+/// The newest kept messages of an active room, for clients that come back: bounded in number and in bytes.
+struct HotTail {
+    static let messagesMax = 256
+    static let bytesMax = 1 << 20
+
+    /// Dense in seq; live ones start at `head`.
+    private var messages: ContiguousArray<Message> = []
+    private var head = 0
+    private var bytes = 0
+
+    init() {}
+
+    var isEmpty: Bool { head == messages.count }
+    var firstSeq: UInt64? { isEmpty ? nil : messages[head].seq }
+
+    /// - Precondition: its seq follows the last one's.
+    mutating func append(_ message: Message) {
+        messages.append(message)
+        bytes += Self.size(message)
+        while messages.count - head > Self.messagesMax || (bytes > Self.bytesMax && messages.count - head > 1) {
+            bytes -= Self.size(messages[head])
+            head += 1
+        }
+        if head > Self.messagesMax {
+            messages.removeFirst(head)
+            head = 0
+        }
+    }
+
+    /// A recalled message stays, without its body.
+    mutating func erase(seq: UInt64) {
+        guard let index = messages[head...].firstIndex(where: { $0.seq == seq }) else { return }
+        messages[index].body = .recalled(messages[index].body.type)
+    }
+
+    /// Messages after `seq`, oldest first, at most `limit`; nil when some of them are no longer here.
+    func messages(after seq: UInt64, lastSeq: UInt64, limit: Int) -> [Message]? {
+        guard seq < lastSeq else { return [] }
+        guard let first = firstSeq, first <= seq + 1 else { return nil }
+        let from = head + Int(seq + 1 - first)
+        guard from <= messages.count else { return nil }
+        return Array(messages[from..<min(messages.count, from + limit)])
+    }
+
+    private static func size(_ message: Message) -> Int {
+        var size = 200 + (message.ext?.utf8.count ?? 0)
+        switch message.body {
+        case .text(let text), .tip(let text): size += text.utf8.count
+        case .custom(let content, _, _): size += content.utf8.count
+        case .command(let payload): size += payload.count
+        default: size += 500
+        }
+        return size
+    }
+}

@@ -1,0 +1,96 @@
+import Consensus
+import EventLoop
+import LogStore
+import Logging
+
+/// What a group's log tells the state machine above it. All calls come on the group's loop.
+protocol GroupLogDelegate: AnyObject {
+    /// Entries are committed: each once, in order. Applied means: `applied(upTo:)` is called, now or later.
+    func log(_ log: GroupLog, didCommit entries: [Entry])
+    /// Leadership was won or lost. What was proposed before and has not come out as committed is in doubt.
+    func logDidChangeLeadership(_ log: GroupLog)
+}
+
+/// Drives the consensus groups of one loop: takes what they put out, saves it, and tells them when it is on disk.
+///
+/// Everything that a turn brought, of all groups, is one save, and so takes part in one sync. At most `savesInFlight`
+/// saves are under way; what comes meanwhile waits in the groups and makes the next save larger.
+final class LogDriver {
+    let loop: EventLoop
+    private let store: LogStore
+    private let logger: Logger
+    private var groups: [GroupLog] = []
+    private var savesInFlight = 0
+    private static let savesInFlightMax = 4
+
+    /// Calls must be on the loop. `tickMilliseconds` is the unit of the core's timeouts.
+    init(loop: EventLoop, store: LogStore, logger: Logger) {
+        self.loop = loop
+        self.store = store
+        self.logger = logger
+        loop.schedule(afterMilliseconds: Self.tickMilliseconds, repeatingMilliseconds: Self.tickMilliseconds) {
+            [unowned self] in tick()
+        }
+    }
+
+    static let tickMilliseconds: UInt64 = 100
+
+    func add(_ group: GroupLog) {
+        group.onInput = { [unowned self] in pump() }
+        groups.append(group)
+    }
+
+    private func tick() {
+        for group in groups { group.tick() }
+        pump()
+    }
+
+    /// Performs what the groups have put out, until nothing is left to do. Call it after every input.
+    func pump() {
+        var saves: [GroupSave] = []
+        var begun: [BegunSave] = []
+        let maySave = savesInFlight < Self.savesInFlightMax
+        var isDone = false
+        while !isDone {
+            isDone = true
+            for group in groups where group.isDirty && (maySave || !group.hasProposed) {
+                isDone = false
+                if let save = group.takeOutput() {
+                    saves.append(GroupSave(group.group, save))
+                    begun.append(
+                        BegunSave(
+                            group: group, number: save.number, generation: group.generation,
+                            snapshotIndex: save.snapshot?.index ?? 0))
+                }
+            }
+        }
+        guard !saves.isEmpty else { return }
+        savesInFlight += 1
+        let me = LoopBound(onLoop: self, loop: loop)
+        let waiting = LoopBound(onLoop: begun, loop: loop)
+        store.save(saves) { result in
+            me.loop.execute { me.value.saved(waiting.value, result) }
+        }
+        for save in begun { save.group.compact(through: save.snapshotIndex) }
+    }
+
+    /// A save that is on its way to the disk.
+    private struct BegunSave {
+        var group: GroupLog
+        var number: UInt64
+        var generation: Int
+        var snapshotIndex: UInt64
+    }
+
+    private func saved(_ begun: [BegunSave], _ result: Result<Void, LogStoreError>) {
+        savesInFlight -= 1
+        switch result {
+        case .success:
+            for save in begun { save.group.persisted(save: save.number, generation: save.generation) }
+        case .failure(let error):
+            logger.error("the log can't be written; rooms refuse changes until it can", metadata: ["error": "\(error)"])
+            for save in begun { save.group.persistFailed(generation: save.generation) }
+        }
+        pump()
+    }
+}

@@ -1,0 +1,77 @@
+import ChatModel
+import Consensus
+import EventLoop
+import History
+import LogStore
+import Logging
+import RoomLink
+import Telemetry
+
+/// All shards of one loop, driven by its turns.
+final class LoopHost {
+    let loop: EventLoop
+    private(set) var shards: [ShardID: ShardHost] = [:]
+    private let driver: LogDriver
+    private let outbox: Outbox
+    private let context: RoomContext
+    private var secondsSinceCheckpoint = 0
+    private var secondsSinceCleaning = 0
+    private let checkpointSeconds: Int
+
+    init(context: RoomContext, store: LogStore, sink: any PublicationSink, checkpointSeconds: Int) {
+        loop = context.loop
+        self.context = context
+        self.checkpointSeconds = checkpointSeconds
+        driver = LogDriver(loop: context.loop, store: store, logger: context.logger)
+        outbox = Outbox(sink: sink)
+    }
+
+    /// Opens a shard. Throws `RaftError` when its log contradicts itself.
+    func add(_ shard: ShardID, server: ServerID, store: LogStore, storage: ShardStorage) throws(RaftError) {
+        let log = try GroupLog(
+            group: GroupID(shard.number), server: server, store: store, loop: loop, appliedIndex: storage.appliedIndex)
+        shards[shard] = ShardHost(shard: shard, log: log, storage: storage, context: context, outbox: outbox)
+        driver.add(log)
+    }
+
+    /// Begins to take part in the loop's turns.
+    func start() {
+        loop.addTurnEnd(.propose) { [unowned self] in
+            for shard in shards.values { shard.proposeStaged() }
+            driver.pump()
+        }
+        loop.addTurnEnd(.publish) { [unowned self] in
+            for shard in shards.values { shard.publish() }
+            outbox.deliver()
+        }
+        loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) { [unowned self] in everySecond() }
+        loop.schedule(afterMilliseconds: 100, repeatingMilliseconds: 100) { [unowned self] in
+            for shard in shards.values { shard.closeBarrageWindows() }
+        }
+    }
+
+    func receive(_ calls: [(ShardID, RoomCall)]) {
+        for (shard, call) in calls { shards[shard]?.receive(call) }
+    }
+
+    func receive(_ call: ServerCall, _ shard: ShardID) {
+        guard let host = shards[shard] else {
+            return call.fail(ChatError(.unavailable, "this node does not hold the room", retryAfterMs: 500))
+        }
+        host.receive(call)
+    }
+
+    private func everySecond() {
+        secondsSinceCheckpoint += 1
+        secondsSinceCleaning += 1
+        for shard in shards.values {
+            shard.tick()
+            shard.passivateIdle()
+            if secondsSinceCheckpoint >= checkpointSeconds { shard.checkpoint() }
+            // Day files go within an hour after their last row has expired (contract, "History").
+            if secondsSinceCleaning >= 600 { shard.storage.removeExpiredFiles() }
+        }
+        if secondsSinceCheckpoint >= checkpointSeconds { secondsSinceCheckpoint = 0 }
+        if secondsSinceCleaning >= 600 { secondsSinceCleaning = 0 }
+    }
+}

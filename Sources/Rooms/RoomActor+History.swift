@@ -1,0 +1,43 @@
+import ChatModel
+import History
+import RoomCore
+import Wire
+
+/// Reading what was kept. Storage is asked on its own thread; the room stays in memory until the answer is here.
+extension RoomActor {
+    /// Reads a page; the completion runs on the room, whose turn is published afterwards.
+    func page(
+        _ request: HistoryRequest, _ completion: @escaping @Sendable (isolated RoomActor, Result<HistoryPage, ChatError>) -> Void
+    ) {
+        guard let incarnation = state.incarnation else {
+            return completion(self, .failure(ChatError(.notFound, "there is no room \(id)")))
+        }
+        reads += 1
+        var query = HistoryQuery(incarnation: incarnation.number, limit: request.limit)
+        query.ascending = request.ascending
+        query.startTime = request.startTime.milliseconds == 0 ? nil : request.startTime
+        query.types = request.types.map(\.number)
+        query.beforeSeq = request.beforeSeq
+        query.afterSeq = request.afterSeq
+        storage.page(query) { [self] result in
+            context.loop.execute {
+                self.assumeIsolated { room in
+                    room.reads -= 1
+                    completion(room, Self.messages(result))
+                    room.touch()
+                    room.wake()
+                }
+            }
+        }
+    }
+
+    private static func messages(_ result: Result<StoredPage, StorageError>) -> Result<HistoryPage, ChatError> {
+        do {
+            let page = try result.get()
+            let messages = try page.rows.map { try HistoryCodec.decode($0.payload) }
+            return .success(HistoryPage(messages: messages, more: page.more))
+        } catch {
+            return .failure(ChatError(.internal, "history can't be read"))
+        }
+    }
+}

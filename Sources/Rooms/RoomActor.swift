@@ -1,0 +1,254 @@
+import ChatModel
+import EventLoop
+import History
+import RoomCore
+import RoomLink
+import Wire
+
+/// One active chatroom, pinned to the loop of its shard.
+///
+/// Durable state (`RoomState`) changes only in `apply`, in log order. Presence and barrage are soft and belong to the
+/// leader. What the room emits in a turn is collected in `stream` and taken once, at the end of the turn.
+actor RoomActor {
+    nonisolated let id: RoomID
+    nonisolated let context: RoomContext
+    nonisolated let storage: ShardStorage
+    nonisolated let shard: ShardID
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
+
+    var state: RoomState
+    var presence: Presence
+    var tail = HotTail()
+    var barrage: BarrageWindow
+    var stream = TurnStream()
+    /// Enters that are answered at the end of the turn, behind what the turn shows.
+    var arrivals: [Arrival] = []
+    /// Whoever waits for storage on behalf of this room: it stays in memory meanwhile.
+    var reads = 0
+    private var roomRow: (record: RoomRecord, index: UInt64)?
+    private var lastChangeIndex: UInt64 = 0
+    private var isDirty = false
+    private var barrageIsOpen = false
+    private var hasNewBarrage = false
+    private var idleSince: Timestamp
+
+    /// Throws `WireError` when stored rows can't be understood.
+    init(id: RoomID, shard: ShardID, loaded: LoadedRoom, storage: ShardStorage, context: RoomContext) throws {
+        self.id = id
+        self.shard = shard
+        self.storage = storage
+        self.context = context
+        presence = Presence(policy: context.policy)
+        barrage = BarrageWindow(perSecond: 200)
+        idleSince = context.now()
+        (state, tail) = try Self.restore(id, loaded)
+    }
+
+    private static func restore(_ id: RoomID, _ loaded: LoadedRoom) throws -> (RoomState, HotTail) {
+        var record: RoomRecord?
+        var rows: [CatalogueChange] = []
+        for row in loaded.rows {
+            guard let kind = CatalogueKind(rawValue: row.kind), let bytes = row.value else { continue }
+            let value = try CatalogueCodec.decode(kind: kind, bytes)
+            if case .room(let found) = value {
+                record = found
+            } else {
+                rows.append(CatalogueChange(kind: kind, key: row.key, value: value, deadline: row.deadline))
+            }
+        }
+        guard let record else { return (RoomState(absent: id, rows: rows), HotTail()) }
+        var tail = HotTail()
+        // While the log is replayed, history may be ahead of the catalogue: those messages are applied again.
+        for row in loaded.tail where row.seq <= record.lastSeq {
+            tail.append(try HistoryCodec.decode(row.payload))
+        }
+        let recent = loaded.recentCommands.filter { $0.seq <= record.lastSeq }
+        return (RoomState(restoring: record, rows: rows, recentCommands: recent.map { ($0.key, $0.seq, $0.time) }), tail)
+    }
+
+    // MARK: - Applying
+
+    /// The rows that follow from a command.
+    struct Rows: Sendable {
+        var history: [HistoryRow] = []
+        var erasures: [HistoryErasure] = []
+        var catalogue: [CatalogueRow] = []
+        var retired: [RoomID] = []
+    }
+
+    /// Applies one committed command and answers whoever proposed it.
+    func apply(_ proposal: Proposal, at stamp: Stamp) -> Rows {
+        var rows = Rows()
+        let incarnation = state.incarnation
+        let effects = state.apply(proposal.command, key: proposal.key, at: stamp)
+        lastChangeIndex = stamp.index
+        // An ack goes before the sender's own push.
+        if case .result(let result)? = effects.last {
+            answer(proposal.origin, result, isRepeat: effects.count == 1)
+        }
+        for effect in effects {
+            perform(effect, stamp, incarnation ?? state.incarnation, &rows)
+        }
+        isDirty = true
+        return rows
+    }
+
+    private func perform(_ effect: Effect, _ stamp: Stamp, _ incarnation: Incarnation?, _ rows: inout Rows) {
+        switch effect {
+        case .catalogue(let change):
+            if case .room(let record)? = change.value {
+                // It changes with every message: one row a turn is enough.
+                roomRow = (record, stamp.index)
+            } else {
+                rows.catalogue.append(row(change, stamp.index))
+            }
+        case .append(let message, let key):
+            guard let seq = message.seq, let incarnation = state.incarnation ?? incarnation else { return }
+            tail.append(message)
+            rows.history.append(
+                HistoryRow(
+                    incarnation: incarnation.number, seq: seq, index: stamp.index, time: message.time,
+                    type: message.body.type.number, sender: message.from?.user.text,
+                    command: key.map { ($0.high, $0.low) }, payload: HistoryCodec.encode(message), recalled: false))
+        case .erase(let seq, let day):
+            guard let incarnation else { return }
+            tail.erase(seq: seq)
+            rows.erasures.append(
+                HistoryErasure(incarnation: incarnation.number, seq: seq, day: day, index: stamp.index))
+        case .publish(let message):
+            publish(message)
+        case .kick(let user, let reason, let ext):
+            leave(presence.kick(user: user), reason, ext)
+        case .kickAll(let reason, let ext):
+            leave(presence.kickAll(), reason, ext)
+        case .retire:
+            roomRow = nil
+            rows.retired.append(id)
+            tail = HotTail()
+        case .result:
+            break
+        }
+    }
+
+    private func row(_ change: CatalogueChange, _ index: UInt64) -> CatalogueRow {
+        CatalogueRow(
+            room: id, kind: change.kind.rawValue, key: change.key, value: change.value.map(CatalogueCodec.encode),
+            deadline: change.deadline, index: index)
+    }
+
+    private func publish(_ message: Message) {
+        guard !message.to.isEmpty else { return stream.show(message) }
+        stream.endFrame()
+        var users = Set(message.to)
+        if let sender = message.from?.user { users.insert(sender) }
+        var json: [UInt8] = []
+        Push.message(message).appendJSON(to: &json)
+        let frame = SharedFrame(traffic: .messages, json: WebSocketFrameEncoder.frame(.text, json), unkept: 1)
+        for (lane, sessions) in presence.sessions(of: users) {
+            stream.tell(lane, .frameFor(sessions, frame))
+        }
+    }
+
+    private func answer(_ origin: Proposal.Origin, _ result: CommandResult, isRepeat: Bool) {
+        switch origin {
+        case .room:
+            break
+        case .server(let completion):
+            if case .refused(let error) = result {
+                completion(.failure(error))
+            } else {
+                completion(.success(result))
+            }
+        case .session(let to):
+            if case .send = to.operation { count(result) }
+            guard let request = to.request else { return }
+            stream.tell(
+                Lane(node: to.address.node, number: to.address.lane),
+                .reply(to.address.session, request: request, to.operation.answer(result, view: roomView)))
+        }
+    }
+
+    private func count(_ result: CommandResult) {
+        if case .refused = result { context.figures.refused.add() } else { context.figures.acked.add() }
+    }
+
+    /// The room as members see it; nil when it doesn't exist.
+    var roomView: RoomView? {
+        state.info.map { RoomView(info: $0, online: Int64(presence.online)) }
+    }
+
+    // MARK: - The end of the turn
+
+    func touch() { isDirty = true }
+
+    func touchBarrage() {
+        guard !barrageIsOpen else { return }
+        barrageIsOpen = true
+        hasNewBarrage = true
+        isDirty = true
+    }
+
+    private var wasReported = false
+
+    /// Whether the host must put this room on its lists of this turn.
+    func takeDirt() -> (isNewlyDirty: Bool, hasNewBarrage: Bool) {
+        let newly = isDirty && !wasReported
+        wasReported = wasReported || isDirty
+        defer { hasNewBarrage = false }
+        return (newly, hasNewBarrage)
+    }
+
+    /// Everything emitted in this turn, for each lane that is concerned, and the room's row if it has changed.
+    func takePublications() -> (publications: [(Lane, Publication)], roomRow: CatalogueRow?) {
+        isDirty = false
+        wasReported = false
+        settleArrivals()
+        let publications = stream.take(room: id, viewerLanes: presence.lanes)
+        let changed = roomRow.map { row(CatalogueChange(kind: .room, key: "", value: .room($0.record)), $0.index) }
+        roomRow = nil
+        return (publications, changed)
+    }
+
+    /// Whether nothing would be lost if this room left memory.
+    func mayLeaveMemory(writtenIndex: UInt64, at now: Timestamp) -> Bool {
+        guard presence.online == 0, reads == 0, arrivals.isEmpty, stream.isEmpty, barrage.isEmpty, !isDirty,
+            lastChangeIndex <= writtenIndex
+        else {
+            idleSince = now
+            return false
+        }
+        return now.milliseconds - idleSince.milliseconds >= Self.idleMilliseconds
+    }
+
+    /// Deadlines, digests and counts.
+    func tick(at now: Timestamp) -> [Proposal] {
+        var proposals: [Proposal] = []
+        perform(presence.tick(at: now, info: state.info, lastSeq: state.lastSeq))
+        if let due = state.nextDeadline, due <= now {
+            proposals.append(
+                Proposal(
+                    command: Command(id: nil, room: id, actor: .system, body: .expire, facts: facts([])), key: nil,
+                    origin: .room))
+        }
+        return proposals
+    }
+
+    func facts(_ users: [UserID]) -> CommandFacts {
+        var names: [UserID: Profile] = [:]
+        for user in users { names[user] = presence.profile(of: user) }
+        return CommandFacts(policy: context.policy, names: names)
+    }
+
+    func closeBarrageWindow() {
+        barrageIsOpen = false
+        let sample = barrage.take()
+        guard !sample.items.isEmpty || sample.skipped > 0 else { return }
+        isDirty = true
+        context.figures.barrageShown.add(sample.items.count)
+        context.figures.barrageSkipped.add(sample.skipped)
+        show(sample)
+    }
+
+    private static let idleMilliseconds: Int64 = 2_000
+}

@@ -1,0 +1,32 @@
+import ChatModel
+import EventLoop
+import Logging
+import Telemetry
+
+/// What every room of a loop is given by its host.
+struct RoomContext: Sendable {
+    var loop: EventLoop
+    var node: NodeID
+    var policy: RoomPolicy
+    var allowAnonymous: Bool
+    var logger: Logger
+    var figures: RoomFigures
+    var now: @Sendable () -> Timestamp
+}
+
+/// The figures of rooms.
+struct RoomFigures: Sendable {
+    let acked: Counter
+    let refused: Counter
+    let barrageShown: Counter
+    let barrageSkipped: Counter
+
+    init(metrics: MetricsRegistry) {
+        acked = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "acked")])
+        refused = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "refused")])
+        barrageShown = metrics.counter("chatroom_barrage_total", "Barrage items.", labels: [("result", "shown")])
+        barrageSkipped = metrics.counter(
+            "chatroom_dropped_total", "What viewers were not given, by class and cause.",
+            labels: [("class", "barrage"), ("cause", "budget")])
+    }
+}

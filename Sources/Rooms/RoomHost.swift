@@ -1,0 +1,171 @@
+import ChatModel
+import Consensus
+import EventLoop
+import History
+import LogStore
+import Logging
+import RoomLink
+import Sharding
+import Synchronization
+import Telemetry
+
+/// All rooms of a node: routes calls to the loop of their shard. Gateways and the server API meet rooms only here.
+public final class RoomHost: RoomRouter, Sendable {
+    private let loops: [EventLoop]
+    private let shardMap: ShardMap
+    private let storages: [ShardStorage]
+    private let hosts = Mutex<[LoopBound<LoopHost>]>([])
+    private let node: NodeID
+
+    /// - Parameter storages: one per shard, in order.
+    public init(node: NodeID, loops: [EventLoop], shardMap: ShardMap, storages: [ShardStorage]) {
+        self.node = node
+        self.loops = loops
+        self.shardMap = shardMap
+        self.storages = storages
+    }
+
+    public struct Dependencies: Sendable {
+        public var store: LogStore
+        public var server: ServerID
+        public var sink: any PublicationSink
+        public var policy: RoomPolicy
+        public var metrics: MetricsRegistry
+        public var logger: Logger
+        public var now: @Sendable () -> Timestamp
+        public var checkpointSeconds: Int
+
+        public init(
+            store: LogStore, server: ServerID, sink: any PublicationSink, policy: RoomPolicy,
+            metrics: MetricsRegistry, logger: Logger, checkpointSeconds: Int, now: @escaping @Sendable () -> Timestamp
+        ) {
+            self.store = store
+            self.server = server
+            self.sink = sink
+            self.policy = policy
+            self.metrics = metrics
+            self.logger = logger
+            self.checkpointSeconds = checkpointSeconds
+            self.now = now
+        }
+    }
+
+    /// Opens every shard and begins to serve. Throws `RaftError` when a log contradicts itself.
+    public func start(_ given: Dependencies) async throws {
+        let figures = RoomFigures(metrics: given.metrics)
+        for (number, loop) in loops.enumerated() {
+            let shards = (0..<shardMap.shardCount).filter { Int($0) % loops.count == number }
+            let (storages, node) = (storages, node)
+            let host = try await loop.run { () throws -> LoopBound<LoopHost> in
+                let context = RoomContext(
+                    loop: loop, node: node, policy: given.policy, logger: given.logger, figures: figures,
+                    now: given.now)
+                let host = LoopHost(
+                    context: context, store: given.store, sink: given.sink,
+                    checkpointSeconds: given.checkpointSeconds)
+                for shard in shards {
+                    try host.add(
+                        ShardID(shard), server: given.server, store: given.store, storage: storages[Int(shard)])
+                }
+                host.start()
+                return LoopBound(onLoop: host, loop: loop)
+            }
+            hosts.withLock { $0.append(host) }
+        }
+        let me = self
+        given.metrics.gauge("chatroom_rooms_active", "Rooms in memory.") { Double(me.activeRooms.value) }
+    }
+
+    private let activeRooms = Counter()
+
+    private func host(of shard: ShardID) -> LoopBound<LoopHost>? {
+        let number = Int(shard.number) % loops.count
+        return hosts.withLock { number < $0.count ? $0[number] : nil }
+    }
+
+    // MARK: - RoomRouter
+
+    public func route(_ calls: [RoomCall], from lane: Int) {
+        var byLoop: [Int: [(ShardID, RoomCall)]] = [:]
+        for call in calls {
+            let shard = shardMap.shard(of: call.room)
+            byLoop[Int(shard.number) % loops.count, default: []].append((shard, call))
+        }
+        for (number, batch) in byLoop {
+            let target = hosts.withLock { number < $0.count ? $0[number] : nil }
+            guard let target else { continue }
+            if target.loop.isOnLoop {
+                target.value.receive(batch)
+            } else {
+                target.loop.execute { target.value.receive(batch) }
+            }
+        }
+    }
+
+    // MARK: - The server API's calls
+
+    public func shard(of room: RoomID) -> ShardID { shardMap.shard(of: room) }
+
+    private func ask<Value: Sendable>(
+        _ room: RoomID, _ body: @escaping @Sendable (@escaping @Sendable (Result<Value, ChatError>) -> Void) -> ServerCall.Body
+    ) async throws(ChatError) -> Value {
+        let shard = shardMap.shard(of: room)
+        guard let target = host(of: shard) else {
+            throw ChatError(.unavailable, "the node is starting", retryAfterMs: 500)
+        }
+        let result: Result<Value, ChatError> = await withCheckedContinuation { continuation in
+            let call = ServerCall(room: room, body: body { continuation.resume(returning: $0) })
+            target.loop.execute { target.value.receive(call, shard) }
+        }
+        return try result.get()
+    }
+
+    /// Runs a durable command and returns its result, which is never `.refused`.
+    public func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: CommandID?) async throws(ChatError)
+        -> CommandResult
+    {
+        try await ask(room) { .command(body, actor, id: id, $0) }
+    }
+
+    public func view(of room: RoomID) async throws(ChatError) -> RoomView {
+        var view = try await ask(room) { .view($0) }
+        view.shard = shardMap.shard(of: room)
+        view.leader = node
+        return view
+    }
+
+    public func history(of room: RoomID, _ request: HistoryRequest) async throws(ChatError) -> HistoryPage {
+        try await ask(room) { .history(request, $0) }
+    }
+
+    public func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message {
+        try await ask(room) { .message(messageID, $0) }
+    }
+
+    public func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)
+        -> Page<Member, String>
+    {
+        try await ask(room) { .members(kind, after: after, limit: limit, $0) }
+    }
+
+    public func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member {
+        try await ask(room) { .member(user, $0) }
+    }
+
+    public func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
+        try await ask(room) { .barrage(item, $0) }
+    }
+
+    /// Whether every shard has a leader; nil, or a sentence that says what is missing.
+    public func unreadiness() async -> String? {
+        let all = hosts.withLock { $0 }
+        guard all.count == loops.count else { return "the shards are being opened" }
+        for host in all {
+            let waiting = await host.loop.run {
+                host.value.shards.values.filter { !$0.log.isEstablished }.count
+            }
+            if waiting > 0 { return "\(waiting) shards have no leader yet" }
+        }
+        return nil
+    }
+}

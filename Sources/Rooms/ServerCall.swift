@@ -1,0 +1,61 @@
+import ChatModel
+
+/// What the server API asks of one room. The completion is called exactly once, on the room's loop.
+struct ServerCall: Sendable {
+    enum Body: Sendable {
+        case command(CommandBody, Actor, id: CommandID?, @Sendable (Result<CommandResult, ChatError>) -> Void)
+        case view(@Sendable (Result<RoomView, ChatError>) -> Void)
+        case history(HistoryRequest, @Sendable (Result<HistoryPage, ChatError>) -> Void)
+        case message(String, @Sendable (Result<Message, ChatError>) -> Void)
+        case members(
+            MemberKind, after: String?, limit: Int, @Sendable (Result<Page<Member, String>, ChatError>) -> Void)
+        case member(UserID, @Sendable (Result<Member, ChatError>) -> Void)
+        case barrage(BarrageItem, @Sendable (Result<Void, ChatError>) -> Void)
+    }
+
+    var room: RoomID
+    var body: Body
+
+    func fail(_ error: ChatError) {
+        switch body {
+        case .command(_, _, _, let completion): completion(.failure(error))
+        case .view(let completion): completion(.failure(error))
+        case .history(_, let completion): completion(.failure(error))
+        case .message(_, let completion): completion(.failure(error))
+        case .members(_, _, _, let completion): completion(.failure(error))
+        case .member(_, let completion): completion(.failure(error))
+        case .barrage(_, let completion): completion(.failure(error))
+        }
+    }
+}
+
+/// A command on its way through the log, and who waits for it.
+struct Proposal: Sendable {
+    enum Origin: Sendable {
+        case session(SessionAddressAndRequest)
+        case server(@Sendable (Result<CommandResult, ChatError>) -> Void)
+        /// The room's own: nobody waits.
+        case room
+    }
+
+    var command: Command
+    var key: CommandKey?
+    var origin: Origin
+}
+
+/// Whom to answer, and which of its requests.
+struct SessionAddressAndRequest: Sendable {
+    var address: SessionAddress
+    var request: UInt32?
+    var operation: AnswerShape
+}
+
+/// Which result a session's request gets when its command is applied.
+enum AnswerShape: Sendable {
+    case send, exit, updateRoom, updateMe, member(MemberOperation), nothing(EmptyOperation), element(ElementOperation)
+    case missing
+
+    enum MemberOperation: Sendable { case setManager, setMember, setBlacklist, setMute, tempMute }
+    enum EmptyOperation: Sendable { case recall, kick, muteRoom, queueClear }
+    enum ElementOperation: Sendable { case queueSet, queueTake }
+}

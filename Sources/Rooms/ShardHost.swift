@@ -1,0 +1,364 @@
+import ChatModel
+import Consensus
+import EventLoop
+import History
+import Logging
+import RoomCore
+import RoomLink
+import Wire
+
+/// One shard on its loop: its log, its storage and its rooms.
+///
+/// A call goes: room decides what it may, stages a command; at the end of the turn all staged commands are one
+/// proposal; when committed, the room applies them, its rows go to storage and its publications to the lanes.
+final class ShardHost: GroupLogDelegate {
+    /// What waits for a room that is being loaded.
+    private enum Work {
+        case call(RoomCall)
+        case server(ServerCall)
+    }
+
+    /// Can transition: absent to `loading` to `active` to absent (passivated).
+    private enum Slot {
+        case loading([Work])
+        case active(RoomActor)
+    }
+
+    let shard: ShardID
+    let log: GroupLog
+    let storage: ShardStorage
+    private let context: RoomContext
+    private var rooms: [RoomID: Slot] = [:]
+    private var loadingCount = 0
+    private var staged: [Proposal] = []
+    /// What was proposed and is not committed yet, oldest first.
+    private var pending = PendingProposals()
+    /// Committed entries that wait until their room is loaded, and all that follow them.
+    private var applyQueue: [Entry] = []
+    private var applyHead = 0
+    private var appliedIndex: UInt64
+    private var lastStamp = Timestamp(0)
+    private var batch = StorageBatch()
+    private var dirtyRooms: [RoomActor] = []
+    private var barrageRooms: [RoomActor] = []
+    private let outbox: Outbox
+
+    /// Work that may wait for loading rooms; more is refused with 503.
+    private static let loadingMax = 10_000
+    private static let waitingPerRoomMax = 10_000
+
+    init(shard: ShardID, log: GroupLog, storage: ShardStorage, context: RoomContext, outbox: Outbox) {
+        self.shard = shard
+        self.log = log
+        self.storage = storage
+        self.context = context
+        self.outbox = outbox
+        appliedIndex = storage.appliedIndex
+        log.delegate = self
+    }
+
+    var activeRooms: [RoomActor] {
+        rooms.values.compactMap { if case .active(let room) = $0 { room } else { nil } }
+    }
+
+    var activeCount: Int { rooms.count }
+
+    // MARK: - Calls
+
+    func receive(_ call: RoomCall) {
+        guard log.isEstablished else {
+            return refuse(call, ChatError(.unavailable, "no leader for this room yet", retryAfterMs: 500))
+        }
+        guard let room = active(call.room, orWait: .call(call)) else { return }
+        handle(call, room)
+    }
+
+    func receive(_ call: ServerCall) {
+        guard log.isEstablished else {
+            return call.fail(ChatError(.unavailable, "no leader for this room yet", retryAfterMs: 500))
+        }
+        guard let room = active(call.room, orWait: .server(call)) else { return }
+        handle(call, room)
+    }
+
+    private func handle(_ call: RoomCall, _ room: RoomActor) {
+        let now = context.now()
+        stage(room.assumeIsolated { $0.handle(call, at: now) }, room)
+    }
+
+    private func handle(_ call: ServerCall, _ room: RoomActor) {
+        let now = context.now()
+        stage(room.assumeIsolated { $0.handle(call, at: now) }, room)
+    }
+
+    private func stage(_ proposals: [Proposal], _ room: RoomActor) {
+        staged.append(contentsOf: proposals)
+        markDirty(room)
+    }
+
+    func stage(_ proposal: Proposal) { staged.append(proposal) }
+
+    private func refuse(_ call: RoomCall, _ error: ChatError) {
+        guard let request = call.request else { return }
+        let output: RoomOutput
+        if case .operation(.enter) = call.body {
+            output = .entered(call.address.session, request: request, .failure(error))
+        } else {
+            output = .reply(call.address.session, request: request, .failure(error))
+        }
+        outbox.add(
+            Publication(room: call.room, number: 0, outputs: [output]),
+            to: Lane(node: call.address.node, number: call.address.lane))
+    }
+
+    func markDirty(_ room: RoomActor) {
+        let state = room.assumeIsolated { $0.takeDirt() }
+        if state.isNewlyDirty { dirtyRooms.append(room) }
+        if state.hasNewBarrage { barrageRooms.append(room) }
+    }
+
+    // MARK: - Rooms come and go
+
+    /// The room, if it is in memory; else it is loaded and `work` waits for it.
+    private func active(_ id: RoomID, orWait work: Work) -> RoomActor? {
+        switch rooms[id] {
+        case .active(let room): return room
+        case .loading(var waiting):
+            guard waiting.count < Self.waitingPerRoomMax else {
+                fail(work, ChatError(.unavailable, "the room is still loading", retryAfterMs: 500))
+                return nil
+            }
+            // Taken out while it grows, so that it is not copied.
+            rooms[id] = .loading([])
+            waiting.append(work)
+            rooms[id] = .loading(waiting)
+        case nil:
+            guard loadingCount < Self.loadingMax else {
+                fail(work, ChatError(.unavailable, "too many rooms are loading", retryAfterMs: 500))
+                return nil
+            }
+            load(id, waiting: [work])
+        }
+        return nil
+    }
+
+    private func load(_ id: RoomID, waiting: [Work]) {
+        rooms[id] = .loading(waiting)
+        loadingCount += 1
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        storage.loadRoom(id) { result in
+            me.loop.execute { me.value.loaded(id, result) }
+        }
+    }
+
+    private func loaded(_ id: RoomID, _ result: Result<LoadedRoom, StorageError>) {
+        guard case .loading(let waiting) = rooms[id] else { return }
+        loadingCount -= 1
+        let room: RoomActor
+        do {
+            room = try RoomActor(id: id, shard: shard, loaded: try result.get(), storage: storage, context: context)
+        } catch {
+            context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
+            rooms[id] = nil
+            for work in waiting { fail(work, ChatError(.unavailable, "the room can't be read", retryAfterMs: 1000)) }
+            // Entries of this room wait: nothing of the shard is applied past what can't be applied.
+            if needsForApply(id) { retryLoad(id) }
+            return
+        }
+        rooms[id] = .active(room)
+        applyCommitted()
+        for work in waiting {
+            switch work {
+            case .call(let call): receive(call)
+            case .server(let call): receive(call)
+            }
+        }
+    }
+
+    private func needsForApply(_ id: RoomID) -> Bool {
+        guard applyHead < applyQueue.count else { return false }
+        return (try? LogCodec.decode(applyQueue[applyHead].payload))?.0.room == id
+    }
+
+    private func retryLoad(_ id: RoomID) {
+        context.loop.schedule(afterMilliseconds: 1000) { [unowned self] in
+            if rooms[id] == nil { load(id, waiting: []) }
+        }
+    }
+
+    private func fail(_ work: Work, _ error: ChatError) {
+        switch work {
+        case .call(let call): refuse(call, error)
+        case .server(let call): call.fail(error)
+        }
+    }
+
+    /// Rooms that nobody is in, that owe nobody anything and whose rows are on disk leave memory.
+    func passivateIdle() {
+        let written = storage.writtenIndex
+        let now = context.now()
+        for (id, slot) in rooms {
+            guard case .active(let room) = slot, !pending.mentions(id) else { continue }
+            if room.assumeIsolated({ $0.mayLeaveMemory(writtenIndex: written, at: now) }) { rooms[id] = nil }
+        }
+    }
+
+    // MARK: - Through the log
+
+    /// One proposal for everything that the turn staged.
+    func proposeStaged() {
+        guard !staged.isEmpty else { return }
+        let proposals = staged
+        staged = []
+        guard !storage.isOverloaded else {
+            return fail(proposals, ChatError(.unavailable, "the disk can't keep up", retryAfterMs: 1000))
+        }
+        let time = max(context.now(), lastStamp)
+        do throws(RaftError) {
+            let range = try log.propose(proposals.map { LogCodec.encode($0.command, time: time) })
+            lastStamp = time
+            pending.append(proposals, from: range.lowerBound)
+        } catch {
+            fail(proposals, ChatError(.unavailable, "the room's log takes nothing now", retryAfterMs: 500))
+        }
+    }
+
+    private func fail(_ proposals: [Proposal], _ error: ChatError) {
+        for proposal in proposals {
+            switch proposal.origin {
+            case .server(let completion): completion(.failure(error))
+            case .session(let to):
+                guard let request = to.request else { continue }
+                outbox.add(
+                    Publication(
+                        room: proposal.command.room, number: 0,
+                        outputs: [.reply(to.address.session, request: request, .failure(error))]),
+                    to: Lane(node: to.address.node, number: to.address.lane))
+            case .room: break
+            }
+        }
+    }
+
+    func logDidChangeLeadership(_ log: GroupLog) {
+        guard !log.isEstablished else { return }
+        // In doubt: a retry with the same command ID is answered by what the log then says.
+        fail(pending.takeAll(), ChatError(.unavailable, "the room's leader has changed", retryAfterMs: 500))
+    }
+
+    func log(_ log: GroupLog, didCommit entries: [Entry]) {
+        applyQueue.append(contentsOf: entries)
+        applyCommitted()
+        // Whatever could not be applied at once waits for rooms; all of them are fetched together.
+        for entry in applyQueue[applyHead...] where entry.kind == .command {
+            guard let room = try? LogCodec.decode(entry.payload).0.room, rooms[room] == nil else { continue }
+            load(room, waiting: [])
+        }
+    }
+
+    private func applyCommitted() {
+        let before = appliedIndex
+        while applyHead < applyQueue.count {
+            let entry = applyQueue[applyHead]
+            guard entry.kind != .command || apply(entry) else { break }
+            appliedIndex = entry.index
+            applyHead += 1
+        }
+        if applyHead == applyQueue.count {
+            applyQueue.removeAll(keepingCapacity: true)
+            applyHead = 0
+        }
+        guard appliedIndex > before else { return }
+        batch.appliedIndex = appliedIndex
+        log.applied(upTo: appliedIndex)
+    }
+
+    /// Applies one command; false when its room is not loaded yet.
+    private func apply(_ entry: Entry) -> Bool {
+        let proposal: Proposal
+        let time: Timestamp
+        if let mine = pending.peek(entry.index), let stamp = LogCodec.time(of: entry.payload) {
+            proposal = mine
+            time = stamp
+        } else {
+            do {
+                let (command, stamp) = try LogCodec.decode(entry.payload)
+                proposal = Proposal(command: command, key: command.id.map(commandKey), origin: .room)
+                time = stamp
+            } catch {
+                // A command that this version can't read would make replicas differ if it were skipped.
+                preconditionFailure("shard \(shard): the log entry \(entry.index) can't be understood: \(error)")
+            }
+        }
+        guard case .active(let room) = rooms[proposal.command.room] else { return false }
+        pending.drop(entry.index)
+        lastStamp = max(lastStamp, time)
+        let stamp = Stamp(index: entry.index, time: time)
+        let rows = room.assumeIsolated { $0.apply(proposal, at: stamp) }
+        batch.history.append(contentsOf: rows.history)
+        batch.erasures.append(contentsOf: rows.erasures)
+        batch.catalogue.append(contentsOf: rows.catalogue)
+        batch.retired.append(contentsOf: rows.retired)
+        markDirty(room)
+        return true
+    }
+
+    // MARK: - The end of the turn
+
+    /// Publishes what the rooms emitted and hands their rows to storage.
+    func publish() {
+        for room in dirtyRooms {
+            let result = room.assumeIsolated { $0.takePublications() }
+            for (lane, publication) in result.publications { outbox.add(publication, to: lane) }
+            if let row = result.roomRow { batch.catalogue.append(row) }
+        }
+        dirtyRooms.removeAll(keepingCapacity: true)
+        if batch.appliedIndex > 0 {
+            storage.write(batch)
+            batch = StorageBatch()
+        }
+    }
+
+    /// Ends the barrage windows that are open.
+    func closeBarrageWindows() {
+        guard !barrageRooms.isEmpty else { return }
+        let due = barrageRooms
+        barrageRooms.removeAll(keepingCapacity: true)
+        for room in due {
+            room.assumeIsolated { $0.closeBarrageWindow() }
+            markDirty(room)
+        }
+    }
+
+    /// Digests, counts, deadlines: once a second.
+    func tick() {
+        let now = context.now()
+        for case .active(let room) in rooms.values {
+            stage(room.assumeIsolated { $0.tick(at: now) }, room)
+        }
+        guard log.isEstablished else { return }
+        expireDue(now)
+    }
+
+    /// Deadlines of rooms that are not in memory: the rows say which.
+    private func expireDue(_ now: Timestamp) {
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        storage.dueDeadlines(before: now, limit: 100) { result in
+            guard case .success(let due) = result, !due.isEmpty else { return }
+            me.loop.execute {
+                for room in due.map(\.room) where me.value.rooms[room] == nil { me.value.load(room, waiting: []) }
+            }
+        }
+    }
+
+    /// Everything applied so far goes to disk, and the log up to there away.
+    func checkpoint() {
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        storage.checkpoint { result in
+            guard case .success = result else { return }
+            me.loop.execute {
+                me.value.log.trim(through: me.value.storage.syncedIndex)
+                me.value.log.onInput()
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import ChatModel
+import RoomLink
+import Wire
+
+/// What a room emits in one turn, in order: things for single sessions, and the messages for everybody, which become
+/// one frame, encoded once.
+struct TurnStream {
+    private enum Item {
+        case everybody(RoomOutput)
+        case one(Lane, RoomOutput)
+    }
+
+    private var items: [Item] = []
+    private var json: [UInt8] = []
+    private var keptSeqs: ClosedRange<UInt64>?
+    private var unkept = 0
+    private var numbers: [Lane: UInt64] = [:]
+
+    init() {}
+
+    var isEmpty: Bool { items.isEmpty && json.isEmpty }
+
+    /// A message for all viewers: joins the turn's frame.
+    mutating func show(_ message: Message) {
+        if !json.isEmpty { json.append(UInt8(ascii: "\n")) }
+        Push.message(message).appendJSON(to: &json)
+        if let seq = message.seq {
+            keptSeqs = (keptSeqs?.lowerBound ?? seq)...seq
+        } else {
+            unkept += 1
+        }
+        if json.count >= Self.frameBytesMax { endFrame() }
+    }
+
+    /// Something for one session; what was shown before it in this turn may come after it, so an ack precedes the
+    /// sender's own push.
+    mutating func tell(_ lane: Lane, _ output: RoomOutput) { items.append(.one(lane, output)) }
+
+    /// Something for everybody, behind what was shown so far.
+    mutating func tellEverybody(_ output: RoomOutput) {
+        endFrame()
+        items.append(.everybody(output))
+    }
+
+    /// From here on order matters to a session (it enters): what was shown so far becomes a frame of its own.
+    mutating func endFrame() {
+        guard !json.isEmpty else { return }
+        items.append(
+            .everybody(
+                .frame(
+                    SharedFrame(
+                        traffic: .messages, json: WebSocketFrameEncoder.frame(.text, json), keptSeqs: keptSeqs,
+                        unkept: unkept))))
+        json = []
+        keptSeqs = nil
+        unkept = 0
+    }
+
+    /// Ends the turn: one publication per lane that has viewers or is told something.
+    mutating func take(room: RoomID, viewerLanes: [Lane]) -> [(Lane, Publication)] {
+        endFrame()
+        guard !items.isEmpty else { return [] }
+        var outputs: [(lane: Lane, outputs: [RoomOutput])] = viewerLanes.map { ($0, []) }
+        for item in items {
+            switch item {
+            case .everybody(let output):
+                for index in 0..<viewerLanes.count { outputs[index].outputs.append(output) }
+            case .one(let lane, let output):
+                if let index = outputs.firstIndex(where: { $0.lane == lane }) {
+                    outputs[index].outputs.append(output)
+                } else {
+                    outputs.append((lane, [output]))
+                }
+            }
+        }
+        items.removeAll(keepingCapacity: true)
+        return outputs.filter { !$0.outputs.isEmpty }.map { lane, outputs in
+            let number = (numbers[lane] ?? 0) + 1
+            numbers[lane] = number
+            return (lane, Publication(room: room, number: number, outputs: outputs))
+        }
+    }
+
+    /// A frame stays far below the 1 MB that a client must take.
+    private static let frameBytesMax = 256 * 1024
+}

@@ -1,0 +1,46 @@
+import ChatModel
+
+/// One request as a route's handler sees it: authorized, its path matched, its body read.
+struct APIRequest: Sendable {
+    /// Who calls; nil on routes without authorization.
+    var administrator: String?
+    /// The path's parameters, decoded.
+    var path: [String: String]
+    var query: QueryParameters
+    /// The `Idempotency-Key`, checked.
+    var idempotencyKey: String?
+    var body: [UInt8]
+    /// When the request came in.
+    var time: Timestamp
+
+    /// - Throws: 414 when the path names no valid room ID.
+    var room: RoomID {
+        get throws(ChatError) {
+            guard let room = RoomID(path["room", default: ""]) else { throw Self.invalid("room", "a room ID") }
+            return room
+        }
+    }
+
+    /// - Throws: 414 when the path names no valid user ID.
+    var user: UserID {
+        get throws(ChatError) {
+            guard let user = UserID(path["user", default: ""]) else { throw Self.invalid("user", "a user ID") }
+            return user
+        }
+    }
+
+    /// - Throws: 414 when the path names nothing that could be a message's ID.
+    var messageID: String {
+        get throws(ChatError) {
+            let text = path["messageId", default: ""]
+            guard (1...Limits.opaqueIDBytes).contains(text.utf8.count) else {
+                throw Self.invalid("messageId", "a message ID")
+            }
+            return text
+        }
+    }
+
+    private static func invalid(_ field: String, _ what: String) -> ChatError {
+        ChatError(.badParameter, "the path does not name \(what)", field: field)
+    }
+}

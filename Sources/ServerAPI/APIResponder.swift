@@ -1,0 +1,69 @@
+import ChatModel
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+/// What of a connection a request needs.
+struct APIContext: InitializableFromSource {
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) { channel = source.channel }
+}
+
+/// Between Hummingbird's requests and responses and the API's own: bytes, headers, when a connection ends.
+struct APIResponder: HTTPResponder {
+    let handler: APIHandler
+    let configuration: APIServerConfiguration
+
+    func respond(to request: Request, context: APIContext) async throws -> Response {
+        var reader = RequestBodyReader(of: request, bytesMax: configuration.bodyBytesMax)
+        let channel = context.channel
+        // A body that drips in holds a connection; after this time it is cut.
+        let deadline =
+            reader.hasRest
+            ? channel.eventLoop.scheduleTask(in: .seconds(configuration.bodySeconds)) { channel.close(promise: nil) }
+            : nil
+        let head = APIHandler.Head(
+            method: request.method.rawValue, target: request.head.path ?? "",
+            authorization: request.headers[.authorization], idempotencyKey: request.headers[Self.idempotencyKey])
+        let answer = await handler.answer(head) { () async throws(ChatError) -> [UInt8] in
+            let bytes = try await reader.read()
+            deadline?.cancel()
+            return bytes
+        }
+        await reader.discard()
+        deadline?.cancel()
+        return Self.response(answer, closing: reader.hasRest ? channel : nil)
+    }
+
+    private static let idempotencyKey = HTTPField.Name.constant("Idempotency-Key")
+
+    /// - Parameter channel: the connection to close after the answer, because more of the request may follow on it.
+    private static func response(_ answer: APIResponse, closing channel: (any Channel)?) -> Response {
+        var fields = HTTPFields()
+        fields[.contentType] = answer.contentType
+        fields[.cacheControl] = "no-store"
+        for (name, value) in answer.headers { fields[.constant(name)] = value }
+        let buffer = ByteBuffer(bytes: answer.body)
+        let status = HTTPResponse.Status(code: answer.status)
+        guard let channel else {
+            return Response(status: status, headers: fields, body: ResponseBody(byteBuffer: buffer))
+        }
+        fields[.connection] = "close"
+        let body = ResponseBody(contentLength: buffer.readableBytes) { writer in
+            try await writer.write(buffer)
+            try await writer.finish(nil)
+            channel.close(promise: nil)
+        }
+        return Response(status: status, headers: fields, body: body)
+    }
+}
+
+extension HTTPField.Name {
+    /// A header name of this program, which is a valid one.
+    fileprivate static func constant(_ name: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("not a header name: \(name)") }
+        return name
+    }
+}

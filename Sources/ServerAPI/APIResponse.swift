@@ -1,0 +1,42 @@
+import ChatModel
+import Wire
+
+/// An answer of the server API before it becomes bytes on a connection.
+struct APIResponse: Sendable, Hashable {
+    var status: Int
+    var contentType: String
+    var headers: [String: String] = [:]
+    var body: [UInt8]
+
+    static let jsonType = "application/json"
+    /// The Prometheus text exposition format.
+    static let metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
+    init(status: Int = 200, contentType: String = APIResponse.jsonType, body: [UInt8]) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+    }
+
+    /// `{}`: done, and nothing to tell.
+    static let done = APIResponse(body: Array("{}".utf8))
+
+    /// A refusal: `{"error":{…}}`, its HTTP status and `Retry-After` in whole seconds, rounded up.
+    init(_ error: ChatError) {
+        self.init(status: error.code.httpStatus, body: Self.encoded(error))
+        if let milliseconds = error.retryAfterMs {
+            let (seconds, rest) = max(0, milliseconds).quotientAndRemainder(dividingBy: 1000)
+            headers["Retry-After"] = String(rest > 0 ? seconds + 1 : seconds)
+        }
+        if error.code == .unauthorized { headers["WWW-Authenticate"] = "Bearer" }
+    }
+
+    private static func encoded(_ error: ChatError) -> [UInt8] {
+        do {
+            return try WireJSON.encode(ErrorAnswer(error: error))
+        } catch {
+            // Writing throws only what a walk throws, and this one throws nothing.
+            preconditionFailure("an error cannot be written: \(error)")
+        }
+    }
+}

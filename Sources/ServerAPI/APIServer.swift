@@ -1,0 +1,71 @@
+import ChatModel
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// The server API of one node: HTTP/1.1 JSON for app servers and operators (contract, section 4).
+///
+/// Any node answers for all rooms, because `ClusterService` reaches all of them. `run()` returns after a graceful
+/// shutdown, when the requests in progress have been answered, or throws when its task is cancelled.
+public struct APIServer: Service {
+    private let configuration: APIServerConfiguration
+    private let handler: APIHandler
+    private let onBound: @Sendable (Int) async -> Void
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - onBound: called once with the port, when connections are accepted.
+    ///   - now: the clock by which barrage is stamped.
+    public init(
+        configuration: APIServerConfiguration, service: any ClusterService, logger: Logger,
+        onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
+        now: @escaping @Sendable () -> Timestamp = Self.systemTime
+    ) {
+        self.configuration = configuration
+        self.onBound = onBound
+        self.logger = logger
+        handler = APIHandler(
+            table: RouteTable(Routes.all(bodyBytesMax: configuration.bodyBytesMax)), service: service, logger: logger,
+            now: now)
+    }
+
+    /// Serves until it is shut down.
+    /// - Throws: `ServerAPIError` when the address cannot be bound.
+    public func run() async throws {
+        let application = Application(
+            responder: APIResponder(handler: handler, configuration: configuration),
+            server: .http1(configuration: channelConfiguration),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(
+                    configuration.connectionsMax, logger: logger)),
+            onServerRunning: { await onBound($0.localAddress?.port ?? configuration.port) },
+            logger: logger)
+        do {
+            try await application.run()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw ServerAPIError(
+                code: .listening,
+                message: "the server API cannot listen on \(configuration.host):\(configuration.port): \(error)")
+        }
+    }
+
+    /// The machine's wall clock.
+    public static func systemTime() -> Timestamp {
+        Timestamp(Int64(Date().timeIntervalSince1970 * 1000))
+    }
+
+    private var channelConfiguration: HTTP1Channel.Configuration {
+        HTTP1Channel.Configuration(
+            idleTimeout: .seconds(configuration.idleSeconds),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: configuration.headerFieldBytesMax,
+                maxHeaderListSize: configuration.headerBytesMax,
+                maxHeaderFieldCount: configuration.headerCountMax))
+    }
+}

@@ -1,0 +1,26 @@
+/// Where the server API listens and how much it takes from one connection.
+public struct APIServerConfiguration: Sendable, Hashable {
+    /// The address to bind; loopback until told otherwise (contract, section 5).
+    public var host: String
+    /// The TCP port to bind; 0 lets the system choose one, which `APIServer`'s `onBound` tells.
+    public var port: Int
+    /// Bytes of a request's body; a longer one is refused with 413.
+    public var bodyBytesMax = 1 << 20
+    /// Bytes of one header line; a longer one closes the connection with 400.
+    public var headerFieldBytesMax = 8 << 10
+    /// Bytes of all headers together.
+    public var headerBytesMax = 32 << 10
+    /// Header lines of one request.
+    public var headerCountMax = 100
+    /// Open connections; further ones wait in the listen queue.
+    public var connectionsMax = 1_000
+    /// Seconds without a byte of a request after which a connection is closed, also between two requests.
+    public var idleSeconds: Int64 = 60
+    /// Seconds from a request's head to the end of its body, after which the connection is closed.
+    public var bodySeconds: Int64 = 30
+
+    public init(host: String = "127.0.0.1", port: Int = 7401) {
+        self.host = host
+        self.port = port
+    }
+}

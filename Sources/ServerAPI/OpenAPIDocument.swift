@@ -1,0 +1,149 @@
+import ChatModel
+import Wire
+
+/// The OpenAPI 3.1 document of a table of routes: what `GET /v1/openapi.json` answers.
+struct OpenAPIDocument: Sendable {
+    static let version = "3.1.0"
+
+    /// - Parameter bodyBytesMax: the bound on request bodies, for the description.
+    static func make(of routes: [Route], bodyBytesMax: Int) -> DocumentValue {
+        var book = SchemaBook()
+        for route in routes {
+            if let request = route.request { book.add(request.body) }
+            if case .json(let answer) = route.answer { book.add(answer) }
+        }
+        book.add(ErrorAnswer.self)
+        return .object([
+            "openapi": .text(version),
+            "info": .object([
+                "title": .text("Chatroom Cluster server API"),
+                "version": .text("1"),
+                "description": .text(
+                    "Any node answers for the whole cluster. A request's body is at most \(bodyBytesMax) bytes. "
+                        + "Times are Unix milliseconds; unknown fields are ignored; absent optional fields are omitted."
+                ),
+            ]),
+            "jsonSchemaDialect": .text("https://json-schema.org/draft/2020-12/schema"),
+            "security": .array([.object(["admin": .array([])])]),
+            "paths": .object(paths(routes)),
+            "components": .object([
+                "securitySchemes": .object([
+                    "admin": .object([
+                        "type": .text("http"),
+                        "scheme": .text("bearer"),
+                        "description": .text("The admin key, or a JWT of an admin key."),
+                    ])
+                ]),
+                "schemas": .object(
+                    book.components.map { DocumentValue.Member(name: $0.name, value: $0.schema.json) }),
+            ]),
+        ])
+    }
+
+    private static func paths(_ routes: [Route]) -> [DocumentValue.Member] {
+        var order: [String] = []
+        var operations: [String: [DocumentValue.Member]] = [:]
+        for route in routes {
+            if operations[route.path] == nil { order.append(route.path) }
+            operations[route.path, default: []].append(
+                DocumentValue.Member(name: route.method.rawValue.lowercased(), value: operation(route)))
+        }
+        return order.map { DocumentValue.Member(name: $0, value: .object(operations[$0, default: []])) }
+    }
+
+    private static func operation(_ route: Route) -> DocumentValue {
+        var members: [DocumentValue.Member] = [
+            DocumentValue.Member(name: "operationId", value: .text(route.name)),
+            DocumentValue.Member(name: "summary", value: .text(route.summary)),
+        ]
+        func add(_ name: String, _ value: DocumentValue) { members.append(DocumentValue.Member(name: name, value: value)) }
+        if !route.needsAuthorization { add("security", .array([])) }
+        let parameters = self.parameters(of: route)
+        if !parameters.isEmpty { add("parameters", .array(parameters)) }
+        if let request = route.request {
+            add(
+                "requestBody",
+                .object([
+                    "required": .boolean(request.required),
+                    "content": content(APIResponse.jsonType, .component(request.body.schemaName)),
+                ]))
+        }
+        add("responses", .object(responses(of: route)))
+        return .object(members)
+    }
+
+    private static func parameters(of route: Route) -> [DocumentValue] {
+        var parameters: [DocumentValue] = []
+        for case .parameter(let name) in route.segments {
+            parameters.append(
+                .object([
+                    "name": .text(name), "in": .text("path"), "required": .boolean(true),
+                    "schema": (name == "messageId" ? Schema.text(bytes: Limits.opaqueIDBytes) : .identifier).json,
+                ]))
+        }
+        for query in route.query {
+            parameters.append(
+                .object([
+                    "name": .text(query.name), "in": .text("query"), "required": .boolean(false),
+                    "description": .text(query.meaning), "schema": query.schema.json,
+                ]))
+        }
+        if route.isIdempotent {
+            parameters.append(
+                .object([
+                    "name": .text("Idempotency-Key"), "in": .text("header"), "required": .boolean(false),
+                    "description": .text(
+                        "1-64 printable ASCII characters. A repeat does nothing twice and gets the first answer."),
+                    "schema": Schema.text(bytes: IdempotencyKey.bytesMax).json,
+                ]))
+        }
+        return parameters
+    }
+
+    private static func responses(of route: Route) -> [DocumentValue.Member] {
+        var responses = [
+            DocumentValue.Member(
+                name: "200",
+                value: .object([
+                    "description": .text("Done."),
+                    "content": content(of: route.answer),
+                ]))
+        ]
+        var codes: [Int: [ErrorCode]] = [:]
+        for code in route.errors { codes[code.httpStatus, default: []].append(code) }
+        for (status, codes) in codes.sorted(by: { $0.key < $1.key }) {
+            let names = codes.sorted { $0.rawValue < $1.rawValue }.map { "\($0.rawValue) \($0.name)" }
+            responses.append(
+                DocumentValue.Member(
+                    name: String(status),
+                    value: .object([
+                        "description": .text(names.joined(separator: ", ")),
+                        "content": content(APIResponse.jsonType, .component(ErrorAnswer.schemaName)),
+                    ])))
+        }
+        return responses
+    }
+
+    private static func content(of answer: AnswerDescription) -> DocumentValue {
+        switch answer {
+        case .json(let type): content(APIResponse.jsonType, .component(type.schemaName))
+        case .text(let type): content(type, .text(bytes: nil))
+        }
+    }
+
+    private static func content(_ type: String, _ schema: Schema) -> DocumentValue {
+        .object([DocumentValue.Member(name: type, value: .object(["schema": schema.json]))])
+    }
+}
+
+extension Route {
+    /// Every code that this route may refuse with.
+    var errors: Set<ErrorCode> {
+        var errors = Set(refusals)
+        if needsAuthorization { errors.formUnion([.unauthorized, .internal, .unavailable]) }
+        let takesParameters = segments.contains { if case .parameter = $0 { true } else { false } }
+        if takesParameters || !query.isEmpty || request != nil || isIdempotent { errors.insert(.badParameter) }
+        if request != nil { errors.formUnion([.malformed, .tooLarge]) }
+        return errors
+    }
+}

@@ -1,0 +1,66 @@
+import ChatModel
+import Wire
+
+/// The methods that routes of the server API use.
+enum APIMethod: String, Sendable, Hashable, CaseIterable {
+    case get = "GET"
+    case put = "PUT"
+    case post = "POST"
+    case patch = "PATCH"
+    case delete = "DELETE"
+}
+
+/// A route: what is matched, what the OpenAPI document says of it, and what is done.
+struct Route: Sendable {
+    typealias Handler = @Sendable (APIRequest, any ClusterService) async throws(ChatError) -> APIResponse
+
+    var method: APIMethod
+    /// Literal segments and `{parameters}`, as OpenAPI writes them.
+    var path: String
+    /// OpenAPI's `operationId`.
+    var name: String
+    var summary: String
+    var query: [QueryDescription] = []
+    var request: RequestDescription?
+    var answer: AnswerDescription
+    var needsAuthorization = true
+    /// Whether `Idempotency-Key` is heeded.
+    var isIdempotent = false
+    /// What it refuses with besides that which follows from the fields above: see `errors`.
+    var refusals: [ErrorCode] = []
+    var handler: Handler
+
+    var segments: [PathSegment] { PathSegment.parse(path) }
+}
+
+/// A query parameter as the OpenAPI document shows it.
+struct QueryDescription: Sendable {
+    var name: String
+    var meaning: String
+    var schema: Schema
+}
+
+/// What a request's body is.
+struct RequestDescription: Sendable {
+    var body: any WireMessage.Type
+    var required = true
+}
+
+/// What the body of a 200 is.
+enum AnswerDescription: Sendable {
+    case json(any WireMessage.Type)
+    case text(contentType: String)
+}
+
+/// One piece of a route's path between two slashes.
+enum PathSegment: Sendable, Hashable {
+    case literal(String)
+    case parameter(String)
+
+    static func parse(_ path: String) -> [PathSegment] {
+        path.split(separator: "/").map { piece in
+            piece.hasPrefix("{") && piece.hasSuffix("}")
+                ? .parameter(String(piece.dropFirst().dropLast())) : .literal(String(piece))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import ChatModel
+import Wire
+
+extension Routes {
+    /// Sending, history, barrage.
+    static let messages: [Route] = [
+        Route(
+            method: .post, path: "/v1/rooms/{room}/messages", name: "sendMessage", summary: "Send a message.",
+            request: RequestDescription(body: ServerSendRequest.self), answer: .json(SentAnswer.self),
+            isIdempotent: true, refusals: [.notFound, .roomClosed, .rejected]
+        ) { request, service throws(ChatError) in
+            let room = try request.room
+            let send = try request.decode(ServerSendRequest.self)
+            let actor = send.sender.map { Actor.server(UserName(user: $0, nick: "")) } ?? .system
+            let result = try await service.perform(.post(send.draft), in: room, as: actor, id: request.idempotencyKey)
+            guard case .posted(let messageID, let place, let time, let priority) = result else {
+                throw APIResponse.unexpected(result)
+            }
+            return try APIResponse(
+                SentAnswer(
+                    messageID: messageID, time: time, place: place,
+                    priority: priority == send.draft.priority ? nil : priority))
+        },
+        Route(
+            method: .get, path: "/v1/rooms/{room}/messages", name: "getHistory", summary: "A page of history.",
+            query: historyQuery, answer: .json(MessagesAnswer.self), refusals: [.notFound]
+        ) { request, service throws(ChatError) in
+            let page = try await service.history(of: try request.room, try historyRequest(request.query))
+            return try APIResponse(MessagesAnswer(messages: page.messages, more: page.more))
+        },
+        Route(
+            method: .get, path: "/v1/rooms/{room}/messages/{messageId}", name: "getMessage", summary: "One message.",
+            answer: .json(Message.self), refusals: [.notFound]
+        ) { request, service throws(ChatError) in
+            try APIResponse(try await service.message(try request.messageID, in: try request.room))
+        },
+        Route(
+            method: .post, path: "/v1/rooms/{room}/barrage", name: "sendBarrage",
+            summary: "Send a barrage item: shown at once, droppable, never kept.",
+            request: RequestDescription(body: BarrageBody.self), answer: .json(DoneAnswer.self),
+            refusals: [.notFound, .roomClosed]
+        ) { request, service throws(ChatError) in
+            let room = try request.room
+            let item = try request.decode(BarrageBody.self).item(time: request.time)
+            try await service.barrage(item, in: room)
+            return .done
+        },
+    ]
+
+    private static let historyQuery = [
+        QueryDescription(
+            name: "startTime", meaning: "Unix milliseconds; 0, the default, is the newest or the oldest kept.",
+            schema: .integer(from: 0, to: nil)),
+        limitQuery,
+        QueryDescription(
+            name: "order", meaning: "DESC, the default: at or before startTime, newest first. ASC: oldest first.",
+            schema: .oneOf(HistoryOrder.self)),
+        QueryDescription(
+            name: "types", meaning: "Comma-separated message types; all when absent.", schema: .text(bytes: nil)),
+        QueryDescription(name: "beforeSeq", meaning: "Only seqs below.", schema: .integer(from: 0, to: nil)),
+        QueryDescription(name: "afterSeq", meaning: "Only seqs above.", schema: .integer(from: 0, to: nil)),
+    ]
+
+    private static func historyRequest(_ query: QueryParameters) throws(ChatError) -> HistoryRequest {
+        var request = HistoryRequest()
+        request.startTime = Timestamp(try query.number("startTime", in: 0...Int64.max) ?? 0)
+        request.limit = try query.limit()
+        request.ascending = try query.choice("order", of: HistoryOrder.self) == .ascending
+        request.types = try query.choices("types", of: MessageType.self)
+        request.beforeSeq = try query.number("beforeSeq", in: 0...UInt64.max)
+        request.afterSeq = try query.number("afterSeq", in: 0...UInt64.max)
+        return request
+    }
+}

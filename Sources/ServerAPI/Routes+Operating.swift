@@ -1,0 +1,31 @@
+import ChatModel
+import Wire
+
+extension Routes {
+    /// What load balancers and monitoring ask, without authorization.
+    static let operating: [Route] = [
+        Route(
+            method: .get, path: "/healthz", name: "getHealth", summary: "Whether the process lives.",
+            answer: .json(StatusAnswer.self), needsAuthorization: false
+        ) { _, _ throws(ChatError) in
+            try APIResponse(StatusAnswer(status: "ok"))
+        },
+        Route(
+            method: .get, path: "/readyz", name: "getReadiness", summary: "Whether the node serves; 503 says why not.",
+            answer: .json(StatusAnswer.self), needsAuthorization: false, refusals: [.unavailable]
+        ) { _, service throws(ChatError) in
+            if let reason = await service.unreadiness() {
+                throw ChatError(.unavailable, reason, retryAfterMs: notReadyRetryMilliseconds)
+            }
+            return try APIResponse(StatusAnswer(status: "ready"))
+        },
+        Route(
+            method: .get, path: "/metrics", name: "getMetrics", summary: "Figures in the Prometheus text format.",
+            answer: .text(contentType: APIResponse.metricsType), needsAuthorization: false
+        ) { _, service throws(ChatError) in
+            APIResponse(contentType: APIResponse.metricsType, body: Array(await service.metrics().utf8))
+        },
+    ]
+
+    private static let notReadyRetryMilliseconds: Int64 = 1_000
+}

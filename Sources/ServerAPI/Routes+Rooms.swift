@@ -1,0 +1,110 @@
+import ChatModel
+import Wire
+
+extension Routes {
+    /// Creating, reading, changing and ending rooms.
+    static let rooms: [Route] = [
+        Route(
+            method: .post, path: "/v1/rooms", name: "createRoom", summary: "Create a room; 409 if it exists.",
+            request: RequestDescription(body: CreateRoomRequest.self), answer: .json(RoomView.self),
+            isIdempotent: true, refusals: [.conflict]
+        ) { request, service throws(ChatError) in
+            let create = try request.decode(CreateRoomRequest.self)
+            let room = create.id ?? IdempotencyKey.roomID(for: request.idempotencyKey)
+            let result = try await service.perform(
+                .createRoom(creator: create.creator, set: create.set), in: room, as: .system,
+                id: request.idempotencyKey)
+            guard case .room = result else { throw APIResponse.unexpected(result) }
+            return try APIResponse(try await service.room(room))
+        },
+        Route(
+            method: .get, path: "/v1/rooms", name: "listRooms", summary: "List rooms, by ID or those with most people.",
+            query: [
+                QueryDescription(
+                    name: "after", meaning: "`next` of an earlier page; not together with sort.", schema: .identifier),
+                limitQuery,
+                QueryDescription(
+                    name: "sort", meaning: "Active rooms only, those with the most people first; one page.",
+                    schema: .oneOf(RoomSort.self)),
+            ],
+            answer: .json(RoomsAnswer.self)
+        ) { request, service throws(ChatError) in
+            let limit = try request.query.limit()
+            let after = try request.query.text("after")
+            if try request.query.choice("sort", of: RoomSort.self) != nil {
+                guard after == nil else {
+                    throw ChatError(.badParameter, "after and sort cannot go together", field: "after")
+                }
+                return try APIResponse(RoomsAnswer(rooms: try await service.roomsByOnline(limit: limit)))
+            }
+            let cursor = try after.map { text throws(ChatError) in
+                guard let room = RoomID(text) else {
+                    throw ChatError(.badParameter, "after is not a cursor of an earlier answer", field: "after")
+                }
+                return room
+            }
+            let page = try await service.rooms(after: cursor, limit: limit)
+            return try APIResponse(RoomsAnswer(rooms: page.items, next: page.next?.text))
+        },
+        Route(
+            method: .get, path: "/v1/rooms/{room}", name: "getRoom", summary: "Read a room.",
+            answer: .json(RoomView.self), refusals: [.notFound]
+        ) { request, service throws(ChatError) in
+            try APIResponse(try await service.room(try request.room))
+        },
+        Route(
+            method: .patch, path: "/v1/rooms/{room}", name: "updateRoom",
+            summary: "Change a room; what is not given stays.",
+            request: RequestDescription(body: UpdateRoomBody.self), answer: .json(RoomView.self),
+            isIdempotent: true, refusals: [.notFound, .roomClosed]
+        ) { request, service throws(ChatError) in
+            let room = try request.room
+            let update = try request.decode(UpdateRoomBody.self)
+            let result = try await service.perform(
+                .updateRoom(set: update.set, update.notify.options), in: room, as: .system, id: request.idempotencyKey)
+            guard case .room = result else { throw APIResponse.unexpected(result) }
+            return try APIResponse(try await service.room(room))
+        },
+        Route(
+            method: .delete, path: "/v1/rooms/{room}", name: "deleteRoom",
+            summary: "Delete a room and its history; everybody leaves.", answer: .json(DoneAnswer.self),
+            isIdempotent: true, refusals: [.notFound]
+        ) { request, service throws(ChatError) in
+            _ = try await service.perform(
+                .deleteRoom, in: try request.room, as: .system, id: request.idempotencyKey)
+            return .done
+        },
+        Route(
+            method: .post, path: "/v1/rooms/{room}/close", name: "closeRoom",
+            summary: "Close a room: everybody leaves, nobody enters.",
+            request: RequestDescription(body: NotifyBody.self, required: false), answer: .json(DoneAnswer.self),
+            isIdempotent: true, refusals: [.notFound, .roomClosed]
+        ) { request, service throws(ChatError) in
+            let notify = try request.decodeIfGiven(NotifyBody.self)
+            _ = try await service.perform(
+                .closeRoom(notify.options), in: try request.room, as: .system, id: request.idempotencyKey)
+            return .done
+        },
+        Route(
+            method: .post, path: "/v1/rooms/{room}/reopen", name: "reopenRoom",
+            summary: "Reopen a closed room with everything in it.", answer: .json(DoneAnswer.self), isIdempotent: true,
+            refusals: [.notFound, .conflict]
+        ) { request, service throws(ChatError) in
+            _ = try await service.perform(
+                .reopenRoom, in: try request.room, as: .system, id: request.idempotencyKey)
+            return .done
+        },
+        Route(
+            method: .get, path: "/v1/rooms/{room}/address", name: "getAddress",
+            summary: "Where clients of a room connect, best first.", answer: .json(AddressAnswer.self),
+            refusals: [.notFound]
+        ) { request, service throws(ChatError) in
+            try APIResponse(AddressAnswer(addresses: try await service.gateways(for: try request.room)))
+        },
+    ]
+}
+
+/// The orders of a listing of rooms beside the one by ID.
+enum RoomSort: String, Sendable, CaseIterable {
+    case online
+}

@@ -1,0 +1,12 @@
+/// Why the server API cannot run. What it answers to callers is a `ChatError`.
+public struct ServerAPIError: Error, Sendable, Hashable, CustomStringConvertible {
+    public enum Code: Sendable, Hashable {
+        /// The address cannot be bound, or the listening socket failed.
+        case listening
+    }
+
+    public var code: Code
+    public var message: String
+
+    public var description: String { message }
+}

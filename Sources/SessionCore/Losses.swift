@@ -1,0 +1,56 @@
+import ChatModel
+
+/// What a session was not given, per room, until it is told by `gap` and `skipped`.
+///
+/// Bounded by the rooms of a session and, per room, by `rangesMax`: beyond it the last range is widened, since `gap`
+/// means that of these seqs, what the session did not receive is only in history.
+public struct Losses: Sendable, Hashable {
+    public struct RoomLoss: Sendable, Hashable {
+        public var room: RoomID
+        public var ranges: [ClosedRange<UInt64>] = []
+        public var unkept = 0
+        public var barrage = 0
+    }
+
+    public static let rangesMax = 32
+
+    public private(set) var rooms: [RoomLoss] = []
+
+    public init() {}
+
+    public var isEmpty: Bool { rooms.isEmpty }
+
+    public mutating func note(_ frame: some QueuedFrame) {
+        guard let room = frame.room, frame.traffic != .status, frame.traffic != .reply else { return }
+        note(room: room, keptSeqs: frame.keptSeqs, unkept: frame.unkeptCount, barrage: frame.barrageCount)
+    }
+
+    public mutating func note(room: RoomID, keptSeqs: ClosedRange<UInt64>?, unkept: Int, barrage: Int) {
+        let index: Int
+        if let known = rooms.firstIndex(where: { $0.room == room }) {
+            index = known
+        } else {
+            rooms.append(RoomLoss(room: room))
+            index = rooms.count - 1
+        }
+        rooms[index].unkept += unkept
+        rooms[index].barrage += barrage
+        guard let seqs = keptSeqs else { return }
+        let last = rooms[index].ranges.count - 1
+        if last >= 0, rooms[index].ranges[last].upperBound + 1 == seqs.lowerBound || last + 1 == Self.rangesMax {
+            rooms[index].ranges[last] = rooms[index].ranges[last].lowerBound...seqs.upperBound
+        } else {
+            rooms[index].ranges.append(seqs)
+        }
+    }
+
+    /// Forgets a room that the session has left: nobody waits for it.
+    public mutating func forget(_ room: RoomID) { rooms.removeAll { $0.room == room } }
+
+    /// Hands everything over.
+    public mutating func take() -> [RoomLoss] {
+        let all = rooms
+        rooms = []
+        return all
+    }
+}

@@ -1,0 +1,87 @@
+import ChatModel
+
+/// What the send queue must know of a frame.
+public protocol QueuedFrame {
+    var byteCount: Int { get }
+    var traffic: FrameTraffic { get }
+    /// nil for what belongs to no room.
+    var room: RoomID? { get }
+    /// The seqs in it, if any.
+    var keptSeqs: ClosedRange<UInt64>? { get }
+    var unkeptCount: Int { get }
+    var barrageCount: Int { get }
+}
+
+/// Classes of frames, by what may happen to them under pressure.
+public enum FrameTraffic: Sendable, Hashable {
+    /// Answers and pushes to this session alone: never dropped.
+    case reply
+    /// Messages of a room: replaced by a `gap`.
+    case messages
+    /// Dropped first, and counted.
+    case barrage
+    /// Counts and states: dropped with barrage; the next one says more.
+    case status
+}
+
+/// What waits for one connection whose socket is full, bounded in bytes.
+///
+/// 1. Order is kept: a frame goes out after all that were queued before it.
+/// 2. At the bound barrage and status go first, then all messages; replies never (whoever asks too much is read no
+///    further until the socket has taken the answers).
+/// 3. Nothing is dropped silently: what went is returned as `Loss`es, of which the session tells its client.
+/// 4. A frame of which a byte was written is finished first, so it is not in the queue any more.
+public struct SendQueue<Frame: QueuedFrame> {
+    /// Waiting frames start at `head`; the array is compacted when half of it is dead.
+    private var frames: ContiguousArray<Frame> = []
+    private var head = 0
+    public private(set) var byteCount = 0
+
+    public init() {}
+
+    public var isEmpty: Bool { head == frames.count }
+    public var count: Int { frames.count - head }
+    public var first: Frame? { isEmpty ? nil : frames[head] }
+
+    public mutating func append(_ frame: Frame) {
+        frames.append(frame)
+        byteCount += frame.byteCount
+    }
+
+    public mutating func popFirst() -> Frame? {
+        guard head < frames.count else { return nil }
+        let frame = frames[head]
+        head += 1
+        byteCount -= frame.byteCount
+        if head == frames.count {
+            frames = []
+            head = 0
+        } else if head > 64, head * 2 > frames.count {
+            frames.removeFirst(head)
+            head = 0
+        }
+        return frame
+    }
+
+    /// Drops what may be dropped until at most `bytesMax` wait: barrage and status, oldest first; then all messages,
+    /// because a viewer who is that far behind reads history, and one gap is better than many.
+    public mutating func shed(to bytesMax: Int, losses: inout Losses) {
+        shed(to: bytesMax, &losses) { $0 == .barrage || $0 == .status }
+        if byteCount > bytesMax { shed(to: 0, &losses) { $0 == .messages } }
+    }
+
+    private mutating func shed(to bytesMax: Int, _ losses: inout Losses, _ mayGo: (FrameTraffic) -> Bool) {
+        guard byteCount > bytesMax else { return }
+        var kept: ContiguousArray<Frame> = []
+        for frame in frames[head...] {
+            if byteCount > bytesMax, mayGo(frame.traffic) {
+                byteCount -= frame.byteCount
+                losses.note(frame)
+            } else {
+                kept.append(frame)
+            }
+        }
+        frames = kept
+        head = 0
+    }
+}

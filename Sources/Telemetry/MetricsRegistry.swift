@@ -1,0 +1,122 @@
+import Synchronization
+
+/// All figures of one node, under the stable names of contract section 4, rendered as Prometheus text.
+///
+/// The set of series is fixed at start-up: no name or label ever comes from outside, so memory is bounded.
+public final class MetricsRegistry: Sendable {
+    private let series = Mutex<[Series]>([])
+
+    public init() {}
+
+    struct Series: Sendable {
+        var name: String
+        var help: String
+        var kind: String
+        var labels: String
+        var render: @Sendable (_ name: String, _ labels: String) -> String
+    }
+
+    /// A number that only grows.
+    public func counter(_ name: String, _ help: String, labels: [(String, String)] = []) -> Counter {
+        let counter = Counter()
+        add(name, help, "counter", labels) { "\($0)\(Self.braces($1)) \(counter.value)\n" }
+        return counter
+    }
+
+    /// A number that goes up and down.
+    public func gauge(_ name: String, _ help: String, labels: [(String, String)] = []) -> Counter {
+        let counter = Counter()
+        add(name, help, "gauge", labels) { "\($0)\(Self.braces($1)) \(counter.value)\n" }
+        return counter
+    }
+
+    /// A number that is asked for when the figures are read.
+    public func gauge(
+        _ name: String, _ help: String, labels: [(String, String)] = [], read: @escaping @Sendable () -> Double
+    ) {
+        add(name, help, "gauge", labels) { "\($0)\(Self.braces($1)) \(read())\n" }
+    }
+
+    /// How long something took, in buckets of seconds.
+    public func durations(_ name: String, _ help: String) -> DurationHistogram {
+        let histogram = DurationHistogram()
+        add(name, help, "histogram", []) { name, _ in histogram.render(name) }
+        return histogram
+    }
+
+    /// The Prometheus text exposition, version 0.0.4.
+    public func render() -> String {
+        let all = series.withLock { $0 }
+        var text = ""
+        var described: Set<String> = []
+        for one in all.sorted(by: { ($0.name, $0.labels) < ($1.name, $1.labels) }) {
+            if described.insert(one.name).inserted {
+                text += "# HELP \(one.name) \(one.help)\n# TYPE \(one.name) \(one.kind)\n"
+            }
+            text += one.render(one.name, one.labels)
+        }
+        return text
+    }
+
+    private func add(
+        _ name: String, _ help: String, _ kind: String, _ labels: [(String, String)],
+        render: @escaping @Sendable (String, String) -> String
+    ) {
+        let text = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
+        series.withLock {
+            $0.append(Series(name: name, help: help, kind: kind, labels: text, render: render))
+        }
+    }
+
+    private static func braces(_ labels: String) -> String { labels.isEmpty ? "" : "{\(labels)}" }
+}
+
+/// One number that any thread may change.
+public final class Counter: Sendable {
+    private let number = Atomic<Int>(0)
+
+    public var value: Int { number.load(ordering: .relaxed) }
+
+    public func add(_ delta: Int = 1) { number.wrappingAdd(delta, ordering: .relaxed) }
+
+    public func set(_ value: Int) { number.store(value, ordering: .relaxed) }
+}
+
+/// Durations in buckets that double from 100 µs to 13 s.
+public final class DurationHistogram: Sendable {
+    private struct State {
+        var buckets = [Int](repeating: 0, count: DurationHistogram.bucketCount)
+        var sumSeconds = 0.0
+    }
+
+    private static let bucketCount = 19
+    private static let firstBucketSeconds = 0.0001
+    private let state = Mutex(State())
+
+    public func record(seconds: Double) {
+        var bucket = 0
+        var bound = Self.firstBucketSeconds
+        while bucket < Self.bucketCount - 1, seconds > bound {
+            bucket += 1
+            bound *= 2
+        }
+        state.withLock {
+            $0.buckets[bucket] += 1
+            $0.sumSeconds += seconds
+        }
+    }
+
+    func render(_ name: String) -> String {
+        let state = state.withLock { $0 }
+        var text = ""
+        var total = 0
+        var bound = Self.firstBucketSeconds
+        for (number, count) in state.buckets.enumerated() {
+            total += count
+            let label = number == Self.bucketCount - 1 ? "+Inf" : "\(bound)"
+            text += "\(name)_bucket{le=\"\(label)\"} \(total)\n"
+            bound *= 2
+        }
+        return text + "\(name)_sum \(state.sumSeconds)\n\(name)_count \(total)\n"
+    }
+}

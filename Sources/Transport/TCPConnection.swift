@@ -1,0 +1,280 @@
+internal import CShims
+internal import CUV
+public import EventLoop
+
+/// A TCP connection on a loop; made by a ``TCPListener`` or by
+/// ``connect(loop:host:port:localAddress:timeoutMilliseconds:completion:)``.
+///
+/// Like everything on a loop it may be used on that loop's thread only, which each call checks. It starts with
+/// TCP_NODELAY and without reading. The loop keeps it alive until it has reported its end; it keeps its handler alive
+/// until then.
+///
+/// Writing: offer bytes with ``tryWrite(_:from:)``. What the system does not take (its buffer is full) stays with the
+/// caller, who hands the rest of one buffer to ``write(_:from:)`` and goes on when the handler hears that it drained.
+/// So at most one buffer per connection waits here; the queue, and its bound, are the caller's.
+public final class TCPConnection: LoopHandle {
+    /// The peer's numeric address. Stays after the connection has closed.
+    public private(set) var remoteAddress = ""
+
+    /// The peer's port.
+    public private(set) var remotePort = 0
+
+    /// Whom to tell. Set by the owner before it starts reading, cleared when the connection has closed.
+    public var handler: (any ConnectionHandler)?
+
+    let tcp: UnsafeMutablePointer<uv_tcp_t>
+
+    /// The bytes of the `uv_write` under way.
+    private var bytesInFlight: SharedBytes?
+    private var isShuttingDown = false
+    /// The libuv error that closed the connection; 0 when this side did.
+    private var closingCode: Int32 = 0
+    private var lingerTimer: LoopTimer?
+
+    /// A handle without a socket. The caller opens it with a descriptor or closes it.
+    override init(loop: EventLoop) {
+        tcp = .allocate(capacity: 1)
+        super.init(loop: loop)
+        // Cannot fail: without a family it only fills the handle in.
+        uv_tcp_init(loop.uvLoop, tcp)
+        tcp.pointee.data = Unmanaged.passRetained(self).toOpaque()
+    }
+
+    deinit {
+        tcp.deallocate()
+    }
+
+    private var stream: UnsafeMutablePointer<uv_stream_t> {
+        UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_stream_t.self)
+    }
+
+    private var isClosing: Bool {
+        uv_is_closing(UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_handle_t.self)) != 0
+    }
+
+    private static func from(_ data: UnsafeMutableRawPointer?) -> TCPConnection {
+        Unmanaged<TCPConnection>.fromOpaque(data.unsafelyUnwrapped).takeUnretainedValue()
+    }
+
+    /// Remembers the peer's address of a connection just established.
+    func readPeerAddress() {
+        guard let peer = SocketAddress(filledBy: { uv_tcp_getpeername(tcp, $0, $1) }) else { return }
+        remoteAddress = peer.host
+        remotePort = peer.port
+    }
+
+    // MARK: - Reading
+
+    /// Starts to deliver what the peer sends; does nothing when it does so already or is closing.
+    public func startReading() {
+        checkOnLoop()
+        guard !isClosing, !isShuttingDown else { return }
+        readOn()
+    }
+
+    /// Stops delivering; the peer is held back by TCP. May be called while bytes are delivered. The end of the stream is
+    /// not noticed either until reading starts again.
+    public func stopReading() {
+        checkOnLoop()
+        guard !isClosing, !isShuttingDown else { return }
+        uv_read_stop(stream)
+    }
+
+    private func readOn() {
+        let result = uv_read_start(
+            stream,
+            { handle, _, buffer in
+                let memory = TCPConnection.from(handle.unsafelyUnwrapped.pointee.data).loop.readBuffer
+                buffer.unsafelyUnwrapped.pointee = uv_buf_t(
+                    base: memory.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: CChar.self), len: memory.count)
+            },
+            { stream, count, buffer in
+                let connection = TCPConnection.from(stream.unsafelyUnwrapped.pointee.data)
+                connection.didRead(count, into: buffer.unsafelyUnwrapped.pointee.base)
+            })
+        // Reading twice is no fault.
+        if result != 0, result != UV_EALREADY.rawValue { close(code: result) }
+    }
+
+    private func didRead(_ count: Int, into memory: UnsafeMutablePointer<CChar>?) {
+        guard count != 0 else { return }
+        guard count > 0 else {
+            // The errors of libuv are negative errno values.
+            close(code: isShuttingDown ? 0 : Int32(truncatingIfNeeded: count))
+            return
+        }
+        guard !isShuttingDown else { return }
+        handler?.connection(self, didRead: UnsafeRawBufferPointer(start: memory, count: count))
+    }
+
+    // MARK: - Writing
+
+    /// Offers the bytes from `offset` on to the system at once.
+    ///
+    /// - Returns: how many it took; 0 when its buffer is full, a ``write(_:from:)`` is under way, or the connection is
+    ///   closing. An error closes the connection.
+    public func tryWrite(_ bytes: SharedBytes, from offset: Int = 0) -> Int {
+        precondition(offset >= 0 && offset <= bytes.count, "the offset is inside the bytes")
+        return tryWrite(
+            uv_buf_t(base: (bytes.base + offset).assumingMemoryBound(to: CChar.self), len: bytes.count - offset))
+    }
+
+    /// Offers bytes that nobody else needs, such as a reply during a handshake. Otherwise like
+    /// ``tryWrite(_:from:)``.
+    public func tryWrite(_ bytes: UnsafeRawBufferPointer) -> Int {
+        tryWrite(
+            uv_buf_t(
+                base: UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: CChar.self)),
+                len: bytes.count))
+    }
+
+    /// Offers several buffers in one system call: the first from `offset` on, the others in full. At most the first 64
+    /// are offered.
+    ///
+    /// - Returns: how many bytes it took in all; otherwise like ``tryWrite(_:from:)``.
+    public func tryWrite(_ buffers: ArraySlice<SharedBytes>, firstFrom offset: Int = 0) -> Int {
+        checkOnLoop()
+        guard let first = buffers.first else { return 0 }
+        precondition(offset >= 0 && offset <= first.count, "the offset is inside the first buffer")
+        let offered = buffers.prefix(64)
+        return withUnsafeTemporaryAllocation(of: uv_buf_t.self, capacity: offered.count) { vector in
+            var skipped = offset
+            for (place, bytes) in zip(vector.indices, offered) {
+                vector.initializeElement(
+                    at: place,
+                    to: uv_buf_t(
+                        base: (bytes.base + skipped).assumingMemoryBound(to: CChar.self), len: bytes.count - skipped))
+                skipped = 0
+            }
+            return withExtendedLifetime(offered) {
+                taken(uv_try_write(stream, vector.baseAddress, UInt32(offered.count)))
+            }
+        }
+    }
+
+    /// The hot path of the fan-out: no allocation, no reference counting, only constant properties.
+    @inline(__always)
+    private func tryWrite(_ buffer: uv_buf_t) -> Int {
+        checkOnLoop()
+        var buffer = buffer
+        // libuv answers EAGAIN while a uv_write is under way, which keeps the order, and EBADF when closed.
+        return taken(uv_try_write(stream, &buffer, 1))
+    }
+
+    @inline(__always)
+    private func taken(_ result: Int32) -> Int {
+        if result >= 0 { return Int(result) }
+        return writeDidFail(result)
+    }
+
+    @inline(never)
+    private func writeDidFail(_ code: Int32) -> Int {
+        guard code != UV_EAGAIN.rawValue, !isClosing, !isShuttingDown else { return 0 }
+        close(code: code)
+        return 0
+    }
+
+    /// Whether a ``write(_:from:)`` is under way.
+    public var isWriting: Bool {
+        checkOnLoop()
+        return bytesInFlight != nil
+    }
+
+    /// Writes the bytes from `offset` on as the system takes them, keeps them alive until then, and reports
+    /// ``ConnectionHandler/connectionDidDrain(_:)`` afterwards, never during this call.
+    ///
+    /// One at a time: ``isWriting`` must be false. Does nothing when the connection is closing.
+    public func write(_ bytes: SharedBytes, from offset: Int = 0) {
+        checkOnLoop()
+        precondition(bytesInFlight == nil, "one write at a time")
+        precondition(offset >= 0 && offset < bytes.count, "there is something to write")
+        guard !isClosing, !isShuttingDown else { return }
+        bytesInFlight = bytes
+        let request = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
+        var buffer = uv_buf_t(
+            base: (bytes.base + offset).assumingMemoryBound(to: CChar.self), len: bytes.count - offset)
+        let result = uv_write(request, stream, &buffer, 1) { request, status in
+            let request = request.unsafelyUnwrapped
+            // libuv calls back before the handle's own close callback: the connection is alive.
+            let connection = TCPConnection.from(request.pointee.handle.pointee.data)
+            request.deallocate()
+            connection.writeDidEnd(status)
+        }
+        if result != 0 {
+            request.deallocate()
+            bytesInFlight = nil
+            close(code: result)
+        }
+    }
+
+    private func writeDidEnd(_ status: Int32) {
+        bytesInFlight = nil
+        if status != 0 {
+            close(code: status)
+        } else if !isClosing, !isShuttingDown {
+            handler?.connectionDidDrain(self)
+        }
+    }
+
+    // MARK: - Closing
+
+    /// Closes the connection; what a ``write(_:from:)`` has not yet handed over is lost. Idempotent. The handler hears of
+    /// it later, not during this call.
+    override public func close() {
+        checkOnLoop()
+        close(code: 0)
+    }
+
+    /// Finishes the write under way, tells the peer that no more comes, and closes when the peer has done the same, or
+    /// when `milliseconds` are over. Closing at once could destroy what the peer has not read yet (RFC 1122, 4.2.2.13).
+    ///
+    /// From now on nothing is read or written for the handler; it hears only of the end. Idempotent.
+    public func shutdownThenClose(withinMilliseconds milliseconds: UInt64 = 2_000) {
+        checkOnLoop()
+        guard !isClosing, !isShuttingDown else { return }
+        isShuttingDown = true
+        let request = UnsafeMutablePointer<uv_shutdown_t>.allocate(capacity: 1)
+        let result = uv_shutdown(request, stream) { request, status in
+            let request = request.unsafelyUnwrapped
+            let connection = TCPConnection.from(request.pointee.handle.pointee.data)
+            request.deallocate()
+            // On success the peer's end of stream or the timer closes.
+            if status != 0 { connection.close(code: 0) }
+        }
+        guard result == 0 else {
+            request.deallocate()
+            close(code: 0)
+            return
+        }
+        lingerTimer = loop.schedule(afterMilliseconds: milliseconds) { [unowned self] in close(code: 0) }
+        readOn()
+    }
+
+    /// Closes for the reason `code`, a libuv error; 0 when this side wants it.
+    func close(code: Int32) {
+        guard !isClosing else { return }
+        closingCode = code
+        lingerTimer?.cancel()
+        lingerTimer = nil
+        uv_close(UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_handle_t.self)) { handle in
+            let data = handle.unsafelyUnwrapped.pointee.data.unsafelyUnwrapped
+            Unmanaged<TCPConnection>.fromOpaque(data).takeRetainedValue().didClose()
+        }
+    }
+
+    private func didClose() {
+        guard let handler else { return }
+        self.handler = nil
+        handler.connectionDidClose(
+            self,
+            error: closingCode == 0
+                ? nil : TransportError(uvCode: closingCode, doing: "connection with \(remoteAddress):\(remotePort)"))
+    }
+
+    @inline(__always)
+    private func checkOnLoop() {
+        precondition(
+            chatroom_current_loop() == UnsafeRawPointer(Unmanaged.passUnretained(loop).toOpaque()),
+            "a connection is used on its loop")
+    }
+}

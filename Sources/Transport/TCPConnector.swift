@@ -1,0 +1,150 @@
+internal import CShims
+internal import CUV
+public import EventLoop
+internal import Glibc
+
+extension TCPConnection {
+    /// Opens a connection.
+    ///
+    /// - Parameters:
+    ///   - host: A numeric address, or a name, of which the first address is taken; names are looked up on a thread of
+    ///     libuv's pool.
+    ///   - localAddress: The numeric source address, of the same family; nil lets the system choose.
+    ///   - timeoutMilliseconds: The limit for establishing the connection, look-up not counted; then it fails with
+    ///     `timedOut`.
+    ///   - completion: Called exactly once on the loop, never during this call. The connection does not read yet.
+    public static func connect(
+        loop: EventLoop, host: String, port: Int, localAddress: String? = nil, timeoutMilliseconds: UInt64 = 10_000,
+        completion: @escaping (Result<TCPConnection, TransportError>) -> Void
+    ) {
+        loop.checkIsolated()
+        let attempt = ConnectionAttempt(
+            loop: loop, name: "connect to \(host):\(port)", timeoutMilliseconds: timeoutMilliseconds,
+            completion: completion)
+        do throws(TransportError) {
+            attempt.source = try localAddress.map { address throws(TransportError) in
+                try SocketAddress(host: address, port: 0)
+            }
+            if let address = try? SocketAddress(host: host, port: port) {
+                attempt.connect(to: address)
+            } else {
+                try attempt.lookUp(host, port: port)
+            }
+        } catch {
+            attempt.end(.failure(error))
+        }
+    }
+}
+
+/// One attempt to connect, from the look-up of the name to the completion.
+private final class ConnectionAttempt {
+    let loop: EventLoop
+    let name: String
+    let timeoutMilliseconds: UInt64
+    var source: SocketAddress?
+    private var completion: ((Result<TCPConnection, TransportError>) -> Void)?
+    private var connection: TCPConnection?
+    private var timer: LoopTimer?
+    private var hasTimedOut = false
+
+    init(
+        loop: EventLoop, name: String, timeoutMilliseconds: UInt64,
+        completion: @escaping (Result<TCPConnection, TransportError>) -> Void
+    ) {
+        self.loop = loop
+        self.name = name
+        self.timeoutMilliseconds = timeoutMilliseconds
+        self.completion = completion
+    }
+
+    func lookUp(_ host: String, port: Int) throws(TransportError) {
+        guard (0...65_535).contains(port) else { throw TransportError(uvCode: UV_EINVAL.rawValue, doing: name) }
+        let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
+        request.pointee.data = Unmanaged.passRetained(self).toOpaque()
+        var hints = addrinfo()
+        hints.ai_family = source?.family ?? AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        let result = uv_getaddrinfo(
+            loop.uvLoop, request,
+            { request, status, found in
+                let request = request.unsafelyUnwrapped
+                let attempt = Unmanaged<ConnectionAttempt>.fromOpaque(request.pointee.data).takeRetainedValue()
+                request.deallocate()
+                attempt.didLookUp(status, found)
+                uv_freeaddrinfo(found)
+            }, host, String(port), &hints)
+        guard result == 0 else {
+            Unmanaged.passUnretained(self).release()
+            request.deallocate()
+            throw TransportError(uvCode: result, doing: name)
+        }
+    }
+
+    private func didLookUp(_ status: Int32, _ found: UnsafeMutablePointer<addrinfo>?) {
+        guard status == 0, let found, let address = found.pointee.ai_addr.flatMap({ SocketAddress(copying: $0) }) else {
+            return complete(
+                .failure(TransportError(uvCode: status == 0 ? UV_EAI_NONAME.rawValue : status, doing: name)))
+        }
+        connect(to: address)
+    }
+
+    func connect(to address: SocketAddress) {
+        let descriptor =
+            source.map { source in
+                source.withPointer { chatroom_outgoing_socket(address.family, $0, source.length) }
+            } ?? chatroom_outgoing_socket(address.family, nil, 0)
+        guard descriptor >= 0 else { return end(.failure(TransportError(uvCode: descriptor, doing: name))) }
+        let connection = TCPConnection(loop: loop)
+        let openResult = uv_tcp_open(connection.tcp, descriptor)
+        guard openResult == 0 else {
+            chatroom_close(descriptor)
+            connection.close()
+            return end(.failure(TransportError(uvCode: openResult, doing: name)))
+        }
+        self.connection = connection
+        let request = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
+        request.pointee.data = Unmanaged.passRetained(self).toOpaque()
+        let result = address.withPointer { address in
+            uv_tcp_connect(request, connection.tcp, address) { request, status in
+                let request = request.unsafelyUnwrapped
+                let attempt = Unmanaged<ConnectionAttempt>.fromOpaque(request.pointee.data).takeRetainedValue()
+                request.deallocate()
+                attempt.didConnect(status)
+            }
+        }
+        guard result == 0 else {
+            Unmanaged.passUnretained(self).release()
+            request.deallocate()
+            connection.close()
+            return end(.failure(TransportError(uvCode: result, doing: name)))
+        }
+        timer = loop.schedule(afterMilliseconds: timeoutMilliseconds) { [unowned self] in
+            hasTimedOut = true
+            connection.close()
+        }
+    }
+
+    private func didConnect(_ status: Int32) {
+        timer?.cancel()
+        timer = nil
+        guard status == 0, let connection else {
+            connection?.close()
+            let code = hasTimedOut ? UV_ETIMEDOUT.rawValue : status
+            return complete(.failure(TransportError(uvCode: code, doing: name)))
+        }
+        connection.readPeerAddress()
+        complete(.success(connection))
+    }
+
+    /// Completes later: the caller's call has not returned yet.
+    func end(_ result: Result<TCPConnection, TransportError>) {
+        loop.executeLater { self.complete(result) }
+    }
+
+    private func complete(_ result: Result<TCPConnection, TransportError>) {
+        connection = nil
+        let completion = self.completion
+        self.completion = nil
+        completion?(result)
+    }
+}

@@ -1,0 +1,24 @@
+import ChatModel
+
+extension ChatError: WireMessage {
+    public static var blank: ChatError { ChatError(.internal, "") }
+    public static var schemaName: String { "Error" }
+
+    /// A code that this version does not know becomes INTERNAL and stands in the message: clients never fail on it.
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var number = Int64(code.rawValue)
+        var name = code.name
+        try walker.required(1, "code", &number)
+        try walker.shown(2, "name", &name)
+        try walker.shown(3, "message", &message)
+        try walker.optional(4, "retryAfterMs", &retryAfterMs)
+        try walker.optional(5, "field", &field)
+        guard W.isDecoding else { return }
+        if let known = ErrorCode(rawValue: Int(number)) {
+            code = known
+        } else {
+            code = .internal
+            message = "\(number) \(name): \(message)"
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import ChatModel
+
+extension Message: WireMessage {
+    public static var blank: Message {
+        Message(room: nil, place: .outside, messageID: "", time: .blank, from: nil, body: .text(""))
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var type = body.type
+        var recalled = isRecalled
+        try walker.optional(1, "room", &room)
+        try place.walk(&walker, seq: 2, after: 3)
+        try walker.required(4, "messageId", &messageID)
+        try walker.optional(5, "clientId", &clientID)
+        try walker.required(6, "time", &time)
+        try walker.optional(7, "from", &from)
+        try walker.required(8, "type", &type)
+        try walker.defaulted(9, "recalled", &recalled, default: false)
+        if recalled {
+            if W.isDecoding { body = .recalled(type) }
+        } else {
+            try body.walk(type: type, &walker)
+        }
+        try walker.defaulted(50, "priority", &priority, default: .normal)
+        try walker.repeated(51, "mentions", &mentions)
+        try walker.defaulted(52, "mentionAll", &mentionAll, default: false)
+        try walker.repeated(53, "to", &to)
+        try walker.optional(54, "ext", &ext)
+    }
+}
+
+extension MessagePlace {
+    /// Visits `seq` or `after`; neither is outside of rooms.
+    mutating func walk<W: FieldWalker>(_ walker: inout W, seq: Int, after: Int) throws(ChatError) {
+        var (kept, unkept): (UInt64?, UInt64?)
+        switch self {
+        case .kept(let seq): kept = seq
+        case .unkept(let after): unkept = after
+        case .outside: break
+        }
+        try walker.optional(seq, "seq", &kept)
+        try walker.optional(after, "after", &unkept)
+        guard W.isDecoding else { return }
+        if let kept { self = .kept(seq: kept) } else if let unkept { self = .unkept(after: unkept) } else { self = .outside }
+    }
+}
+
+extension Sender: WireMessage {
+    public static var blank: Sender { Sender(user: .blank, profile: Profile(), role: .blank) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "user", &user)
+        try walker.shown(2, "nick", &profile.nick)
+        try walker.shown(3, "avatar", &profile.avatar)
+        try walker.shown(4, "ext", &profile.ext)
+        try walker.shown(5, "role", &role)
+    }
+}
+
+extension MessageDraft: WireMessage {
+    public static var blank: MessageDraft { MessageDraft(body: .text("")) }
+
+    /// The fields of `send` beside the room: types and limits of contract section 2, "Message". A body field of another
+    /// type is ignored. NOTIFICATION is the room's own: 414 from outside.
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var type = body.type
+        try walker.required(8, "type", &type)
+        if W.isDecoding, walker.enforcesLimits, type == .notification {
+            throw ChatError(.badParameter, "type NOTIFICATION is for the room only", field: "type")
+        }
+        try body.walk(type: type, &walker)
+        try walker.defaulted(50, "priority", &priority, default: .normal)
+        try walker.repeated(51, "mentions", &mentions, itemsMax: Limits.mentionedUsers)
+        try walker.defaulted(52, "mentionAll", &mentionAll, default: false)
+        try walker.repeated(53, "to", &to, itemsMax: Limits.directedUsers)
+        try walker.optional(54, "ext", &ext, .bytes(Limits.extBytes))
+        try walker.defaulted(55, "history", &keep, default: true)
+        try walker.defaulted(56, "webhook", &webhook, default: true)
+    }
+}
+
+/// Who sent a barrage: a sender without `ext`.
+struct BarrageSender: WireMessage {
+    var sender: Sender
+
+    static var blank: BarrageSender { BarrageSender(sender: .blank) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "user", &sender.user)
+        try walker.shown(2, "nick", &sender.profile.nick)
+        try walker.shown(3, "avatar", &sender.profile.avatar)
+        try walker.shown(5, "role", &sender.role)
+    }
+}
+
+extension BarrageItem: WireMessage {
+    public static var blank: BarrageItem { BarrageItem(from: nil, text: "", time: .blank) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var sender = from.map(BarrageSender.init)
+        try walker.optional(1, "from", &sender)
+        if W.isDecoding { from = sender?.sender }
+        try walker.required(2, "text", &text)
+        try walker.required(3, "time", &time)
+        try walker.optional(4, "ext", &ext)
+        try walker.optional(5, "style", &style)
+        try walker.defaulted(6, "priority", &priority, default: .normal)
+        try walker.defaulted(7, "count", &count, default: 1)
+    }
+}

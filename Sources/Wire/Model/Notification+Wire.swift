@@ -1,0 +1,128 @@
+import ChatModel
+
+extension Notification {
+    /// Visits the fields of a notification, which stand beside the message's own.
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(40, "event", &event)
+        try walker.optional(41, "operator", &`operator`)
+        try walker.list(42, "targets", &targets)
+        try walker.optional(43, "notifyExt", &notifyExt)
+        var fields = W.isDecoding ? NotificationFields() : NotificationFields(data)
+        try walker.shown(44, "data", &fields)
+        if W.isDecoding { data = try fields.data(of: event) }
+    }
+}
+
+/// The `data` of all notifications: which fields are there depends on the event (contract, "Codes").
+struct NotificationFields: WireMessage {
+    var avatar: String?
+    var ext: String?
+    var role: Role?
+    var online: Int64?
+    var set: ChangedFields?
+    var seconds: Int64?
+    var change: QueueChange?
+    var key: String?
+    var value: String?
+    var owner: UserID?
+    var transient: Bool?
+    var version: Int64?
+    var held: Bool?
+    var elements: [QueueElement]?
+    var messageIDs: [String]?
+    var entered: Int64?
+    var exited: Int64?
+    var members: [DigestMember]?
+
+    static var blank: NotificationFields { NotificationFields() }
+    static var schemaName: String { "NotificationData" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.optional(1, "avatar", &avatar)
+        try walker.optional(2, "ext", &ext)
+        try walker.optional(3, "role", &role)
+        try walker.optional(4, "online", &online)
+        try walker.optional(5, "set", &set)
+        try walker.optional(6, "seconds", &seconds)
+        try walker.optional(7, "change", &change)
+        try walker.optional(8, "key", &key)
+        try walker.optional(9, "value", &value)
+        try walker.optional(10, "owner", &owner)
+        try walker.optional(11, "transient", &transient)
+        try walker.optional(12, "version", &version)
+        try walker.optional(13, "held", &held)
+        try walker.repeatedIfAny(14, "elements", &elements)
+        try walker.repeatedIfAny(15, "messageIds", &messageIDs)
+        try walker.optional(16, "entered", &entered)
+        try walker.optional(17, "exited", &exited)
+        try walker.repeatedIfAny(18, "members", &members)
+    }
+}
+
+extension NotificationFields {
+    init(_ data: NotificationData) {
+        switch data {
+        case .none: break
+        case .entered(let avatar, let ext, let role, let online):
+            (self.avatar, self.ext, self.role, self.online) = (avatar, ext, role, online)
+        case .exited(let online): self.online = online
+        case .room(let changes): set = ChangedFields(room: changes)
+        case .member(let changes): set = ChangedFields(profile: changes)
+        case .seconds(let seconds): self.seconds = seconds
+        case .queue(let change, let element):
+            self.change = change
+            guard let element else { return }
+            (key, value, owner) = (element.key, element.value, element.owner)
+            (transient, version, held) = (element.transient, element.version, element.held ? true : nil)
+        case .queueBatch(let change, let elements): (self.change, self.elements) = (change, elements)
+        case .recalled(let messageIDs): self.messageIDs = messageIDs
+        case .digest(let entered, let exited, let online, let members):
+            (self.entered, self.exited, self.online, self.members) = (entered, exited, online, members)
+        }
+    }
+
+    /// What the fields mean for `event`. Absent counts are 0 and absent lists empty, as protobuf leaves them out.
+    func data(of event: EventCode) throws(ChatError) -> NotificationData {
+        switch event {
+        case .enter:
+            return .entered(avatar: avatar ?? "", ext: ext ?? "", role: role ?? .guest, online: online ?? 0)
+        case .exit: return .exited(online: online ?? 0)
+        case .roomInfoUpdated: return .room(set: set?.room ?? RoomChanges())
+        case .memberUpdatedInfo: return .member(set: set?.profile ?? ProfileChanges())
+        case .temporarilyMuted: return .seconds(seconds ?? 0)
+        case .queueChanged:
+            guard let change else { throw .missing("change") }
+            guard let key, let owner else { return .queue(change: change, element: nil) }
+            var element = QueueElement(key: key, value: value ?? "", owner: owner)
+            (element.transient, element.version, element.held) = (transient ?? false, version ?? 0, held ?? false)
+            return .queue(change: change, element: element)
+        case .queueBatchChanged:
+            guard let change else { throw .missing("change") }
+            return .queueBatch(change: change, elements: elements ?? [])
+        case .recalled: return .recalled(messageIDs: messageIDs ?? [])
+        case .digest:
+            return .digest(entered: entered ?? 0, exited: exited ?? 0, online: online ?? 0, members: members ?? [])
+        case .blacklisted, .unblacklisted, .muted, .unmuted, .managerSet, .managerRemoved, .madeFixedMember,
+            .fixedMemberRemoved, .roomClosed, .kicked, .temporaryMuteLifted, .roomMuted, .roomUnmuted:
+            return .none
+        }
+    }
+}
+
+/// `set` of 312 and 316: what was changed of the room or of the member.
+struct ChangedFields: WireMessage {
+    var room = RoomChanges()
+    var profile = ProfileChanges()
+
+    static var blank: ChangedFields { ChangedFields() }
+    static var schemaName: String { "Changes" }
+
+    /// `ext` belongs to both: it is read into both, and only one of them is used.
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        if !W.isDecoding, let ext = profile.ext { room.ext = ext }
+        try room.walk(&walker)
+        try walker.optional(20, "nick", &profile.nick)
+        try walker.optional(21, "avatar", &profile.avatar)
+        if W.isDecoding { profile.ext = room.ext }
+    }
+}

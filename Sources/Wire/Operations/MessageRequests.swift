@@ -1,0 +1,101 @@
+import ChatModel
+
+/// `send`: a message to a room.
+public struct SendRequest: WireMessage, Hashable {
+    public var room: RoomID
+    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    public var clientID: String
+    public var draft: MessageDraft
+
+    public static var blank: SendRequest { SendRequest(room: .blank, clientID: "", draft: .blank) }
+
+    public init(room: RoomID, clientID: String, draft: MessageDraft) {
+        self.room = room
+        self.clientID = clientID
+        self.draft = draft
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+        try draft.walk(&walker)
+    }
+}
+
+/// `barrage`: a transient comment. Without a request ID there is no reply.
+public struct BarrageRequest: WireMessage, Hashable {
+    public var room: RoomID
+    public var text: String
+    public var priority = Priority.normal
+    public var ext: String?
+    public var style: String?
+
+    public static var blank: BarrageRequest { BarrageRequest(room: .blank, text: "") }
+
+    public init(room: RoomID, text: String) {
+        self.room = room
+        self.text = text
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "text", &text, .bytes(Limits.barrageTextBytes))
+        try walker.defaulted(3, "priority", &priority, default: .normal)
+        try walker.optional(4, "ext", &ext, .bytes(Limits.barrageExtBytes))
+        try walker.optional(5, "style", &style, .bytes(Limits.barrageStyleBytes))
+    }
+}
+
+/// `recall`: takes a message back.
+public struct RecallRequest: WireMessage, Hashable {
+    public var room: RoomID
+    public var messageID: String
+    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: RecallRequest { RecallRequest(room: .blank, messageID: "") }
+
+    public init(room: RoomID, messageID: String) {
+        self.room = room
+        self.messageID = messageID
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "messageId", &messageID, .nonEmptyBytes(Limits.opaqueIDBytes))
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}
+
+/// `combined`: the messages that a COMBINE holds.
+public struct CombinedRequest: WireMessage, Hashable {
+    public var room: RoomID
+    public var messageID: String
+
+    public static var blank: CombinedRequest { CombinedRequest(room: .blank, messageID: "") }
+
+    public init(room: RoomID, messageID: String) {
+        self.room = room
+        self.messageID = messageID
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "messageId", &messageID, .nonEmptyBytes(Limits.opaqueIDBytes))
+    }
+}
+
+/// `history`: a page of what a room keeps.
+public struct RoomHistoryRequest: WireMessage, Hashable {
+    public var room: RoomID
+    public var query = HistoryRequest()
+
+    public static var blank: RoomHistoryRequest { RoomHistoryRequest(room: .blank) }
+
+    public init(room: RoomID) { self.room = room }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try query.walk(&walker)
+    }
+}

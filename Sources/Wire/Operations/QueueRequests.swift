@@ -1,0 +1,122 @@
+import ChatModel
+
+/// `queue`: a page of the queue, in order.
+public struct QueueRequest: WireMessage, Hashable {
+    public var room: RoomID
+    /// The cursor `next` of the page before.
+    public var after: String?
+    /// 1 to 100.
+    public var limit = Limits.pageItems
+
+    public static var blank: QueueRequest { QueueRequest(room: .blank) }
+
+    public init(room: RoomID) { self.room = room }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.optional(2, "after", &after, .bytes(Limits.opaqueIDBytes))
+        try walker.defaulted(3, "limit", &limit, default: Limits.pageItems, .integers(1, Limits.pageItems))
+    }
+}
+
+/// `queueSet`: adds or overwrites an element.
+public struct QueueSetRequest: WireMessage, Hashable {
+    public var room: RoomID
+    /// 1 to 32 bytes.
+    public var key: String
+    public var value: String
+    /// The element goes when its owner has gone.
+    public var transient = false
+    /// 409 unless the element has that version; 0: unless there is none.
+    public var ifVersion: Int64?
+    /// What of the notification the caller decides.
+    public var options = NotifyOptions()
+    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: QueueSetRequest { QueueSetRequest(room: .blank, key: "", value: "") }
+
+    public init(room: RoomID, key: String, value: String) {
+        self.room = room
+        self.key = key
+        self.value = value
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "key", &key, .nonEmptyBytes(Limits.queueKeyBytes))
+        try walker.required(3, "value", &value, .bytes(Limits.queueValueBytes))
+        try walker.defaulted(4, "transient", &transient, default: false)
+        try walker.optional(5, "ifVersion", &ifVersion, .integers(0, .max))
+        try options.walk(&walker)
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}
+
+/// `queueSetMany`: new values for elements that are there.
+public struct QueueSetManyRequest: WireMessage, Hashable {
+    public var room: RoomID
+    /// At most 100, each key once.
+    public var values: [QueuePair]
+    /// What of the notification the caller decides.
+    public var options = NotifyOptions()
+    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: QueueSetManyRequest { QueueSetManyRequest(room: .blank, values: []) }
+
+    public init(room: RoomID, values: [QueuePair]) {
+        self.room = room
+        self.values = values
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.map(
+            2, "values", &values, itemsMax: Limits.queueBatchItems, keyBytes: Limits.queueBatchKeyBytes,
+            valueBytes: Limits.queueValueBytes)
+        try options.walk(&walker)
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}
+
+/// `queueTake`: removes an element and returns it.
+public struct QueueTakeRequest: WireMessage, Hashable {
+    public var room: RoomID
+    /// nil takes the head.
+    public var key: String?
+    /// What of the notification the caller decides.
+    public var options = NotifyOptions()
+    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: QueueTakeRequest { QueueTakeRequest(room: .blank) }
+
+    public init(room: RoomID) { self.room = room }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.optional(2, "key", &key, .nonEmptyBytes(Limits.queueBatchKeyBytes))
+        try options.walk(&walker)
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}
+
+/// `queueClear`: removes all elements.
+public struct QueueClearRequest: WireMessage, Hashable {
+    public var room: RoomID
+    /// What of the notification the caller decides.
+    public var options = NotifyOptions()
+    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: QueueClearRequest { QueueClearRequest(room: .blank) }
+
+    public init(room: RoomID) { self.room = room }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try options.walk(&walker)
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}

@@ -1,0 +1,97 @@
+import ChatModel
+
+/// `enter`: into a room, anew or with what was received before.
+public struct EnterRequest: WireMessage, Hashable {
+    public var room: RoomID
+    public var nick: String?
+    public var avatar: String?
+    public var ext: String?
+    /// Goes into the enter notification.
+    public var notifyExt: String?
+    /// The last seq that the client has; with `epoch`.
+    public var since: UInt64?
+    /// The life of the room that `since` counts in.
+    public var epoch: String?
+    /// Asks for the queue in the reply.
+    public var withQueue = false
+
+    public static var blank: EnterRequest { EnterRequest(room: .blank) }
+
+    public init(room: RoomID) { self.room = room }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.optional(2, "nick", &nick, .bytes(Limits.nickBytes))
+        try walker.optional(3, "avatar", &avatar, .bytes(Limits.urlBytes))
+        try walker.optional(4, "ext", &ext, .bytes(Limits.extBytes))
+        try walker.optional(5, "notifyExt", &notifyExt, .bytes(Limits.notifyExtBytes))
+        try walker.optional(6, "since", &since)
+        try walker.optional(7, "epoch", &epoch, .bytes(Limits.opaqueIDBytes))
+        try walker.defaulted(8, "withQueue", &withQueue, default: false)
+        if W.isDecoding, since != nil, epoch == nil { throw .missing("epoch") }
+    }
+}
+
+/// An operation on a whole room: `exit` and `room`.
+public struct RoomRequest: WireMessage, Hashable {
+    public var room: RoomID
+
+    public static var blank: RoomRequest { RoomRequest(room: .blank) }
+
+    public init(room: RoomID) { self.room = room }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+    }
+}
+
+/// `updateRoom`: a manager changes the room's settings.
+public struct UpdateRoomRequest: WireMessage, Hashable {
+    public var room: RoomID
+    /// Only what clients may set is sent; `entry`, `idleCloseSeconds` and `viewerBudget` are not.
+    public var set: RoomChanges
+    /// What of the notification the caller decides.
+    public var options = NotifyOptions()
+    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: UpdateRoomRequest { UpdateRoomRequest(room: .blank, set: RoomChanges()) }
+
+    public init(room: RoomID, set: RoomChanges) {
+        self.room = room
+        self.set = set
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        var settings = RoomSettings(changes: set)
+        try walker.required(2, "set", &settings)
+        if W.isDecoding { set = settings.changes }
+        try options.walk(&walker)
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}
+
+/// `muteRoom`: only creator and managers may send.
+public struct MuteRoomRequest: WireMessage, Hashable {
+    public var room: RoomID
+    public var enable: Bool
+    /// What of the notification the caller decides.
+    public var options = NotifyOptions()
+    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: MuteRoomRequest { MuteRoomRequest(room: .blank, enable: false) }
+
+    public init(room: RoomID, enable: Bool) {
+        self.room = room
+        self.enable = enable
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "enable", &enable)
+        try walker.optional(31, "notifyExt", &options.notifyExt, .bytes(Limits.notifyExtBytes))
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}

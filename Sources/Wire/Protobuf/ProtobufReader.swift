@@ -1,0 +1,251 @@
+import ChatModel
+
+/// One field of a message; it may not outlive the reading.
+public struct ProtobufValue {
+    let wireType: ProtobufWireType
+    /// The number of a varint or of a fixed field.
+    let number: UInt64
+    /// The content of a length-delimited field.
+    let content: UnsafeRawBufferPointer
+    let enforcesLimits: Bool
+
+    func varint() throws(ChatError) -> UInt64 {
+        guard wireType == .varint else { throw .wrongType("a varint") }
+        return number
+    }
+
+    func fixed64() throws(ChatError) -> UInt64 {
+        guard wireType == .fixed64 else { throw .wrongType("64 bits") }
+        return number
+    }
+
+    func bytes() throws(ChatError) -> UnsafeRawBufferPointer {
+        guard wireType == .lengthDelimited else { throw .wrongType("length-delimited") }
+        return content
+    }
+
+    func string() throws(ChatError) -> String {
+        let bytes = try bytes()
+        guard UTF8Check.isValid(bytes) else { throw .malformed("a string is not UTF-8") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func message() throws(ChatError) -> ProtobufReader {
+        try ProtobufReader(bytes(), enforcesLimits: enforcesLimits)
+    }
+}
+
+/// Fills a message in from protobuf. The fields may come in any order, of a repeated singular field the last counts,
+/// and unknown fields are skipped. Input in ascending order, as every common encoder writes it, is read in one pass
+/// without an index; other input is searched for each field, and refused beyond `unorderedFieldsMax` fields, so that
+/// no input costs quadratic time.
+public struct ProtobufReader: FieldWalker {
+    public static var isDecoding: Bool { true }
+    public static var describesSchema: Bool { false }
+    /// Fields that a message whose field numbers do not ascend may have.
+    public static let unorderedFieldsMax = 1024
+
+    public let enforcesLimits: Bool
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+    private var isAscending = true
+
+    /// Checks the framing of the whole message, without going into nested ones.
+    /// - Throws: 400 when it is broken.
+    init(_ bytes: UnsafeRawBufferPointer, enforcesLimits: Bool) throws(ChatError) {
+        self.bytes = bytes
+        self.enforcesLimits = enforcesLimits
+        var last: UInt64 = 0
+        var count = 0
+        var position = 0
+        while position < bytes.count {
+            guard let (number, _) = Self.next(bytes, at: &position, enforcesLimits: enforcesLimits) else {
+                throw .malformed("not protobuf: a broken field at byte \(position)")
+            }
+            if number < last { isAscending = false }
+            last = number
+            count += 1
+        }
+        guard isAscending || count <= Self.unorderedFieldsMax else {
+            throw .malformed("not accepted: more than \(Self.unorderedFieldsMax) fields out of order")
+        }
+    }
+
+    /// The field at `position`, or nil if there is no whole one.
+    private static func next(_ bytes: UnsafeRawBufferPointer, at position: inout Int, enforcesLimits: Bool) -> (
+        number: UInt64, value: ProtobufValue
+    )? {
+        guard let tag = Varint.read(bytes, at: &position), tag >> 3 > 0, tag >> 3 < 1 << 29,
+            let wireType = ProtobufWireType(rawValue: UInt8(truncatingIfNeeded: tag & 7))
+        else { return nil }
+        var number: UInt64 = 0
+        var content = UnsafeRawBufferPointer(start: nil, count: 0)
+        switch wireType {
+        case .varint:
+            guard let value = Varint.read(bytes, at: &position) else { return nil }
+            number = value
+        case .fixed64:
+            guard bytes.count - position >= 8 else { return nil }
+            number = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            position += 8
+        case .fixed32:
+            guard bytes.count - position >= 4 else { return nil }
+            number = UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)))
+            position += 4
+        case .lengthDelimited:
+            guard let length = Varint.read(bytes, at: &position), length <= UInt64(bytes.count - position) else {
+                return nil
+            }
+            let end = position + Int(truncatingIfNeeded: length)
+            content = UnsafeRawBufferPointer(rebasing: bytes[position..<end])
+            position = end
+        }
+        return (
+            tag >> 3,
+            ProtobufValue(wireType: wireType, number: number, content: content, enforcesLimits: enforcesLimits)
+        )
+    }
+
+    /// Calls `body` with each field of that number, in order.
+    private mutating func forEach(_ number: Int, _ body: (ProtobufValue) throws(ChatError) -> Void) throws(ChatError) {
+        if !isAscending { position = 0 }
+        while position < bytes.count {
+            var after = position
+            guard let field = Self.next(bytes, at: &after, enforcesLimits: enforcesLimits) else { return }
+            if field.number == UInt64(number) {
+                try body(field.value)
+            } else if isAscending, field.number > UInt64(number) {
+                return
+            }
+            position = after
+        }
+    }
+
+    private mutating func find(_ number: Int) -> ProtobufValue? {
+        var found: ProtobufValue?
+        if !isAscending { position = 0 }
+        while position < bytes.count {
+            var after = position
+            guard let field = Self.next(bytes, at: &after, enforcesLimits: enforcesLimits) else { break }
+            if field.number == UInt64(number) {
+                found = field.value
+            } else if isAscending, field.number > UInt64(number) {
+                break
+            }
+            position = after
+        }
+        return found
+    }
+
+    private func read<V: WireValue>(_ value: ProtobufValue, _ name: StaticString, _ limit: FieldLimit) throws(ChatError)
+        -> V
+    {
+        do {
+            let result = try V.readProtobuf(value)
+            if enforcesLimits, let violation = result.violation(of: limit) { throw violation }
+            return result
+        } catch { throw error.inside(name) }
+    }
+
+    public mutating func required<V: WireValue>(
+        _ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit
+    ) throws(ChatError) {
+        guard let found = find(number) else { throw .missing(name) }
+        value = try read(found, name, limit)
+    }
+
+    public mutating func optional<V: WireValue>(
+        _ number: Int, _ name: StaticString, _ value: inout V?, _ limit: FieldLimit
+    ) throws(ChatError) {
+        guard let found = find(number) else { return value = nil }
+        value = try read(found, name, limit) as V
+    }
+
+    public mutating func defaulted<V: WireValue & Equatable>(
+        _ number: Int, _ name: StaticString, _ value: inout V, default fallback: V, _ limit: FieldLimit
+    ) throws(ChatError) {
+        guard let found = find(number) else { return value = fallback }
+        value = try read(found, name, limit)
+    }
+
+    public mutating func shown<V: WireValue>(
+        _ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit
+    ) throws(ChatError) {
+        if let found = find(number) { value = try read(found, name, limit) }
+    }
+
+    @discardableResult
+    public mutating func repeated<V: WireValue>(
+        _ number: Int, _ name: StaticString, _ values: inout [V], always: Bool, itemsMax: Int, _ limit: FieldLimit
+    ) throws(ChatError) -> Bool {
+        values.removeAll()
+        do {
+            var items: [V] = []
+            let enforcesLimits = enforcesLimits
+            func take(_ value: ProtobufValue) throws(ChatError) -> Bool {
+                guard !enforcesLimits || items.count < itemsMax else {
+                    throw .tooMany(items.count + 1, max: itemsMax)
+                }
+                let item = try V.readProtobuf(value)
+                if enforcesLimits, let violation = item.violation(of: limit) { throw violation }
+                items.append(item)
+            }
+            try forEach(number) { value throws(ChatError) in
+                guard V.protobufType == .varint, value.wireType == .lengthDelimited else { return try take(value) }
+                try Self.forEachPacked(value, take)
+            }
+            values = items
+        } catch { throw error.inside(name) }
+        return !values.isEmpty
+    }
+
+    /// Numbers of a repeated field may be packed into one field, or not: readers accept both.
+    private static func forEachPacked(
+        _ packed: ProtobufValue, _ body: (ProtobufValue) throws(ChatError) -> Void
+    ) throws(ChatError) {
+        var position = 0
+        while position < packed.content.count {
+            guard let number = Varint.read(packed.content, at: &position) else {
+                throw .malformed("not protobuf: a broken packed field")
+            }
+            try body(
+                ProtobufValue(
+                    wireType: .varint, number: number, content: UnsafeRawBufferPointer(start: nil, count: 0),
+                    enforcesLimits: packed.enforcesLimits))
+        }
+    }
+
+    public mutating func map(
+        _ number: Int, _ name: StaticString, _ pairs: inout [QueuePair], itemsMax: Int, keyBytes: Int, valueBytes: Int
+    ) throws(ChatError) {
+        pairs.removeAll()
+        do {
+            var items: [QueuePair] = []
+            let enforcesLimits = enforcesLimits
+            try forEach(number) { value throws(ChatError) in
+                guard !enforcesLimits || items.count < itemsMax else {
+                    throw .tooMany(items.count + 1, max: itemsMax)
+                }
+                let pair = try MapEntry.readProtobuf(value).pair
+                if enforcesLimits, let violation = pair.violation(keyBytes: keyBytes, valueBytes: valueBytes) {
+                    throw violation
+                }
+                items.append(pair)
+            }
+            guard Set(items.map(\.key)).count == items.count else {
+                throw ChatError(.badParameter, "names a key twice")
+            }
+            pairs = items
+        } catch { throw error.inside(name) }
+    }
+
+    @discardableResult
+    public mutating func choice<V: WireValue>(
+        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: @autoclosure () -> V?,
+        _ set: (V) -> Void
+    ) throws(ChatError) -> Bool {
+        guard let found = find(number) else { return false }
+        set(try read(found, name, .none))
+        return true
+    }
+}

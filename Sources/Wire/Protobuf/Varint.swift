@@ -1,0 +1,29 @@
+/// Base 128 numbers (Protocol Buffers encoding, "Base 128 Varints").
+public enum Varint {
+    /// Appends the shortest form.
+    public static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// Reads the number at `position` and moves behind it. Returns nil at the end of the bytes and for a number of
+    /// more than 64 bits.
+    public static func read(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> UInt64? {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while position >= 0, position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            if shift == 63, byte > 1 { return nil }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+            if shift > 63 { return nil }
+        }
+        return nil
+    }
+}

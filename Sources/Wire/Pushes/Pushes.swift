@@ -1,0 +1,151 @@
+import ChatModel
+
+/// Barrage of one room.
+public struct BarragePush: WireMessage, Hashable {
+    public var room: RoomID
+    public var items: [BarrageItem]
+
+    public static var blank: BarragePush { BarragePush(room: .blank, items: []) }
+
+    public init(room: RoomID, items: [BarrageItem]) {
+        self.room = room
+        self.items = items
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.list(2, "items", &items)
+    }
+}
+
+/// The session is out of a room.
+public struct KickedPush: WireMessage, Hashable {
+    public var room: RoomID
+    public var reason: KickReason
+    /// The `notifyExt` of the cause.
+    public var ext: String?
+
+    public static var blank: KickedPush { KickedPush(room: .blank, reason: .blank) }
+
+    public init(room: RoomID, reason: KickReason) {
+        self.room = room
+        self.reason = reason
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "reason", &reason)
+        try walker.optional(3, "ext", &ext)
+    }
+}
+
+/// Of these seqs, what this session did not receive is only in history.
+public struct GapPush: WireMessage, Hashable {
+    public var room: RoomID
+    public var ranges: [SeqRange]
+    public var cause: GapCause
+
+    public static var blank: GapPush { GapPush(room: .blank, ranges: [], cause: .blank) }
+
+    public init(room: RoomID, ranges: [SeqRange], cause: GapCause) {
+        self.room = room
+        self.ranges = ranges
+        self.cause = cause
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.list(2, "ranges", &ranges)
+        try walker.required(3, "cause", &cause)
+    }
+}
+
+/// How much this viewer was spared since the last such push.
+public struct SkippedPush: WireMessage, Hashable {
+    public var room: RoomID
+    public var barrage: Int64 = 0
+    public var unkept: Int64 = 0
+
+    public static var blank: SkippedPush { SkippedPush(room: .blank) }
+
+    public init(room: RoomID) { self.room = room }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.shown(2, "barrage", &barrage)
+        try walker.shown(3, "unkept", &unkept)
+    }
+}
+
+/// How many are in the room.
+public struct OnlinePush: WireMessage, Hashable {
+    public var room: RoomID
+    public var online: Int64
+
+    public static var blank: OnlinePush { OnlinePush(room: .blank, online: 0) }
+
+    public init(room: RoomID, online: Int64) {
+        self.room = room
+        self.online = online
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.shown(2, "online", &online)
+    }
+}
+
+/// The room's owner is away, is back, or will not come back.
+public struct StatePush: WireMessage, Hashable {
+    public var room: RoomID
+    public var state: RoomState
+    /// With FAILED: why.
+    public var error: ChatError?
+
+    public static var blank: StatePush { StatePush(room: .blank, state: .blank) }
+
+    public init(room: RoomID, state: RoomState) {
+        self.room = room
+        self.state = state
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "state", &state)
+        try walker.optional(3, "error", &error)
+    }
+}
+
+/// The token ends soon.
+public struct TokenPush: WireMessage, Hashable {
+    public var expiresInSeconds: Int64
+
+    public static var blank: TokenPush { TokenPush(expiresInSeconds: 0) }
+
+    public init(expiresInSeconds: Int64) { self.expiresInSeconds = expiresInSeconds }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "expiresInSeconds", &expiresInSeconds)
+    }
+}
+
+/// The node is draining or full: connect again after a random wait in the window.
+public struct ReconnectPush: WireMessage, Hashable {
+    public var minMs: Int64
+    public var maxMs: Int64
+    /// URLs, best first.
+    public var gateways: [String] = []
+
+    public static var blank: ReconnectPush { ReconnectPush(minMs: 0, maxMs: 0) }
+
+    public init(minMs: Int64, maxMs: Int64) {
+        self.minMs = minMs
+        self.maxMs = maxMs
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "minMs", &minMs)
+        try walker.shown(2, "maxMs", &maxMs)
+        try walker.list(3, "gateways", &gateways)
+    }
+}

@@ -1,0 +1,72 @@
+import ChatModel
+
+/// Seqs of a room from the first to the last, both included: a pair of numbers in JSON.
+public struct SeqRange: Sendable, Hashable {
+    public var from: UInt64
+    public var to: UInt64
+
+    public init(from: UInt64, to: UInt64) {
+        self.from = from
+        self.to = to
+    }
+}
+
+extension SeqRange: WireMessage {
+    public static var blank: SeqRange { SeqRange(from: 0, to: 0) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "from", &from)
+        try walker.shown(2, "to", &to)
+    }
+
+    public func writeJSON(to writer: inout JSONWriter) throws(ChatError) {
+        try writer.appendArray(count: 2) { writer, index throws(ChatError) in
+            (index == 0 ? from : to).writeJSON(to: &writer)
+        }
+    }
+
+    public static func readJSON(_ value: JSONValue) throws(ChatError) -> SeqRange {
+        var numbers: [UInt64] = []
+        try value.forEachItem { item throws(ChatError) in
+            guard numbers.count < 2 else { throw .wrongType("a pair") }
+            numbers.append(try item.uint64())
+        }
+        guard let from = numbers.first, let to = numbers.dropFirst().first else { throw .wrongType("a pair") }
+        return SeqRange(from: from, to: to)
+    }
+}
+
+/// Why a session did not receive messages.
+public enum GapCause: String, WireEnum, Hashable {
+    /// The session was too slow to take them.
+    case slow = "SLOW"
+    /// The room said more than a viewer is shown.
+    case budget = "BUDGET"
+
+    public static var blank: GapCause { .slow }
+    public var number: Int {
+        switch self {
+        case .slow: 1
+        case .budget: 2
+        }
+    }
+}
+
+/// What became of a room that the session is in.
+public enum RoomState: String, WireEnum, Hashable {
+    /// The room's owner is away.
+    case lost = "LOST"
+    /// It is back: nothing to do, no hole.
+    case entered = "ENTERED"
+    /// It will not come back for this session.
+    case failed = "FAILED"
+
+    public static var blank: RoomState { .lost }
+    public var number: Int {
+        switch self {
+        case .lost: 1
+        case .entered: 2
+        case .failed: 3
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import ChatModel
+
+/// An enumeration: its raw value in JSON, a number in protobuf. 0 is unspecified and never written.
+public protocol WireEnum: WireValue, RawRepresentable, CaseIterable, Equatable where RawValue == String {
+    /// The number in protobuf and on disk; it never changes.
+    var number: Int { get }
+    /// The name in the published schema.
+    static var schemaName: String { get }
+}
+
+extension WireEnum {
+    public static var protobufType: ProtobufWireType { .varint }
+    public static var schemaName: String { String(describing: Self.self) }
+
+    public func writeJSON(to writer: inout JSONWriter) { writer.append(string: rawValue) }
+    public static func readJSON(_ value: JSONValue) throws(ChatError) -> Self {
+        guard let known = Self(rawValue: try value.string()) else { throw unknown }
+        return known
+    }
+    public func writeProtobuf(to writer: inout ProtobufWriter) { writer.append(varint: UInt64(clamping: number)) }
+    public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> Self {
+        let number = try value.varint()
+        for known in allCases where UInt64(clamping: known.number) == number { return known }
+        throw unknown
+    }
+    public static func describe(in schema: inout SchemaWriter) -> String {
+        schema.enumeration(schemaName, allCases.map { ($0.rawValue, $0.number) })
+        return schemaName
+    }
+
+    private static var unknown: ChatError {
+        ChatError(.badParameter, "must be one of \(allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+}
+
+/// An enumeration that is a number in both encodings, as the contract's codes.
+public protocol WireCode: WireValue, RawRepresentable, Equatable where RawValue == Int {}
+
+extension WireCode {
+    public static var protobufType: ProtobufWireType { .varint }
+
+    public func writeJSON(to writer: inout JSONWriter) { writer.append(integer: Int64(rawValue)) }
+    public static func readJSON(_ value: JSONValue) throws(ChatError) -> Self { try checked(value.int64()) }
+    public func writeProtobuf(to writer: inout ProtobufWriter) { Int64(rawValue).writeProtobuf(to: &writer) }
+    public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> Self {
+        try checked(Int64.readProtobuf(value))
+    }
+    public static func describe(in schema: inout SchemaWriter) -> String { "int32" }
+
+    private static func checked(_ number: Int64) throws(ChatError) -> Self {
+        guard let known = Self(rawValue: Int(truncatingIfNeeded: number)) else { throw .wrongType("a known code") }
+        return known
+    }
+}

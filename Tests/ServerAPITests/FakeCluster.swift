@@ -1,0 +1,174 @@
+import ChatModel
+import ServerAPI
+import Synchronization
+
+/// A cluster that remembers what it was asked and answers what a test told it to.
+final class FakeCluster: ClusterService {
+    static let adminKey = "correct-horse"
+
+    /// One call, with the arguments that matter.
+    enum Call: Sendable, Hashable {
+        case perform(CommandBody, RoomID, Actor, id: String?)
+        case rooms(after: RoomID?, limit: Int)
+        case roomsByOnline(limit: Int)
+        case history(RoomID, HistoryRequest)
+        case message(String, RoomID)
+        case members(RoomID, MemberKind, after: String?, limit: Int)
+        case member(UserID, RoomID)
+        case barrage(BarrageItem, RoomID)
+        case token(TokenRequest)
+        case gateways(RoomID)
+    }
+
+    struct State: Sendable {
+        var calls: [Call] = []
+        /// Thrown by every call when set.
+        var failure: ChatError?
+        var unreadiness: String?
+    }
+
+    private let state = Mutex(State())
+
+    var calls: [Call] { state.withLock { $0.calls } }
+
+    func fail(with error: ChatError?) { state.withLock { $0.failure = error } }
+
+    func become(unready reason: String?) { state.withLock { $0.unreadiness = reason } }
+
+    private func note(_ call: Call) throws(ChatError) {
+        let failure = state.withLock { state in
+            state.calls.append(call)
+            return state.failure
+        }
+        if let failure { throw failure }
+    }
+
+    func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: String?) async throws(ChatError)
+        -> CommandResult
+    {
+        try note(.perform(body, room, actor, id: id))
+        switch body {
+        case .createRoom, .updateRoom: return .room(Self.room(room).info)
+        case .post(let draft):
+            let place = draft.isKept ? MessagePlace.kept(seq: 8) : .unkept(after: 7)
+            return .posted(messageID: "m8", place: place, time: Timestamp(1_700_000_000_000), priority: .normal)
+        default: return .done
+        }
+    }
+
+    func room(_ room: RoomID) async throws(ChatError) -> RoomView {
+        let failure = state.withLock { $0.failure }
+        if let failure { throw failure }
+        return Self.room(room)
+    }
+
+    func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
+        try note(.rooms(after: after, limit: limit))
+        return Page(items: [Self.room("a"), Self.room("b")], next: RoomID("b"))
+    }
+
+    func roomsByOnline(limit: Int) async throws(ChatError) -> [RoomView] {
+        try note(.roomsByOnline(limit: limit))
+        return [Self.room("busy")]
+    }
+
+    func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage {
+        try note(.history(room, query))
+        return HistoryPage(messages: Self.messages(room), more: true)
+    }
+
+    func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message {
+        try note(.message(messageID, room))
+        return Self.messages(room)[0]
+    }
+
+    func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)
+        -> Page<Member, String>
+    {
+        try note(.members(room, kind, after: after, limit: limit))
+        return Page(items: [Self.member("ann")], next: "c1")
+    }
+
+    func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member {
+        try note(.member(user, room))
+        return Self.member(user.text)
+    }
+
+    func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) { try note(.barrage(item, room)) }
+
+    func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken {
+        try note(.token(request))
+        return IssuedToken(token: "e30.e30.x", expiresAt: Timestamp(1_700_000_100_000))
+    }
+
+    func gateways(for room: RoomID) async throws(ChatError) -> GatewayAddresses {
+        try note(.gateways(room))
+        return GatewayAddresses(gateways: ["ws://127.0.0.1:7400/v1/ws"], ttlSeconds: 60)
+    }
+
+    func administrator(bearer: String) async -> String? { bearer == Self.adminKey ? "root" : nil }
+
+    func unreadiness() async -> String? { state.withLock { $0.unreadiness } }
+
+    func metrics() async -> String { "chatroom_sessions 3\n" }
+}
+
+extension FakeCluster {
+    static func room(_ id: String) -> RoomView {
+        guard let room = RoomID(id) else { preconditionFailure("not a room ID: \(id)") }
+        return self.room(room)
+    }
+
+    static func room(_ id: RoomID) -> RoomView {
+        var info = RoomInfo(id: id, creator: user("ann"), createdAt: Timestamp(1_700_000_000_000))
+        info.name = "Evening"
+        info.idleCloseSeconds = 60
+        info.viewerBudget = 20
+        return RoomView(info: info, online: 41, shard: ShardID(3), leader: NodeID("n1"))
+    }
+
+    static func user(_ id: String) -> UserID {
+        guard let user = UserID(id) else { preconditionFailure("not a user ID: \(id)") }
+        return user
+    }
+
+    static func member(_ id: String) -> Member {
+        var member = Member(
+            user: user(id), profile: Profile(nick: "Ann", avatar: "https://a/1", ext: "x"), role: .manager)
+        member.tempMuted = true
+        member.tempMuteSeconds = 42
+        member.online = true
+        member.enteredAt = Timestamp(1_700_000_000_000)
+        return member
+    }
+
+    /// One message of every shape that a history can hold.
+    static func messages(_ room: RoomID) -> [Message] {
+        let sender = Sender(user: user("ann"), profile: Profile(nick: "Ann", avatar: "u", ext: "e"), role: .guest)
+        var media = Media(url: "https://m/1", name: "a.png", size: 9, contentType: "image/png")
+        media.width = 2
+        media.height = 3
+        media.durationSeconds = 1.5
+        media.thumbnail = "https://m/t"
+        var kick = Notification(.kicked)
+        kick.operator = UserName(user: user("bob"), nick: "Bob")
+        kick.targets = [UserName(user: user("eve"), nick: "Eve")]
+        kick.notifyExt = "bye"
+        let bodies: [MessageBody] = [
+            .text("hello \"\u{1F600}\""), .tip("tip"), .image(media), .audio(media), .video(media), .file(media),
+            .location(latitude: 52.5, longitude: -13.25, title: "there"),
+            .custom(content: "{}", subtype: 7, searchable: "s"),
+            .combine(title: "t", summary: "s", messageIDs: ["m1"]), .notification(kick), .recalled(.text),
+        ]
+        return bodies.enumerated().map { index, body in
+            var message = Message(
+                room: room, place: .kept(seq: UInt64(index + 1)), messageID: "m\(index + 1)",
+                time: Timestamp(1_700_000_000_000), from: body.type == .notification ? nil : sender, body: body)
+            message.clientID = "c\(index)"
+            message.mentions = [user("bob")]
+            message.mentionAll = true
+            message.ext = "x"
+            return message
+        }
+    }
+}

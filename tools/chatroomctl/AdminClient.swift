@@ -1,0 +1,183 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// One HTTP request of the admin tool.
+struct HTTPCall: Sendable, Hashable {
+    var method = "GET"
+    /// Percent-encoded path and query.
+    var target: String
+    var headers: [String: String] = [:]
+    var body: Data?
+}
+
+struct HTTPAnswer: Sendable, Hashable {
+    var status: Int
+    var body: Data
+}
+
+/// Why a call got no answer.
+struct HTTPFailure: Error, Sendable, Hashable {
+    /// Nothing was sent: the same call to another node cannot do anything twice.
+    var nothingSent: Bool
+    var message: String
+}
+
+/// What carries calls to a server.
+protocol HTTPTransport: Sendable {
+    func send(_ call: HTTPCall, to server: String) async throws(HTTPFailure) -> HTTPAnswer
+}
+
+/// Foundation's HTTP client.
+struct URLSessionTransport: HTTPTransport {
+    private let session: URLSession
+
+    static let timeoutSeconds = 15.0
+
+    init() {
+        // The admin key goes to the server itself, never through a proxy that the environment names.
+        setenv("no_proxy", "*", 1)
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = Self.timeoutSeconds
+        configuration.httpShouldSetCookies = false
+        session = URLSession(configuration: configuration)
+    }
+
+    func send(_ call: HTTPCall, to server: String) async throws(HTTPFailure) -> HTTPAnswer {
+        guard let url = URL(string: "http://\(server)\(call.target)") else {
+            throw HTTPFailure(nothingSent: true, message: "\(server) is not an address")
+        }
+        var request = URLRequest(url: url)
+        request.httpMethod = call.method
+        for (name, value) in call.headers { request.setValue(value, forHTTPHeaderField: name) }
+        request.httpBody = call.body
+        do {
+            let (body, response) = try await session.data(for: request)
+            guard let response = response as? HTTPURLResponse else {
+                throw HTTPFailure(nothingSent: false, message: "\(server) does not speak HTTP")
+            }
+            return HTTPAnswer(status: response.statusCode, body: body)
+        } catch let failure as HTTPFailure {
+            throw failure
+        } catch {
+            throw Self.failure(error, server)
+        }
+    }
+
+    private static func failure(_ error: any Error, _ server: String) -> HTTPFailure {
+        guard let error = error as? URLError else {
+            return HTTPFailure(nothingSent: false, message: "\(server): \(error)")
+        }
+        return switch error.code {
+        case .cannotConnectToHost:
+            HTTPFailure(nothingSent: true, message: "\(server) refused the connection")
+        case .cannotFindHost, .dnsLookupFailed:
+            HTTPFailure(nothingSent: true, message: "\(server) has a name that is not known")
+        case .timedOut:
+            HTTPFailure(nothingSent: false, message: "\(server) did not answer within \(Int(timeoutSeconds)) s")
+        case .networkConnectionLost:
+            HTTPFailure(nothingSent: false, message: "\(server) closed the connection without an answer")
+        default:
+            HTTPFailure(nothingSent: false, message: "\(server) gave no HTTP answer (error \(error.code.rawValue))")
+        }
+    }
+}
+
+/// Calls of the server API, to whichever node of the cluster answers.
+struct AdminClient: Sendable {
+    let target: Target
+    let transport: any HTTPTransport
+
+    /// - Parameters:
+    ///   - path: the segments after `/v1`, not yet encoded.
+    ///   - idempotencyKey: makes a changing call safe to repeat at another node.
+    /// - Returns: the body of a 2xx.
+    /// - Throws: `refused` with the server's words, or `unreachable` when no node answered.
+    func call(
+        _ method: String, _ path: [String], query: [(String, String?)] = [], body: JSONTree? = nil,
+        idempotencyKey: String? = nil
+    ) async throws(CommandFailure) -> JSONTree {
+        guard let key = target.adminKey else {
+            throw CommandFailure(
+                .usage,
+                "no admin key: set \(Target.keyVariable), give --key-file FILE, or work below the directory of a "
+                    + "cluster that cluster/up started")
+        }
+        var headers = ["Authorization": "Bearer \(key)"]
+        headers["Idempotency-Key"] = idempotencyKey
+        if body != nil { headers["Content-Type"] = "application/json" }
+        let call = HTTPCall(
+            method: method, target: Self.encode(["v1"] + path, query), headers: headers,
+            body: body.map { Data($0.line.utf8) })
+        let answer = try await send(call, repeatable: method == "GET" || idempotencyKey != nil)
+        guard (200..<300).contains(answer.status) else { throw Self.refusal(answer) }
+        return try JSONTree(parsing: answer.body)
+    }
+
+    /// A call without authorization that answers text, such as `/healthz`.
+    func plain(_ path: String, of server: String) async throws(CommandFailure) -> HTTPAnswer {
+        do {
+            return try await transport.send(HTTPCall(target: path), to: server)
+        } catch {
+            throw CommandFailure(.unreachable, error.message)
+        }
+    }
+
+    private func send(_ call: HTTPCall, repeatable: Bool) async throws(CommandFailure) -> HTTPAnswer {
+        var complaints: [String] = []
+        for server in target.servers {
+            do {
+                return try await transport.send(call, to: server)
+            } catch {
+                complaints.append(error.message)
+                guard error.nothingSent || repeatable else {
+                    throw CommandFailure(.unreachable, "\(error.message); the call may or may not have been done")
+                }
+            }
+        }
+        throw CommandFailure(
+            .unreachable,
+            complaints.joined(separator: "; ")
+                + ". Start a cluster with cluster/up, or name a running one with --server host:port "
+                + "or \(Target.serverVariable)")
+    }
+
+    /// The server's error as a sentence.
+    static func refusal(_ answer: HTTPAnswer) -> CommandFailure {
+        guard let error = try? JSONTree(parsing: answer.body)["error"], let message = error["message"]?.text else {
+            return CommandFailure(.refused, "the server answered HTTP \(answer.status)", status: answer.status)
+        }
+        var text = DisplayText.safe(message)
+        if let code = error["code"]?.integer, let name = error["name"]?.text { text += " (\(code) \(name))" }
+        if let field = error["field"]?.text { text += " [field \(DisplayText.safe(field))]" }
+        if let wait = error["retryAfterMs"]?.integer, wait > 0 {
+            text += "; try again in \(wait / 1000 + (wait % 1000 > 0 ? 1 : 0)) s"
+        }
+        return CommandFailure(.refused, text, status: answer.status)
+    }
+
+    /// Path and query with everything but unreserved characters escaped (RFC 3986, section 2.3).
+    static func encode(_ path: [String], _ query: [(String, String?)]) -> String {
+        let pairs = query.compactMap { name, value in value.map { "\(name)=\(escape($0))" } }
+        let text = "/" + path.map(escape).joined(separator: "/")
+        return pairs.isEmpty ? text : text + "?" + pairs.joined(separator: "&")
+    }
+
+    private static func escape(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return result
+    }
+}

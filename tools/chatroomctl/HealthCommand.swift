@@ -1,0 +1,61 @@
+import ArgumentParser
+import Foundation
+
+/// `health`: which nodes live, and which serve.
+struct HealthCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health", abstract: "Ask every known node whether it lives and serves.",
+        discussion: "Exit code 0 when all serve, 1 when one does not yet, 3 when one cannot be reached.")
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        let client = try common.client()
+        let nodes =
+            client.target.nodes.isEmpty
+            ? client.target.servers.map { ClusterFile.Node(id: "", api: $0) } : client.target.nodes
+        var table = Table(["NODE", "API", "ALIVE", "READY", "WHY NOT"])
+        var reports: [JSONTree] = []
+        var worst: CommandFailure?
+        for node in nodes {
+            let report = await Self.ask(node, client)
+            table.add([node.id, node.api, report.alive ? "yes" : "no", report.ready ? "yes" : "no", report.reason])
+            reports.append(report.json(node))
+            if !report.alive {
+                worst = CommandFailure(.unreachable, "\(report.reason). Start a cluster with cluster/up")
+            } else if !report.ready, worst == nil {
+                worst = CommandFailure(.refused, "\(node.api) does not serve yet: \(report.reason)")
+            }
+        }
+        common.show(.object(["nodes": .array(reports)])) { _ in table.lines() }
+        if let worst { throw worst }
+    }
+
+    private struct Report {
+        var alive = false
+        var ready = false
+        var reason = ""
+
+        func json(_ node: ClusterFile.Node) -> JSONTree {
+            var members: [String: JSONTree] = [
+                "api": .text(node.api), "alive": .boolean(alive), "ready": .boolean(ready),
+            ]
+            if !node.id.isEmpty { members["id"] = .text(node.id) }
+            if !reason.isEmpty { members["reason"] = .text(reason) }
+            return .object(members)
+        }
+    }
+
+    private static func ask(_ node: ClusterFile.Node, _ client: AdminClient) async -> Report {
+        var report = Report()
+        do throws(CommandFailure) {
+            report.alive = try await client.plain("/healthz", of: node.api).status == 200
+            let answer = try await client.plain("/readyz", of: node.api)
+            report.ready = answer.status == 200
+            if !report.ready { report.reason = AdminClient.refusal(answer).message }
+        } catch {
+            report.reason = error.message
+        }
+        return report
+    }
+}
