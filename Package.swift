@@ -103,5 +103,13 @@ let package = Package(
                 "ChatModel", "Wire", "EventLoop", "Transport", argumentParser,
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ], path: "tools/botswarm"),
+
+        // Tests.
+        tests("EventLoopTests", ["EventLoop"]),
+        tests("TransportTests", ["EventLoop", "Transport"]),
+        tests("ConsensusTests", ["Consensus"]),
+        tests("WireTests", ["ChatModel", "Wire"]),
+        tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
+        tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
     ]
 )

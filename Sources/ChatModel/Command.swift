@@ -44,14 +44,21 @@ public struct NotifyOptions: Sendable, Hashable {
 /// A message to recall, with the facts that only history and configuration know.
 public struct RecallTarget: Sendable, Hashable {
     public var seq: UInt64
+    /// Absent: the system.
     public var sender: UserID?
-    /// UTC day of the message, which names the history file that holds it.
-    public var day: Int64
+    /// When it was accepted: its sender may recall it for a while only.
+    public var time: Timestamp
+    /// A notification cannot be recalled.
+    public var type: MessageType
 
-    public init(seq: UInt64, sender: UserID?, day: Int64) {
+    /// UTC day of the message, which names the history file that holds it.
+    public var day: Int64 { time.day }
+
+    public init(seq: UInt64, sender: UserID?, time: Timestamp, type: MessageType) {
         self.seq = seq
         self.sender = sender
-        self.day = day
+        self.time = time
+        self.type = type
     }
 }
 
@@ -77,10 +84,17 @@ public struct QueuePair: Sendable, Hashable {
 public struct QueueElementVersion: Sendable, Hashable {
     public var key: String
     public var version: Int64
+    /// Versions begin at 1 again when a key is taken and set anew, so the owner belongs to what somebody saw.
+    public var owner: UserID
 
-    public init(key: String, version: Int64) {
+    public init(key: String, version: Int64, owner: UserID) {
         self.key = key
         self.version = version
+        self.owner = owner
+    }
+
+    public init(_ element: QueueElement) {
+        self.init(key: element.key, version: element.version, owner: element.owner)
     }
 }
 
@@ -139,6 +153,8 @@ public struct CommandFacts: Sendable, Hashable {
     public var managersMax: Int
     public var queueElementsMax: Int
     public var recallWindowSeconds: Int64
+    /// HIGH messages a second and room; further ones count as NORMAL (contract, "Priority").
+    public var highPerSecondMax = 10
     /// Nicks and avatars of the users that the command names and who are here.
     public var names: [UserID: Profile]
 

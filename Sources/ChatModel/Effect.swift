@@ -12,7 +12,8 @@ public enum CommandResult: Sendable, Hashable {
 
 /// What follows from an applied command. `apply` decides all of it; the host only performs it, in this order.
 public enum Effect: Sendable, Hashable {
-    /// A row of the room's catalogue has changed.
+    /// A row of the room's catalogue has changed. Removing the `.room` row removes with it all rows of the room
+    /// except the `.command` rows, which outlive a deletion.
     case catalogue(CatalogueChange)
     /// A kept message came into being.
     case append(Message, commandKey: CommandKey?)
@@ -87,6 +88,9 @@ public struct RoomRecord: Sendable, Hashable {
     public var lastSeq: UInt64
     /// The position that the next new queue element gets.
     public var nextQueuePosition: Int64
+    /// When the last HIGH messages were accepted, oldest first: only those of the last second count, and it is on
+    /// disk so that a replica that restarts in that second decides like the others.
+    public var recentHigh: [Timestamp] = []
 
     public init(info: RoomInfo, incarnation: Incarnation, lastSeq: UInt64 = 0, nextQueuePosition: Int64 = 1) {
         self.info = info

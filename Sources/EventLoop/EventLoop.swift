@@ -40,8 +40,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private let ended = DispatchGroup()
 
     // Of the loop's thread:
-    private var batch: [LoopJob] = []
-    private var nextInBatch = 0
+    private var batch = JobBatch()
     private var hooks: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
     private var isStopping = false
 
@@ -224,37 +223,16 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     /// Runs just before each poll. Work enqueued by another thread is only ever looked at here.
     private func endTurn() {
-        runJobs()
+        batch.run(from: inbox, atMost: Self.jobsPerTurn, on: asUnownedSerialExecutor())
         for phase in hooks {
             for hook in phase { hook() }
         }
         if isStopping, finishStopping() { return }
-        if nextInBatch == batch.count, inbox.armIfEmpty() {
+        if batch.isFinished, inbox.armIfEmpty() {
             uv_idle_stop(stayAwake)
         } else {
             // An active idle handle makes the poll return at once.
             uv_idle_start(stayAwake) { _ in }
-        }
-    }
-
-    private func runJobs() {
-        let executor = asUnownedSerialExecutor()
-        for _ in 0..<Self.jobsPerTurn {
-            if nextInBatch == batch.count {
-                // Storage that one burst made large is given back.
-                if batch.capacity > 4 * Self.jobsPerTurn { batch = [] }
-                batch.removeAll(keepingCapacity: true)
-                nextInBatch = 0
-                inbox.swap(into: &batch)
-                if batch.isEmpty { return }
-            }
-            let job = exchange(&batch[nextInBatch], with: .done)
-            nextInBatch += 1
-            switch job {
-            case .done: break
-            case .task(let task): task.runSynchronously(on: executor)
-            case .closure(let work): work()
-            }
         }
     }
 
@@ -274,8 +252,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
                 }, count)
         }
         // Closed handles call back after this turn's poll, which does not block then; name look-ups when they are done.
-        guard othersCount == 0, uvLoop.pointee.active_reqs.count == 0, nextInBatch == batch.count,
-            inbox.closeIfEmpty()
+        guard othersCount == 0, uvLoop.pointee.active_reqs.count == 0, batch.isFinished, inbox.closeIfEmpty()
         else { return false }
         closeOwnHandles()
         return true

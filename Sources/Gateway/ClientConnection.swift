@@ -146,18 +146,18 @@ final class ClientConnection: ConnectionHandler {
 
     func reply(_ request: UInt32?, _ result: OperationResult) {
         guard let request else { return }
-        enqueue(ServerItem.reply(id: request, .success(result)))
+        enqueue(json: { ServerReply.result(id: request, result).appendJSON(to: &$0) })
     }
 
     func reply(_ request: UInt32?, error: ChatError) {
-        enqueue(ServerItem.reply(id: request, .failure(error)))
+        enqueue(json: { ServerReply.error(id: request, error).appendJSON(to: &$0) })
     }
 
-    func push(_ push: Push) { enqueue(ServerItem.push(push)) }
+    func push(_ push: Push) { enqueue(json: { push.appendJSON(to: &$0) }) }
 
-    private func enqueue(_ item: ServerItem) {
+    private func enqueue(json append: (inout [UInt8]) -> Void) {
         var json: [UInt8] = []
-        item.appendJSON(to: &json)
+        append(&json)
         enqueue(WebSocketFrameEncoder.frame(.text, json))
     }
 

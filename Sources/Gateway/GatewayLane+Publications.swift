@@ -73,7 +73,9 @@ extension GatewayLane {
     private func kicked(_ id: SessionID, _ room: RoomID, _ reason: KickReason, _ ext: String?) {
         guard let session = sessions[id] else { return }
         forget(room, session)
-        session.connection?.push(.kicked(KickedPush(room: room, reason: reason, ext: ext)))
+        var kicked = KickedPush(room: room, reason: reason)
+        kicked.ext = ext
+        session.connection?.push(.kicked(kicked))
     }
 
     private func forget(_ room: RoomID, _ session: Session) {

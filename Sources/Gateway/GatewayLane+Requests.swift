@@ -120,7 +120,7 @@ extension GatewayLane {
     private func takeOver(
         _ request: ConnectRequest, _ id: UInt32?, _ connection: ClientConnection, claims: TokenClaims?
     ) {
-        guard let text = request.session, let held = SessionID(text), let lane = shared.directory.lane(of: held) else {
+        guard let held = request.session, let lane = shared.directory.lane(of: held) else {
             return begin(request, id, connection, claims, resumed: nil)
         }
         if lane == number {
@@ -172,7 +172,7 @@ extension GatewayLane {
         _ request: ConnectRequest, _ id: UInt32?, _ connection: ClientConnection, _ claims: TokenClaims?,
         resumed: SessionState?
     ) {
-        let device = request.device ?? .web
+        let device = request.device
         let caller: Caller
         if let claims {
             caller = Caller(
@@ -197,13 +197,12 @@ extension GatewayLane {
                         room: room, address: address(of: session), caller: caller, request: nil, body: .moved))
             }
         }
-        connection.reply(
-            id,
-            .connect(
-                ConnectResult(
-                    session: session.id, user: caller.user, anonymous: caller.anonymous,
-                    heartbeatSeconds: configuration.heartbeatSeconds, time: shared.now(),
-                    gateways: configuration.advertiseURLs, resumed: resumed != nil)))
+        var result = ConnectResult(session: session.id, user: caller.user, time: shared.now())
+        result.anonymous = caller.anonymous
+        result.heartbeatSeconds = configuration.heartbeatSeconds
+        result.gateways = configuration.advertiseURLs
+        result.resumed = resumed != nil
+        connection.reply(id, .connect(result))
         connection.resumeRequests()
     }
 

@@ -62,9 +62,9 @@ final class GatewayLane {
                 connection.cut()
                 continue
             }
-            connection.push(
-                .reconnect(
-                    ReconnectPush(minMs: 500, maxMs: 8000, gateways: configuration.advertiseURLs)))
+            var reconnect = ReconnectPush(minMs: 500, maxMs: 8000)
+            reconnect.gateways = configuration.advertiseURLs
+            connection.push(.reconnect(reconnect))
             connection.close(.draining, "this node is stopping")
         }
     }
@@ -161,14 +161,14 @@ final class GatewayLane {
         guard let connection = session.connection else { return }
         for loss in session.state.losses.take() {
             if !loss.ranges.isEmpty {
-                connection.push(
-                    .gap(
-                        GapPush(
-                            room: loss.room, ranges: loss.ranges.map { ($0.lowerBound, $0.upperBound) }, cause: .slow)))
+                let ranges = loss.ranges.map { SeqRange(from: $0.lowerBound, to: $0.upperBound) }
+                connection.push(.gap(GapPush(room: loss.room, ranges: ranges, cause: .slow)))
             }
             if loss.unkept + loss.barrage > 0 {
-                connection.push(
-                    .skipped(SkippedPush(room: loss.room, barrage: Int64(loss.barrage), unkept: Int64(loss.unkept))))
+                var skipped = SkippedPush(room: loss.room)
+                skipped.barrage = Int64(loss.barrage)
+                skipped.unkept = Int64(loss.unkept)
+                connection.push(.skipped(skipped))
             }
         }
     }

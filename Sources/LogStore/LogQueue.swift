@@ -38,8 +38,9 @@ struct LogQueue: Sendable {
     var refusal: LogStoreError?
     var status = LogStoreStatus()
 
-    var isEmpty: Bool {
-        savesTaken == saves.count && trims.isEmpty && requests.isEmpty && reads.isEmpty
+    /// Somebody waits for something.
+    var isUrgent: Bool {
+        savesTaken < saves.count || !requests.isEmpty || !reads.isEmpty || isClosing
     }
 
     mutating func append(_ save: Save) {
@@ -49,7 +50,7 @@ struct LogQueue: Sendable {
     }
 
     /// The next saves in order, at least one if any waits, and everything small that waits beside them.
-    mutating func nextTurn(bytesMax: Int) -> Turn {
+    mutating func nextTurn(bytesMax: Int, withTrims: Bool) -> Turn {
         var turn = Turn()
         var bytes = 0
         while savesTaken < saves.count, bytes == 0 || bytes + saves[savesTaken].bytes <= bytesMax {
@@ -66,7 +67,7 @@ struct LogQueue: Sendable {
         }
         savesBytes -= bytes
         status.waitingBytes = savesBytes
-        swap(&turn.trims, &trims)
+        if withTrims { swap(&turn.trims, &trims) }
         swap(&turn.requests, &requests)
         turn.isClosing = isClosing && savesTaken == saves.count
         return turn

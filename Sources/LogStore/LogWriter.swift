@@ -14,7 +14,10 @@ final class LogWriter {
     private var uselessHead = 0
     private var lastRow: Int64
     private var refusal: LogStoreError?
+    /// The last commit failed, and no pause has passed since.
+    private var hasFailed = false
 
+    private static let pauseAfterFailure = Duration.milliseconds(100)
     /// Rows that one idle transaction deletes: about a millisecond, by which it may delay a save.
     private static let idleSliceRows = 512
     /// Bytes of older entries that are read between two commits.
@@ -35,11 +38,7 @@ final class LogWriter {
     /// Serves the queue until the store is closed.
     func run() {
         while true {
-            let isIdle = uselessHead == useless.count || refusal != nil
-            let turn = queue.wait { queue in
-                isIdle && queue.isEmpty && !queue.isClosing
-                    ? nil : queue.nextTurn(bytesMax: configuration.transactionBytesMax)
-            }
+            let turn = nextTurn()
             commit(turn)
             for request in turn.requests { request(self) }
             readSlice()
@@ -48,6 +47,24 @@ final class LogWriter {
                 close()
                 return
             }
+        }
+    }
+
+    /// Waits for something to do. After a failed commit, housekeeping pauses while nobody saves: on a full disk it
+    /// would fail again and again.
+    private func nextTurn() -> LogQueue.Turn {
+        if hasFailed {
+            let turn = queue.wait(atMost: Self.pauseAfterFailure) { queue in
+                queue.isUrgent
+                    ? queue.nextTurn(bytesMax: configuration.transactionBytesMax, withTrims: queue.isClosing) : nil
+            }
+            if let turn { return turn }
+            hasFailed = false
+        }
+        let isIdle = uselessHead == useless.count || refusal != nil
+        return queue.wait { queue in
+            isIdle && !queue.isUrgent && queue.trims.isEmpty
+                ? nil : queue.nextTurn(bytesMax: configuration.transactionBytesMax, withTrims: true)
         }
     }
 
@@ -64,7 +81,8 @@ final class LogWriter {
     /// Saves, trims and a slice of deletions in one transaction, which is one sync. Either all that was accepted is on
     /// disk and in `logs`, or nothing is.
     private func commit(_ turn: LogQueue.Turn) {
-        guard !turn.saves.isEmpty || !turn.trims.isEmpty || uselessHead < useless.count, refusal == nil else {
+        let hasUseless = uselessHead < useless.count && !hasFailed
+        guard !turn.saves.isEmpty || !turn.trims.isEmpty || hasUseless, refusal == nil else {
             answer(turn.saves, turn.saves.map { _ in refusal.map { .failure($0) } ?? .success(()) })
             return
         }
@@ -81,6 +99,7 @@ final class LogWriter {
             abandon(turn, error)
             return
         }
+        hasFailed = false
         adopt(staged)
         let duration = clock.now - start
         queue.withLock { queue in
@@ -115,6 +134,7 @@ final class LogWriter {
             try table.write(change.state, group: group)
         }
         // Twice as many as come in, so that the table does not grow under load; more when nothing comes in.
+        guard !hasFailed else { return }
         let slice = staged.entries == 0 ? Self.idleSliceRows : min(Self.idleSliceRows, max(16, 2 * staged.entries))
         while staged.deleted < slice, uselessHead + staged.deleted < useless.count {
             try table.delete(row: useless[uselessHead + staged.deleted])
@@ -200,6 +220,7 @@ final class LogWriter {
 
     /// The transaction failed: nothing of it counts.
     private func abandon(_ turn: LogQueue.Turn, _ error: SQLiteError) {
+        hasFailed = true
         var failure = LogStoreError(error)
         do throws(SQLiteError) {
             try table.database.rollback()

@@ -7,16 +7,17 @@ struct PendingProposals {
     private struct Item {
         var index: UInt64
         var proposal: Proposal
+        var time: Timestamp
     }
 
     private var items: ContiguousArray<Item> = []
     private var head = 0
     private var roomCounts: [RoomID: Int] = [:]
 
-    mutating func append(_ proposals: [Proposal], from first: UInt64) {
+    mutating func append(_ proposals: [Proposal], from first: UInt64, time: Timestamp) {
         var index = first
         for proposal in proposals {
-            items.append(Item(index: index, proposal: proposal))
+            items.append(Item(index: index, proposal: proposal, time: time))
             roomCounts[proposal.command.room, default: 0] += 1
             index += 1
         }
@@ -24,10 +25,10 @@ struct PendingProposals {
 
     func mentions(_ room: RoomID) -> Bool { roomCounts[room] != nil }
 
-    /// The proposal with that index, if this node made it.
-    func peek(_ index: UInt64) -> Proposal? {
+    /// The proposal with that index and its stamp's time, if this node made it.
+    func peek(_ index: UInt64) -> (Proposal, Timestamp)? {
         guard head < items.count, items[head].index == index else { return nil }
-        return items[head].proposal
+        return (items[head].proposal, items[head].time)
     }
 
     /// Forgets everything up to that index.

@@ -7,113 +7,114 @@ import Wire
 /// What sessions ask of their room. Soft things are answered here; durable ones become proposals.
 extension RoomActor {
     func handle(_ call: RoomCall, at now: Timestamp) -> [Proposal] {
+        touch()
         let key = PresenceKey(node: call.address.node, session: call.address.session)
         switch call.body {
         case .leave:
-            touch()
-            perform(presence.exit(key, at: now, info: state.info, lastSeq: state.lastSeq))
+            exit(key, at: now)
             return []
         case .moved:
-            presence.move(key, toLane: call.address.lane)
+            presence.move(key, lane: call.address.lane)
+            return []
+        case .operation(.enter(let request)):
+            do throws(ChatError) {
+                try enter(request, call, key, at: now)
+            } catch {
+                tell(call, .entered(call.address.session, request: call.request, .failure(error)))
+            }
             return []
         case .operation(let operation):
-            return handle(operation, call, key, at: now)
-        }
-    }
-
-    private func handle(_ operation: ClientOperation, _ call: RoomCall, _ key: PresenceKey, at now: Timestamp)
-        -> [Proposal]
-    {
-        touch()
-        do throws(ChatError) {
-            if case .enter(let request) = operation {
-                try enter(request, call, key, at: now)
+            do throws(ChatError) {
+                guard let visitor = presence.visitor(key) else {
+                    throw ChatError(.notInRoom, "\(call.caller.user) is not in \(id)")
+                }
+                return try handle(operation, call, visitor, at: now)
+            } catch {
+                reply(call, .failure(error))
                 return []
             }
-            guard let visitor = presence.visitor(key) else {
-                throw ChatError(.notInRoom, "\(call.caller.user) is not in \(id)")
-            }
-            return try handle(operation, call, visitor, at: now)
-        } catch {
-            if case .enter = operation {
-                tell(call, .entered(call.address.session, request: call.request, .failure(error)))
-            } else if let request = call.request {
-                tell(call, .reply(call.address.session, request: request, .failure(error)))
-            }
-            return []
         }
     }
 
     private func handle(_ operation: ClientOperation, _ call: RoomCall, _ visitor: Visitor, at now: Timestamp)
         throws(ChatError) -> [Proposal]
     {
-        let actor = Actor.member(visitor.user, visitor.profile, anonymous: visitor.anonymous)
+        if let change = DurableChange(operation) {
+            return [propose(change, call, visitor)]
+        }
         switch operation {
         case .exit:
-            perform(
-                presence.exit(visitor.key, at: now, info: state.info, lastSeq: state.lastSeq))
+            exit(visitor.key, at: now)
             tell(call, .exited(call.address.session, request: call.request))
-            return []
-        case .send(let request):
-            return [propose(.post(request.draft), actor, call, request.clientId, .send)]
         case .barrage(let request):
-            try state.maySpeak(visitor.user, anonymous: visitor.anonymous, at: now)
-            var item = BarrageItem(
-                from: Sender(user: visitor.user, profile: visitor.profile, role: role(of: visitor)),
-                text: request.text, time: now)
-            item.ext = request.ext
-            item.style = request.style
-            item.priority = request.priority
-            add(item, from: visitor.key)
-            answer(call, .barrage)
-            return []
+            try speakBarrage(request, call, visitor, at: now)
         case .room:
             guard let view = roomView else { throw ChatError(.notFound, "there is no room \(id)") }
-            answer(call, .room(RoomResult(room: view, seq: state.lastSeq)))
-            return []
+            var result = RoomResult(room: view)
+            result.seq = state.lastSeq
+            reply(call, .success(.room(result)))
         case .history(let request):
-            page(request.query) { [id] room, result in
-                room.finishRead(call, result.map { .history(HistoryResult(messages: $0.messages, more: $0.more)) })
-                _ = id
+            page(request.query) { room, result in
+                room.reply(
+                    call,
+                    result.map { page in
+                        var messages = MessagesResult(messages: page.messages)
+                        messages.more = page.more
+                        return .history(messages)
+                    })
             }
-            return []
         case .members(let request):
-            guard !visitor.anonymous else { throw ChatError(.forbidden, "anonymous members can't list members") }
-            if request.kind == .muted || request.kind == .blacklisted {
-                guard state.role(of: visitor.user).rank > 0 else {
-                    throw ChatError(.forbidden, "this listing is for managers")
-                }
-            }
-            let page = try members(request.kind, after: request.after, limit: request.limit, at: now)
-            answer(call, .members(MembersResult(members: page.items, next: page.next)))
-            return []
+            try requireMayList(request.kind, visitor)
+            let page = try members(request.kind, after: request.after, limit: Int(request.limit), at: now)
+            var result = MembersResult(members: page.items)
+            result.next = page.next
+            reply(call, .success(.members(result)))
         case .membersById(let request):
-            guard !visitor.anonymous else { throw ChatError(.forbidden, "anonymous members can't list members") }
-            answer(
-                call, .membersById(MembersResult(members: request.users.compactMap { member($0, at: now) }, next: nil)))
-            return []
-        case .updateRoom(let request):
-            return [
-                propose(
-                    .updateRoom(set: request.set, NotifyOptions(notify: request.notify, notifyExt: request.notifyExt)),
-                    actor, call, request.clientId, .updateRoom)
-            ]
+            try requireMayList(.fixed, visitor)
+            reply(
+                call,
+                .success(.membersById(MembersResult(members: request.users.compactMap { member($0, at: now) }))))
+        case .queue(let request):
+            reply(call, .success(.queue(try queuePage(request))))
         default:
-            throw ChatError(.malformed, "this node does not know that operation yet")
+            throw ChatError(.malformed, "this operation is not available on this node")
+        }
+        return []
+    }
+
+    private func requireMayList(_ kind: MemberKind, _ visitor: Visitor) throws(ChatError) {
+        guard !visitor.anonymous else { throw ChatError(.forbidden, "anonymous members can't list members") }
+        guard kind != .muted && kind != .blacklisted || state.role(of: visitor.user).rank > 0 else {
+            throw ChatError(.forbidden, "this listing is for managers")
         }
     }
 
-    private func propose(
-        _ body: CommandBody, _ actor: Actor, _ call: RoomCall, _ clientID: String?, _ shape: AnswerShape,
-        users: [UserID] = []
-    ) -> Proposal {
+    private func propose(_ change: DurableChange, _ call: RoomCall, _ visitor: Visitor) -> Proposal {
         // Without a clientId the request itself is the ID, so that a router's retry is safe.
-        let text = clientID ?? "\(call.address.session)#\(call.request ?? 0)"
-        let commandID = CommandID(scope: clientID == nil ? "" : call.caller.user.text, text: text)
+        let commandID = CommandID(
+            scope: change.clientID == nil ? "" : call.caller.user.text,
+            text: change.clientID ?? "\(call.address.session)#\(call.request ?? 0)")
         return Proposal(
-            command: Command(id: commandID, room: id, actor: actor, body: body, facts: facts(users)),
+            command: Command(
+                id: commandID, room: id, actor: .member(visitor.user, visitor.profile, anonymous: visitor.anonymous),
+                body: change.body, facts: facts(change.users)),
             key: commandKey(commandID),
-            origin: .session(SessionAddressAndRequest(address: call.address, request: call.request, operation: shape)))
+            origin: .session(SessionRequest(address: call.address, request: call.request, shape: change.shape)))
+    }
+
+    private func speakBarrage(_ request: BarrageRequest, _ call: RoomCall, _ visitor: Visitor, at now: Timestamp)
+        throws(ChatError)
+    {
+        try state.maySpeak(visitor.user, anonymous: visitor.anonymous, at: now)
+        var item = BarrageItem(
+            from: Sender(user: visitor.user, profile: visitor.profile, role: state.role(of: visitor.user)),
+            text: request.text, time: now)
+        item.ext = request.ext
+        item.style = request.style
+        item.priority = request.priority
+        barrage.add(item, from: visitor.key)
+        touchBarrage()
+        reply(call, .success(.barrage(BarrageResult())))
     }
 
     // MARK: - Answers
@@ -122,19 +123,8 @@ extension RoomActor {
         stream.tell(Lane(node: call.address.node, number: call.address.lane), output)
     }
 
-    func answer(_ call: RoomCall, _ result: OperationResult) {
-        guard let request = call.request else { return }
-        tell(call, .reply(call.address.session, request: request, .success(result)))
-    }
-
-    func finishRead(_ call: RoomCall, _ result: Result<OperationResult, ChatError>) {
+    func reply(_ call: RoomCall, _ result: Result<OperationResult, ChatError>) {
         guard let request = call.request else { return }
         tell(call, .reply(call.address.session, request: request, result))
-    }
-
-    // MARK: - Members
-
-    func role(of visitor: Visitor) -> Role {
-        visitor.anonymous ? .anonymous : state.role(of: visitor.user)
     }
 }

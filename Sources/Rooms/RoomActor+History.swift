@@ -7,16 +7,16 @@ import Wire
 extension RoomActor {
     /// Reads a page; the completion runs on the room, whose turn is published afterwards.
     func page(
-        _ request: HistoryRequest, _ completion: @escaping @Sendable (isolated RoomActor, Result<HistoryPage, ChatError>) -> Void
+        _ request: HistoryRequest, _ completion: @escaping @Sendable (isolated RoomActor, Result<ChatModel.HistoryPage, ChatError>) -> Void
     ) {
         guard let incarnation = state.incarnation else {
             return completion(self, .failure(ChatError(.notFound, "there is no room \(id)")))
         }
         reads += 1
-        var query = HistoryQuery(incarnation: incarnation.number, limit: request.limit)
-        query.ascending = request.ascending
+        var query = HistoryQuery(
+            incarnation: incarnation, order: request.ascending ? .ascending : .descending, limit: request.limit)
         query.startTime = request.startTime.milliseconds == 0 ? nil : request.startTime
-        query.types = request.types.map(\.number)
+        query.types = request.types.isEmpty ? nil : Set(request.types.map(\.number))
         query.beforeSeq = request.beforeSeq
         query.afterSeq = request.afterSeq
         storage.page(query) { [self] result in
@@ -31,11 +31,11 @@ extension RoomActor {
         }
     }
 
-    private static func messages(_ result: Result<StoredPage, StorageError>) -> Result<HistoryPage, ChatError> {
+    private static func messages(_ result: Result<History.HistoryPage, StorageError>) -> Result<ChatModel.HistoryPage, ChatError> {
         do {
             let page = try result.get()
             let messages = try page.rows.map { try HistoryCodec.decode($0.payload) }
-            return .success(HistoryPage(messages: messages, more: page.more))
+            return .success(ChatModel.HistoryPage(messages: messages, more: page.more))
         } catch {
             return .failure(ChatError(.internal, "history can't be read"))
         }

@@ -48,7 +48,7 @@ actor RoomActor {
     private static func restore(_ id: RoomID, _ loaded: LoadedRoom) throws -> (RoomState, HotTail) {
         var record: RoomRecord?
         var rows: [CatalogueChange] = []
-        for row in loaded.rows {
+        for row in loaded.catalogue {
             guard let kind = CatalogueKind(rawValue: row.kind), let bytes = row.value else { continue }
             let value = try CatalogueCodec.decode(kind: kind, bytes)
             if case .room(let found) = value {
@@ -63,7 +63,7 @@ actor RoomActor {
         for row in loaded.tail where row.seq <= record.lastSeq {
             tail.append(try HistoryCodec.decode(row.payload))
         }
-        let recent = loaded.recentCommands.filter { $0.seq <= record.lastSeq }
+        let recent = loaded.commands.filter { $0.seq <= record.lastSeq }
         return (RoomState(restoring: record, rows: rows, recentCommands: recent.map { ($0.key, $0.seq, $0.time) }), tail)
     }
 
@@ -72,9 +72,9 @@ actor RoomActor {
     /// The rows that follow from a command.
     struct Rows: Sendable {
         var history: [HistoryRow] = []
-        var erasures: [HistoryErasure] = []
+        var erasures: [Erasure] = []
         var catalogue: [CatalogueRow] = []
-        var retired: [RoomID] = []
+        var retired: [RetiredRoom] = []
     }
 
     /// Applies one committed command and answers whoever proposed it.
@@ -101,39 +101,38 @@ actor RoomActor {
                 // It changes with every message: one row a turn is enough.
                 roomRow = (record, stamp.index)
             } else {
-                rows.catalogue.append(row(change, stamp.index))
+                rows.catalogue.append(row(change, incarnation, stamp.index))
             }
         case .append(let message, let key):
-            guard let seq = message.seq, let incarnation = state.incarnation ?? incarnation else { return }
+            guard let seq = message.seq, let incarnation else { return }
             tail.append(message)
             rows.history.append(
                 HistoryRow(
-                    incarnation: incarnation.number, seq: seq, index: stamp.index, time: message.time,
-                    type: message.body.type.number, sender: message.from?.user.text,
-                    command: key.map { ($0.high, $0.low) }, payload: HistoryCodec.encode(message), recalled: false))
+                    incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
+                    type: message.body.type.number, sender: message.from?.user.text, command: key,
+                    payload: HistoryCodec.encode(message)))
         case .erase(let seq, let day):
             guard let incarnation else { return }
             tail.erase(seq: seq)
-            rows.erasures.append(
-                HistoryErasure(incarnation: incarnation.number, seq: seq, day: day, index: stamp.index))
+            rows.erasures.append(Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index))
         case .publish(let message):
             publish(message)
         case .kick(let user, let reason, let ext):
             leave(presence.kick(user: user), reason, ext)
         case .kickAll(let reason, let ext):
             leave(presence.kickAll(), reason, ext)
-        case .retire:
+        case .retire(let retired):
             roomRow = nil
-            rows.retired.append(id)
+            rows.retired.append(RetiredRoom(room: id, incarnation: retired))
             tail = HotTail()
         case .result:
             break
         }
     }
 
-    private func row(_ change: CatalogueChange, _ index: UInt64) -> CatalogueRow {
+    private func row(_ change: CatalogueChange, _ incarnation: Incarnation?, _ index: UInt64) -> CatalogueRow {
         CatalogueRow(
-            room: id, kind: change.kind.rawValue, key: change.key, value: change.value.map(CatalogueCodec.encode),
+            room: id, incarnation: incarnation ?? Incarnation(0), kind: change.kind.rawValue, key: change.key, value: change.value.map(CatalogueCodec.encode),
             deadline: change.deadline, index: index)
     }
 
@@ -161,11 +160,11 @@ actor RoomActor {
                 completion(.success(result))
             }
         case .session(let to):
-            if case .send = to.operation { count(result) }
+            if case .send = to.shape { count(result) }
             guard let request = to.request else { return }
             stream.tell(
                 Lane(node: to.address.node, number: to.address.lane),
-                .reply(to.address.session, request: request, to.operation.answer(result, view: roomView)))
+                .reply(to.address.session, request: request, to.shape.answer(result, view: roomView)))
         }
     }
 
@@ -205,7 +204,9 @@ actor RoomActor {
         wasReported = false
         settleArrivals()
         let publications = stream.take(room: id, viewerLanes: presence.lanes)
-        let changed = roomRow.map { row(CatalogueChange(kind: .room, key: "", value: .room($0.record)), $0.index) }
+        let changed = roomRow.map { 
+            row(CatalogueChange(kind: .room, key: "", value: .room($0.record)), $0.record.incarnation, $0.index)
+        }
         roomRow = nil
         return (publications, changed)
     }

@@ -134,7 +134,7 @@ public final class RoomHost: RoomRouter, Sendable {
         return view
     }
 
-    public func history(of room: RoomID, _ request: HistoryRequest) async throws(ChatError) -> HistoryPage {
+    public func history(of room: RoomID, _ request: HistoryRequest) async throws(ChatError) -> ChatModel.HistoryPage {
         try await ask(room) { .history(request, $0) }
     }
 

@@ -1,11 +1,12 @@
 import ChatModel
+import RoomLink
 
 /// What the server API asks of one room. The completion is called exactly once, on the room's loop.
 struct ServerCall: Sendable {
     enum Body: Sendable {
         case command(CommandBody, Actor, id: CommandID?, @Sendable (Result<CommandResult, ChatError>) -> Void)
         case view(@Sendable (Result<RoomView, ChatError>) -> Void)
-        case history(HistoryRequest, @Sendable (Result<HistoryPage, ChatError>) -> Void)
+        case history(HistoryRequest, @Sendable (Result<ChatModel.HistoryPage, ChatError>) -> Void)
         case message(String, @Sendable (Result<Message, ChatError>) -> Void)
         case members(
             MemberKind, after: String?, limit: Int, @Sendable (Result<Page<Member, String>, ChatError>) -> Void)
@@ -32,7 +33,7 @@ struct ServerCall: Sendable {
 /// A command on its way through the log, and who waits for it.
 struct Proposal: Sendable {
     enum Origin: Sendable {
-        case session(SessionAddressAndRequest)
+        case session(SessionRequest)
         case server(@Sendable (Result<CommandResult, ChatError>) -> Void)
         /// The room's own: nobody waits.
         case room
@@ -43,19 +44,9 @@ struct Proposal: Sendable {
     var origin: Origin
 }
 
-/// Whom to answer, and which of its requests.
-struct SessionAddressAndRequest: Sendable {
+/// Whom to answer, which of its requests, and in what shape.
+struct SessionRequest: Sendable {
     var address: SessionAddress
     var request: UInt32?
-    var operation: AnswerShape
-}
-
-/// Which result a session's request gets when its command is applied.
-enum AnswerShape: Sendable {
-    case send, exit, updateRoom, updateMe, member(MemberOperation), nothing(EmptyOperation), element(ElementOperation)
-    case missing
-
-    enum MemberOperation: Sendable { case setManager, setMember, setBlacklist, setMute, tempMute }
-    enum EmptyOperation: Sendable { case recall, kick, muteRoom, queueClear }
-    enum ElementOperation: Sendable { case queueSet, queueTake }
+    var shape: AnswerShape
 }

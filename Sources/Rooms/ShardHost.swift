@@ -38,7 +38,7 @@ final class ShardHost: GroupLogDelegate {
     private var applyHead = 0
     private var appliedIndex: UInt64
     private var lastStamp = Timestamp(0)
-    private var batch = StorageBatch()
+    private var batch = StorageBatch(appliedIndex: 0)
     private var dirtyRooms: [RoomActor] = []
     private var barrageRooms: [RoomActor] = []
     private let outbox: Outbox
@@ -217,7 +217,7 @@ final class ShardHost: GroupLogDelegate {
         do throws(RaftError) {
             let range = try log.propose(proposals.map { LogCodec.encode($0.command, time: time) })
             lastStamp = time
-            pending.append(proposals, from: range.lowerBound)
+            pending.append(proposals, from: range.lowerBound, time: time)
         } catch {
             fail(proposals, ChatError(.unavailable, "the room's log takes nothing now", retryAfterMs: 500))
         }
@@ -276,7 +276,7 @@ final class ShardHost: GroupLogDelegate {
     private func apply(_ entry: Entry) -> Bool {
         let proposal: Proposal
         let time: Timestamp
-        if let mine = pending.peek(entry.index), let stamp = LogCodec.time(of: entry.payload) {
+        if let (mine, stamp) = pending.peek(entry.index) {
             proposal = mine
             time = stamp
         } else {
@@ -314,7 +314,7 @@ final class ShardHost: GroupLogDelegate {
         dirtyRooms.removeAll(keepingCapacity: true)
         if batch.appliedIndex > 0 {
             storage.write(batch)
-            batch = StorageBatch()
+            batch = StorageBatch(appliedIndex: 0)
         }
     }
 

@@ -40,6 +40,7 @@ public final class Monitor<State: Sendable>: @unchecked Sendable {
     }
 
     /// Changes the value and wakes those who wait, so that they look again.
+    @discardableResult
     public func update<Value>(_ body: (inout State) -> Value) -> Value {
         pthread_mutex_lock(mutex)
         defer {
@@ -50,6 +51,7 @@ public final class Monitor<State: Sendable>: @unchecked Sendable {
     }
 
     /// Waits until `body` returns a value. It is asked at once and after every `update`.
+    @discardableResult
     public func wait<Value>(_ body: (inout State) -> Value?) -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

@@ -23,20 +23,11 @@ struct APIResponse: Sendable, Hashable {
 
     /// A refusal: `{"error":{…}}`, its HTTP status and `Retry-After` in whole seconds, rounded up.
     init(_ error: ChatError) {
-        self.init(status: error.code.httpStatus, body: Self.encoded(error))
+        self.init(status: error.code.httpStatus, body: WireJSON.encode(ErrorView(error: error)))
         if let milliseconds = error.retryAfterMs {
             let (seconds, rest) = max(0, milliseconds).quotientAndRemainder(dividingBy: 1000)
             headers["Retry-After"] = String(rest > 0 ? seconds + 1 : seconds)
         }
         if error.code == .unauthorized { headers["WWW-Authenticate"] = "Bearer" }
-    }
-
-    private static func encoded(_ error: ChatError) -> [UInt8] {
-        do {
-            return try WireJSON.encode(ErrorAnswer(error: error))
-        } catch {
-            // Writing throws only what a walk throws, and this one throws nothing.
-            preconditionFailure("an error cannot be written: \(error)")
-        }
     }
 }

@@ -9,10 +9,10 @@ struct OpenAPIDocument: Sendable {
     static func make(of routes: [Route], bodyBytesMax: Int) -> DocumentValue {
         var book = SchemaBook()
         for route in routes {
-            if let request = route.request { book.add(request.body) }
-            if case .json(let answer) = route.answer { book.add(answer) }
+            if let request = route.request { book.add(request.body, isRequest: true) }
+            if case .json(let answer) = route.answer { book.add(answer, isRequest: false) }
         }
-        book.add(ErrorAnswer.self)
+        book.add(ErrorView.self, isRequest: false)
         return .object([
             "openapi": .text(version),
             "info": .object([
@@ -118,7 +118,7 @@ struct OpenAPIDocument: Sendable {
                     name: String(status),
                     value: .object([
                         "description": .text(names.joined(separator: ", ")),
-                        "content": content(APIResponse.jsonType, .component(ErrorAnswer.schemaName)),
+                        "content": content(APIResponse.jsonType, .component(ErrorView.schemaName)),
                     ])))
         }
         return responses

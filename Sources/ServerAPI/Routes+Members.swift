@@ -13,18 +13,18 @@ extension Routes {
                     name: "after", meaning: "`next` of an earlier page.", schema: .text(bytes: Limits.opaqueIDBytes)),
                 limitQuery,
             ],
-            answer: .json(MembersAnswer.self), refusals: [.notFound]
+            answer: .json(MembersResult.self), refusals: [.notFound]
         ) { request, service throws(ChatError) in
             let page = try await service.members(
                 of: try request.room, kind: try request.query.choice("kind", of: MemberKind.self) ?? .fixed,
                 after: try request.query.cursor("after"), limit: try request.query.limit())
-            return try APIResponse(MembersAnswer(members: page.items, next: page.next))
+            return APIResponse(MembersResult(page))
         },
         Route(
             method: .get, path: "/v1/rooms/{room}/members/{user}", name: "getMember", summary: "One member of a room.",
             answer: .json(Member.self), refusals: [.notFound]
         ) { request, service throws(ChatError) in
-            try APIResponse(try await service.member(try request.user, of: try request.room))
+            APIResponse(try await service.member(try request.user, of: try request.room))
         },
     ]
 }

@@ -6,44 +6,45 @@ extension Routes {
     static let messages: [Route] = [
         Route(
             method: .post, path: "/v1/rooms/{room}/messages", name: "sendMessage", summary: "Send a message.",
-            request: RequestDescription(body: ServerSendRequest.self), answer: .json(SentAnswer.self),
+            request: RequestDescription(body: ServerSendRequest.self), answer: .json(SendResult.self),
             isIdempotent: true, refusals: [.notFound, .roomClosed, .rejected]
         ) { request, service throws(ChatError) in
             let room = try request.room
             let send = try request.decode(ServerSendRequest.self)
-            let actor = send.sender.map { Actor.server(UserName(user: $0, nick: "")) } ?? .system
-            let result = try await service.perform(.post(send.draft), in: room, as: actor, id: request.idempotencyKey)
+            let actor = send.sender.map { Actor.server(UserName(user: $0.user, nick: $0.profile.nick)) } ?? .system
+            let result = try await service.perform(
+                .post(send.draft), in: room, as: actor, id: request.idempotencyKey ?? send.clientID)
             guard case .posted(let messageID, let place, let time, let priority) = result else {
                 throw APIResponse.unexpected(result)
             }
-            return try APIResponse(
-                SentAnswer(
-                    messageID: messageID, time: time, place: place,
-                    priority: priority == send.draft.priority ? nil : priority))
+            var answer = SendResult(messageID: messageID, time: time)
+            answer.place = place
+            answer.priority = priority == send.draft.priority ? nil : priority
+            return APIResponse(answer)
         },
         Route(
             method: .get, path: "/v1/rooms/{room}/messages", name: "getHistory", summary: "A page of history.",
-            query: historyQuery, answer: .json(MessagesAnswer.self), refusals: [.notFound]
+            query: historyQuery, answer: .json(MessagesResult.self), refusals: [.notFound]
         ) { request, service throws(ChatError) in
             let page = try await service.history(of: try request.room, try historyRequest(request.query))
-            return try APIResponse(MessagesAnswer(messages: page.messages, more: page.more))
+            return APIResponse(MessagesResult(page))
         },
         Route(
             method: .get, path: "/v1/rooms/{room}/messages/{messageId}", name: "getMessage", summary: "One message.",
             answer: .json(Message.self), refusals: [.notFound]
         ) { request, service throws(ChatError) in
-            try APIResponse(try await service.message(try request.messageID, in: try request.room))
+            APIResponse(try await service.message(try request.messageID, in: try request.room))
         },
         Route(
             method: .post, path: "/v1/rooms/{room}/barrage", name: "sendBarrage",
             summary: "Send a barrage item: shown at once, droppable, never kept.",
-            request: RequestDescription(body: BarrageBody.self), answer: .json(DoneAnswer.self),
+            request: RequestDescription(body: ServerBarrageRequest.self), answer: .json(BarrageResult.self),
             refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let room = try request.room
-            let item = try request.decode(BarrageBody.self).item(time: request.time)
+            let item = try request.decode(ServerBarrageRequest.self).item(time: request.time)
             try await service.barrage(item, in: room)
-            return .done
+            return APIResponse(BarrageResult())
         },
     ]
 
@@ -71,4 +72,22 @@ extension Routes {
         request.afterSeq = try query.number("afterSeq", in: 0...UInt64.max)
         return request
     }
+}
+
+extension ServerBarrageRequest {
+    /// - Parameter time: when the request came in. The sender's role is the service's to fill in, which knows whether
+    ///   the user is in the room.
+    fileprivate func item(time: Timestamp) -> BarrageItem {
+        let from = sender.map { Sender(user: $0.user, profile: $0.profile, role: .guest) }
+        var item = BarrageItem(from: from, text: text, time: time)
+        item.ext = ext
+        item.style = style
+        item.priority = priority
+        return item
+    }
+}
+
+extension ServerOptions {
+    /// In whose name the call is made.
+    var actor: Actor { `operator`.map(Actor.server) ?? .system }
 }

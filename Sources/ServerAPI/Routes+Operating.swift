@@ -8,7 +8,7 @@ extension Routes {
             method: .get, path: "/healthz", name: "getHealth", summary: "Whether the process lives.",
             answer: .json(StatusAnswer.self), needsAuthorization: false
         ) { _, _ throws(ChatError) in
-            try APIResponse(StatusAnswer(status: "ok"))
+            APIResponse(StatusAnswer(status: "ok"))
         },
         Route(
             method: .get, path: "/readyz", name: "getReadiness", summary: "Whether the node serves; 503 says why not.",
@@ -17,7 +17,7 @@ extension Routes {
             if let reason = await service.unreadiness() {
                 throw ChatError(.unavailable, reason, retryAfterMs: notReadyRetryMilliseconds)
             }
-            return try APIResponse(StatusAnswer(status: "ready"))
+            return APIResponse(StatusAnswer(status: "ready"))
         },
         Route(
             method: .get, path: "/metrics", name: "getMetrics", summary: "Figures in the Prometheus text format.",

@@ -15,7 +15,7 @@ extension Routes {
                 .createRoom(creator: create.creator, set: create.set), in: room, as: .system,
                 id: request.idempotencyKey)
             guard case .room = result else { throw APIResponse.unexpected(result) }
-            return try APIResponse(try await service.room(room))
+            return APIResponse(try await service.room(room))
         },
         Route(
             method: .get, path: "/v1/rooms", name: "listRooms", summary: "List rooms, by ID or those with most people.",
@@ -27,7 +27,7 @@ extension Routes {
                     name: "sort", meaning: "Active rooms only, those with the most people first; one page.",
                     schema: .oneOf(RoomSort.self)),
             ],
-            answer: .json(RoomsAnswer.self)
+            answer: .json(RoomsView.self)
         ) { request, service throws(ChatError) in
             let limit = try request.query.limit()
             let after = try request.query.text("after")
@@ -35,7 +35,7 @@ extension Routes {
                 guard after == nil else {
                     throw ChatError(.badParameter, "after and sort cannot go together", field: "after")
                 }
-                return try APIResponse(RoomsAnswer(rooms: try await service.roomsByOnline(limit: limit)))
+                return APIResponse(RoomsView(rooms: try await service.roomsByOnline(limit: limit)))
             }
             let cursor = try after.map { text throws(ChatError) in
                 guard let room = RoomID(text) else {
@@ -43,14 +43,13 @@ extension Routes {
                 }
                 return room
             }
-            let page = try await service.rooms(after: cursor, limit: limit)
-            return try APIResponse(RoomsAnswer(rooms: page.items, next: page.next?.text))
+            return APIResponse(RoomsView(try await service.rooms(after: cursor, limit: limit)))
         },
         Route(
             method: .get, path: "/v1/rooms/{room}", name: "getRoom", summary: "Read a room.",
             answer: .json(RoomView.self), refusals: [.notFound]
         ) { request, service throws(ChatError) in
-            try APIResponse(try await service.room(try request.room))
+            APIResponse(try await service.room(try request.room))
         },
         Route(
             method: .patch, path: "/v1/rooms/{room}", name: "updateRoom",
@@ -61,9 +60,10 @@ extension Routes {
             let room = try request.room
             let update = try request.decode(UpdateRoomBody.self)
             let result = try await service.perform(
-                .updateRoom(set: update.set, update.notify.options), in: room, as: .system, id: request.idempotencyKey)
+                .updateRoom(set: update.set, update.options.notify), in: room, as: update.options.actor,
+                id: request.idempotencyKey)
             guard case .room = result else { throw APIResponse.unexpected(result) }
-            return try APIResponse(try await service.room(room))
+            return APIResponse(try await service.room(room))
         },
         Route(
             method: .delete, path: "/v1/rooms/{room}", name: "deleteRoom",
@@ -77,12 +77,12 @@ extension Routes {
         Route(
             method: .post, path: "/v1/rooms/{room}/close", name: "closeRoom",
             summary: "Close a room: everybody leaves, nobody enters.",
-            request: RequestDescription(body: NotifyBody.self, required: false), answer: .json(DoneAnswer.self),
+            request: RequestDescription(body: ServerOptions.self, required: false), answer: .json(DoneAnswer.self),
             isIdempotent: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
-            let notify = try request.decodeIfGiven(NotifyBody.self)
+            let options = try request.decodeIfGiven(ServerOptions.self)
             _ = try await service.perform(
-                .closeRoom(notify.options), in: try request.room, as: .system, id: request.idempotencyKey)
+                .closeRoom(options.notify), in: try request.room, as: options.actor, id: request.idempotencyKey)
             return .done
         },
         Route(
@@ -99,7 +99,7 @@ extension Routes {
             summary: "Where clients of a room connect, best first.", answer: .json(AddressAnswer.self),
             refusals: [.notFound]
         ) { request, service throws(ChatError) in
-            try APIResponse(AddressAnswer(addresses: try await service.gateways(for: try request.room)))
+            APIResponse(AddressAnswer(addresses: try await service.gateways(for: try request.room)))
         },
     ]
 }

@@ -12,7 +12,7 @@ extension Routes {
         ) { request, service throws(ChatError) in
             let user = try request.user
             let token = try request.decodeIfGiven(TokenBody.self)
-            return try APIResponse(TokenAnswer(token: try await service.issueToken(token.request(for: user))))
+            return APIResponse(TokenAnswer(token: try await service.issueToken(token.request(for: user))))
         }
     ]
 }

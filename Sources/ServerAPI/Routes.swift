@@ -42,8 +42,8 @@ extension APIRequest {
 
 extension APIResponse {
     /// 200 with a JSON body.
-    init(_ answer: some WireMessage) throws(ChatError) {
-        self.init(body: try WireJSON.encode(answer))
+    init(_ answer: some WireMessage) {
+        self.init(body: WireJSON.encode(answer))
     }
 
     /// A command's result that cannot follow from the command: a fault of ours, not of the caller.

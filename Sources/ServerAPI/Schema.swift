@@ -16,6 +16,7 @@ indirect enum Schema: Sendable, Hashable {
     case oneOf([String])
     /// A component schema by its name.
     case component(String)
+    case either(Schema, Schema)
 
     struct Property: Sendable, Hashable {
         var name: String
@@ -68,6 +69,7 @@ indirect enum Schema: Sendable, Hashable {
                 + Self.bound("maximum", high.flatMap { Int64(exactly: $0) })
         case .boolean: [("type", .text("boolean"))]
         case .oneOf(let names): [("type", .text("string")), ("enum", .array(names.map(DocumentValue.text)))]
+        case .either(let one, let other): [("anyOf", .array([one.json, other.json]))]
         case .component(let name): [("$ref", .text("#/components/schemas/\(name)"))]
         }
     }

@@ -8,39 +8,49 @@ protocol VariedMessage: WireMessage {
 }
 
 extension VariedMessage {
-    fileprivate static func fieldsOfAll() -> Set<String> {
-        variants.reduce(into: nil as Set<String>?) { common, variant in
-            let fields = SchemaBook.fields(of: variant, mode: OneVariant.self).properties.filter(\.required)
-            let names = Set(fields.map(\.name))
-            common = common?.intersection(names) ?? names
-        } ?? []
-    }
+    fileprivate static var erasedVariants: [any WireMessage] { variants }
 }
 
 /// The component schemas of the OpenAPI document: of each message that a route takes or gives, and of those inside.
 struct SchemaBook: Sendable {
     private(set) var components: [(name: String, schema: Schema)] = []
 
-    mutating func add(_ type: any WireMessage.Type) { add(of: type) }
+    /// Messages that may also be given as a user's ID alone.
+    static let alsoAsID: Set = ["ServerSender", "Operator"]
 
-    private mutating func add<Body: WireMessage>(of type: Body.Type) {
+    /// - Parameter isRequest: whether the message comes from a caller, who may leave out more than an answer does.
+    mutating func add(_ type: any WireMessage.Type, isRequest: Bool) { add(of: type, isRequest) }
+
+    private mutating func add<Body: WireMessage>(of type: Body.Type, _ isRequest: Bool) {
         guard !components.contains(where: { $0.name == Body.schemaName }) else { return }
-        let walker = Self.fields(of: Body.blank, mode: AllFields.self)
+        let walker = Self.fields(of: Body.blank, isRequest, mode: AllFields.self)
         var properties = walker.properties
-        if let varied = type as? any VariedMessage.Type {
-            let always = varied.fieldsOfAll()
-            for index in properties.indices { properties[index].required = always.contains(properties[index].name) }
-        }
+        let always = Self.fieldsOfAllVariants(of: type, isRequest)
         for index in properties.indices {
+            properties[index].required = always.contains(properties[index].name)
             properties[index].meaning = Self.meanings["\(Body.schemaName).\(properties[index].name)"]
         }
         components.append((Body.schemaName, .object(properties)))
-        for message in walker.nested { add(message) }
+        for message in walker.nested { add(message, isRequest: isRequest) }
     }
 
-    fileprivate static func fields<Body: WireMessage, Mode>(of message: Body, mode: Mode.Type) -> SchemaWalker<Mode> {
+    /// Walks that show all fields call those required that one variant must have; of these, what all variants share.
+    private static func fieldsOfAllVariants<Body: WireMessage>(of type: Body.Type, _ isRequest: Bool) -> Set<String>
+    {
+        let variants = (type as? any VariedMessage.Type).map { $0.erasedVariants } ?? [Body.blank]
+        var common: Set<String>?
+        for variant in variants {
+            let fields = fields(of: variant, isRequest, mode: OneVariant.self).properties.filter(\.required).map(\.name)
+            common = common?.intersection(fields) ?? Set(fields)
+        }
+        return common ?? []
+    }
+
+    private static func fields<Body: WireMessage, Mode>(
+        of message: Body, _ isRequest: Bool, mode: Mode.Type
+    ) -> SchemaWalker<Mode> {
         var message = message
-        var walker = SchemaWalker<Mode>()
+        var walker = SchemaWalker<Mode>(isRequest: isRequest)
         do {
             try message.walk(&walker)
         } catch {
@@ -51,19 +61,22 @@ struct SchemaBook: Sendable {
 
     /// What names alone do not say.
     private static let meanings = [
-        "CreateRoom.id": "Generated when absent.",
+        "CreateRoomRequest.id": "Generated when absent.",
+        "ServerSendRequest.sender": "Absent: the system. Need not be in the room.",
+        "ServerSendRequest.clientId": "As Idempotency-Key, which goes before it.",
+        "ServerBarrageRequest.sender": "Absent: the system.",
         "Room.online": "Everybody here, anonymous members and robots included.",
         "Room.leader": "The node that leads the room's shard.",
-        "Rooms.next": "`after` of the next page; absent on the last.",
-        "Members.next": "`after` of the next page; absent on the last.",
-        "Messages.more": "False on the last page, also on a full one.",
+        "RoomsView.next": "`after` of the next page; absent on the last.",
+        "MembersResult.next": "`after` of the next page; absent on the last.",
+        "MessagesResult.more": "False on the last page, also on a full one.",
         "Message.seq": "Of a kept message.",
         "Message.after": "Of an unkept message: the seq that it follows.",
         "Message.from": "Absent: the system.",
         "Message.recalled": "A recalled message has no body.",
-        "Sent.seq": "Of a kept message.",
-        "Sent.after": "Of an unkept message: the seq that it follows.",
-        "Sent.priority": "If it was lowered.",
+        "SendResult.seq": "Of a kept message.",
+        "SendResult.after": "Of an unkept message: the seq that it follows.",
+        "SendResult.priority": "If it was lowered.",
         "Error.message": "A sentence for people.",
         "Error.field": "The field that was wrong.",
         "TokenRequest.rooms": "The only rooms that the token enters.",
@@ -83,5 +96,15 @@ extension Message: VariedMessage {
 extension MessageDraft: VariedMessage {
     static var variants: [MessageDraft] {
         [.blank, MessageDraft(body: .location(latitude: 0, longitude: 0, title: ""))]
+    }
+}
+
+extension ServerSendRequest: VariedMessage {
+    static var variants: [ServerSendRequest] {
+        MessageDraft.variants.map { draft in
+            var request = ServerSendRequest.blank
+            request.draft = draft
+            return request
+        }
     }
 }

@@ -23,9 +23,13 @@ struct SchemaWalker<Mode: SchemaWalkMode>: FieldWalker {
     static var describesSchema: Bool { Mode.describesSchema }
     var enforcesLimits: Bool { false }
 
+    /// In an answer, what is shown is there; in a request it may be left out.
+    let isRequest: Bool
     private(set) var properties: [Schema.Property] = []
     /// The messages that fields are made of.
     private(set) var nested: [any WireMessage.Type] = []
+
+    init(isRequest: Bool) { self.isRequest = isRequest }
 
     private mutating func add(_ name: StaticString, _ schema: Schema, required: Bool) {
         let property = Schema.Property(name: name.description, schema: schema, required: required)
@@ -36,7 +40,8 @@ struct SchemaWalker<Mode: SchemaWalkMode>: FieldWalker {
     private mutating func schema<V: WireValue>(of type: V.Type, _ limit: FieldLimit) -> Schema {
         if let message = type as? any WireMessage.Type {
             nested.append(message)
-            return .component(message.schemaName)
+            let component = Schema.component(message.schemaName)
+            return SchemaBook.alsoAsID.contains(message.schemaName) ? .either(.identifier, component) : component
         }
         if let names = type as? any WireEnum.Type { return .oneOf(names.names) }
         if type is any WireName.Type { return .identifier }
@@ -62,13 +67,15 @@ struct SchemaWalker<Mode: SchemaWalkMode>: FieldWalker {
 
     mutating func shown<V: WireValue>(_ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit)
         throws(ChatError)
-    { add(name, schema(of: V.self, limit), required: true) }
+    { add(name, schema(of: V.self, limit), required: !isRequest) }
 
+    @discardableResult
     mutating func repeated<V: WireValue>(
         _ number: Int, _ name: StaticString, _ values: inout [V], always: Bool, itemsMax: Int, _ limit: FieldLimit
-    ) throws(ChatError) {
+    ) throws(ChatError) -> Bool {
         let item = schema(of: V.self, limit)
-        add(name, .array(of: item, atMost: itemsMax == .max ? nil : itemsMax), required: always)
+        add(name, .array(of: item, atMost: itemsMax == .max ? nil : itemsMax), required: always && !isRequest)
+        return always || !values.isEmpty
     }
 
     mutating func map(

@@ -112,11 +112,13 @@ struct Simulation {
         case 925..<931: takeSnapshot(position)
         case 931..<946: flush(position)
         case 946..<958: install(position)
-        case 958..<963: crash(position)
+        case 958..<963:
+            crash(position)
+            if sabotage == .losesSyncedEntries { for other in servers.indices { crash(other) } }
         case 963..<976: try restart(position)
         case 976..<978: failDisk(position)
         case 978..<982: partition()
-        case 982..<990: if sabotage != .cutsForEver { cut = [] }
+        case 982..<990: if sabotage != .cutsForEver, sabotage != .forgesReadReplies { cut = [] }
         case 990..<994: transfer(from: position)
         case 994..<997: try replaceRemoved(position)
         default: rewind(position)
@@ -143,7 +145,7 @@ struct Simulation {
             }
             for _ in 0..<network.count { deliver() }
             if !checkers.violations.isEmpty { return }
-            guard round > 60, let leader = agreedLeader() else { continue }
+            guard round > 30, let leader = agreedLeader() else { continue }
             if proposed == nil { proposed = try? act(leader, { core throws in try core.propose([[255]]) }) }
             if let proposed, haveApplied(proposed.upperBound, of: leader) {
                 checkAcknowledged()
@@ -214,7 +216,15 @@ struct Simulation {
     }
 
     private mutating func tick(_ position: Int) {
-        if !servers[position].isDown { act(position) { $0.tick() } }
+        guard !servers[position].isDown else { return }
+        if sabotage == .forgetsVotes, chance(5) {
+            // Everybody may vote again, and campaigns.
+            for other in servers.indices where !servers[other].isDown && servers[other].core.canCampaign {
+                servers[other].core.votedFor = nil
+                if chance(30) { act(other) { $0.campaign(isTransfer: true) } }
+            }
+        }
+        act(position) { $0.tick() }
     }
 
     private mutating func sync(_ position: Int, all: Bool = false) {
@@ -332,8 +342,8 @@ struct Simulation {
         for save in servers[position].unsynced.prefix(written) { servers[position].disk.write(save) }
         if sabotage == .losesSyncedEntries {
             servers[position].disk.loseEntries(after: servers[position].disk.lastIndex / 2)
+            servers[position].durableCount = min(servers[position].durableCount, Int(servers[position].disk.lastIndex))
         }
-        if sabotage == .forgetsVotes { servers[position].disk.loseVote() }
         var server = servers[position]
         server.isDown = true
         server.unsynced = []
@@ -355,11 +365,7 @@ struct Simulation {
         if let installed = server.installedMark, installed.index > mark?.index ?? 0 { mark = installed }
         let restored = server.disk.restored(
             appliedIndex: UInt64(server.durableCount), snapshot: mark, recentBytesMax: 300)
-        do {
-            servers[position].core = try make(server.core.id, start: .restored(restored))
-        } catch where sabotage == .losesSyncedEntries {
-            return
-        }
+        servers[position].core = try make(server.core.id, start: .restored(restored))
         servers[position].isDown = false
         run(position)
     }
@@ -372,6 +378,7 @@ struct Simulation {
 
     private mutating func partition() {
         cut = Set(servers.map(\.core.id).filter { _ in chance(40) })
+        if sabotage == .forgesReadReplies, let leader = servers.first(where: \.core.isLeader) { cut = [leader.core.id] }
     }
 
     /// A server that is surely removed loses its disk and comes back as another one.

@@ -8,14 +8,14 @@ import Testing
     private static let seeds: [UInt64] = {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SEED"].flatMap({ UInt64($0) }) { return [seed] }
-        return Array(1...(environment["SEEDS"].flatMap { UInt64($0) } ?? 200))
+        return Array(1...(environment["SEEDS"].flatMap { UInt64($0) } ?? 150))
     }()
 
     @Test func `nothing committed is lost or contradicted, whatever the network, disks and power do`() throws {
         var (committed, elections, installs, changes) = (0, 0, 0, 0)
         for seed in Self.seeds {
             var simulation = try Simulation(seed: seed)
-            try simulation.run(steps: 4_000)
+            try simulation.run(steps: 3_000)
             for violation in simulation.checkers.violations { Issue.record("SEED=\(seed): \(violation)") }
             committed += simulation.committedCount
             elections += simulation.elections
@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: [
         (Simulation.Sabotage.forgetsVotes, SimulationCheckers.Name.electionSafety),
-        (.losesSyncedEntries, .stateMachineSafety),
+        (.losesSyncedEntries, .leaderCompleteness),
         (.reportsSavesEarly, .durablePromises),
         (.rewindsCores, .commitMonotonic),
         (.flipsPayloads, .logMatching),
@@ -48,7 +48,7 @@ import Testing
     ) throws {
         for seed in UInt64(1)...300 {
             var simulation = try Simulation(seed: seed, sabotage: sabotage)
-            try simulation.run(steps: 4_000)
+            try simulation.run(steps: 3_000)
             if simulation.checkers.violations.contains(where: { $0.name == checker }) { return }
         }
         Issue.record("\(checker) did not find \(sabotage)")

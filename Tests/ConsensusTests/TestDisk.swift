@@ -22,7 +22,6 @@ struct TestDisk {
 
     /// A disk that breaks its promise; for the checkers' own tests.
     mutating func loseEntries(after index: UInt64) { entries.removeAll { $0.index > index } }
-    mutating func loseVote() { hardState.votedFor = nil }
 
     var lastIndex: UInt64 { entries.last?.index ?? snapshot?.index ?? 0 }
 

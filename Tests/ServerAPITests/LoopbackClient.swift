@@ -35,15 +35,16 @@ struct LoopbackClient: Sendable {
     }
 
     /// Sends bytes and reads one answer, off the cooperative threads because it blocks.
-    func send(_ bytes: [UInt8]) async throws -> LoopbackAnswer {
+    /// - Parameter answers: how many are awaited on the connection; the last one is returned.
+    func send(_ bytes: [UInt8], answers: Int = 1) async throws -> LoopbackAnswer {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
-                continuation.resume(with: Result { try exchange(bytes) })
+                continuation.resume(with: Result { try exchange(bytes, answers) })
             }
         }
     }
 
-    private func exchange(_ bytes: [UInt8]) throws -> LoopbackAnswer {
+    private func exchange(_ bytes: [UInt8], _ answers: Int) throws -> LoopbackAnswer {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard socket >= 0 else { throw Failure(message: "no socket") }
         defer { close(socket) }
@@ -59,30 +60,32 @@ struct LoopbackClient: Sendable {
         guard connected == 0 else { throw Failure(message: "no connection") }
         var sent = 0
         while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue)) }
+            let count = bytes[sent...].withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             // A server that refuses early may stop reading; what it answered is still there to read.
             guard count > 0 else { break }
             sent += count
         }
-        return try Self.parse(Self.readAnswer(socket))
+        var rest = Data()
+        var answer = try Self.readAnswer(socket, &rest)
+        for _ in 1..<answers { answer = try Self.readAnswer(socket, &rest) }
+        return answer
     }
 
-    private static func readAnswer(_ socket: Int32) -> Data {
-        var all = Data()
+    /// - Parameter rest: what has been read beyond the last answer.
+    private static func readAnswer(_ socket: Int32, _ rest: inout Data) throws -> LoopbackAnswer {
         var chunk = [UInt8](repeating: 0, count: 65_536)
-        while !isComplete(all) {
+        while true {
+            if var answer = try? parse(rest), let length = answer.headers["content-length"].flatMap({ Int($0) }),
+                answer.body.count >= length
+            {
+                rest = Data(answer.body.dropFirst(length))
+                answer.body = Data(answer.body.prefix(length))
+                return answer
+            }
             let count = recv(socket, &chunk, chunk.count, 0)
-            guard count > 0 else { break }
-            all.append(contentsOf: chunk[..<count])
+            guard count > 0 else { return try parse(rest) }
+            rest.append(contentsOf: chunk[..<count])
         }
-        return all
-    }
-
-    private static func isComplete(_ data: Data) -> Bool {
-        guard let answer = try? parse(data), let length = answer.headers["content-length"].flatMap({ Int($0) }) else {
-            return false
-        }
-        return answer.body.count >= length
     }
 
     private static func parse(_ data: Data) throws -> LoopbackAnswer {

@@ -4,7 +4,7 @@ import Testing
 @testable import ServerAPI
 
 private func route(_ method: APIMethod, _ path: String, _ name: String) -> Route {
-    Route(method: method, path: path, name: name, summary: "", answer: .component("Done")) {
+    Route(method: method, path: path, name: name, summary: "", answer: .json(DoneAnswer.self)) {
         _, _ throws(ChatError) in .done
     }
 }

@@ -89,6 +89,29 @@ import Transport
         }
     }
 
+    @Test func `after shutting down, the connection stays until the peer closes, and hears nothing more`() async throws
+    {
+        try await withLoop { loop in
+            let pair = try await connectedPair(loop)
+            await pair.server.run { $0.connection.shutdownThenClose(withinMilliseconds: 600_000) }
+            // By the time another connection has come and gone, the first one's end of stream has been sent.
+            let other = try await connectedPair(loop)
+            await other.server.run { $0.connection.startReading() }
+            await other.client.run { $0.connection.close() }
+            let otherError = await other.server.closed()
+            #expect(otherError?.code == .endOfStream)
+            let closeCount = await pair.server.run { $0.closeCount }
+            #expect(closeCount == 0)
+            let sent = await pair.client.run { $0.connection.tryWrite(SharedBytes(copying: [1])) }
+            #expect(sent == 1)
+            await pair.client.run { $0.connection.close() }
+            let error = await pair.server.closed()
+            #expect(error == nil)
+            let received = await pair.server.run { $0.received }
+            #expect(received == [])
+        }
+    }
+
     @Test func `shutting down does not wait for ever for a peer that does not close`() async throws {
         try await withLoop { loop in
             let pair = try await connectedPair(loop)

@@ -1,6 +1,7 @@
 /// Base64 of RFC 4648, section 4: with padding, without line breaks, unused bits zero.
 public enum Base64 {
-    private static let alphabet: [UInt8] = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let alphabet: [UInt8] = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     /// The text for `content`.
     public static func encode(_ content: [UInt8]) -> String {

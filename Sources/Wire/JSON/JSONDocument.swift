@@ -14,7 +14,7 @@ struct JSONDocument {
     /// Keys that had escapes, resolved.
     private(set) var resolvedKeys: ContiguousArray<UInt8> = []
 
-    private var text = UnsafeRawBufferPointer(start: nil, count: 0)
+    private(set) var text = UnsafeRawBufferPointer(start: nil, count: 0)
     private var position = 0
 
     /// Parses one value of `text` from `position`, which may be preceded by white space.

@@ -24,6 +24,7 @@ public struct JSONValue {
     private var node: JSONNode { context.nodes[index] }
 
     var isNull: Bool { node.kind == .null }
+    var isString: Bool { node.kind == .string }
 
     func string() throws(ChatError) -> String {
         guard node.kind == .string else { throw .wrongType("a string") }
@@ -152,7 +153,7 @@ public struct JSONReader: FieldWalker {
     private func read<V: WireValue>(_ value: JSONValue, _ name: StaticString, _ limit: FieldLimit) throws(ChatError)
         -> V
     {
-        do {
+        do throws(ChatError) {
             let result = try V.readJSON(value)
             if enforcesLimits, let violation = result.violation(of: limit) { throw violation }
             return result
@@ -192,7 +193,7 @@ public struct JSONReader: FieldWalker {
     ) throws(ChatError) -> Bool {
         values.removeAll()
         guard let found = find(name) else { return false }
-        do {
+        do throws(ChatError) {
             let count = found.count()
             if enforcesLimits, count > itemsMax { throw ChatError.tooMany(count, max: itemsMax) }
             values.reserveCapacity(count)
@@ -210,7 +211,7 @@ public struct JSONReader: FieldWalker {
     ) throws(ChatError) {
         pairs.removeAll()
         guard let found = find(name) else { throw .missing(name) }
-        do {
+        do throws(ChatError) {
             let count = found.count()
             if enforcesLimits, count > itemsMax { throw ChatError.tooMany(count, max: itemsMax) }
             try found.forEachPair { key, item throws(ChatError) in
@@ -225,7 +226,7 @@ public struct JSONReader: FieldWalker {
 
     @discardableResult
     public mutating func choice<V: WireValue>(
-        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: @autoclosure () -> V?,
+        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool {
         guard let found = find(name) else { return false }

@@ -174,7 +174,7 @@ public struct JSONWriter: FieldWalker {
 
     @discardableResult
     public mutating func choice<V: WireValue>(
-        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: @autoclosure () -> V?,
+        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool {
         guard let value = current() else { return false }

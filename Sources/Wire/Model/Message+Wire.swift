@@ -41,7 +41,13 @@ extension MessagePlace {
         try walker.optional(seq, "seq", &kept)
         try walker.optional(after, "after", &unkept)
         guard W.isDecoding else { return }
-        if let kept { self = .kept(seq: kept) } else if let unkept { self = .unkept(after: unkept) } else { self = .outside }
+        if let kept {
+            self = .kept(seq: kept)
+        } else if let unkept {
+            self = .unkept(after: unkept)
+        } else {
+            self = .outside
+        }
     }
 }
 

@@ -68,7 +68,9 @@ extension MessageBody {
 
     private mutating func walkCustom<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var (content, subtype, searchable): (String, Int64, String?) = ("", 0, nil)
-        if case .custom(let text, let number, let words) = self { (content, subtype, searchable) = (text, number, words) }
+        if case .custom(let text, let number, let words) = self {
+            (content, subtype, searchable) = (text, number, words)
+        }
         try walker.required(25, "content", &content, .bytes(Limits.textBytes))
         try walker.required(26, "subtype", &subtype, .integers(0, Limits.customSubtypeMax))
         try walker.optional(27, "searchable", &searchable, .bytes(Limits.searchableBytes))

@@ -49,7 +49,9 @@ extension RoomView: WireMessage {
         try walker.optional(17, "shard", &number)
         try walker.optional(18, "leader", &leader)
         guard W.isDecoding, let number else { return }
-        guard let exact = UInt16(exactly: number) else { throw ChatError(.badParameter, "no such shard", field: "shard") }
+        guard let exact = UInt16(exactly: number) else {
+            throw ChatError(.badParameter, "no such shard", field: "shard")
+        }
         shard = ShardID(exact)
     }
 }

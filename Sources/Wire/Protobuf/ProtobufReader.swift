@@ -140,7 +140,7 @@ public struct ProtobufReader: FieldWalker {
     private func read<V: WireValue>(_ value: ProtobufValue, _ name: StaticString, _ limit: FieldLimit) throws(ChatError)
         -> V
     {
-        do {
+        do throws(ChatError) {
             let result = try V.readProtobuf(value)
             if enforcesLimits, let violation = result.violation(of: limit) { throw violation }
             return result
@@ -179,10 +179,10 @@ public struct ProtobufReader: FieldWalker {
         _ number: Int, _ name: StaticString, _ values: inout [V], always: Bool, itemsMax: Int, _ limit: FieldLimit
     ) throws(ChatError) -> Bool {
         values.removeAll()
-        do {
+        do throws(ChatError) {
             var items: [V] = []
             let enforcesLimits = enforcesLimits
-            func take(_ value: ProtobufValue) throws(ChatError) -> Bool {
+            func take(_ value: ProtobufValue) throws(ChatError) {
                 guard !enforcesLimits || items.count < itemsMax else {
                     throw .tooMany(items.count + 1, max: itemsMax)
                 }
@@ -219,7 +219,7 @@ public struct ProtobufReader: FieldWalker {
         _ number: Int, _ name: StaticString, _ pairs: inout [QueuePair], itemsMax: Int, keyBytes: Int, valueBytes: Int
     ) throws(ChatError) {
         pairs.removeAll()
-        do {
+        do throws(ChatError) {
             var items: [QueuePair] = []
             let enforcesLimits = enforcesLimits
             try forEach(number) { value throws(ChatError) in
@@ -241,7 +241,7 @@ public struct ProtobufReader: FieldWalker {
 
     @discardableResult
     public mutating func choice<V: WireValue>(
-        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: @autoclosure () -> V?,
+        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool {
         guard let found = find(number) else { return false }

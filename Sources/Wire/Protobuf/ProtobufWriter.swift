@@ -109,7 +109,7 @@ public struct ProtobufWriter: FieldWalker {
 
     @discardableResult
     public mutating func choice<V: WireValue>(
-        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: @autoclosure () -> V?,
+        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool {
         guard let value = current() else { return false }

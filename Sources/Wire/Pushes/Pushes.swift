@@ -98,13 +98,13 @@ public struct OnlinePush: WireMessage, Hashable {
 /// The room's owner is away, is back, or will not come back.
 public struct StatePush: WireMessage, Hashable {
     public var room: RoomID
-    public var state: RoomState
+    public var state: RoomStatus
     /// With FAILED: why.
     public var error: ChatError?
 
     public static var blank: StatePush { StatePush(room: .blank, state: .blank) }
 
-    public init(room: RoomID, state: RoomState) {
+    public init(room: RoomID, state: RoomStatus) {
         self.room = room
         self.state = state
     }

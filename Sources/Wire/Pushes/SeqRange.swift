@@ -53,7 +53,7 @@ public enum GapCause: String, WireEnum, Hashable {
 }
 
 /// What became of a room that the session is in.
-public enum RoomState: String, WireEnum, Hashable {
+public enum RoomStatus: String, WireEnum, Hashable {
     /// The room's owner is away.
     case lost = "LOST"
     /// It is back: nothing to do, no hole.
@@ -61,7 +61,7 @@ public enum RoomState: String, WireEnum, Hashable {
     /// It will not come back for this session.
     case failed = "FAILED"
 
-    public static var blank: RoomState { .lost }
+    public static var blank: RoomStatus { .lost }
     public var number: Int {
         switch self {
         case .lost: 1

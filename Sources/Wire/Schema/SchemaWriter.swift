@@ -31,7 +31,7 @@ public struct SchemaWriter: FieldWalker {
         let outer = (fields, choices)
         (fields, choices) = ([], [])
         var blank = M.blank
-        do {
+        do throws(ChatError) {
             try blank.walk(&self)
         } catch { preconditionFailure("\(name) cannot be described: \(error)") }
         let lines = fields.sorted { $0.number < $1.number }
@@ -114,7 +114,7 @@ public struct SchemaWriter: FieldWalker {
 
     @discardableResult
     public mutating func choice<V: WireValue>(
-        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: @autoclosure () -> V?,
+        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool {
         add(number, (protobufName ?? name).description, V.describe(in: &self))

@@ -50,7 +50,8 @@ public protocol FieldWalker {
     /// - Returns: whether the field was there (when reading); protobuf has no empty lists.
     @discardableResult
     mutating func repeated<V: WireValue>(
-        _ number: Int, _ name: StaticString, _ values: inout [V], always: Bool, itemsMax: Int, _ limit: FieldLimit)
+        _ number: Int, _ name: StaticString, _ values: inout [V], always: Bool, itemsMax: Int, _ limit: FieldLimit
+    )
         throws(ChatError) -> Bool
 
     /// A JSON object of strings by key, a protobuf `map<string, string>`; keys are not empty.
@@ -63,8 +64,9 @@ public protocol FieldWalker {
     /// - Returns: whether the field was there (when reading) or written.
     @discardableResult
     mutating func choice<V: WireValue>(
-        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: @autoclosure () -> V?,
-        _ set: (V) -> Void) throws(ChatError) -> Bool
+        _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,
+        _ set: (V) -> Void
+    ) throws(ChatError) -> Bool
 }
 
 extension FieldWalker {
@@ -101,8 +103,8 @@ extension FieldWalker {
     /// One case of a choice whose JSON name is also its name in the schema.
     @discardableResult
     public mutating func choice<V: WireValue>(
-        _ number: Int, _ name: StaticString, _ current: @autoclosure () -> V?, _ set: (V) -> Void
-    ) throws(ChatError) -> Bool { try choice(number, name, protobufName: nil, current(), set) }
+        _ number: Int, _ name: StaticString, _ current: () -> V?, _ set: (V) -> Void
+    ) throws(ChatError) -> Bool { try choice(number, name, protobufName: nil, current, set) }
 }
 
 extension FieldWalker {

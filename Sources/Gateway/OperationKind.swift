@@ -1,0 +1,20 @@
+import Wire
+
+/// Which rate an operation counts against (contract, "Rates").
+enum OperationKind {
+    case read, change
+    /// Never refused for rate: a gateway reads only so much of one connection at a time.
+    case barrage
+}
+
+extension ClientOperation {
+    var kind: OperationKind {
+        switch self {
+        case .barrage: .barrage
+        case .ping, .combined, .history, .room, .members, .membersById, .queue: .read
+        case .connect, .refresh, .enter, .exit, .send, .recall, .updateRoom, .updateMe, .setManager, .setMember,
+            .setBlacklist, .setMute, .tempMute, .kick, .muteRoom, .queueSet, .queueSetMany, .queueTake, .queueClear:
+            .change
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import ChatModel
+import SQLite
+
+/// A shard's catalogue on disk: rooms and what belongs to them, as of one applied index. Used by the shard's storage
+/// thread only, which has the only connection.
+final class CatalogueFile {
+    /// "CRca", so that tools can tell what the file is.
+    private static let applicationID: Int64 = 0x4352_6361
+    private static let version: Int64 = 1
+
+    // Kind stands first, so that listing rooms does not walk over their members.
+    private static let schema = """
+        CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), applied INTEGER NOT NULL);
+        INSERT INTO meta (id, applied) VALUES (1, 0);
+        CREATE TABLE catalogue (
+            kind INTEGER NOT NULL, room TEXT NOT NULL, key TEXT NOT NULL, incarnation INTEGER NOT NULL,
+            log_index INTEGER NOT NULL, deadline INTEGER, value BLOB NOT NULL,
+            PRIMARY KEY (kind, room, key)) WITHOUT ROWID;
+        CREATE INDEX catalogue_deadline ON catalogue (deadline) WHERE deadline IS NOT NULL;
+        PRAGMA application_id = \(applicationID);
+        PRAGMA user_version = \(version);
+        """
+
+    let database: Database
+    /// The log index as of which the file is.
+    private(set) var appliedIndex: UInt64
+    private let nextKind: Statement
+    private let load: Statement
+    private let upsert: Statement
+    private let delete: Statement
+    private let retire: Statement
+    private let setApplied: Statement
+    private let rooms: Statement
+    private let due: Statement
+
+    init(path: String, vfs: String?) throws {
+        var options = DatabaseOptions()
+        options.create = true
+        options.synchronous = .normal
+        // No other connection ever opens it: its index needs no shared memory, and nothing can be in the way.
+        options.exclusive = true
+        options.cacheKilobytes = 512
+        options.vfs = vfs
+        let database = try Database(path: path, options: options)
+        do {
+            try DatabaseFormat.prepare(
+                database, schema: Self.schema, applicationID: Self.applicationID, version: Self.version)
+            self.database = database
+            let applied = try database.prepare("SELECT applied FROM meta")
+            guard try applied.step() else { throw StorageError(.corrupt, "\(path): the table meta is empty") }
+            appliedIndex = applied.bits(0)
+            applied.reset()
+            nextKind = try database.prepare("SELECT kind FROM catalogue WHERE kind > ? ORDER BY kind LIMIT 1")
+            load = try database.prepare(
+                "SELECT key, incarnation, log_index, deadline, value FROM catalogue WHERE kind = ? AND room = ?")
+            upsert = try database.prepare(
+                """
+                INSERT INTO catalogue (kind, room, key, incarnation, log_index, deadline, value)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (kind, room, key) DO UPDATE SET incarnation = excluded.incarnation,
+                    log_index = excluded.log_index, deadline = excluded.deadline, value = excluded.value
+                WHERE excluded.log_index >= catalogue.log_index
+                """)
+            delete = try database.prepare(
+                "DELETE FROM catalogue WHERE kind = ? AND room = ? AND key = ? AND log_index <= ?")
+            retire = try database.prepare("DELETE FROM catalogue WHERE kind = ? AND room = ? AND incarnation = ?")
+            setApplied = try database.prepare("UPDATE meta SET applied = ?")
+            rooms = try database.prepare(
+                """
+                SELECT room, key, incarnation, log_index, deadline, value FROM catalogue
+                WHERE kind = ? AND room > ? ORDER BY room
+                """)
+            due = try database.prepare(
+                """
+                SELECT room, kind, key, incarnation, deadline FROM catalogue
+                WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline
+                """)
+        } catch {
+            database.close()
+            throw error
+        }
+    }
+
+    func close() { database.close() }
+
+    /// Brings the file from its applied index to `index`.
+    func write(_ changes: CatalogueChanges, applied index: UInt64) throws(SQLiteError) {
+        let kinds = try kinds()
+        try database.transaction { () throws(SQLiteError) in
+            // In the order of the table, so that each page is touched once.
+            for (room, change) in changes.rooms.sorted(by: { $0.key < $1.key }) {
+                for incarnation in change.retired {
+                    for kind in kinds { try remove(room, incarnation, kind) }
+                }
+                for row in change.rows.values { try write(row) }
+            }
+            setApplied.bind(bits: index, 1)
+            try setApplied.run()
+        }
+        appliedIndex = index
+    }
+
+    private func remove(_ room: RoomID, _ incarnation: Incarnation, _ kind: UInt8) throws(SQLiteError) {
+        retire.bind(1, Int64(kind))
+        retire.bind(2, room.text)
+        retire.bind(bits: incarnation.number, 3)
+        try retire.run()
+    }
+
+    private func write(_ row: CatalogueRow) throws(SQLiteError) {
+        guard let value = row.value else {
+            delete.bind(1, Int64(row.kind))
+            delete.bind(2, row.room.text)
+            delete.bind(3, row.key)
+            delete.bind(4, Int64(clamping: row.index))
+            try delete.run()
+            return
+        }
+        upsert.bind(1, Int64(row.kind))
+        upsert.bind(2, row.room.text)
+        upsert.bind(3, row.key)
+        upsert.bind(bits: row.incarnation.number, 4)
+        upsert.bind(5, Int64(clamping: row.index))
+        upsert.bind(6, row.deadline?.milliseconds)
+        upsert.bind(7, value)
+        try upsert.run()
+    }
+
+    /// The kinds of rows that there are.
+    private func kinds() throws(SQLiteError) -> [UInt8] {
+        var kinds: [UInt8] = []
+        var after: Int64 = -1
+        while true {
+            nextKind.bind(1, after)
+            guard try nextKind.step() else { return kinds }
+            after = nextKind.int64(0)
+            nextKind.reset()
+            if let kind = UInt8(exactly: after) { kinds.append(kind) }
+        }
+    }
+
+    /// The rows of a room, `changes` included.
+    func load(_ room: RoomID, _ changes: CatalogueChanges) throws(SQLiteError) -> [CatalogueRow] {
+        var rows: [CatalogueRow] = []
+        for kind in try kinds() {
+            load.bind(1, Int64(kind))
+            load.bind(2, room.text)
+            while try load.step() {
+                let row = CatalogueRow(
+                    room: room, incarnation: Incarnation(load.bits(1)), kind: kind, key: load.text(0),
+                    value: load.bytes(4), deadline: load.optionalInt64(3).map { Timestamp($0) },
+                    index: UInt64(clamping: load.int64(2)))
+                if !changes.hides(room, row.incarnation, kind: kind, key: row.key) { rows.append(row) }
+            }
+        }
+        if let change = changes.rooms[room] { rows += change.rows.values.filter { $0.value != nil } }
+        return rows.sorted { ($0.kind, $0.key) < ($1.kind, $1.key) }
+    }
+
+    /// The rows of kind `room`, in the order of room IDs, `changes` included.
+    func rooms(after: RoomID?, limit: Int, _ changes: CatalogueChanges) throws(SQLiteError) -> [CatalogueRow] {
+        let kind = CatalogueKind.room.rawValue
+        var found: [CatalogueRow] = []
+        rooms.bind(1, Int64(kind))
+        rooms.bind(2, after?.text ?? "")
+        defer { rooms.reset() }
+        while found.count < limit, try rooms.step() {
+            guard let room = RoomID(rooms.text(0)) else { continue }
+            let row = CatalogueRow(
+                room: room, incarnation: Incarnation(rooms.bits(2)), kind: kind, key: rooms.text(1),
+                value: rooms.bytes(5), deadline: rooms.optionalInt64(4).map { Timestamp($0) },
+                index: UInt64(clamping: rooms.int64(3)))
+            if !changes.hides(room, row.incarnation, kind: kind, key: row.key) { found.append(row) }
+        }
+        found += changes.existing.filter { row in row.kind == kind && after.map { row.room > $0 } ?? true }
+        return Array(found.sorted { $0.room < $1.room }.prefix(limit))
+    }
+
+    /// Deadlines at or before `time`, earliest first, `changes` included.
+    func due(at time: Timestamp, limit: Int, _ changes: CatalogueChanges) throws(SQLiteError) -> [DueDeadline] {
+        var found: [DueDeadline] = []
+        due.bind(1, time.milliseconds)
+        defer { due.reset() }
+        while found.count < limit, try due.step() {
+            guard let room = RoomID(due.text(0)), let kind = UInt8(exactly: due.int64(1)) else { continue }
+            if !changes.hides(room, Incarnation(due.bits(3)), kind: kind, key: due.text(2)) {
+                found.append(DueDeadline(room: room, deadline: Timestamp(due.int64(4))))
+            }
+        }
+        for row in changes.existing {
+            guard let deadline = row.deadline, deadline <= time else { continue }
+            found.append(DueDeadline(room: row.room, deadline: deadline))
+        }
+        return Array(found.sorted { ($0.deadline, $0.room) < ($1.deadline, $1.room) }.prefix(limit))
+    }
+}

@@ -1,0 +1,195 @@
+import ChatModel
+import SQLite
+
+/// The writing connection to one day's history. It is the only one that writes or checkpoints. Used by the shard's
+/// storage thread only.
+final class DayFile {
+    /// "CRhi", so that tools can tell what the file is.
+    private static let applicationID: Int64 = 0x4352_6869
+    private static let version: Int64 = 1
+
+    // The key stands first and the payload last, so that looking for rows never reads the pages of long payloads.
+    private static let schema = """
+        CREATE TABLE meta (
+            id INTEGER PRIMARY KEY CHECK (id = 1), applied INTEGER NOT NULL, last_time INTEGER);
+        INSERT INTO meta (id, applied) VALUES (1, 0);
+        CREATE TABLE message (
+            incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, log_index INTEGER NOT NULL, time INTEGER NOT NULL,
+            type INTEGER NOT NULL, recalled INTEGER NOT NULL, command_high INTEGER, command_low INTEGER, sender TEXT,
+            payload BLOB NOT NULL, PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
+        CREATE TABLE tombstone (
+            incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, log_index INTEGER NOT NULL, replacement BLOB,
+            PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
+        PRAGMA application_id = \(applicationID);
+        PRAGMA user_version = \(version);
+        """
+
+    let database: Database
+    /// Something was committed that has not been synced.
+    private(set) var hasUnsyncedChanges = false
+    /// The time of the newest row; nil when there is none.
+    private(set) var lastTime: Timestamp?
+    private var applied: UInt64
+    private var tombstones: Int64
+    private let erased: @Sendable ([UInt8]) -> [UInt8]
+    private let upsert: Statement
+    private let find: Statement
+    private let replace: Statement
+    private let meta: Statement
+    private let findTombstone: Statement
+    private let putTombstone: Statement
+    private let dropTombstone: Statement
+
+    init(path: String, vfs: String?, erased: @escaping @Sendable ([UInt8]) -> [UInt8]) throws {
+        var options = DatabaseOptions()
+        options.create = true
+        options.synchronous = .normal
+        options.cacheKilobytes = 1024
+        options.busyTimeoutMilliseconds = 1_000
+        // A recalled message must not stay readable in the file.
+        options.secureDelete = true
+        options.vfs = vfs
+        let database = try Database(path: path, options: options)
+        do {
+            try DatabaseFormat.prepare(
+                database, schema: Self.schema, applicationID: Self.applicationID, version: Self.version)
+            self.database = database
+            self.erased = erased
+            let known = try database.prepare("SELECT applied, last_time, (SELECT count(*) FROM tombstone) FROM meta")
+            guard try known.step() else { throw StorageError(.corrupt, "\(path): the table meta is empty") }
+            applied = known.bits(0)
+            lastTime = known.optionalInt64(1).map { Timestamp($0) }
+            tombstones = known.int64(2)
+            known.reset()
+            upsert = try database.prepare(
+                """
+                INSERT INTO message (incarnation, seq, log_index, time, type, recalled, command_high, command_low, sender,
+                    payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (incarnation, seq) DO UPDATE SET log_index = excluded.log_index, time = excluded.time,
+                    type = excluded.type, recalled = excluded.recalled, command_high = excluded.command_high,
+                    command_low = excluded.command_low, sender = excluded.sender, payload = excluded.payload
+                WHERE excluded.log_index >= message.log_index
+                """)
+            find = try database.prepare(
+                "SELECT log_index, recalled, payload FROM message WHERE incarnation = ? AND seq = ?")
+            replace = try database.prepare(
+                """
+                UPDATE message SET recalled = 1, log_index = ?, payload = ? WHERE incarnation = ? AND seq = ?
+                """)
+            meta = try database.prepare("UPDATE meta SET applied = ?, last_time = ?")
+            findTombstone = try database.prepare(
+                "SELECT log_index, replacement FROM tombstone WHERE incarnation = ? AND seq = ?")
+            putTombstone = try database.prepare(
+                "INSERT OR REPLACE INTO tombstone (incarnation, seq, log_index, replacement) VALUES (?, ?, ?, ?)")
+            dropTombstone = try database.prepare("DELETE FROM tombstone WHERE incarnation = ? AND seq = ?")
+        } catch {
+            database.close()
+            throw error
+        }
+    }
+
+    /// Writes rows and then erasures in one transaction, with the index up to which this file is complete.
+    func write(_ rows: [HistoryRow], _ erasures: [Erasure], applied index: UInt64) throws(SQLiteError) {
+        let (oldTime, oldApplied, oldTombstones) = (lastTime, applied, tombstones)
+        do throws(SQLiteError) {
+            try database.transaction { () throws(SQLiteError) in
+                for row in rows { try put(row) }
+                for erasure in erasures { try erase(erasure) }
+                applied = max(applied, index)
+                meta.bind(bits: applied, 1)
+                meta.bind(2, lastTime?.milliseconds)
+                try meta.run()
+            }
+        } catch {
+            (lastTime, applied, tombstones) = (oldTime, oldApplied, oldTombstones)
+            throw error
+        }
+        hasUnsyncedChanges = true
+    }
+
+    private func put(_ row: HistoryRow) throws(SQLiteError) {
+        var row = row
+        if tombstones > 0 { try bury(&row) }
+        upsert.bind(bits: row.incarnation.number, 1)
+        upsert.bind(2, Int64(clamping: row.seq))
+        upsert.bind(3, Int64(clamping: row.index))
+        upsert.bind(4, row.time.milliseconds)
+        upsert.bind(5, row.type)
+        upsert.bind(6, Int64(row.recalled ? 1 : 0))
+        upsert.bind(7, row.command.map { Int64(bitPattern: $0.high) })
+        upsert.bind(8, row.command.map { Int64(bitPattern: $0.low) })
+        upsert.bind(9, row.sender)
+        upsert.bind(10, row.payload)
+        try upsert.run()
+        lastTime = max(lastTime ?? row.time, row.time)
+    }
+
+    /// A row that comes after its recall is recalled from the start.
+    private func bury(_ row: inout HistoryRow) throws(SQLiteError) {
+        findTombstone.bind(bits: row.incarnation.number, 1)
+        findTombstone.bind(2, Int64(clamping: row.seq))
+        guard try findTombstone.step() else { return }
+        let index = UInt64(clamping: findTombstone.int64(0))
+        let replacement = findTombstone.isNull(1) ? nil : findTombstone.bytes(1)
+        findTombstone.reset()
+        if index >= row.index {
+            if !row.recalled { row.payload = replacement ?? erased(row.payload) }
+            row.recalled = true
+            row.index = index
+        }
+        dropTombstone.bind(bits: row.incarnation.number, 1)
+        dropTombstone.bind(2, Int64(clamping: row.seq))
+        try dropTombstone.run()
+        tombstones -= 1
+    }
+
+    private func erase(_ erasure: Erasure) throws(SQLiteError) {
+        find.bind(bits: erasure.incarnation.number, 1)
+        find.bind(2, Int64(clamping: erasure.seq))
+        guard try find.step() else {
+            try putTombstone(erasure)
+            return
+        }
+        let index = UInt64(clamping: find.int64(0))
+        let isRecalled = find.int64(1) != 0
+        let payload = erasure.replacement ?? erased(find.bytes(2))
+        find.reset()
+        guard index < erasure.index || !isRecalled else { return }
+        replace.bind(1, Int64(clamping: max(index, erasure.index)))
+        replace.bind(2, payload)
+        replace.bind(bits: erasure.incarnation.number, 3)
+        replace.bind(4, Int64(clamping: erasure.seq))
+        try replace.run()
+    }
+
+    private func putTombstone(_ erasure: Erasure) throws(SQLiteError) {
+        findTombstone.bind(bits: erasure.incarnation.number, 1)
+        findTombstone.bind(2, Int64(clamping: erasure.seq))
+        let isNew = try !findTombstone.step()
+        let index = isNew ? 0 : UInt64(clamping: findTombstone.int64(0))
+        findTombstone.reset()
+        guard isNew || index < erasure.index else { return }
+        putTombstone.bind(bits: erasure.incarnation.number, 1)
+        putTombstone.bind(2, Int64(clamping: erasure.seq))
+        putTombstone.bind(3, Int64(clamping: erasure.index))
+        if let replacement = erasure.replacement {
+            putTombstone.bind(4, replacement)
+        } else {
+            putTombstone.bindNull(4)
+        }
+        try putTombstone.run()
+        if isNew { tombstones += 1 }
+    }
+
+    /// Syncs everything that was committed. False when readers were in the way; then nothing may be counted as synced.
+    func checkpoint() throws(SQLiteError) -> Bool {
+        guard hasUnsyncedChanges else { return true }
+        var result = try database.checkpoint(.passive)
+        // Waits for readers of older states; their reads are cut into slices of a few milliseconds.
+        if !result.isComplete { result = try database.checkpoint(.full) }
+        hasUnsyncedChanges = !result.isComplete
+        return result.isComplete
+    }
+
+    func close() { database.close() }
+}

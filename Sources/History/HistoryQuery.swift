@@ -1,0 +1,63 @@
+import ChatModel
+
+/// Which messages of a room to read (contract, "history").
+public struct HistoryQuery: Sendable, Hashable {
+    public enum Order: Sendable, Hashable, CaseIterable {
+        /// At or after `startTime`, oldest first.
+        case ascending
+        /// At or before `startTime`, newest first.
+        case descending
+    }
+
+    public var incarnation: Incarnation
+    public var order: Order
+    /// Nil: from the newest or the oldest there is.
+    public var startTime: Timestamp?
+    /// Only messages before this seq.
+    public var beforeSeq: UInt64?
+    /// Only messages after this seq.
+    public var afterSeq: UInt64?
+    /// Only messages of these types; nil: of all.
+    public var types: Set<Int>?
+    /// Only messages of this sender.
+    public var sender: String?
+    /// 1-100; other numbers are brought to the nearest of these.
+    public var limit: Int
+
+    public init(incarnation: Incarnation, order: Order = .descending, limit: Int = Int(Limits.pageItemsDefault)) {
+        self.incarnation = incarnation
+        self.order = order
+        self.limit = limit
+    }
+}
+
+/// A page of history.
+public struct HistoryPage: Sendable, Hashable {
+    /// In the order asked for.
+    public var rows: [HistoryRow]
+    /// There is at least one row beyond the last one.
+    public var more: Bool
+}
+
+/// What a room needs to be active.
+public struct LoadedRoom: Sendable, Hashable {
+    /// All catalogue rows; none: the room does not exist.
+    public var catalogue: [CatalogueRow]
+    /// The newest history rows in seq order. After a restart they may reach beyond what the catalogue says.
+    public var tail: [HistoryRow]
+    /// The commands behind the history rows of the last ten minutes, newest first.
+    public var commands: [RememberedCommand]
+}
+
+/// Which message a command made.
+public struct RememberedCommand: Sendable, Hashable {
+    public var key: CommandKey
+    public var seq: UInt64
+    public var time: Timestamp
+}
+
+/// A room with something due.
+public struct DueDeadline: Sendable, Hashable {
+    public var room: RoomID
+    public var deadline: Timestamp
+}

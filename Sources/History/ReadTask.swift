@@ -1,0 +1,106 @@
+import ChatModel
+import SQLite
+
+/// A read that runs in slices on a reader thread.
+protocol ReadTask: Sendable {
+    associatedtype Value: Sendable
+    /// Does a bounded part of the work; the value when it is done.
+    mutating func slice(open: DayOpener) throws(SQLiteError) -> Value?
+}
+
+enum ReadSlice {
+    /// About two milliseconds of looking at rows.
+    static let rowsMax = 2_048
+}
+
+/// A page of history.
+struct PageTask: ReadTask {
+    private let query: HistoryQuery
+    private let limit: Int
+    private var scan: HistoryScan
+    private var rows: [HistoryRow] = []
+
+    init(_ query: HistoryQuery, days: [Int64], cutoff: Timestamp) {
+        self.query = query
+        limit = min(max(query.limit, 1), Int(Limits.pageItems))
+        scan = HistoryScan(query, days: days, cutoff: cutoff)
+    }
+
+    mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryPage? {
+        var found = rows
+        var more = false
+        let isOver = try scan.slice(rowsMax: ReadSlice.rowsMax, open: open) { [query, limit] row in
+            if let types = query.types, !types.contains(row.type) { return true }
+            if let sender = query.sender, row.sender != sender { return true }
+            if found.count == limit {
+                more = true
+                return false
+            }
+            found.append(row.row)
+            return true
+        }
+        rows = found
+        return isOver ? HistoryPage(rows: rows, more: more) : nil
+    }
+}
+
+/// One message, looked for in the newest file first.
+struct MessageTask: ReadTask {
+    let incarnation: Incarnation
+    let seq: UInt64
+    let days: [Int64]
+    let cutoff: Timestamp
+
+    mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryRow?? {
+        for day in days.sorted(by: >) where day >= cutoff.day {
+            guard let row = try open(day)?.row(incarnation, seq: Int64(clamping: seq)) else { continue }
+            return .some(row.time >= cutoff ? row : nil)
+        }
+        return .some(nil)
+    }
+}
+
+/// The end of a room's history: its newest rows, then the commands of the last minutes.
+struct TailTask: ReadTask {
+    struct Tail: Sendable {
+        var rows: [HistoryRow] = []
+        var commands: [RememberedCommand] = []
+    }
+
+    private let rowsMax: Int
+    private let commandsSince: Timestamp
+    private var scan: HistoryScan
+    private var commandScan: HistoryScan
+    private var hasRows: Bool
+    private var tail = Tail()
+
+    init(_ incarnation: Incarnation, days: [Int64], cutoff: Timestamp, rowsMax: Int, commandsSince: Timestamp) {
+        let query = HistoryQuery(incarnation: incarnation)
+        self.rowsMax = rowsMax
+        self.commandsSince = commandsSince
+        scan = HistoryScan(query, days: days, cutoff: cutoff)
+        commandScan = HistoryScan(query, days: days, cutoff: max(cutoff, commandsSince))
+        hasRows = rowsMax <= 0
+    }
+
+    mutating func slice(open: DayOpener) throws(SQLiteError) -> Tail? {
+        var tail = self.tail
+        if !hasRows {
+            hasRows = try scan.slice(rowsMax: ReadSlice.rowsMax, open: open) { [rowsMax] row in
+                tail.rows.append(row.row)
+                return tail.rows.count < rowsMax
+            }
+            if hasRows { tail.rows.reverse() }
+            self.tail = tail
+            return nil
+        }
+        let isOver = try commandScan.slice(rowsMax: ReadSlice.rowsMax, .withoutPayload, open: open) { row in
+            if let key = row.command {
+                tail.commands.append(RememberedCommand(key: key, seq: UInt64(clamping: row.seq), time: row.time))
+            }
+            return true
+        }
+        self.tail = tail
+        return isOver ? tail : nil
+    }
+}

@@ -1,0 +1,287 @@
+import ChatModel
+import SQLite
+
+/// The catalogue and the history of one shard on disk (DESIGN section 3).
+///
+/// All calls are safe from any thread and, except `open` and `close`, return at once; completions run on a storage
+/// thread and must hand over to where they belong. Every read sees everything that was passed to `write` before it.
+public final class ShardStorage: Sendable {
+    private let number: UInt64
+    private let directory: String
+    private let configuration: StorageConfiguration
+    private let writerThread: StorageThread
+    private let readerThread: StorageThread
+    private let state: Monitor<ShardState>
+
+    private init(_ shard: ShardID, _ directory: String, _ pool: StoragePool, _ configuration: StorageConfiguration) {
+        number = pool.nextNumber()
+        self.directory = directory
+        self.configuration = configuration
+        writerThread = pool.writer(of: shard.number)
+        readerThread = pool.reader(of: shard.number)
+        state = Monitor(ShardState())
+    }
+
+    /// Opens the files in `directory`, which is made when it is missing. Blocks for a few milliseconds.
+    ///
+    /// Throws `.full`, `.io`, `.corrupt`, `.unsupported`, or `.closed` when the pool is.
+    public static func open(
+        _ shard: ShardID, directory: String, pool: StoragePool, configuration: StorageConfiguration
+    ) throws(StorageError) -> ShardStorage {
+        let storage = ShardStorage(shard, directory, pool, configuration)
+        let failure: StorageError?? = storage.writerThread.ask { worker in
+            do {
+                worker.writers[storage.number] = try ShardWriter(
+                    number: storage.number, directory: directory, configuration: configuration, state: storage.state,
+                    readerThread: storage.readerThread)
+                return nil
+            } catch {
+                return Self.storageError(error)
+            }
+        }
+        guard let failure else { throw StorageError(.closed, "the storage threads have ended") }
+        if let failure { throw failure }
+        return storage
+    }
+
+    private static func storageError(_ error: any Error) -> StorageError {
+        switch error {
+        case let error as StorageError: error
+        case let error as SQLiteError: StorageError(error)
+        default: StorageError(.io, "\(error)")
+        }
+    }
+
+    // MARK: - Indices
+
+    /// Up to here everything that was passed to `write` can be read. At open: as of which log entry the catalogue is;
+    /// replay begins with the next entry, and history may already hold rows of later ones.
+    public var appliedIndex: UInt64 { state.withLock { $0.appliedIndex } }
+
+    /// As of which log entry the catalogue on disk is. A room whose last change is not after it need not be in memory.
+    public var writtenIndex: UInt64 { state.withLock { $0.writtenIndex } }
+
+    /// Up to here everything has been synced, and the log may be trimmed.
+    public var syncedIndex: UInt64 { state.withLock { $0.syncedIndex } }
+
+    public var health: StorageHealth { state.withLock { $0.health } }
+
+    // MARK: - Writing
+
+    /// Takes over a batch. It is written soon, together with others, in the order of the calls; failures are tried
+    /// again.
+    ///
+    /// Beyond `pendingBytesMax` the health becomes `.overloaded`, and the host must stop. A host that does not stop
+    /// reaches twice the bound: then the storage halts, this and all later batches are dropped, and since no later
+    /// index counts as written, the next start replays them from the log.
+    public func write(_ batch: StorageBatch) {
+        let bytes = batch.bytes
+        enum Next { case nothing, linger, publish }
+        let next: Next = state.update { state in
+            guard !state.isClosed, state.halt == nil else { return .nothing }
+            guard state.pendingBytes <= 2 * configuration.pendingBytesMax else {
+                state.halt = StorageError(
+                    .overflowed, "\(state.pendingBytes) bytes could not be written: \(state.failure?.message ?? "busy")")
+                return .publish
+            }
+            let wasOverloaded = state.isOverloaded
+            state.incoming.append(batch)
+            state.pendingBytes += bytes
+            state.updateOverload(bytesMax: configuration.pendingBytesMax)
+            if state.isOverloaded != wasOverloaded { return .publish }
+            guard !state.isFlushScheduled, state.failure == nil else { return .nothing }
+            state.isFlushScheduled = true
+            return .linger
+        }
+        switch next {
+        case .nothing: break
+        case .linger: writerThread.submit(after: configuration.linger, flushJob)
+        case .publish: writerThread.submit { [number] worker in worker.writers[number]?.publishHealth() }
+        }
+    }
+
+    private var flushJob: StorageThread.Job {
+        { [number] worker in
+            // The writer has noted an error and tries again by itself.
+            do throws(StorageError) { try worker.writers[number]?.flush(on: worker.thread) } catch {}
+        }
+    }
+
+    /// Makes everything that was passed to `write` before durable, and returns the index up to which the log may be
+    /// trimmed. To be called every few seconds.
+    public func checkpoint(completion: @escaping @Sendable (Result<UInt64, StorageError>) -> Void) {
+        withWriter(completion) { writer, worker in
+            try writer.flush(on: worker.thread)
+            return try writer.checkpoint().get()
+        }
+    }
+
+    /// Removes the files of days whose last message has expired. To be called more often than hourly.
+    public func removeExpiredFiles(completion: @escaping @Sendable (Result<Void, StorageError>) -> Void = { _ in }) {
+        withWriter(completion) { writer, _ in try writer.removeExpiredFiles() }
+    }
+
+    // MARK: - Reading
+
+    /// What a room needs to be active.
+    public func loadRoom(_ room: RoomID, completion: @escaping @Sendable (Result<LoadedRoom, StorageError>) -> Void) {
+        withReads(completion) { [self] writer, done in
+            let catalogue = try writer.load(room)
+            guard let record = catalogue.first(where: { $0.kind == CatalogueKind.room.rawValue }) else {
+                done(.success(LoadedRoom(catalogue: catalogue, tail: [], commands: [])))
+                return
+            }
+            let now = configuration.now()
+            let task = TailTask(
+                record.incarnation, days: writer.dayNumbers, cutoff: configuration.cutoff(now),
+                rowsMax: configuration.hotTailRows,
+                commandsSince: now.adding(seconds: -configuration.commandMemorySeconds))
+            read(task) { result in
+                done(result.map { LoadedRoom(catalogue: catalogue, tail: $0.rows, commands: $0.commands) })
+            }
+        }
+    }
+
+    /// A page of a room's history.
+    public func page(
+        _ query: HistoryQuery, completion: @escaping @Sendable (Result<HistoryPage, StorageError>) -> Void
+    ) {
+        withReads(completion) { [self] writer, done in
+            let cutoff = configuration.cutoff(configuration.now())
+            read(PageTask(query, days: writer.dayNumbers, cutoff: cutoff), done)
+        }
+    }
+
+    /// One message; nil when there is none or it has expired.
+    public func message(
+        _ incarnation: Incarnation, seq: UInt64,
+        completion: @escaping @Sendable (Result<HistoryRow?, StorageError>) -> Void
+    ) {
+        withReads(completion) { [self] writer, done in
+            let cutoff = configuration.cutoff(configuration.now())
+            read(MessageTask(incarnation: incarnation, seq: seq, days: writer.dayNumbers, cutoff: cutoff), done)
+        }
+    }
+
+    /// The rows of kind `room` in the order of room IDs, after `after`, at most `limit`.
+    public func rooms(
+        after: RoomID?, limit: Int, completion: @escaping @Sendable (Result<[CatalogueRow], StorageError>) -> Void
+    ) {
+        withReads(completion) { writer, done in
+            done(.success(try writer.rooms(after: after, limit: max(0, limit))))
+        }
+    }
+
+    /// Deadlines at or before `time`, earliest first, at most `limit`.
+    public func dueDeadlines(
+        at time: Timestamp, limit: Int, completion: @escaping @Sendable (Result<[DueDeadline], StorageError>) -> Void
+    ) {
+        withReads(completion) { writer, done in done(.success(try writer.due(at: time, limit: max(0, limit)))) }
+    }
+
+    // MARK: - Jobs
+
+    /// Runs `body` on the storage thread and completes with its value.
+    private func withWriter<Value: Sendable>(
+        _ completion: @escaping @Sendable (Result<Value, StorageError>) -> Void,
+        _ body: @escaping @Sendable (ShardWriter, StorageWorker) throws -> Value
+    ) {
+        let isClosed = state.withLock { $0.isClosed }
+        guard !isClosed else {
+            completion(.failure(StorageError(.closed, "the storage was closed")))
+            return
+        }
+        writerThread.submit { [number] worker in
+            guard let writer = worker.writers[number] else {
+                completion(.failure(StorageError(.closed, "the storage was closed")))
+                return
+            }
+            do {
+                completion(.success(try body(writer, worker)))
+            } catch {
+                completion(.failure(Self.storageError(error)))
+            }
+        }
+    }
+
+    /// Writes what waits and then runs `body` on the storage thread; `body` completes, at once or after a read on the
+    /// reader thread.
+    private func withReads<Value: Sendable>(
+        _ completion: @escaping @Sendable (Result<Value, StorageError>) -> Void,
+        _ body: @escaping @Sendable (ShardWriter, @escaping @Sendable (Result<Value, StorageError>) -> Void) throws ->
+            Void
+    ) {
+        let refusal: StorageError? = state.withLock { state in
+            if state.isClosed { return StorageError(.closed, "the storage was closed") }
+            guard state.waitingReads < configuration.waitingReadsMax else {
+                return StorageError(.overloaded, "\(state.waitingReads) reads wait")
+            }
+            state.waitingReads += 1
+            return nil
+        }
+        if let refusal {
+            completion(.failure(refusal))
+            return
+        }
+        let done: @Sendable (Result<Value, StorageError>) -> Void = { [state] result in
+            state.update { $0.waitingReads -= 1 }
+            completion(result)
+        }
+        writerThread.submit { [number] worker in
+            guard let writer = worker.writers[number] else {
+                done(.failure(StorageError(.closed, "the storage was closed")))
+                return
+            }
+            do {
+                try writer.flush(on: worker.thread)
+                try body(writer, done)
+            } catch {
+                done(.failure(Self.storageError(error)))
+            }
+        }
+    }
+
+    /// Runs a read on the reader thread, a slice at a time, with others in between.
+    private func read<Task: ReadTask>(
+        _ task: Task, _ completion: @escaping @Sendable (Result<Task.Value, StorageError>) -> Void
+    ) {
+        readerThread.submit { [self] worker in
+            var task = task
+            do throws(SQLiteError) {
+                let value = try task.slice { (day) throws(SQLiteError) in
+                    try worker.readers.reader(
+                        ReaderCache.Key(storage: number, day: day), path: directory + "/" + UTCDay.fileName(day),
+                        vfs: configuration.vfs)
+                }
+                if let value {
+                    completion(.success(value))
+                } else {
+                    read(task, completion)
+                }
+            } catch {
+                completion(.failure(StorageError(error)))
+            }
+        }
+    }
+
+    // MARK: - End
+
+    /// Makes everything durable that can be and closes the files. Blocks; later calls do nothing. Reads that are under
+    /// way are completed first.
+    public func close() {
+        let wasClosed = state.update { state in
+            defer { state.isClosed = true }
+            return state.isClosed
+        }
+        guard !wasClosed else { return }
+        // The jobs of reads stand before this one.
+        _ = writerThread.ask { _ in }
+        state.wait { $0.waitingReads <= 0 ? true : nil }
+        _ = readerThread.ask { [number] worker in worker.readers.closeAll(of: number) }
+        _ = writerThread.ask { [number] worker in
+            guard let writer = worker.writers.removeValue(forKey: number) else { return }
+            do throws(StorageError) { try writer.flush(on: worker.thread) } catch {}
+            writer.close()
+        }
+    }
+}

@@ -1,0 +1,295 @@
+import ChatModel
+import Glibc
+import SQLite
+
+/// The storage thread's side of a shard: its files and what is not in them yet. Nothing of it is touched by another
+/// thread.
+///
+/// The catalogue on stable storage is never ahead of history on stable storage. After a crash, rooms are restored from
+/// the catalogue as of its index C, and the log from C + 1 on is applied again; what was applied before is not, so its
+/// history rows must have been synced before the catalogue said C. Therefore history rows are written as they come,
+/// and catalogue rows wait in memory for `checkpoint`.
+final class ShardWriter {
+    let number: UInt64
+    private let directory: String
+    private let configuration: StorageConfiguration
+    private let state: Monitor<ShardState>
+    private let readerThread: StorageThread
+    private let catalogue: CatalogueFile
+    private var changes = CatalogueChanges()
+    /// The days that have files, and their connections where one is open.
+    private var days: [Int64: DayFile?] = [:]
+    /// Times of the newest rows of files that are not open; a file that nobody writes does not change.
+    private var lastTimes: [Int64: Timestamp] = [:]
+    /// Taken from the shared state, oldest first, and not in the files yet.
+    private var unwritten: [StorageBatch] = []
+    private var appliedIndex: UInt64
+    private var publishedHealth = StorageHealth.good
+    private var retryDelay = ShardWriter.retryDelayMin
+    private var isRetryScheduled = false
+
+    private static let retryDelayMin = Duration.milliseconds(100)
+    private static let retryDelayMax = Duration.seconds(2)
+
+    init(
+        number: UInt64, directory: String, configuration: StorageConfiguration, state: Monitor<ShardState>,
+        readerThread: StorageThread
+    ) throws {
+        self.number = number
+        self.directory = directory
+        self.configuration = configuration
+        self.state = state
+        self.readerThread = readerThread
+        try FileSystem.makeDirectory(directory)
+        for name in try FileSystem.names(in: directory) {
+            if let day = UTCDay.day(fileName: name) { days[day] = .some(nil) }
+        }
+        catalogue = try CatalogueFile(path: directory + "/catalogue.sqlite", vfs: configuration.vfs)
+        appliedIndex = catalogue.appliedIndex
+        do {
+            // What was read is brought to the disk before anything relies on it (see `FileSystem.rewrite`).
+            try FileSystem.rewrite(catalogue.database.path + "-wal")
+            _ = try catalogue.database.checkpoint(.passive)
+        } catch {
+            catalogue.close()
+            throw error
+        }
+        state.withLock { [appliedIndex] state in
+            state.appliedIndex = appliedIndex
+            state.writtenIndex = appliedIndex
+            state.syncedIndex = appliedIndex
+        }
+    }
+
+    /// Writes what it can and closes the files. The reader thread must have closed its own before.
+    func close() {
+        if case .success = checkpoint() {}
+        for case let file? in days.values { file.close() }
+        days = [:]
+        catalogue.close()
+    }
+
+    // MARK: - Writing history
+
+    /// Brings everything that was passed to `write` into the files; throws while that is not possible.
+    func flush(on thread: StorageThread) throws(StorageError) {
+        let halt = state.withLock { state in
+            unwritten += state.incoming
+            state.incoming = []
+            state.isFlushScheduled = false
+            return state.halt
+        }
+        defer { publishHealth() }
+        if let halt { throw halt }
+        guard !unwritten.isEmpty else { return }
+        do {
+            while !unwritten.isEmpty { try writeSome() }
+        } catch {
+            let failure = note(error)
+            scheduleRetry(on: thread)
+            throw failure
+        }
+        retryDelay = Self.retryDelayMin
+        state.withLock { $0.failure = nil }
+        try checkpointIfDue()
+    }
+
+    /// Writes a transaction's worth of batches: one transaction per file.
+    private func writeSome() throws {
+        var bytes = 0
+        let count = max(1, unwritten.prefix { bytes += $0.bytes; return bytes <= configuration.transactionBytesMax }.count)
+        let batches = unwritten[..<count]
+        let index = batches.reduce(appliedIndex) { max($0, $1.appliedIndex) }
+        let cutoff = configuration.cutoff(configuration.now())
+        var rows: [Int64: [HistoryRow]] = [:]
+        var erasures: [Int64: [Erasure]] = [:]
+        for batch in batches {
+            // Replay and back-fill bring rows that have expired meanwhile; their file may be gone, and stays gone.
+            for row in batch.history where row.time >= cutoff && UTCDay.isNameable(row.time.day) {
+                rows[row.time.day, default: []].append(row)
+            }
+            for erasure in batch.erasures where erasure.day >= cutoff.day && UTCDay.isNameable(erasure.day) {
+                erasures[erasure.day, default: []].append(erasure)
+            }
+        }
+        // A failure in between leaves some files ahead of others, which the repetition of the same rows mends.
+        for day in Set(rows.keys).union(erasures.keys).sorted() {
+            try file(day).write(rows[day] ?? [], erasures[day] ?? [], applied: index)
+        }
+        for batch in batches {
+            for row in batch.catalogue { changes.put(row) }
+            for retired in batch.retired { changes.retire(retired) }
+        }
+        appliedIndex = index
+        let written = batches.reduce(0) { $0 + $1.bytes }
+        let callbacks = batches.compactMap(\.onWritten)
+        unwritten.removeFirst(count)
+        state.withLock { state in
+            state.appliedIndex = index
+            state.pendingBytes -= written
+            state.updateOverload(bytesMax: configuration.pendingBytesMax)
+        }
+        for callback in callbacks { callback() }
+    }
+
+    private func path(_ day: Int64) -> String { directory + "/" + UTCDay.fileName(day) }
+
+    /// The writing connection of a day; makes the file when it is missing.
+    private func file(_ day: Int64) throws -> DayFile {
+        if let file = days[day] ?? nil { return file }
+        let path = path(day)
+        try FileSystem.rewrite(path + "-wal")
+        let file = try DayFile(path: path, vfs: configuration.vfs, erased: configuration.erased)
+        days[day] = .some(file)
+        lastTimes[day] = nil
+        return file
+    }
+
+    // MARK: - Checkpoint
+
+    /// Makes everything that was passed to `write` durable; returns the index up to which the log is not needed any
+    /// more. The order of the steps is the invariant of this type.
+    func checkpoint() -> Result<UInt64, StorageError> {
+        defer { publishHealth() }
+        do {
+            try syncHistory()
+            if catalogue.appliedIndex < appliedIndex || !changes.isEmpty {
+                try catalogue.write(changes, applied: appliedIndex)
+                changes = CatalogueChanges()
+                state.withLock { [appliedIndex] in $0.writtenIndex = appliedIndex }
+            }
+            if state.withLock({ $0.syncedIndex }) < catalogue.appliedIndex {
+                delaySync()
+                guard try catalogue.database.checkpoint(.passive).isComplete else {
+                    throw StorageError(.io, "\(catalogue.database.path): another process has the catalogue open")
+                }
+                state.withLock { [index = catalogue.appliedIndex] in $0.syncedIndex = index }
+            }
+            state.withLock { $0.failure = nil }
+            return .success(catalogue.appliedIndex)
+        } catch {
+            return .failure(note(error))
+        }
+    }
+
+    private func syncHistory() throws {
+        let today = configuration.now().day
+        for (day, file) in days {
+            guard let file else { continue }
+            if file.hasUnsyncedChanges { delaySync() }
+            guard try file.checkpoint() else {
+                throw StorageError(.io, "\(file.database.path): readers kept the checkpoint from finishing")
+            }
+            // Only recalls and back-fill still come to a past day.
+            if day < today {
+                lastTimes[day] = file.lastTime
+                file.close()
+                days[day] = .some(nil)
+            }
+        }
+    }
+
+    private func checkpointIfDue() throws(StorageError) {
+        let isDue =
+            changes.bytes >= configuration.catalogueBytesMax
+            || days.values.contains { ($0?.database.writeAheadLogPages ?? 0) >= configuration.checkpointPages }
+        if isDue, case .failure(let error) = checkpoint(), error.code == .restartNeeded { throw error }
+    }
+
+    private func delaySync() {
+        if configuration.syncDelayMicroseconds > 0 { usleep(configuration.syncDelayMicroseconds) }
+    }
+
+    // MARK: - Failures
+
+    /// Takes note of a failure. What cannot be tried again ends all writing.
+    private func note(_ error: any Error) -> StorageError {
+        let failure =
+            switch error {
+            case let error as StorageError: error
+            case let error as SQLiteError: StorageError(error)
+            default: StorageError(.io, "\(error)")
+            }
+        state.withLock { state in
+            state.failure = failure
+            switch failure.code {
+            case .restartNeeded, .corrupt, .unsupported:
+                // A failed sync: the kernel may drop what it could not write and say that all is well next time, so
+                // another try would prove nothing. The log still has everything that was not synced before.
+                state.halt = state.halt ?? failure
+            case .full, .io, .overflowed, .overloaded, .closed:
+                break
+            }
+        }
+        return failure
+    }
+
+    private func scheduleRetry(on thread: StorageThread) {
+        guard !isRetryScheduled, state.withLock({ $0.halt == nil }) else { return }
+        isRetryScheduled = true
+        thread.submit(after: retryDelay) { [number] worker in
+            guard let writer = worker.writers[number] else { return }
+            writer.isRetryScheduled = false
+            // The error has been noted and the next try scheduled.
+            do throws(StorageError) { try writer.flush(on: worker.thread) } catch {}
+        }
+        retryDelay = min(retryDelay * 2, Self.retryDelayMax)
+    }
+
+    /// Tells the host when the health has changed. On the storage thread only, so that changes arrive in order.
+    func publishHealth() {
+        let health = state.withLock { $0.health }
+        guard health != publishedHealth else { return }
+        publishedHealth = health
+        configuration.onHealthChange(health)
+    }
+
+    // MARK: - Reading
+
+    /// The days that have files.
+    var dayNumbers: [Int64] { Array(days.keys) }
+
+    func load(_ room: RoomID) throws -> [CatalogueRow] { try catalogue.load(room, changes) }
+
+    func rooms(after: RoomID?, limit: Int) throws -> [CatalogueRow] {
+        try catalogue.rooms(after: after, limit: limit, changes)
+    }
+
+    func due(at time: Timestamp, limit: Int) throws -> [DueDeadline] {
+        try catalogue.due(at: time, limit: limit, changes)
+    }
+
+    // MARK: - Removal
+
+    /// Removes the files whose last row is not visible any more. Waits for the reader thread to close them, which it
+    /// does between two slices; the reader thread never waits for this one.
+    func removeExpiredFiles() throws {
+        let cutoff = configuration.cutoff(configuration.now())
+        for day in days.keys.sorted() where day <= cutoff.day {
+            guard try lastTime(day) < cutoff else { continue }
+            if let file = days[day] ?? nil { file.close() }
+            days[day] = nil
+            lastTimes[day] = nil
+            _ = readerThread.ask { [number] worker in
+                worker.readers.close(ReaderCache.Key(storage: number, day: day))
+            }
+            let path = path(day)
+            // The log of the file goes first: alone it means nothing.
+            for suffix in ["-wal", "-shm", ""] { try FileSystem.remove(path + suffix) }
+        }
+    }
+
+    /// The time of a file's newest row; without rows, the end of its day.
+    private func lastTime(_ day: Int64) throws -> Timestamp {
+        if let known = lastTimes[day] { return known }
+        let file = try file(day)
+        let end = Timestamp((day + 1) * Timestamp.millisecondsPerDay - 1)
+        let time = file.lastTime ?? end
+        if day < configuration.now().day, !file.hasUnsyncedChanges {
+            lastTimes[day] = time
+            file.close()
+            days[day] = .some(nil)
+        }
+        return time
+    }
+}

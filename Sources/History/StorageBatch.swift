@@ -1,0 +1,117 @@
+import ChatModel
+
+/// One row of a shard's catalogue, or its removal.
+public struct CatalogueRow: Sendable, Hashable {
+    public var room: RoomID
+    /// Which life of the room the row belongs to.
+    public var incarnation: Incarnation
+    /// `CatalogueKind.rawValue`.
+    public var kind: UInt8
+    public var key: String
+    /// Opaque here; nil removes the row.
+    public var value: [UInt8]?
+    /// When the room must be given an `expire` because of this row.
+    public var deadline: Timestamp?
+    /// The log entry that made this change.
+    public var index: UInt64
+
+    public init(
+        room: RoomID, incarnation: Incarnation, kind: UInt8, key: String, value: [UInt8]?, deadline: Timestamp? = nil,
+        index: UInt64
+    ) {
+        self.room = room
+        self.incarnation = incarnation
+        self.kind = kind
+        self.key = key
+        self.value = value
+        self.deadline = deadline
+        self.index = index
+    }
+}
+
+/// One kept message. Within an incarnation, `time` must not fall while `seq` grows.
+public struct HistoryRow: Sendable, Hashable {
+    public var incarnation: Incarnation
+    public var seq: UInt64
+    /// The log entry that changed the row last.
+    public var index: UInt64
+    public var time: Timestamp
+    /// The type of the message, for filters.
+    public var type: Int
+    public var sender: String?
+    /// The command that made it, for retries.
+    public var command: CommandKey?
+    /// The message, opaque here.
+    public var payload: [UInt8]
+    public var recalled: Bool
+
+    public init(
+        incarnation: Incarnation, seq: UInt64, index: UInt64, time: Timestamp, type: Int, sender: String?,
+        command: CommandKey?, payload: [UInt8], recalled: Bool = false
+    ) {
+        self.incarnation = incarnation
+        self.seq = seq
+        self.index = index
+        self.time = time
+        self.type = type
+        self.sender = sender
+        self.command = command
+        self.payload = payload
+        self.recalled = recalled
+    }
+}
+
+/// The recall of a kept message: its row stays and loses its body.
+public struct Erasure: Sendable, Hashable {
+    public var incarnation: Incarnation
+    public var seq: UInt64
+    /// The UTC day of the message.
+    public var day: Int64
+    /// The log entry of the recall.
+    public var index: UInt64
+    /// The payload from here on; nil: `StorageConfiguration.erased` of what is there.
+    public var replacement: [UInt8]?
+
+    public init(incarnation: Incarnation, seq: UInt64, day: Int64, index: UInt64, replacement: [UInt8]? = nil) {
+        self.incarnation = incarnation
+        self.seq = seq
+        self.day = day
+        self.index = index
+        self.replacement = replacement
+    }
+}
+
+/// The end of a room's life: its catalogue rows go.
+public struct RetiredRoom: Sendable, Hashable {
+    public var room: RoomID
+    public var incarnation: Incarnation
+
+    public init(room: RoomID, incarnation: Incarnation) {
+        self.room = room
+        self.incarnation = incarnation
+    }
+}
+
+/// What applying a run of log entries has changed.
+public struct StorageBatch: Sendable {
+    /// The last of the entries. The catalogue is always on disk as of some batch's end.
+    public var appliedIndex: UInt64
+    public var catalogue: [CatalogueRow] = []
+    public var history: [HistoryRow] = []
+    /// After `history`.
+    public var erasures: [Erasure] = []
+    /// After `catalogue`; only rows of that incarnation go.
+    public var retired: [RetiredRoom] = []
+    /// On a storage thread, when the history rows are in their files (not synced) and reads see the batch.
+    public var onWritten: (@Sendable () -> Void)?
+
+    public init(appliedIndex: UInt64) { self.appliedIndex = appliedIndex }
+
+    /// Roughly what it occupies while it waits.
+    var bytes: Int {
+        let catalogueBytes = catalogue.reduce(0) { $0 + 160 + $1.key.utf8.count + ($1.value?.count ?? 0) }
+        let historyBytes = history.reduce(0) { $0 + 128 + $1.payload.count }
+        let erasureBytes = erasures.reduce(0) { $0 + 64 + ($1.replacement?.count ?? 0) }
+        return 128 + catalogueBytes + historyBytes + erasureBytes + 96 * retired.count
+    }
+}

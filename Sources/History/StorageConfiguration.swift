@@ -1,0 +1,42 @@
+import ChatModel
+
+/// Settings of a `ShardStorage`.
+public struct StorageConfiguration: Sendable {
+    /// The wall clock, for retention only.
+    public var now: @Sendable () -> Timestamp
+    /// Rows older than that many days are never returned (contract, "History").
+    public var retentionDays: Int64 = 10
+    /// Rows of a room's end that `loadRoom` returns.
+    public var hotTailRows = 200
+    /// How far back `loadRoom` returns command keys (contract, "Retry").
+    public var commandMemorySeconds = Limits.commandMemorySeconds
+    /// How long rows may wait for others to share a transaction. Reads do not wait for it.
+    public var linger = Duration.milliseconds(10)
+    /// Bytes that may wait to be written. At the bound the health is `.overloaded`; at twice the bound it is `.halted`.
+    public var pendingBytesMax = 32 << 20
+    /// Bytes of catalogue rows kept in memory between checkpoints. At the bound one begins by itself.
+    public var catalogueBytesMax = 8 << 20
+    /// Pages (4 KiB) of a day's write-ahead log at which a checkpoint begins by itself.
+    public var checkpointPages = 4_000
+    /// Bytes of batches that go into one transaction.
+    public var transactionBytesMax = 4 << 20
+    /// Reads that may wait. Beyond it they fail with `.overloaded`.
+    public var waitingReadsMax = 1_024
+    /// What stays of a payload when its message is recalled and the erasure brings no replacement. Must give the same
+    /// for the same bytes.
+    public var erased: @Sendable (_ payload: [UInt8]) -> [UInt8] = { _ in [] }
+    /// Called on a storage thread whenever the health has changed.
+    public var onHealthChange: @Sendable (StorageHealth) -> Void = { _ in }
+    /// Added to every checkpoint of a file, to measure how the system behaves on slower disks.
+    public var syncDelayMicroseconds: UInt32 = 0
+    /// The name of a registered SQLite VFS; nil is the operating system's files.
+    public var vfs: String?
+
+    public init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
+
+    /// The oldest time that is still visible: a message is, while its age is not more than the retention.
+    func cutoff(_ now: Timestamp) -> Timestamp {
+        let (span, overflow) = retentionDays.multipliedReportingOverflow(by: Timestamp.millisecondsPerDay)
+        return now.adding(milliseconds: overflow ? .min : -span)
+    }
+}

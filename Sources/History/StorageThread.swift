@@ -1,0 +1,99 @@
+import SQLite
+
+/// A thread that runs jobs in order, and later ones when their time has come.
+final class StorageThread: Sendable {
+    typealias Job = @Sendable (StorageWorker) -> Void
+
+    private struct State: Sendable {
+        var jobs: [Job] = []
+        /// A handful: one per shard that lingers or tries again.
+        var timers: [(due: ContinuousClock.Instant, job: Job)] = []
+        var isStopping = false
+        var hasStopped = false
+    }
+
+    private let state = Monitor(State())
+
+    init(_ name: String) {
+        startDatabaseThread(name) { self.run() }
+    }
+
+    /// Runs `job` after those that wait. Nothing after `stop`.
+    func submit(_ job: @escaping Job) {
+        state.update { state in
+            if !state.isStopping { state.jobs.append(job) }
+        }
+    }
+
+    func submit(after delay: Duration, _ job: @escaping Job) {
+        state.update { state in
+            if !state.isStopping { state.timers.append((.now + delay, job)) }
+        }
+    }
+
+    /// Runs `job` and returns its value. Blocks; not from a storage thread of the same pool, except as said there.
+    func ask<Value: Sendable>(_ job: @escaping @Sendable (StorageWorker) -> Value) -> Value? {
+        let answer = Monitor<Value??>(nil)
+        let isAsked = state.update { state in
+            guard !state.isStopping else { return false }
+            state.jobs.append { worker in
+                let value = job(worker)
+                answer.update { $0 = .some(value) }
+            }
+            return true
+        }
+        return isAsked ? answer.wait { $0 } : nil
+    }
+
+    /// Ends the thread after the jobs that wait; timers are dropped. Blocks.
+    func stop() {
+        state.update { $0.isStopping = true }
+        state.wait { $0.hasStopped ? true : nil }
+    }
+
+    private func run() {
+        let worker = StorageWorker(thread: self)
+        while true {
+            let jobs = nextJobs()
+            guard !jobs.isEmpty else { break }
+            for job in jobs { job(worker) }
+        }
+        worker.close()
+        state.update { $0.hasStopped = true }
+    }
+
+    /// Waits for jobs; none: the thread has been stopped.
+    private func nextJobs() -> [Job] {
+        while true {
+            let next = state.withLock { state in state.timers.map(\.due).min() }
+            let timeout = next.map { max(.zero, $0 - .now) } ?? .seconds(3600)
+            let jobs: [Job]? = state.wait(atMost: timeout) { state in
+                let now = ContinuousClock.now
+                var jobs: [Job] = []
+                swap(&jobs, &state.jobs)
+                jobs += state.timers.filter { $0.due <= now }.map(\.job)
+                state.timers.removeAll { $0.due <= now }
+                if !jobs.isEmpty || state.isStopping { return jobs }
+                // A timer may have come that is due before the time waited for.
+                return state.timers.contains { timer in next.map { timer.due < $0 } ?? true } ? jobs : nil
+            }
+            guard let jobs else { continue }
+            if !jobs.isEmpty || state.withLock({ $0.isStopping }) { return jobs }
+        }
+    }
+}
+
+/// What one storage thread owns: the shards that write on it and the files that are open for reading on it.
+final class StorageWorker {
+    let thread: StorageThread
+    var writers: [UInt64: ShardWriter] = [:]
+    let readers = ReaderCache()
+
+    init(thread: StorageThread) { self.thread = thread }
+
+    func close() {
+        for writer in writers.values { writer.close() }
+        writers = [:]
+        readers.closeAll()
+    }
+}

@@ -1,0 +1,175 @@
+import ChatModel
+import Consensus
+import EventLoop
+import Foundation
+import Gateway
+import History
+import Logging
+import LogStore
+import Rooms
+import ServerAPI
+import ServiceLifecycle
+import Sharding
+import Synchronization
+import Telemetry
+import Transport
+
+/// One node: builds every part, starts them in the order of their dependencies and stops them in reverse.
+public final class ChatroomNode: Service, Sendable {
+    private let configuration: NodeConfiguration
+    private let logger: Logger
+    private let keys: TokenKeys
+    private let onReady: @Sendable (NodePorts) -> Void
+
+    /// Reads the keys; nothing is opened or bound yet.
+    public init(
+        configuration: NodeConfiguration, logger: Logger, onReady: @escaping @Sendable (NodePorts) -> Void = { _ in }
+    ) async throws(NodeError) {
+        self.configuration = configuration
+        self.logger = logger
+        self.onReady = onReady
+        keys = try await TokenKeys(try KeysFile.read(configuration.keysFile), now: WallClock.now)
+    }
+
+    /// Reads the keys file again (SIGHUP). On an error the old keys stay in force.
+    public func reloadKeys() async throws(NodeError) {
+        try await keys.replace(with: try KeysFile.read(configuration.keysFile))
+    }
+
+    /// Creates a cluster of this one node in its data directory: one explicit act, never repeated.
+    public static func createCluster(_ configuration: NodeConfiguration, logger: Logger) async throws(NodeError) {
+        let directory = DataDirectory(path: configuration.dataDirectory)
+        try directory.create()
+        let store = try openLog(configuration, directory, create: true, metrics: nil)
+        defer { store.close() }
+        do {
+            let loop = try EventLoop(name: "create")
+            loop.start()
+            let identity = ClusterIdentity(
+                id: UUID().uuidString.lowercased(), shardCount: UInt16(configuration.shardCount))
+            let server = ServerID(node: configuration.node.text, store: store.storeID)
+            let system = SystemGroup(loop: loop, store: store, server: server, logger: logger)
+            try await system.start()
+            try await system.create(identity, node: configuration.node)
+            loop.shutdown()
+            await loop.joined()
+        } catch {
+            throw NodeError(.storage, "the cluster can't be created: \(error)")
+        }
+        try directory.markComplete()
+    }
+
+    private static func openLog(
+        _ configuration: NodeConfiguration, _ directory: DataDirectory, create: Bool, metrics: MetricsRegistry?
+    ) throws(NodeError) -> LogStore {
+        var options = LogStoreConfiguration(directory: directory.log)
+        options.create = create
+        options.syncDelayMicroseconds = configuration.syncDelayMicroseconds
+        if let metrics {
+            let syncs = metrics.durations("chatroom_log_sync_seconds", "How long one sync of the log took.")
+            options.onSync = { duration, _ in syncs.record(seconds: duration / .seconds(1)) }
+        }
+        do {
+            return try LogStore.open(options)
+        } catch {
+            throw NodeError(.storage, "the log in \(directory.log) can't be opened: \(error)")
+        }
+    }
+
+    /// Serves until the task is cancelled or a graceful shutdown is asked for (SIGTERM).
+    public func run() async throws {
+        let directory = DataDirectory(path: configuration.dataDirectory)
+        try directory.requireComplete()
+        let metrics = MetricsRegistry()
+        let store = try Self.openLog(configuration, directory, create: false, metrics: metrics)
+        let server = ServerID(node: configuration.node.text, store: store.storeID)
+        let loops = try (0..<configuration.loops).map { try EventLoop(name: "loop-\($0)") }
+        for loop in loops { loop.start() }
+
+        let system = SystemGroup(loop: loops[0], store: store, server: server, logger: logger)
+        try await system.start()
+        let cluster = try await system.identity()
+        let storages = try openStorages(directory, cluster)
+        let shardMap = ShardMap(shardCount: cluster.shardCount)
+        let rooms = RoomHost(node: configuration.node, loops: loops, shardMap: shardMap, storages: storages)
+        let gateway = Gateway(
+            configuration: configuration.gateway, loops: loops, router: rooms, verifier: keys, metrics: metrics,
+            logger: logger, now: WallClock.now)
+        try await rooms.start(
+            RoomHost.Dependencies(
+                store: store, server: server, sink: gateway, policy: configuration.rooms, metrics: metrics,
+                logger: logger, checkpointSeconds: configuration.checkpointSeconds, now: WallClock.now))
+        let clientPort: Int
+        do {
+            clientPort = try await gateway.start()
+        } catch {
+            throw NodeError(
+                .address,
+                "the client port \(configuration.gateway.host):\(configuration.gateway.port) can't be used: \(error)")
+        }
+        addGauges(metrics, store, directory)
+
+        let service = NodeService(
+            configuration: configuration, rooms: rooms, keys: keys, registry: metrics)
+        let (onReady, logger) = (onReady, logger)
+        let node = configuration.node
+        let api = APIServer(
+            configuration: APIServerConfiguration(host: configuration.apiHost, port: configuration.apiPort),
+            service: service, logger: logger
+        ) { apiPort in
+            logger.info(
+                "node is serving",
+                metadata: ["node": "\(node)", "client": "\(clientPort)", "api": "\(apiPort)"])
+            onReady(NodePorts(client: clientPort, api: apiPort))
+        }
+        var failure: (any Error)?
+        do {
+            try await api.run()
+        } catch {
+            failure = error
+        }
+        // Stop order: clients are told, rooms write what they have, then the disk, then the loops.
+        await gateway.drain()
+        try? await Task.sleep(for: .milliseconds(200))
+        await gateway.stop()
+        await rooms.stop()
+        for storage in storages { storage.close() }
+        store.close()
+        for loop in loops { loop.shutdown() }
+        for loop in loops { await loop.joined() }
+        logger.info("node has stopped", metadata: ["node": "\(node)"])
+        if let failure {
+            throw NodeError(
+                .address, "the API port \(configuration.apiHost):\(configuration.apiPort) can't be served: \(failure)")
+        }
+    }
+
+    private func openStorages(_ directory: DataDirectory, _ cluster: ClusterIdentity) throws(NodeError) -> [ShardStorage]
+    {
+        do {
+            let pool = StoragePool(threads: 2)
+            var options = StorageConfiguration(now: WallClock.now)
+            options.retentionDays = configuration.rooms.retentionDays
+            return try (0..<cluster.shardCount).map {
+                try ShardStorage.open(
+                    shard: ShardID($0), directory: directory.shard($0), pool: pool, configuration: options)
+            }
+        } catch {
+            throw NodeError(.storage, "the rooms' storage can't be opened: \(error)")
+        }
+    }
+
+    private func addGauges(_ metrics: MetricsRegistry, _ store: LogStore, _ directory: DataDirectory) {
+        let path = directory.path
+        metrics.gauge("chatroom_disk_free_bytes", "Free space where the data is.") {
+            let values = try? FileManager.default.attributesOfFileSystem(forPath: path)
+            return (values?[.systemFreeSize] as? NSNumber)?.doubleValue ?? 0
+        }
+    }
+}
+
+/// The ports a node has bound.
+public struct NodePorts: Sendable, Hashable {
+    public var client: Int
+    public var api: Int
+}

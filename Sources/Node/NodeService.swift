@@ -1,0 +1,61 @@
+import ChatModel
+import Rooms
+import ServerAPI
+import Telemetry
+
+/// The cluster as the server API sees it, from this node.
+struct NodeService: ClusterService {
+    let configuration: NodeConfiguration
+    let rooms: RoomHost
+    let keys: TokenKeys
+    let registry: MetricsRegistry
+
+    func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: String?) async throws(ChatError)
+        -> CommandResult
+    {
+        // A name outside the user alphabet, so that no user's clientId can collide with it.
+        try await rooms.perform(body, in: room, as: actor, id: id.map { CommandID(scope: "/api", text: $0) })
+    }
+
+    func room(_ room: RoomID) async throws(ChatError) -> RoomView { try await rooms.view(of: room) }
+
+    func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
+        try await rooms.list(after: after, limit: limit)
+    }
+
+    func roomsByOnline(limit: Int) async throws(ChatError) -> [RoomView] { try await rooms.byOnline(limit: limit) }
+
+    func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage {
+        try await rooms.history(of: room, query)
+    }
+
+    func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message {
+        try await rooms.message(messageID, in: room)
+    }
+
+    func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)
+        -> Page<Member, String>
+    {
+        try await rooms.members(of: room, kind: kind, after: after, limit: limit)
+    }
+
+    func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member {
+        try await rooms.member(user, of: room)
+    }
+
+    func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
+        try await rooms.barrage(item, in: room)
+    }
+
+    func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken { try await keys.issue(request) }
+
+    func gateways(for room: RoomID) async throws(ChatError) -> GatewayAddresses {
+        GatewayAddresses(gateways: configuration.gateway.advertiseURLs, ttlSeconds: 60)
+    }
+
+    func administrator(bearer: String) async -> String? { await keys.administrator(bearer: bearer) }
+
+    func unreadiness() async -> String? { await rooms.unreadiness() }
+
+    func metrics() async -> String { registry.render() }
+}

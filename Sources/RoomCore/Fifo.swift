@@ -1,0 +1,22 @@
+/// A first-in-first-out queue with amortised O(1) operations; memory follows the number of elements.
+struct Fifo<Element: Sendable>: Sendable {
+    private var elements: [Element] = []
+    private var head = 0
+
+    init(_ elements: [Element] = []) { self.elements = elements }
+
+    var count: Int { elements.count - head }
+    var first: Element? { head < elements.count ? elements[head] : nil }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func removeFirst() {
+        guard head < elements.count else { return }
+        head += 1
+        // At least half is dead: moving the rest is paid for by what was removed.
+        if head * 2 >= elements.count && (head >= 64 || head == elements.count) {
+            elements.removeSubrange(..<head)
+            head = 0
+        }
+    }
+}

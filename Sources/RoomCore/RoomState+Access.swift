@@ -1,0 +1,109 @@
+import ChatModel
+
+/// Who may do what. The public functions are what a leader asks before it proposes, or for things that never go
+/// through the log; `apply` asks the same again.
+extension RoomState {
+    // MARK: - Standing
+
+    /// The role of a user who is not anonymous; guest when nothing is known.
+    public func role(of user: UserID) -> Role { members[user]?.effectiveRole ?? .guest }
+
+    func rank(of actor: Actor) -> Int {
+        switch actor {
+        case .system, .server: Self.serverRank
+        case .member(let user, _, let anonymous): anonymous ? 0 : role(of: user).rank
+        }
+    }
+
+    /// Above the creator's.
+    private static var serverRank: Int { 3 }
+    static var creatorRank: Int { Role.creator.rank }
+
+    /// Managers and whoever is above them.
+    func isManager(_ actor: Actor) -> Bool { rank(of: actor) >= Role.manager.rank }
+
+    // MARK: - For the leader
+
+    /// Whether a user may enter now. Throws 404, 403, 13002, and 13003 with `retryAfterMs` when a ban has an end.
+    /// - Parameter invitedByToken: the token's `rooms` names this room.
+    public func mayEnter(_ user: UserID, anonymous: Bool, invitedByToken: Bool, at now: Timestamp) throws(ChatError) {
+        try requireOpen()
+        if !anonymous { try requireNotBarred(user, at: now) }
+        switch record?.info.entry {
+        case .users where anonymous:
+            throw ChatError(.forbidden, "\(room) is not open to anonymous members")
+        case .invited where !invitedByToken && (anonymous || !role(of: user).isFixed):
+            throw ChatError(.forbidden, "\(room) is open to fixed members and invited users only")
+        default:
+            return
+        }
+    }
+
+    /// Whether somebody who is here may send or barrage now, slow mode and rates aside. Throws 404, 403, 13002,
+    /// 13003, 13004 with `retryAfterMs` when the mute has an end, and 13006.
+    public func maySpeak(_ user: UserID, anonymous: Bool, at now: Timestamp) throws(ChatError) {
+        try requireOpen()
+        guard !anonymous else { throw ChatError(.forbidden, "anonymous members only listen") }
+        try requireNotBarred(user, at: now)
+        try requireNotMuted(user, at: now)
+        if record?.info.muted == true, role(of: user).rank < Role.manager.rank {
+            throw ChatError(.roomMuted, "only creator and managers may send in \(room)")
+        }
+    }
+
+    // MARK: - Checks
+
+    func requireOpen() throws(ChatError) {
+        guard let closed = record?.info.closed else { throw ChatError(.notFound, "there is no room \(room)") }
+        if closed { throw ChatError(.roomClosed, "\(room) is closed") }
+    }
+
+    /// Changes by somebody who only listens, or who has been thrown out while the command was on its way.
+    func requireMayTakePart(_ actor: Actor, at now: Timestamp) throws(ChatError) {
+        guard case .member(let user, _, let anonymous) = actor else { return }
+        guard !anonymous else { throw ChatError(.forbidden, "anonymous members only listen") }
+        try requireNotBarred(user, at: now)
+    }
+
+    private func requireNotBarred(_ user: UserID, at now: Timestamp) throws(ChatError) {
+        guard let member = members[user] else { return }
+        if member.blacklisted { throw ChatError(.blacklisted, "\(user) is blacklisted in \(room)") }
+        if let left = member.banLeft(at: now) {
+            throw ChatError(
+                .blacklisted, "\(user) may enter \(room) again in \(Self.seconds(left)) s", retryAfterMs: left)
+        }
+    }
+
+    func requireNotMuted(_ user: UserID, at now: Timestamp) throws(ChatError) {
+        guard let member = members[user] else { return }
+        if member.muted { throw ChatError(.muted, "\(user) is muted in \(room)") }
+        if let left = member.tempMuteLeft(at: now) {
+            throw ChatError(
+                .muted, "\(user) is muted in \(room) for \(Self.seconds(left)) s more", retryAfterMs: left)
+        }
+    }
+
+    /// Nobody acts on an equal or higher rank, nor on oneself.
+    func requireOutranks(_ actor: Actor, _ target: UserID) throws(ChatError) {
+        if case .member(target, _, _) = actor {
+            throw ChatError(.forbidden, "nobody acts on oneself")
+        }
+        guard rank(of: actor) > role(of: target).rank else {
+            throw ChatError(.forbidden, "nobody acts on an equal or higher rank")
+        }
+    }
+
+    func requireManager(_ actor: Actor) throws(ChatError) {
+        guard isManager(actor) else { throw ChatError(.forbidden, "this is for managers of \(room)") }
+    }
+
+    /// Only the server API, in whose name ever, or the room itself.
+    func requireServer(_ actor: Actor) throws(ChatError) {
+        guard rank(of: actor) == Self.serverRank else { throw ChatError(.forbidden, "this is for the server API") }
+    }
+
+    /// Rounded up.
+    static func seconds(_ milliseconds: Int64) -> Int64 {
+        milliseconds / 1000 + (milliseconds % 1000 > 0 ? 1 : 0)
+    }
+}

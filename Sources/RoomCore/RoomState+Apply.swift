@@ -1,0 +1,127 @@
+import ChatModel
+
+extension RoomState {
+    /// Applies one committed command: decides it, changes the state, and says what follows. The effects' order is
+    /// that of `Outcome`; the result is always the last one.
+    ///
+    /// A repeat within `Limits.commandMemorySeconds` gets the first result and nothing else, before any other check.
+    /// A refused command changes nothing at all and is not remembered, so its ID can be used again.
+    /// - Parameter key: the hash of the command's ID; nil when it has none and every try is a command of its own.
+    public mutating func apply(_ command: Command, key: CommandKey?, at stamp: Stamp) -> [Effect] {
+        if let key, let first = remembered(key, at: stamp.time) {
+            return [.result(first)]
+        }
+        var outcome = Outcome()
+        do throws(ChatError) {
+            let result = try decide(command, key, stamp, &outcome)
+            if let key { remember(result, of: key, command.body, stamp, &outcome) }
+            prune(at: stamp.time, &outcome)
+            return outcome.effects(result: result, roomRow: outcome.touchesRoom ? roomRow(at: stamp.time) : nil)
+        } catch {
+            return [.result(.refused(error))]
+        }
+    }
+
+    /// Every refusal must be thrown before the first change.
+    private mutating func decide(
+        _ command: Command, _ key: CommandKey?, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        if case .createRoom(let creator, let set) = command.body {
+            return try createRoom(creator, set, command, stamp, &outcome)
+        }
+        guard exists else { throw ChatError(.notFound, "there is no room \(room)") }
+        switch command.body {
+        // These concern a closed room too.
+        case .createRoom:
+            throw ChatError(.conflict, "the room \(room) exists")
+        case .closeRoom(let options):
+            return try closeRoom(options, command, stamp, &outcome)
+        case .reopenRoom:
+            return try reopenRoom(command, &outcome)
+        case .deleteRoom:
+            return try deleteRoom(command, &outcome)
+        case .queueRemove(let versions):
+            return try queueRemove(versions, command, stamp, &outcome)
+        case .expire:
+            return try expire(command, stamp, &outcome)
+        case .post, .updateRoom, .recall, .setManager, .setMember, .setRole, .setBlacklist, .setMute, .tempMute,
+            .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear:
+            try requireOpen()
+            try requireMayTakePart(command.actor, at: stamp.time)
+            return try decideInOpenRoom(command, key, stamp, &outcome)
+        }
+    }
+
+    private mutating func decideInOpenRoom(
+        _ command: Command, _ key: CommandKey?, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        switch command.body {
+        case .post(let draft):
+            return try post(draft, key, command, stamp, &outcome)
+        case .updateRoom(let set, let options):
+            return try updateRoom(set, options, command, stamp, &outcome)
+        case .recall(let targets, let options):
+            return try recall(targets, options, command, stamp, &outcome)
+        case .setManager(let user, let enable, let options):
+            return try setManager(user, enable, options, command, stamp, &outcome)
+        case .setMember(let user, let enable, let options):
+            return try setMember(user, enable, options, command, stamp, &outcome)
+        case .setRole(let user, let role, let options):
+            return try setRole(user, role, options, command, stamp, &outcome)
+        case .setBlacklist(let user, let enable, let options):
+            return try setBlacklist(user, enable, options, command, stamp, &outcome)
+        case .setMute(let user, let enable, let options):
+            return try setMute(user, enable, options, command, stamp, &outcome)
+        case .tempMute(let user, let seconds, let options):
+            return try tempMute(user, seconds, options, command, stamp, &outcome)
+        case .muteRoom(let enable, let options):
+            return try muteRoom(enable, options, command, stamp, &outcome)
+        case .kick(let user, let seconds, let options):
+            return try kick(user, seconds, options, command, stamp, &outcome)
+        case .updateMe(let set, let save, let options):
+            return try updateMe(set, save, options, command, stamp, &outcome)
+        case .queueSet(let key, let value, let owner, let transient, let version, let options):
+            var element = QueueElement(key: key, value: value, owner: queueWriter(owner, key, command))
+            element.transient = transient
+            return try queueSet(element, ifVersion: version, options, command, stamp, &outcome)
+        case .queueSetMany(let pairs, let options):
+            return try queueSetMany(pairs, options, command, stamp, &outcome)
+        case .queueTake(let key, let options):
+            return try queueTake(key, options, command, stamp, &outcome)
+        case .queueClear(let options):
+            return try queueClear(options, command, stamp, &outcome)
+        case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .queueRemove, .expire:
+            throw ChatError(.internal, "this command does not belong here")
+        }
+    }
+
+    // MARK: - Memory
+
+    private mutating func remember(
+        _ result: CommandResult, of key: CommandKey, _ body: CommandBody, _ stamp: Stamp, _ outcome: inout Outcome
+    ) {
+        // A kept post is found again in history; anything else needs a row of its own.
+        if case .post = body, case .posted(_, .kept(let seq), let time, let priority) = result {
+            ledger.remember(CommandLedger.Post(seq: seq, time: time, priority: priority), of: key)
+            return
+        }
+        let memory = CommandMemory(result: result, time: stamp.time)
+        ledger.remember(memory, of: key)
+        outcome.rows.append(CatalogueChange(kind: .command, key: key.text, value: .command(memory)))
+    }
+
+    private mutating func prune(at now: Timestamp, _ outcome: inout Outcome) {
+        for key in ledger.prune(at: now) {
+            outcome.rows.append(CatalogueChange(kind: .command, key: key.text, value: nil))
+        }
+        guard let seconds = record?.info.slowModeSeconds else { return }
+        for user in slow.prune(seconds: seconds, at: now) {
+            outcome.rows.append(CatalogueChange(kind: .slow, key: user.text, value: nil))
+        }
+    }
+
+    private mutating func roomRow(at now: Timestamp) -> CatalogueChange {
+        record?.nextQueuePosition = queue.nextPosition
+        return CatalogueChange(kind: .room, key: "", value: record.map { .room($0) })
+    }
+}

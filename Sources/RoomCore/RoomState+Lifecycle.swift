@@ -1,0 +1,117 @@
+import ChatModel
+
+/// The room as a whole: created, changed, muted, closed, deleted.
+extension RoomState {
+    mutating func createRoom(
+        _ creator: UserID, _ set: RoomChanges, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireServer(command.actor)
+        guard !exists else { throw ChatError(.conflict, "the room \(room) exists") }
+        try validate(set)
+        var info = RoomInfo(id: room, creator: creator, createdAt: stamp.time)
+        set.apply(to: &info)
+        record = RoomRecord(info: info, incarnation: Incarnation(stamp.index))
+        updateMember(creator, stamp, &outcome) { $0.role = .creator }
+        outcome.touchesRoom = true
+        return .room(info)
+    }
+
+    /// A set without any field changes nothing and tells nobody; setting what is already so is told all the same.
+    mutating func updateRoom(
+        _ given: RoomChanges, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireManager(command.actor)
+        var set = given
+        if case .member = command.actor {
+            // They are no fields of the client's operation, and unknown fields are ignored.
+            set.entry = nil
+            set.idleCloseSeconds = nil
+            set.viewerBudget = nil
+        }
+        try validate(set)
+        guard var info = record?.info else { throw ChatError(.notFound, "there is no room \(room)") }
+        guard set != RoomChanges() else { return .room(info) }
+        set.apply(to: &info)
+        record?.info = info
+        outcome.touchesRoom = true
+        notify(.roomInfoUpdated, options, of: [], .room(set: set), command, stamp, &outcome)
+        return .room(info)
+    }
+
+    private func validate(_ set: RoomChanges) throws(ChatError) {
+        for (value, field) in [
+            (set.slowModeSeconds, "slowModeSeconds"), (set.idleCloseSeconds, "idleCloseSeconds"),
+            (set.viewerBudget, "viewerBudget"),
+        ] {
+            if let value, value < 0 {
+                throw ChatError(.badParameter, "\(field) is at least 0", field: field)
+            }
+        }
+    }
+
+    /// Closing a closed room answers and does nothing. Everybody is kicked, so all transient elements go.
+    mutating func closeRoom(
+        _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireServer(command.actor)
+        if record?.info.closed == false {
+            record?.info.closed = true
+            outcome.touchesRoom = true
+            notify(.roomClosed, options, of: [], .none, command, stamp, &outcome)
+            removeElements(queue.transientElements, command, stamp, &outcome)
+            outcome.endings.append(.kickAll(reason: .roomClosed, ext: options.notifyExt))
+        }
+        return try roomResult()
+    }
+
+    mutating func reopenRoom(_ command: Command, _ outcome: inout Outcome) throws(ChatError) -> CommandResult {
+        try requireServer(command.actor)
+        if record?.info.closed == true {
+            record?.info.closed = false
+            outcome.touchesRoom = true
+        }
+        return try roomResult()
+    }
+
+    private func roomResult() throws(ChatError) -> CommandResult {
+        guard let info = record?.info else { throw ChatError(.notFound, "there is no room \(room)") }
+        return .room(info)
+    }
+
+    mutating func deleteRoom(_ command: Command, _ outcome: inout Outcome) throws(ChatError) -> CommandResult {
+        try requireServer(command.actor)
+        guard let incarnation else { throw ChatError(.notFound, "there is no room \(room)") }
+        becomeAbsent()
+        // The room's row goes, and with it all others but the results of commands.
+        outcome.touchesRoom = true
+        outcome.endings = [.kickAll(reason: .roomClosed, ext: nil), .retire(incarnation)]
+        return .done
+    }
+
+    mutating func muteRoom(
+        _ enable: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireManager(command.actor)
+        guard record?.info.muted != enable else { return .done }
+        record?.info.muted = enable
+        outcome.touchesRoom = true
+        notify(enable ? .roomMuted : .roomUnmuted, options, of: [], .none, command, stamp, &outcome)
+        return .done
+    }
+}
+
+extension RoomChanges {
+    /// Sets what is given. A `viewerBudget` of 0 gives the node's setting back.
+    func apply(to info: inout RoomInfo) {
+        if let name { info.name = name }
+        if let announcement { info.announcement = announcement }
+        if let ext { info.ext = ext }
+        if let broadcastUrl { info.broadcastUrl = broadcastUrl }
+        if let entry { info.entry = entry }
+        if let queueLevel { info.queueLevel = queueLevel }
+        if let enterExitNotify { info.enterExitNotify = enterExitNotify }
+        if let slowModeSeconds { info.slowModeSeconds = slowModeSeconds }
+        if let idleCloseSeconds { info.idleCloseSeconds = idleCloseSeconds }
+        if let viewerBudget { info.viewerBudget = viewerBudget == 0 ? nil : viewerBudget }
+    }
+}

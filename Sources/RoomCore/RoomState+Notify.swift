@@ -1,0 +1,45 @@
+import ChatModel
+
+/// Messages that the room itself emits.
+extension RoomState {
+    /// Emits a kept notification, unless the caller asked for none.
+    mutating func notify(
+        _ event: EventCode, _ options: NotifyOptions, of targets: [UserID] = [], _ data: NotificationData = .none,
+        _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) {
+        guard options.notify else { return }
+        var notification = Notification(event)
+        notification.operator = operatorName(command)
+        notification.targets = targets.map { UserName(user: $0, nick: nick(of: $0, command.facts)) }
+        notification.notifyExt = options.notifyExt
+        notification.data = data
+        let (seq, messageID) = nextKept()
+        keep(
+            Message(
+                room: room, place: .kept(seq: seq), messageID: messageID, time: stamp.time, from: nil,
+                body: .notification(notification)),
+            key: nil, &outcome)
+    }
+
+    func keep(_ message: Message, key: CommandKey?, _ outcome: inout Outcome) {
+        outcome.history.append(.append(message, commandKey: key))
+        outcome.shown.append(message)
+        outcome.touchesRoom = true
+    }
+
+    private func operatorName(_ command: Command) -> UserName? {
+        switch command.actor {
+        case .system: nil
+        case .server(let name):
+            name.nick.isEmpty ? UserName(user: name.user, nick: nick(of: name.user, command.facts)) : name
+        case .member(let user, let profile, _): UserName(user: user, nick: profile.nick)
+        }
+    }
+
+    func nick(of user: UserID, _ facts: CommandFacts) -> String { profile(of: user, facts).nick }
+
+    /// The profile of the present stay, else the saved one, else an empty one.
+    func profile(of user: UserID, _ facts: CommandFacts) -> Profile {
+        facts.names[user] ?? members[user]?.savedProfile ?? Profile()
+    }
+}

@@ -1,0 +1,143 @@
+import ChatModel
+
+/// Messages from people, and taking them back.
+extension RoomState {
+    mutating func post(
+        _ draft: MessageDraft, _ key: CommandKey?, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        if case .member(let user, _, let anonymous) = command.actor {
+            try maySpeak(user, anonymous: anonymous, at: stamp.time)
+        }
+        switch draft.body {
+        case .notification, .recalled:
+            throw ChatError(.badParameter, "only the room sends notifications", field: "type")
+        case .text, .tip, .command, .image, .audio, .video, .file, .location, .custom, .combine:
+            break
+        }
+        guard !draft.mentionAll || isManager(command.actor) else {
+            throw ChatError(.forbidden, "mentionAll is for creator and managers", field: "mentionAll")
+        }
+        try passSlowMode(command.actor, stamp, &outcome)
+
+        let priority = acceptedPriority(draft.priority, command, stamp, &outcome)
+        let place: MessagePlace
+        let messageID: String
+        if draft.isKept {
+            let kept = nextKept()
+            place = .kept(seq: kept.seq)
+            messageID = kept.messageID
+        } else {
+            place = .unkept(after: lastSeq)
+            messageID = nextUnkeptID(stamp)
+        }
+        var message = Message(
+            room: room, place: place, messageID: messageID, time: stamp.time, from: sender(command), body: draft.body)
+        message.clientID = clientID(command)
+        message.priority = priority
+        message.mentions = draft.mentions
+        message.mentionAll = draft.mentionAll
+        message.to = draft.to
+        message.ext = draft.ext
+        if draft.isKept {
+            keep(message, key: key, &outcome)
+        } else {
+            outcome.shown.append(message)
+        }
+        return .posted(messageID: messageID, place: place, time: stamp.time, priority: priority)
+    }
+
+    private func sender(_ command: Command) -> Sender? {
+        switch command.actor {
+        case .system:
+            return nil
+        case .server(let name):
+            var profile = profile(of: name.user, command.facts)
+            if !name.nick.isEmpty { profile.nick = name.nick }
+            return Sender(user: name.user, profile: profile, role: role(of: name.user))
+        case .member(let user, let profile, _):
+            return Sender(user: user, profile: profile, role: role(of: user))
+        }
+    }
+
+    /// The ID that a client chose, shown with the message; not what a gateway or the server API made up.
+    private func clientID(_ command: Command) -> String? {
+        guard case .member(let user, _, _) = command.actor, let id = command.id, id.scope == user.text else {
+            return nil
+        }
+        return id.text
+    }
+
+    /// One message per user in `slowModeSeconds`, kept or not; managers are exempt.
+    private mutating func passSlowMode(
+        _ actor: Actor, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) {
+        guard case .member(let user, _, _) = actor, let seconds = record?.info.slowModeSeconds, seconds > 0,
+            !isManager(actor)
+        else { return }
+        if let wait = slow.wait(of: user, seconds: seconds, at: stamp.time) {
+            throw ChatError(
+                .tooOften, "slow mode: one message in \(seconds) s, the next in \(Self.seconds(wait)) s",
+                retryAfterMs: wait)
+        }
+        slow.note(user, at: stamp.time)
+        outcome.rows.append(CatalogueChange(kind: .slow, key: user.text, value: .time(stamp.time)))
+    }
+
+    /// HIGH is for creator, managers and the server API, and only `highPerSecondMax` times in any second.
+    private mutating func acceptedPriority(
+        _ asked: Priority, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) -> Priority {
+        guard asked == .high else { return asked }
+        guard isManager(command.actor), var recent = record?.recentHigh else { return .normal }
+        recent.removeAll { $0.adding(seconds: 1) <= stamp.time }
+        guard recent.count < command.facts.highPerSecondMax else { return .normal }
+        recent.append(stamp.time)
+        record?.recentHigh = recent
+        outcome.touchesRoom = true
+        return .high
+    }
+
+    // MARK: - Recall
+
+    /// Takes messages back: one 323 for all of them. Which of them exist, whose and how old they are, is history's
+    /// knowledge: the leader looks it up, leaves out what is already recalled, and states the rest as facts. With
+    /// none left nothing happens.
+    mutating func recall(
+        _ targets: [RecallTarget], _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        guard let incarnation else { throw ChatError(.notFound, "there is no room \(room)") }
+        for target in targets {
+            try requireMayRecall(target, command, stamp)
+        }
+        guard !targets.isEmpty else { return .done }
+        var senders: [UserID] = []
+        var known: Set<UserID> = []
+        for target in targets {
+            outcome.history.append(.erase(seq: target.seq, day: target.day))
+            if let sender = target.sender, known.insert(sender).inserted { senders.append(sender) }
+        }
+        let messageIDs = targets.map { MessageID.kept(incarnation, seq: $0.seq).text }
+        notify(.recalled, options, of: senders, .recalled(messageIDs: messageIDs), command, stamp, &outcome)
+        return .done
+    }
+
+    private func requireMayRecall(_ target: RecallTarget, _ command: Command, _ stamp: Stamp) throws(ChatError) {
+        guard target.seq > 0, target.seq <= lastSeq else { throw ChatError(.notFound, "there is no such message") }
+        guard target.type != .notification else { throw ChatError(.forbidden, "a notification can't be recalled") }
+        guard case .member(let user, _, _) = command.actor else { return }
+        if user == target.sender {
+            let age = stamp.time.milliseconds(since: target.time)
+            guard isManager(command.actor) || age <= command.facts.recallWindowSeconds * 1000 else {
+                throw ChatError(
+                    .forbidden, "a message can be recalled for \(command.facts.recallWindowSeconds) s only")
+            }
+            return
+        }
+        try requireManager(command.actor)
+        guard let sender = target.sender else {
+            throw ChatError(.forbidden, "nobody acts on an equal or higher rank")
+        }
+        try requireOutranks(command.actor, sender)
+    }
+}

@@ -1,0 +1,128 @@
+import ChatModel
+
+/// The durable state of one room ID: a value that only `apply` changes, in log order, alike on every replica.
+///
+/// Everything that a decision reads is either here and in the rows and messages that `apply` has emitted, or in the
+/// command. So a state that was restored at any entry decides like one that lived through all of them. What is
+/// derived (orders, counts) never reaches a decision through the order of a hash table.
+public struct RoomState: Sendable {
+    public let room: RoomID
+    /// nil: there is no room of this ID.
+    var record: RoomRecord?
+    var members = MemberTable()
+    var queue = RoomQueue()
+    var slow = SlowMode()
+    var ledger = CommandLedger()
+    /// Unkept messages of the log entry at hand: with its index they make message IDs. A state is restored between
+    /// entries, so this need not be stored.
+    private var unkept = (index: UInt64(0), count: UInt64(0))
+
+    /// - Parameter rows: the `.command` rows that an earlier life of the room ID has left.
+    public init(absent room: RoomID, rows: [CatalogueChange] = []) {
+        self.room = room
+        ledger = CommandLedger(results: Self.results(in: rows))
+    }
+
+    /// Restores a room from what it has emitted.
+    ///
+    /// - Parameters:
+    ///   - rows: all catalogue rows of the room besides its own, in any order; rows that do not parse are ignored.
+    ///   - recentCommands: the kept posts of this incarnation that carry a command key and are younger than
+    ///     `Limits.commandMemorySeconds`, oldest first; recalled ones too.
+    public init(restoring record: RoomRecord, rows: [CatalogueChange], recentCommands: [RecentCommand]) {
+        room = record.info.id
+        self.record = record
+        queue = RoomQueue(nextPosition: record.nextQueuePosition)
+        var times: [(user: UserID, time: Timestamp)] = []
+        for row in rows {
+            switch row.value {
+            case .member(let member):
+                if let user = UserID(row.key) { members.set(member, of: user) }
+            case .queue(let element, let position):
+                queue.put(element, at: position)
+            case .time(let time):
+                if let user = UserID(row.key) { times.append((user, time)) }
+            case .room, .command, nil:
+                break
+            }
+        }
+        slow = SlowMode(times: times)
+        ledger = CommandLedger(results: Self.results(in: rows))
+        for recent in recentCommands {
+            ledger.remember(
+                CommandLedger.Post(seq: recent.seq, time: recent.time, priority: recent.priority), of: recent.key)
+        }
+    }
+
+    private static func results(in rows: [CatalogueChange]) -> [(key: CommandKey, memory: CommandMemory)] {
+        rows.compactMap { row in
+            guard case .command(let memory)? = row.value, let key = CommandKey(text: row.key) else { return nil }
+            return (key, memory)
+        }
+    }
+
+    // MARK: - What the room is
+
+    public var exists: Bool { record != nil }
+    public var info: RoomInfo? { record?.info }
+    public var incarnation: Incarnation? { record?.incarnation }
+    /// The seq of the newest kept message; 0 before the first.
+    public var lastSeq: UInt64 { record?.lastSeq ?? 0 }
+
+    /// When the room needs an `expire`: the earliest end of a temporary mute or a ban.
+    public var nextDeadline: Timestamp? { members.deadlines.first?.time }
+
+    /// What this command has answered before, if that was within `Limits.commandMemorySeconds`: a leader may answer
+    /// it without proposing.
+    public func remembered(_ key: CommandKey, at now: Timestamp) -> CommandResult? {
+        if let incarnation = record?.incarnation, let post = ledger.post(key, at: now) {
+            return .posted(
+                messageID: MessageID.kept(incarnation, seq: post.seq).text, place: .kept(seq: post.seq),
+                time: post.time, priority: post.priority)
+        }
+        return ledger.result(key, at: now)
+    }
+
+    // MARK: - Numbers
+
+    /// The seq and ID of the next kept message.
+    mutating func nextKept() -> (seq: UInt64, messageID: String) {
+        let seq = lastSeq &+ 1
+        record?.lastSeq = seq
+        return (seq, MessageID.kept(record?.incarnation ?? Incarnation(0), seq: seq).text)
+    }
+
+    /// The ID of an unkept message of this log entry.
+    mutating func nextUnkeptID(_ stamp: Stamp) -> String {
+        if unkept.index != stamp.index { unkept = (stamp.index, 0) }
+        defer { unkept.count &+= 1 }
+        return MessageID.unkept(
+            record?.incarnation ?? Incarnation(0), index: stamp.index, ordinal: unkept.count
+        ).text
+    }
+
+    /// The life of the room ends; results other than those of its posts stay.
+    mutating func becomeAbsent() {
+        record = nil
+        members = MemberTable()
+        queue = RoomQueue()
+        slow = SlowMode()
+        ledger.forgetPosts()
+    }
+}
+
+/// A kept post whose command must not happen twice.
+public struct RecentCommand: Sendable, Hashable {
+    public var key: CommandKey
+    public var seq: UInt64
+    public var time: Timestamp
+    /// The message's priority, as it was accepted.
+    public var priority: Priority
+
+    public init(key: CommandKey, seq: UInt64, time: Timestamp, priority: Priority = .normal) {
+        self.key = key
+        self.seq = seq
+        self.time = time
+        self.priority = priority
+    }
+}

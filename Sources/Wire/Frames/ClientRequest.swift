@@ -1,0 +1,54 @@
+import ChatModel
+
+/// A client's request: an operation and the ID that its reply will carry.
+public struct ClientRequest: Sendable, Hashable {
+    /// Greater than 0; nil only for `barrage`, which then gets no reply.
+    public var id: UInt32?
+    public var operation: ClientOperation
+
+    public init(id: UInt32?, operation: ClientOperation) {
+        self.id = id
+        self.operation = operation
+    }
+}
+
+extension ClientRequest: WireMessage {
+    public static var blank: ClientRequest { ClientRequest(id: nil, operation: .ping) }
+
+    /// Errors about ID and key are 400: what has no ID or no operation is not a request.
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walkID(&walker)
+        try walkOperation(&walker)
+    }
+
+    mutating func walkID<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        do throws(ChatError) {
+            try walker.optional(1, "id", &id)
+        } catch { throw .malformed(error.message) }
+        if W.isDecoding, id == 0 { throw .malformed("id must be greater than 0") }
+    }
+
+    mutating func walkOperation<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        let seen = try operation.walk(&walker)
+        guard W.isDecoding else { return }
+        guard seen == 1 else {
+            throw .malformed(seen == 0 ? "no known operation" : "more than one operation in a request")
+        }
+        if id == nil {
+            guard case .barrage = operation else { throw .malformed("a request without id") }
+        }
+    }
+}
+
+/// A request that cannot be performed: answered as an `error`, with the ID if there is one.
+public struct RequestFailure: Error, Sendable, Hashable {
+    /// nil when no ID could be read.
+    public var id: UInt32?
+    /// 400 for what is not a request (each counts towards closing with 1008), 413 or 414 for a wrong field.
+    public var error: ChatError
+
+    public init(id: UInt32?, error: ChatError) {
+        self.id = id
+        self.error = error
+    }
+}

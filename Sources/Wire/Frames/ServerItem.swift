@@ -1,0 +1,101 @@
+import ChatModel
+
+/// One thing that a server says, as a client reads it.
+public enum ServerItem: Sendable, Hashable {
+    case reply(id: UInt32, Result<OperationResult, ChatError>)
+    /// An error about a request whose ID could not be read.
+    case error(ChatError)
+    case push(Push)
+    /// A push, or a message type or notification in it, of a later version: to be ignored.
+    case unknown
+}
+
+extension ServerItem: WireMessage {
+    public static var blank: ServerItem { .unknown }
+
+    init(_ reply: ServerReply) {
+        switch reply {
+        case .result(let id, let result): self = .reply(id: id, .success(result))
+        case .error(let id?, let error): self = .reply(id: id, .failure(error))
+        case .error(nil, let error): self = .error(error)
+        }
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var id: UInt32?
+        var error: ChatError?
+        var result: OperationResult?
+        var push: Push?
+        switch self {
+        case .reply(let number, .success(let value)): (id, result) = (number, value)
+        case .reply(let number, .failure(let value)): (id, error) = (number, value)
+        case .error(let value): error = value
+        case .push(let value): push = value
+        case .unknown: break
+        }
+        try walker.optional(1, "id", &id)
+        if try walker.choice(2, "error", { error }, { error = $0 }), !W.describesSchema, let error {
+            self = if let id { .reply(id: id, .failure(error)) } else { .error(error) }
+            return
+        }
+        if W.describesSchema || (W.isDecoding ? id != nil : result != nil) {
+            var value = result ?? .ping(.blank)
+            let seen = try value.walk(&walker)
+            if W.isDecoding, let id {
+                self = seen == 1 ? .reply(id: id, .success(value)) : .unknown
+                return
+            }
+        }
+        if W.describesSchema || W.isDecoding || push != nil {
+            var value = push ?? .message(.blank)
+            let seen = try value.walk(&walker)
+            if W.isDecoding { self = seen == 1 ? .push(value) : .unknown }
+        }
+    }
+}
+
+/// What comes in one WebSocket message from a server: one or more items.
+public enum ServerFrame {
+    /// Reads the JSON objects of a text frame, separated by white space.
+    /// - Throws: 400 for text that is not JSON; what came before it has been given to `body`.
+    public static func items(inJSON bytes: UnsafeRawBufferPointer, _ body: (ServerItem) -> Void) throws(ChatError) {
+        var failure: ChatError?
+        JSONFrame.forEachObject(bytes, enforcesLimits: false) { object in
+            switch object {
+            case .success(var reader): body(item(&reader))
+            case .failure(let error): failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Reads the length-delimited messages of a binary frame.
+    /// - Throws: 400 for a broken message; what came before it has been given to `body`.
+    public static func items(inProtobuf bytes: UnsafeRawBufferPointer, _ body: (ServerItem) -> Void) throws(ChatError) {
+        var failure: ChatError?
+        ProtobufFrame.forEachMessage(bytes, enforcesLimits: false) { message in
+            switch message {
+            case .success(var reader): body(item(&reader))
+            case .failure(let error): failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// A client never fails on what it does not know: a push that cannot be understood is `unknown`; a reply fails its
+    /// own request only.
+    private static func item<W: FieldWalker>(_ reader: inout W) -> ServerItem {
+        var item = ServerItem.unknown
+        let start = reader
+        do throws(ChatError) {
+            try item.walk(&reader)
+            return item
+        } catch {
+            var id: UInt32?
+            var again = start
+            do throws(ChatError) { try again.optional(1, "id", &id) } catch { return .unknown }
+            guard let id else { return .unknown }
+            return .reply(id: id, .failure(ChatError(.internal, "a reply that cannot be read: \(error.message)")))
+        }
+    }
+}

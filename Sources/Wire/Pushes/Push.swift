@@ -1,0 +1,75 @@
+import ChatModel
+
+/// What the server says unasked: one case for each push of contract section 2.
+public enum Push: Sendable, Hashable {
+    /// An entry of a room's stream.
+    case message(Message)
+    /// Transient comments of a room.
+    case barrage(BarragePush)
+    /// A message to everyone online: no room, no seq.
+    case broadcast(Message)
+    /// A message to this user: no room, no seq.
+    case direct(Message)
+    /// The session is out of a room.
+    case kicked(KickedPush)
+    /// Some seqs are only in history.
+    case gap(GapPush)
+    /// What this viewer was spared.
+    case skipped(SkippedPush)
+    /// How many are in a room.
+    case online(OnlinePush)
+    /// A room's owner is away, back, or lost.
+    case state(StatePush)
+    /// The token ends soon.
+    case token(TokenPush)
+    /// Connect again, elsewhere.
+    case reconnect(ReconnectPush)
+}
+
+extension Push {
+    /// Visits the push's key. `barrage` is also a result, so the schema calls the push `barrage_push`.
+    /// - Returns: how many push keys were there.
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) -> Int {
+        let current = self
+        var seen = 0
+        try seen +=
+            walker.choice(
+                50, "message", { if case .message(let it) = current { it } else { nil } }, { self = .message($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                51, "barrage", protobufName: "barragePush", { if case .barrage(let it) = current { it } else { nil } },
+                { self = .barrage($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                52, "broadcast", { if case .broadcast(let it) = current { it } else { nil } }, { self = .broadcast($0) }
+            ) ? 1 : 0
+        try seen +=
+            walker.choice(
+                53, "direct", { if case .direct(let it) = current { it } else { nil } }, { self = .direct($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                54, "kicked", { if case .kicked(let it) = current { it } else { nil } }, { self = .kicked($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(55, "gap", { if case .gap(let it) = current { it } else { nil } }, { self = .gap($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                56, "skipped", { if case .skipped(let it) = current { it } else { nil } }, { self = .skipped($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                57, "online", { if case .online(let it) = current { it } else { nil } }, { self = .online($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(58, "state", { if case .state(let it) = current { it } else { nil } }, { self = .state($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(59, "token", { if case .token(let it) = current { it } else { nil } }, { self = .token($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                60, "reconnect", { if case .reconnect(let it) = current { it } else { nil } }, { self = .reconnect($0) }
+            ) ? 1 : 0
+        return seen
+    }
+}

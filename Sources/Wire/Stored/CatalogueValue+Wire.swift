@@ -1,0 +1,118 @@
+import ChatModel
+
+extension RoomRecord: WireMessage {
+    public static var blank: RoomRecord { RoomRecord(info: .blank, incarnation: Incarnation(0)) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var number = incarnation.number
+        try walker.required(1, "info", &info)
+        try walker.required(2, "incarnation", &number)
+        try walker.shown(3, "lastSeq", &lastSeq)
+        try walker.shown(4, "nextQueuePosition", &nextQueuePosition)
+        try walker.repeated(5, "recentHigh", &recentHigh)
+        if W.isDecoding { incarnation = Incarnation(number) }
+    }
+}
+
+extension MemberRecord: WireMessage {
+    public static var blank: MemberRecord { MemberRecord(role: .none, since: .blank) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "role", &role)
+        try walker.shown(2, "muted", &muted)
+        try walker.shown(3, "blacklisted", &blacklisted)
+        try walker.optional(4, "tempMutedUntil", &tempMutedUntil)
+        try walker.optional(5, "bannedUntil", &bannedUntil)
+        try walker.optional(6, "savedProfile", &savedProfile)
+        try walker.shown(7, "since", &since)
+    }
+}
+
+/// A queue element and its place in the order.
+struct PlacedElement: WireMessage {
+    var element: QueueElement
+    var position: Int64
+
+    static var blank: PlacedElement { PlacedElement(element: .blank, position: 0) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "element", &element)
+        try walker.shown(2, "position", &position)
+    }
+}
+
+/// When a user last spoke.
+struct SlowRecord: WireMessage {
+    var time: Timestamp
+
+    static var blank: SlowRecord { SlowRecord(time: .blank) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { try walker.required(1, "time", &time) }
+}
+
+extension CommandMemory: WireMessage {
+    public static var blank: CommandMemory { CommandMemory(result: .done, time: .blank) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "time", &time)
+        try walker.required(2, "result", &result)
+    }
+}
+
+extension CommandResult: WireMessage {
+    public static var blank: CommandResult { .done }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        let current = self
+        var seen = 0
+        try seen +=
+            walker.choice(1, "done", { if case .done = current { Empty() } else { nil } }, { _ in self = .done })
+            ? 1 : 0
+        try seen +=
+            walker.choice(2, "room", { if case .room(let it) = current { it } else { nil } }, { self = .room($0) })
+            ? 1 : 0
+        try seen += walker.choice(3, "posted", { PostedResult(current) }, { self = $0.result }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                4, "member", { if case .member(let it) = current { it } else { nil } }, { self = .member($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                5, "element", { if case .element(let it) = current { it } else { nil } }, { self = .element($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                6, "missing", { if case .missing(let it) = current { MissingResult(missing: it) } else { nil } },
+                { self = .missing($0.missing) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                7, "refused", { if case .refused(let it) = current { it } else { nil } }, { self = .refused($0) })
+            ? 1 : 0
+        if W.isDecoding, seen != 1 { throw .missing("result") }
+    }
+}
+
+/// `CommandResult.posted`.
+struct PostedResult: WireMessage {
+    var messageID = ""
+    var place = MessagePlace.outside
+    var time = Timestamp.blank
+    var priority = Priority.normal
+
+    static var blank: PostedResult { PostedResult() }
+
+    private init() {}
+
+    init?(_ result: CommandResult) {
+        guard case .posted(let messageID, let place, let time, let priority) = result else { return nil }
+        (self.messageID, self.place, self.time, self.priority) = (messageID, place, time, priority)
+    }
+
+    var result: CommandResult { .posted(messageID: messageID, place: place, time: time, priority: priority) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "messageId", &messageID)
+        try place.walk(&walker, seq: 2, after: 3)
+        try walker.shown(4, "time", &time)
+        try walker.shown(5, "priority", &priority)
+    }
+}

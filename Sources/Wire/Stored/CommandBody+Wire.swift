@@ -1,0 +1,149 @@
+import ChatModel
+
+/// Which command a log entry holds. The numbers are on disk.
+enum CommandKind: String, WireEnum {
+    case createRoom = "CREATE_ROOM"
+    case updateRoom = "UPDATE_ROOM"
+    case closeRoom = "CLOSE_ROOM"
+    case reopenRoom = "REOPEN_ROOM"
+    case deleteRoom = "DELETE_ROOM"
+    case post = "POST"
+    case recall = "RECALL"
+    case setManager = "SET_MANAGER"
+    case setMember = "SET_MEMBER"
+    case setRole = "SET_ROLE"
+    case setBlacklist = "SET_BLACKLIST"
+    case setMute = "SET_MUTE"
+    case tempMute = "TEMP_MUTE"
+    case muteRoom = "MUTE_ROOM"
+    case kick = "KICK"
+    case updateMe = "UPDATE_ME"
+    case queueSet = "QUEUE_SET"
+    case queueSetMany = "QUEUE_SET_MANY"
+    case queueTake = "QUEUE_TAKE"
+    case queueClear = "QUEUE_CLEAR"
+    case queueRemove = "QUEUE_REMOVE"
+    case expire = "EXPIRE"
+
+    static var blank: CommandKind { .expire }
+    var number: Int {
+        switch self {
+        case .createRoom: 1
+        case .updateRoom: 2
+        case .closeRoom: 3
+        case .reopenRoom: 4
+        case .deleteRoom: 5
+        case .post: 6
+        case .recall: 7
+        case .setManager: 8
+        case .setMember: 9
+        case .setRole: 10
+        case .setBlacklist: 11
+        case .setMute: 12
+        case .tempMute: 13
+        case .muteRoom: 14
+        case .kick: 15
+        case .updateMe: 16
+        case .queueSet: 17
+        case .queueSetMany: 18
+        case .queueTake: 19
+        case .queueClear: 20
+        case .queueRemove: 21
+        case .expire: 22
+        }
+    }
+}
+
+extension CommandBody {
+    /// Visits the command's kind, and its draft or its other parameters.
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var kind = CommandKind.blank
+        var draft: MessageDraft?
+        var fields: CommandFields?
+        if !W.isDecoding { (kind, draft, fields) = parts }
+        try walker.required(6, "kind", &kind)
+        try walker.optional(7, "draft", &draft)
+        try walker.optional(8, "fields", &fields)
+        if W.isDecoding { self = try Self.from(kind, draft, fields ?? CommandFields()) }
+    }
+
+    private var parts: (CommandKind, MessageDraft?, CommandFields?) {
+        var fields = CommandFields()
+        let kind: CommandKind
+        switch self {
+        case .reopenRoom: return (.reopenRoom, nil, nil)
+        case .deleteRoom: return (.deleteRoom, nil, nil)
+        case .expire: return (.expire, nil, nil)
+        case .post(let draft): return (.post, draft, nil)
+        case .createRoom(let creator, let set): (kind, fields.user, fields.room) = (.createRoom, creator, set)
+        case .updateRoom(let set, let options): (kind, fields.room, fields.options) = (.updateRoom, set, options)
+        case .closeRoom(let options): (kind, fields.options) = (.closeRoom, options)
+        case .recall(let targets, let options): (kind, fields.targets, fields.options) = (.recall, targets, options)
+        case .setManager(let user, let enable, let options):
+            (kind, fields.user, fields.enable, fields.options) = (.setManager, user, enable, options)
+        case .setMember(let user, let enable, let options):
+            (kind, fields.user, fields.enable, fields.options) = (.setMember, user, enable, options)
+        case .setRole(let user, let role, let options):
+            (kind, fields.user, fields.role, fields.options) = (.setRole, user, role, options)
+        case .setBlacklist(let user, let enable, let options):
+            (kind, fields.user, fields.enable, fields.options) = (.setBlacklist, user, enable, options)
+        case .setMute(let user, let enable, let options):
+            (kind, fields.user, fields.enable, fields.options) = (.setMute, user, enable, options)
+        case .tempMute(let user, let seconds, let options):
+            (kind, fields.user, fields.seconds, fields.options) = (.tempMute, user, seconds, options)
+        case .muteRoom(let enable, let options): (kind, fields.enable, fields.options) = (.muteRoom, enable, options)
+        case .kick(let user, let seconds, let options):
+            (kind, fields.user, fields.seconds, fields.options) = (.kick, user, seconds, options)
+        case .updateMe(let set, let save, let options):
+            (kind, fields.profile, fields.save, fields.options) = (.updateMe, set, save, options)
+        case .queueSet(let key, let value, let owner, let transient, let ifVersion, let options):
+            (kind, fields.key, fields.value, fields.user) = (.queueSet, key, value, owner)
+            (fields.transient, fields.ifVersion, fields.options) = (transient, ifVersion, options)
+        case .queueSetMany(let pairs, let options):
+            (kind, fields.pairs, fields.options) = (.queueSetMany, pairs, options)
+        case .queueTake(let key, let options): (kind, fields.key, fields.options) = (.queueTake, key, options)
+        case .queueClear(let options): (kind, fields.options) = (.queueClear, options)
+        case .queueRemove(let elements): (kind, fields.elements) = (.queueRemove, elements)
+        }
+        return (kind, nil, fields)
+    }
+
+    private static func from(_ kind: CommandKind, _ draft: MessageDraft?, _ fields: CommandFields) throws(ChatError)
+        -> CommandBody
+    {
+        func user() throws(ChatError) -> UserID { try fields.need(fields.user, "user") }
+        func enable() throws(ChatError) -> Bool { try fields.need(fields.enable, "enable") }
+        func seconds() throws(ChatError) -> Int64 { try fields.need(fields.seconds, "seconds") }
+        let options = fields.options
+        switch kind {
+        case .createRoom: return .createRoom(creator: try user(), set: try fields.need(fields.room, "room"))
+        case .updateRoom: return .updateRoom(set: try fields.need(fields.room, "room"), options)
+        case .closeRoom: return .closeRoom(options)
+        case .reopenRoom: return .reopenRoom
+        case .deleteRoom: return .deleteRoom
+        case .post: return .post(try fields.need(draft, "draft"))
+        case .recall: return .recall(fields.targets, options)
+        case .setManager: return .setManager(try user(), enable: try enable(), options)
+        case .setMember: return .setMember(try user(), enable: try enable(), options)
+        case .setRole: return .setRole(try user(), try fields.need(fields.role, "role"), options)
+        case .setBlacklist: return .setBlacklist(try user(), enable: try enable(), options)
+        case .setMute: return .setMute(try user(), enable: try enable(), options)
+        case .tempMute: return .tempMute(try user(), seconds: try seconds(), options)
+        case .muteRoom: return .muteRoom(enable: try enable(), options)
+        case .kick: return .kick(try user(), banSeconds: try seconds(), options)
+        case .updateMe:
+            return .updateMe(
+                try fields.need(fields.profile, "profile"), save: try fields.need(fields.save, "save"), options)
+        case .queueSet:
+            return .queueSet(
+                key: try fields.need(fields.key, "key"), value: try fields.need(fields.value, "value"),
+                owner: fields.user, transient: try fields.need(fields.transient, "transient"),
+                ifVersion: fields.ifVersion, options)
+        case .queueSetMany: return .queueSetMany(fields.pairs, options)
+        case .queueTake: return .queueTake(key: fields.key, options)
+        case .queueClear: return .queueClear(options)
+        case .queueRemove: return .queueRemove(fields.elements)
+        case .expire: return .expire
+        }
+    }
+}

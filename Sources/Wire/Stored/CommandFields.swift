@@ -1,0 +1,67 @@
+import ChatModel
+
+/// The parameters of every command but `post`: which ones a command has, its case says.
+struct CommandFields: WireMessage {
+    var user: UserID?
+    var enable: Bool?
+    var role: FixedRole?
+    var seconds: Int64?
+    var room: RoomChanges?
+    var profile: ProfileChanges?
+    var save: Bool?
+    var key: String?
+    var value: String?
+    var transient: Bool?
+    var ifVersion: Int64?
+    var pairs: [QueuePair] = []
+    var elements: [QueueElementVersion] = []
+    var targets: [RecallTarget] = []
+    var options = NotifyOptions()
+
+    static var blank: CommandFields { CommandFields() }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.optional(1, "user", &user)
+        try walker.optional(2, "enable", &enable)
+        try walker.optional(3, "role", &role)
+        try walker.optional(4, "seconds", &seconds)
+        try walker.optional(5, "room", &room)
+        try walker.optional(6, "profile", &profile)
+        try walker.optional(7, "save", &save)
+        try walker.optional(8, "key", &key)
+        try walker.optional(9, "value", &value)
+        try walker.optional(10, "transient", &transient)
+        try walker.optional(11, "ifVersion", &ifVersion)
+        try walker.repeated(12, "pairs", &pairs)
+        try walker.repeated(13, "elements", &elements)
+        try walker.repeated(14, "targets", &targets)
+        try options.walk(&walker)
+    }
+
+    /// A parameter that the command must have.
+    func need<T>(_ value: T?, _ name: StaticString) throws(ChatError) -> T {
+        guard let value else { throw .missing(name) }
+        return value
+    }
+}
+
+extension RecallTarget: WireMessage {
+    public static var blank: RecallTarget { RecallTarget(seq: 0, sender: nil, time: .blank, type: .blank) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "seq", &seq)
+        try walker.optional(2, "sender", &sender)
+        try walker.required(3, "time", &time)
+        try walker.required(4, "type", &type)
+    }
+}
+
+extension QueueElementVersion: WireMessage {
+    public static var blank: QueueElementVersion { QueueElementVersion(key: "", version: 0, owner: .blank) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "key", &key)
+        try walker.shown(2, "version", &version)
+        try walker.required(3, "owner", &owner)
+    }
+}

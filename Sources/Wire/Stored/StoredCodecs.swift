@@ -1,0 +1,59 @@
+import ChatModel
+
+/// Commands as the replicated log holds them: protobuf, see `stored.proto`. Equal commands have equal bytes.
+public enum LogCodec {
+    /// - Parameter time: the leader's stamp.
+    public static func encode(_ command: Command, time: Timestamp) -> [UInt8] {
+        WireProtobuf.encode(StoredCommand(time: time, command: command))
+    }
+
+    /// - Throws: `corrupt`.
+    public static func decode(_ bytes: [UInt8]) throws(WireError) -> (Command, Timestamp) {
+        let entry = try stored(StoredCommand.self, bytes, "log entry")
+        return (entry.command, entry.time)
+    }
+}
+
+/// Values of catalogue rows: protobuf, see `stored.proto`. Equal values have equal bytes.
+public enum CatalogueCodec {
+    public static func encode(_ value: CatalogueValue) -> [UInt8] {
+        switch value {
+        case .room(let record): WireProtobuf.encode(record)
+        case .member(let record): WireProtobuf.encode(record)
+        case .queue(let element, let position):
+            WireProtobuf.encode(PlacedElement(element: element, position: position))
+        case .command(let memory): WireProtobuf.encode(memory)
+        case .time(let time): WireProtobuf.encode(SlowRecord(time: time))
+        }
+    }
+
+    /// - Throws: `corrupt`.
+    public static func decode(kind: CatalogueKind, _ bytes: [UInt8]) throws(WireError) -> CatalogueValue {
+        switch kind {
+        case .room: return .room(try stored(RoomRecord.self, bytes, "room row"))
+        case .member: return .member(try stored(MemberRecord.self, bytes, "member row"))
+        case .queue:
+            let placed = try stored(PlacedElement.self, bytes, "queue row")
+            return .queue(placed.element, position: placed.position)
+        case .command: return .command(try stored(CommandMemory.self, bytes, "command row"))
+        case .slow: return .time(try stored(SlowRecord.self, bytes, "slow mode row").time)
+        }
+    }
+}
+
+/// Messages as history rows hold them: protobuf, the `Message` of `chatroom.proto`.
+public enum HistoryCodec {
+    public static func encode(_ message: Message) -> [UInt8] { WireProtobuf.encode(message) }
+
+    /// - Throws: `corrupt`.
+    public static func decode(_ bytes: [UInt8]) throws(WireError) -> Message {
+        try stored(Message.self, bytes, "history row")
+    }
+}
+
+/// Decodes what the cluster wrote: limits are not enforced, since they may have changed.
+private func stored<M: WireMessage>(_ type: M.Type, _ bytes: [UInt8], _ what: StaticString) throws(WireError) -> M {
+    do throws(ChatError) {
+        return try WireProtobuf.decode(type, from: bytes, limits: false)
+    } catch { throw WireError(corrupt: error, in: what) }
+}

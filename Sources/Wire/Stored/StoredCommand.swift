@@ -1,0 +1,103 @@
+import ChatModel
+
+/// A command as the log holds it, with the leader's stamp.
+struct StoredCommand: WireMessage {
+    var time: Timestamp
+    var command: Command
+
+    static var blank: StoredCommand {
+        StoredCommand(time: .blank, command: Command(id: nil, room: .blank, actor: .system, body: .expire))
+    }
+    static var schemaName: String { "LogEntry" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "time", &time)
+        try walker.optional(2, "id", &command.id)
+        try walker.required(3, "room", &command.room)
+        try walker.required(4, "actor", &command.actor)
+        try walker.required(5, "facts", &command.facts)
+        try command.body.walk(&walker)
+    }
+}
+
+extension CommandID: WireMessage {
+    public static var blank: CommandID { CommandID(scope: "", text: "") }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "scope", &scope)
+        try walker.shown(2, "text", &text)
+    }
+}
+
+extension Actor: WireMessage {
+    public static var blank: Actor { .system }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        let current = self
+        var seen = 0
+        try seen +=
+            walker.choice(1, "system", { if case .system = current { Empty() } else { nil } }, { _ in self = .system })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                2, "server", { if case .server(let it) = current { it } else { nil } }, { self = .server($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                3, "member",
+                {
+                    if case .member(let user, let profile, let anonymous) = current {
+                        MemberActor(user: user, profile: profile, anonymous: anonymous)
+                    } else {
+                        nil
+                    }
+                }, { self = .member($0.user, $0.profile, anonymous: $0.anonymous) }) ? 1 : 0
+        if W.isDecoding, seen != 1 { throw .missing("actor") }
+    }
+}
+
+struct MemberActor: WireMessage {
+    var user: UserID
+    var profile: Profile
+    var anonymous: Bool
+
+    static var blank: MemberActor { MemberActor(user: .blank, profile: Profile(), anonymous: false) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "user", &user)
+        try walker.required(2, "profile", &profile)
+        try walker.shown(3, "anonymous", &anonymous)
+    }
+}
+
+extension CommandFacts: WireMessage {
+    public static var blank: CommandFacts { CommandFacts() }
+
+    /// Names are written in the order of their users, so that equal facts have equal bytes.
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "fixedMembersMax", &fixedMembersMax)
+        try walker.required(2, "blacklistedMax", &blacklistedMax)
+        try walker.required(3, "managersMax", &managersMax)
+        try walker.required(4, "queueElementsMax", &queueElementsMax)
+        try walker.required(5, "recallWindowSeconds", &recallWindowSeconds)
+        try walker.required(6, "highPerSecondMax", &highPerSecondMax)
+        var list: [NamedProfile] = []
+        if !W.isDecoding, !names.isEmpty {
+            list = names.map { NamedProfile(user: $0.key, profile: $0.value) }.sorted { $0.user < $1.user }
+        }
+        try walker.repeated(7, "names", &list)
+        if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
+    }
+}
+
+struct NamedProfile: WireMessage {
+    var user: UserID
+    var profile: Profile
+
+    static var blank: NamedProfile { NamedProfile(user: .blank, profile: Profile()) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "user", &user)
+        try walker.required(2, "profile", &profile)
+    }
+}

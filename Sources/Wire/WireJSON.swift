@@ -1,0 +1,88 @@
+import ChatModel
+
+/// JSON texts of single messages, as bodies of the server API have them.
+public enum WireJSON {
+    /// Reads one object and nothing after it.
+    /// - Parameter limits: whether values over their limits are refused; true for all input from outside.
+    /// - Throws: 400 for what is not one JSON object, 413 and 414 with the field for a wrong value.
+    public static func decode<M: WireMessage>(_ type: M.Type, from bytes: UnsafeRawBufferPointer, limits: Bool)
+        throws(ChatError) -> M
+    {
+        var document = JSONDocument()
+        let end = try document.parse(bytes, from: 0)
+        guard JSONDocument.skipSpace(bytes, from: end) == bytes.count else {
+            throw .malformed("not JSON: something follows the object at byte \(end)")
+        }
+        return try document.read(enforcesLimits: limits) { value throws(ChatError) in
+            guard (try? value.object()) != nil else { throw .malformed("the body must be an object") }
+            return try M.readJSON(value)
+        }
+    }
+
+    /// Reads one object and nothing after it.
+    public static func decode<M: WireMessage>(_ type: M.Type, from bytes: [UInt8], limits: Bool) throws(ChatError) -> M
+    {
+        try bytes.withUnsafeBufferPointer { buffer throws(ChatError) in
+            try decode(type, from: UnsafeRawBufferPointer(buffer), limits: limits)
+        }
+    }
+
+    /// The JSON text of `message`.
+    public static func encode<M: WireMessage>(_ message: M) -> [UInt8] {
+        var bytes: [UInt8] = []
+        append(message, to: &bytes)
+        return bytes
+    }
+
+    /// Appends the JSON text of `message`.
+    public static func append<M: WireMessage>(_ message: M, to bytes: inout [UInt8]) {
+        var writer = JSONWriter()
+        swap(&writer.bytes, &bytes)
+        do throws(ChatError) {
+            try message.writeJSON(to: &writer)
+        } catch { assertionFailure("writing does not fail: \(error)") }
+        swap(&writer.bytes, &bytes)
+    }
+}
+
+/// Protobuf forms of single messages.
+public enum WireProtobuf {
+    /// Reads one message that fills `bytes`.
+    /// - Throws: 400 for what is not protobuf, 413 and 414 with the field for a wrong value.
+    public static func decode<M: WireMessage>(_ type: M.Type, from bytes: UnsafeRawBufferPointer, limits: Bool)
+        throws(ChatError) -> M
+    {
+        var reader = try ProtobufReader(bytes, enforcesLimits: limits)
+        var message = M.blank
+        try message.walk(&reader)
+        return message
+    }
+
+    /// Reads one message that fills `bytes`.
+    public static func decode<M: WireMessage>(_ type: M.Type, from bytes: [UInt8], limits: Bool) throws(ChatError) -> M
+    {
+        try bytes.withUnsafeBufferPointer { buffer throws(ChatError) in
+            try decode(type, from: UnsafeRawBufferPointer(buffer), limits: limits)
+        }
+    }
+
+    /// The bytes of `message`, without a length.
+    public static func encode<M: WireMessage>(_ message: M) -> [UInt8] {
+        var writer = ProtobufWriter()
+        var copy = message
+        do throws(ChatError) {
+            try copy.walk(&writer)
+        } catch { assertionFailure("writing does not fail: \(error)") }
+        return writer.bytes
+    }
+
+    /// Appends the length of `message` and its bytes.
+    public static func appendDelimited<M: WireMessage>(_ message: M, to bytes: inout [UInt8]) {
+        var writer = ProtobufWriter()
+        swap(&writer.bytes, &bytes)
+        do throws(ChatError) {
+            try message.writeProtobuf(to: &writer)
+        } catch { assertionFailure("writing does not fail: \(error)") }
+        swap(&writer.bytes, &bytes)
+    }
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Node
+import ServiceLifecycle
+
+/// The node.
+@main
+struct Chatroomd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chatroomd", abstract: "One node of a chatroom cluster.",
+        discussion: "Runs in the foreground until SIGTERM or SIGINT. SIGHUP reads the keys again.")
+
+    @Option(help: "The node's configuration, a JSON file. CHATROOM_… variables of the environment come before it.")
+    var config: String
+
+    @Flag(help: "Create a cluster of this one node in its data directory, and exit.")
+    var create = false
+
+    func run() async throws {
+        do {
+            let configuration = try await NodeConfiguration(
+                path: config, environment: ProcessInfo.processInfo.environment)
+            let logger = Self.logger(configuration)
+            if create {
+                try await ChatroomNode.createCluster(configuration, logger: logger)
+                print("created a cluster of one node in \(configuration.dataDirectory)")
+                return
+            }
+            let node = try await ChatroomNode(configuration: configuration, logger: logger)
+            let group = ServiceGroup(
+                configuration: ServiceGroupConfiguration(
+                    services: [
+                        .init(service: node, successTerminationBehavior: .gracefullyShutdownGroup),
+                        .init(service: KeyReloading(node: node, logger: logger)),
+                    ],
+                    gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+            try await group.run()
+        } catch let error as NodeError {
+            FileHandle.standardError.write(Data("chatroomd: \(error.message)\n".utf8))
+            throw ExitCode.failure
+        }
+    }
+
+    /// One line per event on standard error.
+    private static func logger(_ configuration: NodeConfiguration) -> Logger {
+        var logger = Logger(label: "chatroomd") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = Logger.Level(rawValue: configuration.logLevel) ?? .info
+        logger[metadataKey: "node"] = "\(configuration.node)"
+        return logger
+    }
+}
+
+/// Reads the keys again at each SIGHUP.
+private struct KeyReloading: Service {
+    let node: ChatroomNode
+    let logger: Logger
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            signal(SIGHUP, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: SIGHUP)
+            source.setEventHandler { continuation.yield() }
+            source.resume()
+            for await _ in signals.cancelOnGracefulShutdown() {
+                do {
+                    try await node.reloadKeys()
+                    logger.info("keys have been read again")
+                } catch {
+                    logger.error("keys stay as they were", metadata: ["error": "\(error)"])
+                }
+            }
+            source.cancel()
+        } onGracefulShutdown: {
+        }
+    }
+}

@@ -1,0 +1,255 @@
+import Consensus
+import LogStore
+import StorageTestKit
+import Testing
+
+@Suite struct LogStoreTests {
+    let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test func `what was saved is there after a restart`() async throws {
+        let membership = GroupMembership(
+            voters: [ServerID(node: "n1", store: 7), ServerID(node: "n2", store: .max)],
+            learners: [ServerID(node: "ü", store: 1)])
+        let state = HardState(term: 3, votedFor: ServerID(node: "n2", store: .max))
+        let snapshot = SnapshotMark(index: 0, term: 0, membership: membership)
+        var store = try LogStore.open(configuration(directory, create: true))
+        let identity = store.storeID
+        try await store.save([
+            GroupSave(group: groupA, hardState: state, snapshot: snapshot, entries: entries(1...3)),
+            GroupSave(group: .system, entries: [Entry(index: 1, term: 9, kind: .membership, payload: [])]),
+        ])
+        try await store.save(GroupSave(group: groupA, entries: entries(4...5, term: 3)))
+        store.close()
+
+        store = try LogStore.open(configuration(directory))
+        defer { store.close() }
+        #expect(store.storeID == identity)
+        #expect(try store.groups() == [groupA, .system])
+        let restored = try store.restored(groupA)
+        #expect(restored.hardState == state)
+        #expect(restored.snapshot == snapshot)
+        #expect(restored.firstIndex == 1)
+        #expect(restored.lastIndex == 5)
+        #expect(restored.recent == entries(1...3) + entries(4...5, term: 3))
+        #expect((1...5).map { restored.terms.term(at: $0) } == [1, 1, 1, 3, 3])
+        #expect(try store.restored(.system).recent.map(\.kind) == [.membership])
+        #expect(try store.restored(groupB).lastIndex == 0)
+    }
+
+    @Test func `a directory without a log is opened only when told to make one, and made once`() throws {
+        #expect(throws: LogStoreError.self) { try LogStore.open(configuration(directory)) }
+        #expect(try directory.names().isEmpty)
+        let store = try LogStore.open(configuration(directory, create: true))
+        store.close()
+        do throws(LogStoreError) {
+            _ = try LogStore.open(configuration(directory, create: true))
+            Issue.record("made twice")
+        } catch {
+            #expect(error.code == .alreadyExists)
+        }
+    }
+
+    @Test func `a log that is open cannot be opened again`() throws {
+        let store = try LogStore.open(configuration(directory, create: true))
+        defer { store.close() }
+        do throws(LogStoreError) {
+            _ = try LogStore.open(configuration(directory))
+            Issue.record("opened twice")
+        } catch {
+            #expect(error.code == .inUse)
+        }
+    }
+
+    @Test func `a truncation replaces the end, also after a restart`() async throws {
+        var store = try LogStore.open(configuration(directory, create: true))
+        try await store.save(GroupSave(group: groupA, entries: entries(1...10)))
+        try await store.save([
+            GroupSave(group: groupA, entries: entries(11...12)),
+            GroupSave(group: groupA, truncateFrom: 12, entries: entries(12...12, term: 2)),
+            GroupSave(group: groupA, truncateFrom: 6, entries: entries(6...7, term: 3)),
+        ])
+        let expected = entries(1...5) + entries(6...7, term: 3)
+        #expect(try store.restored(groupA).recent == expected)
+        store.close()
+        store = try LogStore.open(configuration(directory))
+        defer { store.close() }
+        #expect(try store.restored(groupA).recent == expected)
+        #expect(try store.restored(groupA).lastIndex == 7)
+    }
+
+    @Test func `a truncation to nothing is not behind the marks`() async throws {
+        var store = try LogStore.open(configuration(directory, create: true))
+        try await store.save(GroupSave(group: groupA, entries: entries(1...10)))
+        store.close()
+        store = try LogStore.open(configuration(directory))
+        try await store.save(GroupSave(group: groupA, truncateFrom: 1))
+        store.close()
+        store = try LogStore.open(configuration(directory))
+        defer { store.close() }
+        #expect(try store.restored(groupA).lastIndex == 0)
+    }
+
+    @Test func `gaps, overlaps and cuts below the trimmed entry are refused and change nothing`() async throws {
+        let store = try LogStore.open(configuration(directory, create: true))
+        defer { store.close() }
+        try await store.save(GroupSave(group: groupA, entries: entries(1...10)))
+        store.trim(groupA, through: 4)
+        #expect(try store.restored(groupA).firstIndex == 5)
+        for wrong in [
+            GroupSave(group: groupA, hardState: HardState(term: 99), entries: entries(12...12)),
+            GroupSave(group: groupA, hardState: HardState(term: 99), entries: entries(10...11)),
+            GroupSave(group: groupA, hardState: HardState(term: 99), entries: [entry(11), entry(13)]),
+            GroupSave(group: groupA, hardState: HardState(term: 99), truncateFrom: 4),
+            GroupSave(group: groupA, truncateFrom: 12, entries: entries(12...12)),
+            GroupSave(group: groupB, entries: entries(2...2)),
+        ] {
+            do throws(LogStoreError) {
+                // Together with a good one, which must not suffer.
+                try await store.save([GroupSave(group: GroupID(9), hardState: HardState(term: 5)), wrong])
+                Issue.record("accepted: \(wrong)")
+            } catch {
+                #expect(error.code == .outOfOrder)
+            }
+        }
+        #expect(try store.restored(groupA).hardState.term == 0)
+        #expect(try store.restored(groupA).lastIndex == 10)
+        #expect(try store.restored(groupB).lastIndex == 0)
+        #expect(try store.restored(GroupID(9)).hardState.term == 5)
+    }
+
+    @Test func `a trimmed log starts after the trimmed entry and remembers its term`() async throws {
+        var store = try LogStore.open(configuration(directory, create: true))
+        try await store.save(GroupSave(group: groupA, entries: entries(1...500) + entries(501...3000, term: 2)))
+        try await store.save(GroupSave(group: groupB, entries: entries(1...10)))
+        store.trim(groupA, through: 2_500)
+        store.trim(groupA, through: 700)
+        store.trim(groupB, through: 99)
+        for _ in 0..<2 {
+            let a = try store.restored(groupA)
+            #expect(a.trimmed == LogPosition(index: 2_500, term: 2))
+            #expect(a.firstIndex == 2_501)
+            #expect(a.lastIndex == 3_000)
+            #expect(a.recent == entries(2_501...3_000, term: 2))
+            #expect(a.terms.term(at: 2_501) == 2)
+            let b = try store.restored(groupB)
+            #expect(b.firstIndex == 11)
+            #expect(b.lastIndex == 10)
+            #expect(b.trimmed == LogPosition(index: 10, term: 1))
+            store.close()
+            store = try LogStore.open(configuration(directory))
+        }
+        do throws(LogStoreError) {
+            _ = try await store.entries(groupA, 2_500...2_600)
+            Issue.record("read a trimmed entry")
+        } catch {
+            #expect(error.code == .unavailable)
+        }
+        try await store.save(GroupSave(group: groupB, entries: entries(11...11)))
+        store.close()
+    }
+
+    @Test func `a snapshot beyond the log replaces it, and one inside leaves it`() async throws {
+        let membership = GroupMembership(voters: [ServerID(node: "n", store: 1)])
+        var store = try LogStore.open(configuration(directory, create: true))
+        try await store.save(GroupSave(group: groupA, entries: entries(1...10)))
+        try await store.save(
+            GroupSave(group: groupA, snapshot: SnapshotMark(index: 5, term: 1, membership: membership)))
+        #expect(try store.restored(groupA).recent == entries(1...10))
+        try await store.save([
+            GroupSave(group: groupA, entries: entries(11...11)),
+            GroupSave(
+                group: groupA, snapshot: SnapshotMark(index: 100, term: 7, membership: membership),
+                entries: entries(101...102, term: 8)),
+        ])
+        for _ in 0..<2 {
+            let restored = try store.restored(groupA)
+            #expect(restored.trimmed == LogPosition(index: 100, term: 7))
+            #expect(restored.recent == entries(101...102, term: 8))
+            #expect(restored.snapshot?.index == 100)
+            store.close()
+            store = try LogStore.open(configuration(directory))
+        }
+        // An entry of another term where the snapshot ends: everything goes.
+        try await store.save(
+            GroupSave(group: groupA, snapshot: SnapshotMark(index: 101, term: 9, membership: membership)))
+        store.close()
+        store = try LogStore.open(configuration(directory))
+        defer { store.close() }
+        #expect(try store.restored(groupA).lastIndex == 101)
+        #expect(try store.restored(groupA).recent.isEmpty)
+    }
+
+    @Test func `older entries are read in bounded pieces`() async throws {
+        let store = try LogStore.open(configuration(directory, create: true))
+        defer { store.close() }
+        try await store.save(GroupSave(group: groupA, entries: entries(1...3_000, bytes: 1_000)))
+        #expect(try await store.entries(groupA, 1...3_000) == entries(1...3_000, bytes: 1_000))
+        #expect(try await store.entries(groupA, 5...3_000, bytesMax: 2_500) == entries(5...6, bytes: 1_000))
+        #expect(try await store.entries(groupA, 5...3_000, bytesMax: 0) == entries(5...5, bytes: 1_000))
+        #expect(try await store.entries(groupA, 2_999...9_999) == entries(2_999...3_000, bytes: 1_000))
+    }
+
+    @Test func `restored returns no more recent bytes than configured`() async throws {
+        var small = configuration(directory, create: true)
+        small.recentBytesPerGroup = 2_999
+        let store = try LogStore.open(small)
+        defer { store.close() }
+        try await store.save(GroupSave(group: groupA, entries: entries(1...10, bytes: 1_000)))
+        #expect(try store.restored(groupA).recent == entries(9...10, bytes: 1_000))
+        #expect(try store.restored(groupA).firstIndex == 1)
+    }
+
+    @Test func `saves that wait at the same time share a sync`() async throws {
+        let disk = FaultDisk()
+        let store = try LogStore.open(configuration(directory, create: true, disk: disk))
+        let before = disk.syncs
+        disk.delaySyncs(microseconds: 20_000)
+        let done = Waiting<Result<Void, LogStoreError>>()
+        for index in 1...50 as ClosedRange<UInt64> {
+            for group in 0..<16 as Range<UInt16> {
+                store.save([GroupSave(group: GroupID(group), entries: [entry(index)])]) { done.deliver($0) }
+            }
+        }
+        for _ in 0..<800 { try await done.next().get() }
+        #expect(disk.syncs - before < 100)
+        disk.delaySyncs(microseconds: 0)
+        store.close()
+    }
+
+    @Test func `more than the bound is refused at once`() async throws {
+        let disk = FaultDisk()
+        var bounded = configuration(directory, create: true, disk: disk)
+        bounded.waitingBytesMax = 10_000
+        let store = try LogStore.open(bounded)
+        disk.delaySyncs(microseconds: 100_000)
+        let done = Waiting<Result<Void, LogStoreError>>()
+        for index in 1...30 as ClosedRange<UInt64> {
+            store.save([GroupSave(group: groupA, entries: [entry(index, bytes: 1_000)])]) { done.deliver($0) }
+        }
+        var codes: [LogStoreError.Code?] = []
+        for _ in 0..<30 {
+            do {
+                try await done.next().get()
+                codes.append(nil)
+            } catch let error as LogStoreError {
+                codes.append(error.code)
+            }
+        }
+        #expect(codes.contains(.overloaded))
+        let kept = codes.filter { $0 == nil }.count
+        #expect(try store.restored(groupA).lastIndex == UInt64(kept))
+        disk.delaySyncs(microseconds: 0)
+        store.close()
+    }
+
+    @Test func `after close every call is refused`() async throws {
+        let store = try LogStore.open(configuration(directory, create: true))
+        store.close()
+        store.close()
+        await #expect(throws: LogStoreError.self) { try await store.save(GroupSave(group: groupA)) }
+        await #expect(throws: LogStoreError.self) { try await store.entries(groupA, 1...2) }
+        #expect(throws: LogStoreError.self) { try store.restored(groupA) }
+    }
+}

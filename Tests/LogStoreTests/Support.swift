@@ -1,0 +1,64 @@
+import Consensus
+import LogStore
+import StorageTestKit
+import Synchronization
+import Testing
+
+/// Collects what a callback delivers, and waits for it.
+final class Waiting<Value: Sendable>: Sendable {
+    private let values: AsyncStream<Value>
+    private let continuation: AsyncStream<Value>.Continuation
+
+    init() { (values, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded) }
+
+    func deliver(_ value: Value) { continuation.yield(value) }
+
+    func next() async throws -> Value {
+        var iterator = values.makeAsyncIterator()
+        return try #require(await iterator.next())
+    }
+}
+
+extension LogStore {
+    func save(_ saves: [GroupSave]) async throws(LogStoreError) {
+        let result = await withCheckedContinuation { continuation in
+            save(saves) { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    func save(_ save: GroupSave) async throws(LogStoreError) { try await self.save([save]) }
+
+    func entries(_ group: GroupID, _ range: ClosedRange<UInt64>, bytesMax: Int = .max) async throws(LogStoreError)
+        -> [Entry]
+    {
+        let result = await withCheckedContinuation { continuation in
+            entries(group, from: range.lowerBound, through: range.upperBound, bytesMax: bytesMax) {
+                continuation.resume(returning: $0)
+            }
+        }
+        return try result.get()
+    }
+}
+
+func configuration(_ directory: TemporaryDirectory, create: Bool = false, disk: FaultDisk? = nil)
+    -> LogStoreConfiguration
+{
+    var configuration = LogStoreConfiguration(directory: directory.path)
+    configuration.create = create
+    configuration.vfs = disk?.vfs
+    return configuration
+}
+
+func entry(_ index: UInt64, term: UInt64 = 1, bytes: Int = 20) -> Entry {
+    Entry(
+        index: index, term: term, kind: .command,
+        payload: (0..<bytes).map { UInt8(truncatingIfNeeded: index &* 31 &+ UInt64($0)) })
+}
+
+func entries(_ range: ClosedRange<UInt64>, term: UInt64 = 1, bytes: Int = 20) -> [Entry] {
+    range.map { entry($0, term: term, bytes: bytes) }
+}
+
+let groupA = GroupID(1)
+let groupB = GroupID(2)

@@ -1,0 +1,132 @@
+import ChatModel
+import Testing
+
+@testable import ServerAPI
+
+@Suite struct MessageRoutesTests {
+    private let r1 = FakeCluster.room("r1").info.id
+
+    @Test func `a message is posted in the name of its sender`() async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call(
+                "POST", "/v1/rooms/r1/messages",
+                #"{"sender":"ann","type":"TEXT","text":"h\u00e9","priority":"HIGH","mentions":["bob"],"ext":"x"}"#,
+                headers: ["Idempotency-Key": "k"])
+            #expect(answer.status == 200)
+            #expect(
+                answer.json == [
+                    "messageId": .text("m8"), "time": .integer(1_700_000_000_000), "seq": .integer(8),
+                    "priority": .text("NORMAL"),
+                ])
+            var draft = MessageDraft(body: .text("h\u{e9}"))
+            draft.priority = .high
+            draft.mentions = [FakeCluster.user("bob")]
+            draft.ext = "x"
+            let actor = Actor.server(UserName(user: FakeCluster.user("ann"), nick: ""))
+            #expect(cluster.calls == [.perform(.post(draft), r1, actor, id: "k")])
+        }
+    }
+
+    @Test func `a sender may have a nick, and clientId does for a key`() async throws {
+        try await withServer { client, cluster in
+            let body = #"{"sender":{"user":"ann","nick":"Ann"},"type":"TIP","text":"t","clientId":"c"}"#
+            #expect(try await client.call("POST", "/v1/rooms/r1/messages", body).status == 200)
+            _ = try await client.call("POST", "/v1/rooms/r1/messages", body, headers: ["Idempotency-Key": "k"])
+            let draft = MessageDraft(body: .tip("t"))
+            let actor = Actor.server(UserName(user: FakeCluster.user("ann"), nick: "Ann"))
+            #expect(
+                cluster.calls == ["c", "k"].map { .perform(.post(draft), r1, actor, id: $0) })
+        }
+    }
+
+    @Test func `a message without a sender is the system's, and one that is not kept answers after`() async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call(
+                "POST", "/v1/rooms/r1/messages", #"{"type":"COMMAND","payload":"AQI="}"#)
+            #expect(answer.json?["after"]?.integer == 7)
+            #expect(answer.json?["seq"] == nil)
+            #expect(
+                cluster.calls == [.perform(.post(MessageDraft(body: .command(payload: [1, 2]))), r1, .system, id: nil)])
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"type":"TEXT"}"#, 414, "text"), (#"{"text":"x"}"#, 414, "type"), (#"{"type":"SHOUT","text":"x"}"#, 414, "type"),
+        (#"{"type":"NOTIFICATION","event":311}"#, 414, "type"), (#"{"type":"TEXT","text":"x","sender":""}"#, 414, "sender"),
+        (#"{"type":"COMMAND","payload":"%%"}"#, 414, "payload"),
+        (#"{"type":"CUSTOM","content":"c","subtype":201}"#, 414, "subtype"),
+        ("{\"type\":\"TEXT\",\"text\":\"\(String(repeating: "x", count: 32 * 1024 + 1))\"}", 413, "text"),
+    ])
+    func `a bad field of a message is refused by name`(body: String, code: Int64, field: String) async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call("POST", "/v1/rooms/r1/messages", body)
+            #expect(answer.error?["code"]?.integer == code)
+            #expect(answer.error?["field"]?.text == field)
+            #expect(cluster.calls.isEmpty)
+        }
+    }
+
+    @Test func `history takes every parameter`() async throws {
+        try await withServer { client, cluster in
+            let page = try await client.call(
+                "GET",
+                "/v1/rooms/r1/messages?startTime=5&limit=100&order=ASC&types=TEXT,NOTIFICATION&beforeSeq=9&afterSeq=2")
+            #expect(page.json?["messages"]?.array?.count == FakeCluster.messages(r1).count)
+            #expect(page.json?["more"] == .boolean(true))
+            var query = HistoryRequest()
+            query.startTime = Timestamp(5)
+            query.limit = 100
+            query.ascending = true
+            query.types = [.text, .notification]
+            query.beforeSeq = 9
+            query.afterSeq = 2
+            #expect(cluster.calls == [.history(r1, query)])
+            #expect(try await client.call("GET", "/v1/rooms/r1/messages").status == 200)
+            #expect(cluster.calls.last == .history(r1, HistoryRequest()))
+        }
+    }
+
+    @Test(arguments: [
+        ("startTime=-1", "startTime"), ("startTime=9223372036854775808", "startTime"), ("order=asc", "order"),
+        ("types=TEXT,", "types"), ("types=text", "types"), ("beforeSeq=-1", "beforeSeq"),
+        ("afterSeq=18446744073709551616", "afterSeq"), ("limit=101", "limit"),
+    ])
+    func `a bad parameter of history is refused by name`(query: String, field: String) async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call("GET", "/v1/rooms/r1/messages?\(query)")
+            #expect(answer.error?["code"]?.integer == 414)
+            #expect(answer.error?["field"]?.text == field)
+            #expect(cluster.calls.isEmpty)
+        }
+    }
+
+    @Test func `one message is found by its ID`() async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call("GET", "/v1/rooms/r1/messages/1.2%2F3")
+            #expect(answer.json?["messageId"]?.text == "m1")
+            #expect(cluster.calls == [.message("1.2/3", r1)])
+            let long = try await client.call("GET", "/v1/rooms/r1/messages/\(String(repeating: "m", count: 65))")
+            #expect(long.error?["field"]?.text == "messageId")
+        }
+    }
+
+    @Test func `barrage carries its sender, its look and the time`() async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call(
+                "POST", "/v1/rooms/r1/barrage",
+                #"{"sender":"ann","text":"wow","ext":"e","style":"red","priority":"LOW"}"#)
+            #expect(answer.status == 200)
+            #expect(answer.json == ["accepted": .boolean(true)])
+            let from = Sender(user: FakeCluster.user("ann"), profile: Profile(), role: .guest)
+            var item = BarrageItem(from: from, text: "wow", time: Timestamp(1_700_000_000_123))
+            item.ext = "e"
+            item.style = "red"
+            item.priority = .low
+            #expect(cluster.calls == [.barrage(item, r1)])
+            let long = try await client.call(
+                "POST", "/v1/rooms/r1/barrage", "{\"text\":\"\(String(repeating: "w", count: 5121))\"}")
+            #expect(long.status == 413)
+            #expect(long.error?["field"]?.text == "text")
+        }
+    }
+}

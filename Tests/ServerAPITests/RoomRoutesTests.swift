@@ -1,0 +1,147 @@
+import ChatModel
+import Testing
+
+@testable import ServerAPI
+
+@Suite struct RoomRoutesTests {
+    private let r1 = FakeCluster.room("r1").info.id
+
+    @Test func `creating a room passes every setting on and answers the room`() async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call(
+                "POST", "/v1/rooms",
+                """
+                {"id":"r1","creator":"ann","name":"Evening","announcement":"hi","ext":"e","broadcastUrl":"https://b",
+                "entry":"INVITED","queueLevel":"OWNER","enterExitNotify":"NONE","slowModeSeconds":3,
+                "idleCloseSeconds":60,"viewerBudget":20,"unknown":[1]}
+                """, headers: ["Idempotency-Key": "k1"])
+            #expect(answer.status == 200)
+            #expect(answer.headers["content-type"] == "application/json")
+            #expect(answer.headers["cache-control"] == "no-store")
+            #expect(answer.json?["id"]?.text == "r1")
+            #expect(answer.json?["online"]?.integer == 41)
+            var set = RoomChanges()
+            set.name = "Evening"
+            set.announcement = "hi"
+            set.ext = "e"
+            set.broadcastUrl = "https://b"
+            set.entry = .invited
+            set.queueLevel = .owner
+            set.enterExitNotify = EnterExitNotify.none
+            set.slowModeSeconds = 3
+            set.idleCloseSeconds = 60
+            set.viewerBudget = 20
+            let expected = FakeCluster.Call.perform(
+                .createRoom(creator: FakeCluster.user("ann"), set: set), r1, .system, id: "k1")
+            #expect(cluster.calls == [expected])
+        }
+    }
+
+    @Test func `a room without an ID gets one that a repeated key finds again`() async throws {
+        try await withServer { client, cluster in
+            for key in ["k", "k", "other"] {
+                let answer = try await client.call(
+                    "POST", "/v1/rooms", #"{"creator":"ann"}"#, headers: ["Idempotency-Key": key])
+                #expect(answer.status == 200)
+            }
+            for _ in 0..<2 { _ = try await client.call("POST", "/v1/rooms", #"{"creator":"ann"}"#) }
+            let rooms = cluster.calls.compactMap { call -> RoomID? in
+                guard case .perform(_, let room, _, _) = call else { return nil }
+                return room
+            }
+            #expect(rooms.count == 5)
+            #expect(rooms[0] == rooms[1])
+            #expect(Set(rooms).count == 4)
+        }
+    }
+
+    @Test func `reading, changing, closing, reopening and deleting name the room and pass the key on`() async throws {
+        try await withServer { client, cluster in
+            let headers = ["Idempotency-Key": "k"]
+            let read = try await client.call("GET", "/v1/rooms/r1")
+            #expect(read.status == 200)
+            #expect(read.json?["leader"]?.text == "n1")
+            let changed = try await client.call(
+                "PATCH", "/v1/rooms/r1", #"{"name":"N","notify":false,"notifyExt":"x"}"#, headers: headers)
+            #expect(changed.json?["id"]?.text == "r1")
+            let closed = try await client.call(
+                "POST", "/v1/rooms/r1/close", #"{"notifyExt":"bye","operator":"bob"}"#, headers: headers)
+            #expect(closed.json == [:])
+            #expect(try await client.call("POST", "/v1/rooms/r1/close").status == 200)
+            #expect(try await client.call("POST", "/v1/rooms/r1/reopen", headers: headers).status == 200)
+            #expect(try await client.call("DELETE", "/v1/rooms/r1", headers: headers).status == 200)
+            var set = RoomChanges()
+            set.name = "N"
+            let bob = Actor.server(UserName(user: FakeCluster.user("bob"), nick: ""))
+            #expect(
+                cluster.calls == [
+                    .perform(.updateRoom(set: set, NotifyOptions(notify: false, notifyExt: "x")), r1, .system, id: "k"),
+                    .perform(.closeRoom(NotifyOptions(notifyExt: "bye")), r1, bob, id: "k"),
+                    .perform(.closeRoom(NotifyOptions()), r1, .system, id: nil),
+                    .perform(.reopenRoom, r1, .system, id: "k"),
+                    .perform(.deleteRoom, r1, .system, id: "k"),
+                ])
+        }
+    }
+
+    @Test func `rooms are listed by ID in pages or by people`() async throws {
+        try await withServer { client, cluster in
+            let page = try await client.call("GET", "/v1/rooms?after=a%23+b&limit=2")
+            #expect(page.json?["rooms"]?.array?.count == 2)
+            #expect(page.json?["next"]?.text == "b")
+            #expect(try await client.call("GET", "/v1/rooms").status == 200)
+            let busy = try await client.call("GET", "/v1/rooms?sort=online")
+            #expect(busy.json?["rooms"]?.array?.first?["id"]?.text == "busy")
+            #expect(busy.json?["next"] == nil)
+            #expect(
+                cluster.calls == [
+                    .rooms(after: RoomID("a#+b"), limit: 2), .rooms(after: nil, limit: 50), .roomsByOnline(limit: 50),
+                ])
+        }
+    }
+
+    @Test func `an address names the gateways of a room`() async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call("GET", "/v1/rooms/r1/address?clientIp=10.0.0.1&clientType=web")
+            #expect(answer.json?["gateways"] == .array([.text("ws://127.0.0.1:7400/v1/ws")]))
+            #expect(answer.json?["ttlSeconds"]?.integer == 60)
+            #expect(cluster.calls == [.gateways(r1)])
+        }
+    }
+
+    @Test(arguments: [
+        ("/v1/rooms?limit=0", "limit"), ("/v1/rooms?limit=x", "limit"), ("/v1/rooms?sort=name", "sort"),
+        ("/v1/rooms?after=a%20b", "after"), ("/v1/rooms?after=a&sort=online", "after"), ("/v1/rooms/a%20b", "room"),
+        ("/v1/rooms/%2e%2e", "room"), ("/v1/rooms/", "room"), ("/v1/rooms/%zz", "room"),
+        ("/v1/rooms/a%2Fb/address", "room"), ("/v1/rooms/%C3%A9", "room"), ("/v1/rooms?limit=1&limit=2", "limit"),
+    ])
+    func `a bad parameter is refused by name`(target: String, field: String) async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call("GET", target)
+            #expect(answer.status == 400)
+            #expect(answer.error?["code"]?.integer == 414)
+            #expect(answer.error?["field"]?.text == field)
+            #expect(cluster.calls.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"name":"x"}"#, 400, 414, "creator"), (#"{"creator":"a b"}"#, 400, 414, "creator"),
+        (#"{"creator":"ann","id":"a/b"}"#, 400, 414, "id"), (#"{"creator":7}"#, 400, 414, "creator"),
+        (#"{"creator":"ann","entry":"SOME"}"#, 400, 414, "entry"),
+        (#"{"creator":"ann","slowModeSeconds":-1}"#, 400, 414, "slowModeSeconds"),
+        (#"{"creator":"ann","slowModeSeconds":1e400}"#, 400, 414, "slowModeSeconds"),
+        ("{\"creator\":\"ann\",\"name\":\"\(String(repeating: "n", count: 513))\"}", 413, 413, "name"),
+    ])
+    func `a bad field of a new room is refused by name`(body: String, status: Int, code: Int64, field: String)
+        async throws
+    {
+        try await withServer { client, cluster in
+            let answer = try await client.call("POST", "/v1/rooms", body)
+            #expect(answer.status == status)
+            #expect(answer.error?["code"]?.integer == code)
+            #expect(answer.error?["field"]?.text == field)
+            #expect(cluster.calls.isEmpty)
+        }
+    }
+}

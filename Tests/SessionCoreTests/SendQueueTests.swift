@@ -1,0 +1,92 @@
+import ChatModel
+import SessionCore
+import Testing
+
+struct TestFrame: QueuedFrame, Equatable {
+    var name: String
+    var byteCount: Int
+    var traffic: FrameTraffic
+    var room: RoomID?
+    var keptSeqs: ClosedRange<UInt64>?
+    var unkeptCount = 0
+    var barrageCount = 0
+
+    static func message(_ seqs: ClosedRange<UInt64>, bytes: Int = 100, room: String = "r") -> TestFrame {
+        TestFrame(
+            name: "m\(seqs)", byteCount: bytes, traffic: .messages, room: RoomID(room), keptSeqs: seqs,
+            unkeptCount: 1)
+    }
+
+    static func barrage(_ items: Int, bytes: Int = 100, room: String = "r") -> TestFrame {
+        TestFrame(
+            name: "b\(items)", byteCount: bytes, traffic: .barrage, room: RoomID(room), barrageCount: items)
+    }
+
+    static func reply(_ name: String, bytes: Int = 100) -> TestFrame {
+        TestFrame(name: name, byteCount: bytes, traffic: .reply)
+    }
+}
+
+struct SendQueueTests {
+    private func drain(_ queue: inout SendQueue<TestFrame>) -> [String] {
+        var names: [String] = []
+        while let frame = queue.popFirst() { names.append(frame.name) }
+        return names
+    }
+
+    @Test func `frames go out in the order in which they were queued`() {
+        var queue = SendQueue<TestFrame>()
+        for number in 0..<500 { queue.append(.reply("\(number)", bytes: number)) }
+        #expect(queue.byteCount == (0..<500).reduce(0, +))
+        #expect(drain(&queue) == (0..<500).map(String.init))
+        #expect(queue.byteCount == 0)
+        #expect(queue.isEmpty)
+    }
+
+    @Test func `at the bound nothing is dropped and one byte over it barrage goes first`() {
+        var queue = SendQueue<TestFrame>()
+        queue.append(.message(1...2))
+        queue.append(.barrage(7))
+        queue.append(.reply("ack"))
+        var losses = Losses()
+        queue.shed(to: 300, losses: &losses)
+        #expect(losses.isEmpty)
+        queue.shed(to: 299, losses: &losses)
+        #expect(losses.rooms.map(\.barrage) == [7])
+        #expect(losses.rooms.map(\.ranges) == [[]])
+        #expect(drain(&queue) == ["m1...2", "ack"])
+    }
+
+    @Test func `when barrage is not enough all messages go and become one range`() {
+        var queue = SendQueue<TestFrame>()
+        queue.append(.message(1...2))
+        queue.append(.barrage(1))
+        queue.append(.message(3...3))
+        queue.append(.reply("ack"))
+        var losses = Losses()
+        queue.shed(to: 150, losses: &losses)
+        #expect(losses.rooms.map(\.ranges) == [[1...3]])
+        #expect(losses.rooms.map(\.unkept) == [2])
+        #expect(drain(&queue) == ["ack"])
+    }
+
+    @Test func `replies are never dropped`() {
+        var queue = SendQueue<TestFrame>()
+        for number in 0..<10 { queue.append(.reply("\(number)")) }
+        var losses = Losses()
+        queue.shed(to: 0, losses: &losses)
+        #expect(losses.isEmpty)
+        #expect(drain(&queue).count == 10)
+    }
+
+    @Test func `losses are kept apart by room and ranges stay bounded`() {
+        var losses = Losses()
+        for seq in stride(from: UInt64(1), through: 200, by: 2) { losses.note(TestFrame.message(seq...seq)) }
+        losses.note(TestFrame.message(9...9, room: "other"))
+        #expect(losses.rooms.map(\.ranges.count) == [Losses.rangesMax, 1])
+        #expect(losses.rooms.first?.ranges.last?.upperBound == 199)
+        losses.forget(RoomID("other")!)
+        #expect(losses.take().count == 1)
+        #expect(losses.isEmpty)
+    }
+}

@@ -1,0 +1,47 @@
+import SessionCore
+import Testing
+
+struct TokenBucketTests {
+    @Test func `a burst of n passes and the next one is told how long to wait`() {
+        var bucket = TokenBucket(ratePerSecond: 10, burst: 20, nowMilliseconds: 5)
+        for _ in 0..<20 { #expect(bucket.take(nowMilliseconds: 5) == nil) }
+        #expect(bucket.take(nowMilliseconds: 5) == 100)
+        #expect(bucket.take(nowMilliseconds: 104) == 1)
+        #expect(bucket.take(nowMilliseconds: 105) == nil)
+        #expect(bucket.take(nowMilliseconds: 105) == 100)
+    }
+
+    @Test func `tokens gather up to the burst and not beyond`() {
+        var bucket = TokenBucket(ratePerSecond: 10, burst: 3, nowMilliseconds: 0)
+        for _ in 0..<3 { #expect(bucket.take(nowMilliseconds: 0) == nil) }
+        for _ in 0..<3 { #expect(bucket.take(nowMilliseconds: 1_000_000) == nil) }
+        #expect(bucket.take(nowMilliseconds: 1_000_000) != nil)
+    }
+
+    @Test func `what is given back can be taken again and a clock that goes back adds nothing`() {
+        var bucket = TokenBucket(ratePerSecond: 1, burst: 1, nowMilliseconds: 1000)
+        #expect(bucket.take(nowMilliseconds: 1000) == nil)
+        bucket.giveBack()
+        #expect(bucket.take(nowMilliseconds: 0) == nil)
+        #expect(bucket.take(nowMilliseconds: 0) == 1000)
+    }
+}
+
+struct HeartbeatTests {
+    @Test func `a silent client is pinged every interval and dropped after two and a half`() {
+        var heartbeat = Heartbeat(intervalMilliseconds: 1000, nowMilliseconds: 0)
+        #expect(heartbeat.tick(nowMilliseconds: 999) == .none)
+        #expect(heartbeat.tick(nowMilliseconds: 1000) == .ping)
+        #expect(heartbeat.tick(nowMilliseconds: 1500) == .none)
+        #expect(heartbeat.tick(nowMilliseconds: 2000) == .ping)
+        #expect(heartbeat.tick(nowMilliseconds: 2499) == .none)
+        #expect(heartbeat.tick(nowMilliseconds: 2500) == .drop)
+    }
+
+    @Test func `any byte starts the time anew`() {
+        var heartbeat = Heartbeat(intervalMilliseconds: 1000, nowMilliseconds: 0)
+        heartbeat.heard(nowMilliseconds: 2400)
+        #expect(heartbeat.tick(nowMilliseconds: 4899) == .ping)
+        #expect(heartbeat.tick(nowMilliseconds: 4900) == .drop)
+    }
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Durable sends: senders each alone in a room of its own, several sends under way each. At full speed, at half of that,
+# and at a fixed rate; with the sync of the disk as it is and made slower by 1 and 5 ms. Node and senders share the
+# machine. A send counts when its ack has come; the client checks that the acks of each room have dense seqs.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+# shellcheck source=tools/benchmarks/lib.sh
+. "$root/tools/benchmarks/lib.sh"
+
+senders=100 in_flight=16 text=200 seconds=10 delays='0 1000 5000' fixed_rate=10000
+usage="usage: tools/benchmarks/sends/run.sh [options]
+  --senders M     ($senders)
+  --in-flight W   sends of one sender without an ack ($in_flight)
+  --text B        bytes of a text ($text)
+  --seconds S     length of one measurement ($seconds)
+  --delays LIST   microseconds by which a sync is made slower ('$delays')
+  --rate R        the fixed rate, sends a second; 0: leave it out ($fixed_rate)
+Raw results: .build/benchmarks/sends.jsonl"
+while (($# > 0)); do
+    case $1 in
+    --senders) senders=$2 ;;
+    --in-flight) in_flight=$2 ;;
+    --text) text=$2 ;;
+    --seconds) seconds=$2 ;;
+    --delays) delays=$2 ;;
+    --rate) fixed_rate=$2 ;;
+    -h | --help)
+        say "$usage"
+        exit 0
+        ;;
+    *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
+    esac
+    shift 2
+done
+build_clients "$root/tools/benchmarks/sends"
+trap stop_node EXIT
+trap 'exit 130' INT TERM
+
+raw=$bench_dir/sends.jsonl
+: >"$raw"
+
+# measure DELAY NAME RATE: one row of the table; sets line to the client's JSON.
+measure() {
+    local errors
+    line=$("$bench_dir/sendload" --port "${node_client##*:}" --pid "$node_pid" --room-prefix sends --senders "$senders" \
+        --in-flight "$in_flight" --text "$text" --seconds "$seconds" --rate "$3" --kid "$node_kid" \
+        --secret-file "$secret_file" --json) || fail "the load client failed. $line"
+    say "{\"syncDelayMicroseconds\":$1,\"load\":\"$2\",${line#\{}" >>"$raw"
+    errors=${line#*'"errors":'}
+    printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "$1" "$2" "$(thousands "$(field ackedPerSecond <<<"$line")")" \
+        "$(field p50Ms <<<"$line")" "$(field p99Ms <<<"$line")" "$(field p999Ms <<<"$line")" "$(field maxMs <<<"$line")" \
+        "$(field cpuMicrosPerSend <<<"$line")" "${errors%%\}*}}"
+}
+
+machine
+# What a sync of this disk takes without us.
+disk=$(LC_ALL=C dd if=/dev/zero of="$bench_dir/sync.tmp" bs=4k count=500 oflag=dsync 2>&1 \
+    | sed -n 's/.*, \([0-9.e-]*\) s, .*/\1/p')
+rm -f "$bench_dir/sync.tmp"
+say "Disk: $(stat -f -c %T "$bench_dir"), a synced write of 4 KB takes $(awk -v s="${disk:-0}" 'BEGIN { printf "%.3f", s * 2 }') ms."
+say "$senders senders, $in_flight in flight each, texts of $text bytes, $seconds s each."
+say
+say '| sync made slower by, us | load | acked/s | p50 ms | p99 ms | p99.9 ms | max ms | server CPU us/send | errors |'
+say '|---|---|---|---|---|---|---|---|---|'
+for delay in $delays; do
+    export CHATROOM_LOG_SYNC_DELAY_MICROSECONDS=$delay
+    start_node
+    for ((i = 1; i <= senders; i++)); do create_room "sends-$i"; done
+    measure "$delay" full 0
+    measure "$delay" half "$(awk -v r="$(field ackedPerSecond <<<"$line")" 'BEGIN { printf "%.0f", r / 2 }')"
+    ((fixed_rate == 0)) || measure "$delay" "$fixed_rate/s" "$fixed_rate"
+done

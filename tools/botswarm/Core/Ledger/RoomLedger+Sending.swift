@@ -1,0 +1,88 @@
+import ChatModel
+
+/// What bots say, and what they are answered.
+extension RoomLedger {
+    /// Notes a message that is about to be sent for the first time, and returns its n and its text.
+    package mutating func send(
+        _ kind: SentKind, by viewer: Viewer, bytes: Int, at instant: SwarmInstant
+    ) -> (n: Int, text: String) {
+        let bot = viewers[viewer.index].bot
+        let n = sent[viewer.index].count + 1
+        let text = names.text(of: bot, n, bytes: bytes)
+        sent[viewer.index].append(
+            SentMessage(
+                kind: kind, body: Fingerprint(text), sentAt: instant, number: sentCounts[kind, default: 0]))
+        sentCounts[kind, default: 0] += 1
+        if kind == .barrage, viewers[viewer.index].stay == .here { viewers[viewer.index].ownBarrage.insert(n) }
+        return (n, text)
+    }
+
+    /// Notes an ack; a repeated one must say the same.
+    package mutating func acknowledge(_ n: Int, of viewer: Viewer, _ ack: Acknowledgement) {
+        guard let message = message(n, viewer.index) else { return }
+        let stem = names.stem(of: viewers[viewer.index].bot, n)
+        switch message.kind {
+        case .kept:
+            guard let seq = ack.seq, let messageID = ack.messageID, isPlausible(seq) else {
+                note(.malformed, "\(name(viewer)): the ack of \(stem) has no seq or no messageId")
+                break
+            }
+            settle(
+                KeptSighting(
+                    seq: seq, messageID: messageID, body: message.body,
+                    origin: .bot(Claim(bot: viewers[viewer.index].bot, n: n))), isAck: true)
+        case .unkept:
+            if ack.seq != nil {
+                note(.contradiction, "\(name(viewer)): \(stem) was sent unkept and its ack has a seq")
+            }
+            if let known = message.messageID, let new = ack.messageID, known != new {
+                note(.contradiction, "\(name(viewer)): \(stem) was acked or seen with another messageId")
+            }
+            if message.messageID == nil { sent[viewer.index][n - 1].messageID = ack.messageID }
+        case .barrage: break
+        }
+        if message.state == .refused {
+            note(.contradiction, "\(name(viewer)): \(stem) was refused and then acked")
+        }
+        sent[viewer.index][n - 1].state = .accepted
+    }
+
+    /// Notes that a message was refused for good.
+    package mutating func refuse(_ n: Int, of viewer: Viewer) {
+        guard let message = message(n, viewer.index) else { return }
+        viewers[viewer.index].ownBarrage.remove(n)
+        guard message.state == .unanswered else {
+            if message.state == .accepted {
+                note(
+                    .contradiction,
+                    "\(name(viewer)): \(names.stem(of: viewers[viewer.index].bot, n)) was acked and then refused")
+            }
+            return
+        }
+        sent[viewer.index][n - 1].state = .refused
+        if message.wasSeen { noteRefusedButAppeared(viewer.index, n) }
+    }
+
+    /// Notes that a request got no answer on a connection that lived all the time.
+    package mutating func noteUnanswered(_ n: Int, of viewer: Viewer) {
+        note(
+            .unanswered,
+            "\(name(viewer)): \(names.stem(of: viewers[viewer.index].bot, n)) was never answered on a living connection")
+    }
+
+    func noteRefusedText(_ index: Int, _ n: Int) -> String {
+        "\(names.stem(of: viewers[index].bot, n)) was refused and appeared in \(room)"
+    }
+
+    mutating func noteRefusedButAppeared(_ index: Int, _ n: Int) {
+        note(.refusedButAppeared, noteRefusedText(index, n))
+    }
+
+    func message(_ n: Int, _ index: Int) -> SentMessage? {
+        guard sent.indices.contains(index), n >= 1, n <= sent[index].count else { return nil }
+        return sent[index][n - 1]
+    }
+
+    /// When a message was first sent; nil for one that the ledger does not know.
+    package func sentAt(_ n: Int, of viewer: Viewer) -> SwarmInstant? { message(n, viewer.index)?.sentAt }
+}

@@ -1,0 +1,69 @@
+import ChatModel
+
+/// The books of one room: what was sent, what the room's stream holds, and what each bot got of it.
+///
+/// A value without clock or socket. The content of the stream is held once for all bots (seq to fingerprints); per bot
+/// there is a ``ViewerBook``. Memory grows with the messages sent, about 150 bytes each, and not with deliveries.
+package struct RoomLedger: Sendable {
+    /// A kept message of the stream.
+    struct Content: Sendable {
+        let messageID: Fingerprint
+        let body: Fingerprint
+        let claim: Claim?
+        /// Whether the reading of the whole history at the end has found it.
+        var isInHistory = false
+    }
+
+    package let room: RoomID
+    package let names: BotNames
+    package internal(set) var findings = Findings()
+    package internal(set) var viewers: ContiguousArray<ViewerBook> = []
+
+    var viewerIndex: [BotID: Int] = [:]
+    /// By viewer, then n - 1.
+    var sent: ContiguousArray<ContiguousArray<SentMessage>> = []
+    var sentCounts: [SentKind: Int] = [:]
+    var contents: [UInt64: Content] = [:]
+    /// The seq before the first one that anybody may have seen.
+    var base: UInt64?
+    var epoch: String?
+    /// The highest seq that is known to exist.
+    package internal(set) var lastSeq: UInt64 = 0
+    /// Of history: the last seq, and how many seqs up to it have been found.
+    var historyEnd: UInt64?
+    var inHistoryCount: UInt64 = 0
+    var namedBySlow: UInt64 = 0
+    var namedByBudget: UInt64 = 0
+    var foundAfterGap: UInt64 = 0
+    var otherUnkept: UInt64 = 0
+
+    package init(room: RoomID, names: BotNames) {
+        self.room = room
+        self.names = names
+    }
+
+    /// A bot of this room, for the other calls.
+    package struct Viewer: Hashable, Sendable {
+        let index: Int
+    }
+
+    /// Adds a bot. Once for each.
+    package mutating func add(_ bot: BotID) -> Viewer {
+        precondition(viewerIndex[bot] == nil, "a bot is in a room once")
+        viewerIndex[bot] = viewers.count
+        viewers.append(ViewerBook(bot: bot))
+        sent.append([])
+        return Viewer(index: viewers.count - 1)
+    }
+
+    package func book(of viewer: Viewer) -> ViewerBook { viewers[viewer.index] }
+
+    /// The sentence is an argument, not a closure: it is made from the books before they change.
+    mutating func note(_ kind: Finding.Kind, _ text: String) { findings.note(kind, text) }
+
+    func name(_ viewer: Viewer) -> String { "\(names.user(of: viewers[viewer.index].bot)) in \(room)" }
+
+    static func text(_ range: ClosedRange<UInt64>) -> String {
+        range.count == 1 ? "seq \(range.lowerBound)" : "seqs \(range.lowerBound)-\(range.upperBound)"
+    }
+}
