@@ -11,16 +11,16 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InferIsolatedConformances"),
 ]
 
-func core(_ name: String, _ dependencies: [Target.Dependency] = [], path: String? = nil) -> Target {
-    .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+func core(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String) -> Target {
     .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -39,7 +39,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
@@ -54,7 +56,7 @@ let package = Package(
         core("ChatModel"),
 
         // Layer 1: pure cores. None of them can import I/O.
-        core("Wire", ["ChatModel"]),
+        core("Wire", ["ChatModel"], exclude: ["chatroom.proto", "stored.proto"]),
         core("RoomCore", ["ChatModel"]),
         core("Consensus", ["ChatModel"]),
         core("Sharding", ["ChatModel"]),
@@ -66,7 +68,7 @@ let package = Package(
         core("Transport", ["EventLoop", "CUV", "CShims"]),
         core("SQLite", ["CSQLite", "CShims"]),
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
-        core("History", ["ChatModel", "Wire", "SQLite"]),
+        core("History", ["ChatModel", "SQLite"]),
         core("Telemetry"),
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
@@ -84,6 +86,10 @@ let package = Package(
             [
                 "ChatModel", "Wire", "Telemetry", logging,
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                lifecycle,
             ]),
 
         // Layer 4: the root that builds everything, and the programs.
@@ -97,19 +103,23 @@ let package = Package(
             ]),
         program("chatroomd", ["Node", argumentParser, logging, lifecycle], path: "Sources/chatroomd"),
         program("chatroomctl", ["ChatModel", "Wire", argumentParser], path: "tools/chatroomctl"),
-        program(
-            "botswarm",
-            [
-                "ChatModel", "Wire", "EventLoop", "Transport", argumentParser,
+        .target(
+            name: "BotSwarmCore",
+            dependencies: [
+                "ChatModel", "Wire", "EventLoop", "Transport", crypto,
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
-            ], path: "tools/botswarm"),
+            ], path: "tools/botswarm/Core", swiftSettings: strict),
+        program("botswarm", ["BotSwarmCore", "ChatModel", argumentParser], path: "tools/botswarm/Program"),
 
         // Tests.
+        tests("BotSwarmCoreTests", ["BotSwarmCore", "ChatModel", "Wire"]),
         tests("EventLoopTests", ["EventLoop"]),
         tests("TransportTests", ["EventLoop", "Transport"]),
-        tests("ConsensusTests", ["Consensus"]),
+        tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("WireTests", ["ChatModel", "Wire"]),
         tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
+        tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", logging, lifecycle]),
+        tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
     ]
 )

@@ -95,7 +95,7 @@ build_programs() {
 # ---------------------------------------------------------------------------------------------------------------------
 # Ports and HTTP
 
-# port_holder tcp|udp PORT: true when a socket holds that port on 127.0.0.1 or on all addresses.
+# port_taken tcp|udp PORT: true when a socket holds that port on 127.0.0.1 or on all addresses.
 # Read from /proc and not tried by binding: a listener with SO_REUSEPORT would let a second one in unnoticed.
 port_taken() {
     local table hex local_address state address

@@ -25,8 +25,10 @@ typedef struct node {
     change *first;
     change *last;
     int handles;
-    // The file's name is on the disk: it was there when first opened, or has been synced since.
+    // The file's name is on the disk: it was there when first opened, or its directory has been synced since.
     int named;
+    // SQLite syncs the directory with the first sync of a new journal or write-ahead log, never with a database file.
+    int syncs_directory;
 } node;
 
 // A file deleted without a sync of its directory: it may come back.
@@ -164,13 +166,14 @@ static void discard(chatroom_fault_vfs *disk, node *file) {
 }
 
 // The node of a path; the first time, with what the real file holds.
-static node *load(chatroom_fault_vfs *disk, const char *path, int existed) {
+static node *load(chatroom_fault_vfs *disk, const char *path, int existed, int syncs_directory) {
     node *file = find(disk, path);
     if (file != NULL) return file;
     file = calloc(1, sizeof(node));
     if (file == NULL) return NULL;
     file->path = strdup(path);
     file->named = existed;
+    file->syncs_directory = syncs_directory;
     FILE *stream = fopen(path, "rb");
     if (stream != NULL) {
         fseeko(stream, 0, SEEK_END);
@@ -183,6 +186,35 @@ static node *load(chatroom_fault_vfs *disk, const char *path, int existed) {
     file->next = disk->nodes;
     disk->nodes = file;
     return file;
+}
+
+// Ends the doubt about deleted files: with a seed, an arbitrary part of them comes back.
+static void bury(chatroom_fault_vfs *disk, uint64_t *seed) {
+    while (disk->ghosts != NULL) {
+        ghost *left = disk->ghosts;
+        disk->ghosts = left->next;
+        if (seed != NULL && next_random(seed) % 2 == 0 && access(left->path, F_OK) != 0)
+            rename(left->kept, left->path);
+        else
+            unlink(left->kept);
+        free(left->path);
+        free(left->kept);
+        free(left);
+    }
+}
+
+static size_t directory_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? 0 : (size_t)(slash - path);
+}
+
+// Names that were made or removed in the directory of `path` are on the disk from here on. Deletions elsewhere may be
+// settled too early, which no user of one directory at a time notices.
+static void sync_directory(chatroom_fault_vfs *disk, const char *path) {
+    size_t length = directory_length(path);
+    for (node *file = disk->nodes; file != NULL; file = file->next)
+        if (directory_length(file->path) == length && strncmp(file->path, path, length) == 0) file->named = 1;
+    bury(disk, NULL);
 }
 
 // MARK: - Files
@@ -267,7 +299,7 @@ static int fault_sync(sqlite3_file *base, int flags) {
         result = SQLITE_IOERR_FSYNC;
     } else {
         settle(file->node, NULL);
-        file->node->named = 1;
+        if (file->node->syncs_directory && !file->node->named) sync_directory(disk, file->node->path);
         disk->syncs += 1;
     }
     unlock(disk);
@@ -356,7 +388,7 @@ static int fault_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, in
     int kept = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL;
     if (path != NULL && (flags & kept) != 0 && (flags & SQLITE_OPEN_DELETEONCLOSE) == 0) {
         lock(disk);
-        file->node = load(disk, path, existed);
+        file->node = load(disk, path, existed, (flags & SQLITE_OPEN_MAIN_DB) == 0);
         if (file->node != NULL) file->node->handles += 1;
         unlock(disk);
     }
@@ -421,20 +453,6 @@ chatroom_fault_vfs *chatroom_fault_vfs_create(const char *name) {
         return NULL;
     }
     return disk;
-}
-
-static void bury(chatroom_fault_vfs *disk, uint64_t *seed) {
-    while (disk->ghosts != NULL) {
-        ghost *left = disk->ghosts;
-        disk->ghosts = left->next;
-        if (seed != NULL && next_random(seed) % 2 == 0 && access(left->path, F_OK) != 0)
-            rename(left->kept, left->path);
-        else
-            unlink(left->kept);
-        free(left->path);
-        free(left->kept);
-        free(left);
-    }
 }
 
 void chatroom_fault_vfs_destroy(chatroom_fault_vfs *disk) {

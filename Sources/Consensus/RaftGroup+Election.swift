@@ -80,7 +80,6 @@ extension RaftGroup {
     /// A new term, and a vote for oneself in it. Neither the own vote counts nor is another's asked for before both
     /// are on disk, together with every entry that the request boasts of.
     mutating func campaign(isTransfer: Bool) {
-        guard term < .max else { return }
         becomeFollower(term: term + 1, leader: nil)
         role = .candidate
         votedFor = id

@@ -68,8 +68,8 @@ extension RaftGroup {
     /// in force, or it could not vote in a later election.
     private func isCaughtUp(_ peer: Progress) -> Bool {
         guard peer.state == .replicate, peer.isActive, peer.match >= memberships.currentIndex else { return false }
-        return peer.match >= termStartIndex
-            && commitIndex <= peer.match.addingReportingOverflow(configuration.promotionLagEntriesMax).partialValue
+        let lag = commitIndex - min(commitIndex, peer.match)
+        return peer.match >= termStartIndex && lag <= configuration.promotionLagEntriesMax
     }
 
     /// Another membership is in force.

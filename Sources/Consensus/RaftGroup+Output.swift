@@ -1,6 +1,7 @@
 /// What leaves the core.
 extension RaftGroup {
     /// Everything to do since the last call. Call it after every input, or after several in one turn.
+    /// `committed` is bounded, so there may be more until an output is empty.
     public mutating func takeOutput() -> RaftOutput {
         var output = RaftOutput()
         if role == .leader {
@@ -29,19 +30,23 @@ extension RaftGroup {
 
     private mutating func takeSave() -> RaftOutput.Save? {
         guard !isHalted else { return nil }
+        // A mark inside the log follows the entry that it names: a store may take one that it does not know for a
+        // snapshot that replaces the log.
+        var snapshot = snapshotToSave
+        if let mark = snapshot, !replacesLog, mark.index > log.handedToStoreIndex { snapshot = nil }
         let entries = log.takeEntriesForStore()
-        guard isHardStateDirty || snapshotToSave != nil || replacesLog || truncateFrom != nil || !entries.isEmpty else {
+        guard isHardStateDirty || snapshot != nil || replacesLog || truncateFrom != nil || !entries.isEmpty else {
             return nil
         }
         let number = saves.begin(lastIndex: log.lastIndex, hasHardState: isHardStateDirty)
         var save = RaftOutput.Save(number: number)
         if isHardStateDirty { save.hardState = HardState(term: term, votedFor: votedFor) }
-        save.snapshot = snapshotToSave
+        save.snapshot = snapshot
         save.replacesLog = replacesLog
         save.truncateFrom = replacesLog ? nil : truncateFrom
         save.entries = entries
         isHardStateDirty = false
-        snapshotToSave = nil
+        if snapshot != nil { snapshotToSave = nil }
         replacesLog = false
         truncateFrom = nil
         return save

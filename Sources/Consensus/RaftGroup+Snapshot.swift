@@ -61,7 +61,7 @@ extension RaftGroup {
     // MARK: Follower
 
     mutating func receiveSnapshot(from: ServerID, mark: SnapshotMark) {
-        guard mark.term <= term, mark.term > 0, mark.index > 0,
+        guard mark.term <= term, mark.term > 0, mark.index > 0, mark.index <= Self.indexMax,
             GroupMembership(decoding: mark.membership.encoded()) == mark.membership
         else {
             ignoredInputs += 1

@@ -26,12 +26,20 @@ public struct RaftGroup: Sendable {
         case restored(RestoredLog)
     }
 
+    /// No index or term of a peer is believed above this, so that counting on never overflows.
+    static let indexMax: UInt64 = 1 << 62
+
+    /// This server.
     public let id: ServerID
+    /// The group that it takes part in.
     public let group: GroupID
+    /// Bounds and times.
     public let configuration: RaftConfiguration
 
     // What the store keeps.
+    /// The current term; 0 before the first election.
     public internal(set) var term: UInt64 = 0
+    /// Who got this server's vote in the current term.
     public internal(set) var votedFor: ServerID?
     var log: RaftLog
     var memberships: MembershipHistory
@@ -39,13 +47,17 @@ public struct RaftGroup: Sendable {
     public internal(set) var snapshot: SnapshotMark?
 
     // What is forgotten in a crash.
+    /// What this server is in the current term.
     public internal(set) var role = Role.follower
+    /// The current term's leader; `nil` while unknown.
     public internal(set) var leader: ServerID?
+    /// Everything up to here is committed, as far as known here.
     public internal(set) var commitIndex: UInt64
     /// As far as the host has reported.
     public internal(set) var appliedIndex: UInt64
-    /// Up to here committed entries have been given out.
-    var handedOutIndex: UInt64
+    /// Up to here committed entries have come out. After `persistFailed()` a host that has kept its state goes on with
+    /// this as the applied index.
+    public internal(set) var handedOutIndex: UInt64
     /// Sizes of what was given out and not applied.
     var applying: Inflights
     var applyFetch: RaftOutput.Fetch?
@@ -144,6 +156,7 @@ public struct RaftGroup: Sendable {
 
     /// The last entry, on disk or not.
     public var lastIndex: UInt64 { log.lastIndex }
+    /// The term of the last entry.
     public var lastTerm: UInt64 { log.lastTerm }
     /// Everything up to here is on disk.
     public var persistedIndex: UInt64 { log.persistedIndex }
@@ -151,6 +164,7 @@ public struct RaftGroup: Sendable {
     public var firstIndex: UInt64 { log.offset + 1 }
     /// The membership in force, which is the newest in the log, committed or not (thesis §4.1).
     public var membership: GroupMembership { memberships.current }
+    /// Leads the current term.
     public var isLeader: Bool { role == .leader }
     /// Whether this leader has committed an entry of its own term, from when on it knows what is committed.
     public var isEstablished: Bool { role == .leader && commitIndex >= termStartIndex }
@@ -200,7 +214,8 @@ public struct RaftGroup: Sendable {
     /// waited for a save will be sent. A leader passes leadership on if it can.
     public mutating func persistFailed() {
         guard !isHalted else { return }
-        let heir = role == .leader ? peers.filter { $0.isVoter && $0.isRecentlyActive }.max { $0.match < $1.match } : nil
+        let heir =
+            role == .leader ? peers.filter { $0.isVoter && $0.isRecentlyActive }.max { $0.match < $1.match } : nil
         saves.discardAll()
         heldForSave.removeAll()
         messages.removeAll()
@@ -228,7 +243,8 @@ public struct RaftGroup: Sendable {
 
     /// A message from another server. What is stale, not for this server or contradictory is dropped.
     public mutating func step(_ message: RaftMessage) {
-        guard !isHalted, message.group == group, message.to == id, message.from != id else {
+        guard !isHalted, message.group == group, message.to == id, message.from != id, message.term <= Self.indexMax
+        else {
             ignoredInputs += 1
             return
         }

@@ -3,10 +3,12 @@ public struct RaftMessage: Hashable, Sendable {
     public enum Body: Hashable, Sendable {
         /// "Would you vote for me in the term after mine?" (thesis §9.6). Changes nothing at the receiver.
         case preVote(lastIndex: UInt64, lastTerm: UInt64)
+        /// Whether the receiver would vote for the asker in the next term.
         case preVoteReply(granted: Bool)
         /// RequestVote (thesis §3.4). `isTransfer`: the leader itself asked for this election, so a voter that hears
         /// the leader answers all the same (thesis §4.2.3).
         case vote(lastIndex: UInt64, lastTerm: UInt64, isTransfer: Bool)
+        /// Whether the receiver has voted for the asker in this term.
         case voteReply(granted: Bool)
         /// AppendEntries (thesis §3.5).
         case append(previousIndex: UInt64, previousTerm: UInt64, commitIndex: UInt64, entries: [Entry])
@@ -17,6 +19,7 @@ public struct RaftMessage: Hashable, Sendable {
         case appendRejected(previousIndex: UInt64, hintIndex: UInt64, hintTerm: UInt64)
         /// `readRound` numbers the leader's rounds of read-index confirmation (thesis §6.4).
         case heartbeat(commitIndex: UInt64, readRound: UInt64)
+        /// The receiver follows the sender of that heartbeat.
         case heartbeatReply(readRound: UInt64)
         /// InstallSnapshot (thesis §5.1) without the data: the receiver's host fetches that from the sender's host.
         case snapshot(SnapshotMark)
@@ -28,11 +31,15 @@ public struct RaftMessage: Hashable, Sendable {
         case higherTerm
     }
 
+    /// The group it belongs to; a core drops those of others.
     public var group: GroupID
+    /// The sender, as certified by the transport.
     public var from: ServerID
+    /// The receiver; a core drops those for another, also for another store on its node.
     public var to: ServerID
     /// The sender's current term.
     public var term: UInt64
+    /// What is said.
     public var body: Body
 
     public init(group: GroupID, from: ServerID, to: ServerID, term: UInt64, body: Body) {

@@ -13,7 +13,8 @@ public struct RaftOutput: Sendable {
         public var number: UInt64
         /// Term and vote, when they changed.
         public var hardState: HardState?
-        /// The newest snapshot, when it changed.
+        /// The newest snapshot, when it changed. Unless `replacesLog` is set, an earlier save has written the entry
+        /// that it names, and the entries stay.
         public var snapshot: SnapshotMark?
         /// All entries of the group go first; the log then begins after `snapshot`.
         public var replacesLog = false
@@ -27,8 +28,11 @@ public struct RaftOutput: Sendable {
 
     /// Who leads, as this server sees it.
     public struct Leadership: Hashable, Sendable {
+        /// What this server is.
         public var role: RaftGroup.Role
+        /// Its term.
         public var term: UInt64
+        /// The term's leader; `nil` while unknown.
         public var leader: ServerID?
 
         public init(role: RaftGroup.Role, term: UInt64, leader: ServerID?) {
@@ -40,7 +44,9 @@ public struct RaftOutput: Sendable {
 
     /// A read may be answered from a state that has applied `index` (thesis §6.4).
     public struct ReadState: Hashable, Sendable {
+        /// As given to `RaftGroup.readIndex(_:)`.
         public var token: UInt64
+        /// To be applied before the read is answered.
         public var index: UInt64
 
         public init(token: UInt64, index: UInt64) {
@@ -58,9 +64,11 @@ public struct RaftOutput: Sendable {
             case replicate(to: ServerID)
         }
 
+        /// What they are for.
         public var purpose: Purpose
         /// From `range.lowerBound` on, as many as fit into `bytesMax`, at least one, at most to the range's end.
         public var range: ClosedRange<UInt64>
+        /// A bound on the payloads' bytes, exceeded only by a single big entry.
         public var bytesMax: Int
         /// The term in which it was asked; an answer of another term is of no use.
         public var term: UInt64
@@ -76,7 +84,9 @@ public struct RaftOutput: Sendable {
     /// The leader's log no longer reaches back to ours: get this snapshot from it, make it durable, then call
     /// `RaftGroup.snapshotInstalled(_:)` or `snapshotInstallFailed(_:)`. A newer offer replaces this one.
     public struct SnapshotOffer: Hashable, Sendable {
+        /// The leader that offers it, whose host has the data.
         public var from: ServerID
+        /// What it is called.
         public var mark: SnapshotMark
 
         public init(from: ServerID, mark: SnapshotMark) {
@@ -85,10 +95,13 @@ public struct RaftOutput: Sendable {
         }
     }
 
+    /// To be written; `nil` when nothing changed.
     public var save: Save?
+    /// To be sent, in order; any may be lost.
     public var messages: [RaftMessage] = []
     /// Committed and on disk here, in log order, of every kind; bounded by `RaftConfiguration.committedBytesMax`.
     public var committed: [Entry] = []
+    /// Reads that may be answered once their index is applied.
     public var readStates: [ReadState] = []
     /// Tokens of reads that will not be answered, because leadership was lost.
     public var failedReads: [UInt64] = []
@@ -96,7 +109,9 @@ public struct RaftOutput: Sendable {
     public var leadership: Leadership?
     /// Set when the membership in force differs from the last output's.
     public var membership: GroupMembership?
+    /// Entries to be read from disk.
     public var fetches: [Fetch] = []
+    /// A snapshot to be installed.
     public var snapshotOffer: SnapshotOffer?
 
     public init() {}

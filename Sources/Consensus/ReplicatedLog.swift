@@ -1,15 +1,20 @@
 /// What the rest of the node sees of a group, so that the engine can be replaced and simulated. One owner calls it, on
 /// one loop; nothing here blocks.
 public protocol ReplicatedLog: AnyObject {
+    /// Which group this is.
     var group: GroupID { get }
+    /// Who is told what happens.
     var delegate: (any ReplicatedLogDelegate)? { get set }
 
+    /// Leads the current term, as far as known here.
     var isLeader: Bool { get }
     /// Who leads, as far as known here; a hint.
     var leader: ServerID? { get }
+    /// The current term.
     var term: UInt64 { get }
     /// The membership in force.
     var membership: GroupMembership { get }
+    /// Everything up to here is committed.
     var commitIndex: UInt64 { get }
 
     /// Appends payloads, all in one turn in order, and returns their indices. Each is decided when the delegate gets
@@ -37,6 +42,7 @@ public protocol ReplicatedLog: AnyObject {
 
     /// Answers to `ReplicatedLogDelegate.log(_:needsSnapshot:)`.
     func snapshotInstalled(_ mark: SnapshotMark)
+    /// The owner's state is what it was before the offer.
     func snapshotInstallFailed(_ mark: SnapshotMark)
 }
 

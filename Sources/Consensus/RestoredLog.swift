@@ -1,6 +1,8 @@
 /// A stretch of the log in one term, up to where the next one begins.
 public struct TermRun: Hashable, Sendable {
+    /// The first entry of the term.
     public var firstIndex: UInt64
+    /// The term of that entry and the following ones.
     public var term: UInt64
 
     public init(firstIndex: UInt64, term: UInt64) {
@@ -9,9 +11,10 @@ public struct TermRun: Hashable, Sendable {
     }
 }
 
-/// What the store hands back at start. The store gives it every entry once, in order (`append`); of these it keeps the
-/// terms, the memberships and a tail of `recentBytesMax`.
+/// What the store hands back at start. It is given the log once, in order (`append`), and keeps of it the terms, the
+/// memberships and a tail of `recentBytesMax`.
 public struct RestoredLog: Hashable, Sendable {
+    /// Term and vote.
     public var hardState: HardState
     /// The newest snapshot; `nil` only for a server that has joined and not heard from a leader yet.
     public var snapshot: SnapshotMark?
@@ -25,6 +28,7 @@ public struct RestoredLog: Hashable, Sendable {
     public private(set) var firstIndex: UInt64 = 0
     /// The last entry in the store; 0 when there is none.
     public private(set) var lastIndex: UInt64 = 0
+    /// Where each term begins, ascending.
     public private(set) var terms: [TermRun] = []
     /// Every membership entry of the log.
     public private(set) var memberships: [Entry] = []
@@ -54,6 +58,14 @@ public struct RestoredLog: Hashable, Sendable {
         if terms.last?.term != entry.term { terms.append(TermRun(firstIndex: entry.index, term: entry.term)) }
         if entry.kind == .membership { memberships.append(entry) }
         ring.append(entry, bytesMax: recentBytesMax)
+    }
+
+    /// The next entries of the log, of one term, which are on disk and not at hand; none of them is a membership.
+    public mutating func append(_ range: ClosedRange<UInt64>, term: UInt64) {
+        append(Entry(index: range.lowerBound, term: term, kind: .command, payload: []))
+        lastIndex = range.upperBound
+        // What is kept must reach to the end.
+        ring = RecentEntries()
     }
 
     /// The tail that is kept, ending at `lastIndex`.

@@ -22,7 +22,7 @@ final class ClientConnection: ConnectionHandler {
     let number: UInt64
     let tcp: TCPConnection
     unowned let lane: GatewayLane
-    var phase = Phase.handshake(HTTPUpgradeParser(role: .server))
+    var phase = Phase.handshake(HTTPUpgradeParser())
     private var decoder = WebSocketFrameDecoder(role: .server)
     /// nil before `connect`.
     var session: Session?
@@ -146,11 +146,11 @@ final class ClientConnection: ConnectionHandler {
 
     func reply(_ request: UInt32?, _ result: OperationResult) {
         guard let request else { return }
-        enqueue(json: { ServerReply.result(id: request, result).appendJSON(to: &$0) })
+        enqueue(json: { ServerItem.reply(id: request, .success(result)).appendJSON(to: &$0) })
     }
 
     func reply(_ request: UInt32?, error: ChatError) {
-        enqueue(json: { ServerReply.error(id: request, error).appendJSON(to: &$0) })
+        enqueue(json: { ServerItem.reply(id: request, .failure(error)).appendJSON(to: &$0) })
     }
 
     func push(_ push: Push) { enqueue(json: { push.appendJSON(to: &$0) }) }

@@ -1,5 +1,6 @@
 import ChatModel
 import RoomLink
+import SessionCore
 import Wire
 
 /// What rooms tell this lane. Performed in order, so that per room everything is one ordered stream.

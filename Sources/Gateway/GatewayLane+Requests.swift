@@ -2,6 +2,8 @@ import ChatModel
 import EventLoop
 import RoomLink
 import SessionCore
+import Synchronization
+import Telemetry
 import Wire
 
 /// What clients ask. The gateway decides what concerns the session alone (who it is, how often it asks, which rooms it

@@ -44,7 +44,9 @@ final class DayFile {
         var options = DatabaseOptions()
         options.create = true
         options.synchronous = .normal
-        options.cacheKilobytes = 1024
+        // Room for the end of each busy room: with less, pages go back and forth within one transaction, and a third of
+        // the rows a second is left. Only the newest day of a shard stays open for writing.
+        options.cacheKilobytes = 4096
         options.busyTimeoutMilliseconds = 1_000
         // A recalled message must not stay readable in the file.
         options.secureDelete = true

@@ -50,8 +50,9 @@ final class ShardWriter {
             // What was read is brought to the disk before anything relies on it (see `FileSystem.rewrite`).
             try FileSystem.rewrite(catalogue.database.path + "-wal")
             _ = try catalogue.database.checkpoint(.passive)
+            for day in days.keys where needsRecovery(day) { _ = try file(day) }
         } catch {
-            catalogue.close()
+            closeFiles()
             throw error
         }
         state.withLock { [appliedIndex] state in
@@ -63,10 +64,22 @@ final class ShardWriter {
 
     /// Writes what it can and closes the files. The reader thread must have closed its own before.
     func close() {
-        if case .success = checkpoint() {}
+        // A failure has been noted; the log has what could not be written.
+        _ = checkpoint()
+        closeFiles()
+    }
+
+    private func closeFiles() {
         for case let file? in days.values { file.close() }
         days = [:]
         catalogue.close()
+    }
+
+    /// Whether a file was not closed in order. Reading connections cannot mend that; a writing one does on opening.
+    private func needsRecovery(_ day: Int64) -> Bool {
+        let path = path(day)
+        return FileSystem.size(path) == 0 || FileSystem.size(path + "-wal") ?? 0 > 0
+            || FileSystem.exists(path + "-journal")
     }
 
     // MARK: - Writing history

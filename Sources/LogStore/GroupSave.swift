@@ -9,7 +9,8 @@ public struct GroupSave: Sendable, Hashable {
     /// A snapshot that the state machine has. When the log does not hold the entry at its end, the whole log is
     /// replaced by it, otherwise entries stay (thesis §5.3, figure 5.3 step 6).
     public var snapshot: SnapshotMark?
-    /// Removes the entries at and above this index, because the leader's differ (thesis §3.5).
+    /// Removes the entries at and above this index, because the leader's differ (thesis §3.5). Not more than one after
+    /// the last entry, and above what was trimmed.
     public var truncateFrom: UInt64?
     /// The first one follows the last one in the log.
     public var entries: [Entry]

@@ -163,6 +163,8 @@ final class LogWriter {
         }
         if let from = save.truncateFrom {
             guard from > trimmed else { return refuse("cut at \(from), below the trimmed entry \(trimmed)") }
+            // A caller that cuts behind the end takes entries for saved whose save has failed.
+            guard from <= lastIndex + 1 else { return refuse("cut at \(from), behind the last entry \(lastIndex)") }
             lastIndex = min(lastIndex, from - 1)
         }
         for entry in save.entries {

@@ -13,9 +13,9 @@ struct CommandLedger: Sendable {
     }
 
     /// What one minute kept.
-    private struct Minute: Sendable {
+    struct Minute: Sendable {
         var number: Int64
-        var posts: [CommandKey: Post]
+        var posts = PartitionedDictionary<CommandKey, Post>()
     }
 
     private struct Expiring: Sendable {
@@ -24,8 +24,8 @@ struct CommandLedger: Sendable {
     }
 
     /// Oldest first; at most 11.
-    private var minutes: [Minute] = []
-    private var results: [CommandKey: CommandMemory] = [:]
+    private(set) var minutes: [Minute] = []
+    private(set) var results: [CommandKey: CommandMemory] = [:]
     private var order = Fifo<Expiring>()
 
     init() {}
@@ -61,7 +61,9 @@ struct CommandLedger: Sendable {
         if let last = minutes.last, last.number >= number {
             minutes[minutes.count - 1].posts[key] = post
         } else {
-            minutes.append(Minute(number: number, posts: [key: post]))
+            var minute = Minute(number: number)
+            minute.posts[key] = post
+            minutes.append(minute)
         }
     }
 

@@ -81,9 +81,8 @@ extension RoomState {
         case .updateMe(let set, let save, let options):
             return try updateMe(set, save, options, command, stamp, &outcome)
         case .queueSet(let key, let value, let owner, let transient, let version, let options):
-            var element = QueueElement(key: key, value: value, owner: queueWriter(owner, key, command))
-            element.transient = transient
-            return try queueSet(element, ifVersion: version, options, command, stamp, &outcome)
+            return try queueSet(
+                key, value, owner: owner, transient: transient, ifVersion: version, options, command, stamp, &outcome)
         case .queueSetMany(let pairs, let options):
             return try queueSetMany(pairs, options, command, stamp, &outcome)
         case .queueTake(let key, let options):

@@ -127,8 +127,8 @@ extension RoomState {
         guard target.type != .notification else { throw ChatError(.forbidden, "a notification can't be recalled") }
         guard case .member(let user, _, _) = command.actor else { return }
         if user == target.sender {
-            let age = stamp.time.milliseconds(since: target.time)
-            guard isManager(command.actor) || age <= command.facts.recallWindowSeconds * 1000 else {
+            let end = target.time.adding(seconds: command.facts.recallWindowSeconds)
+            guard isManager(command.actor) || stamp.time <= end else {
                 throw ChatError(
                     .forbidden, "a message can be recalled for \(command.facts.recallWindowSeconds) s only")
             }

@@ -63,11 +63,13 @@ public struct RoomState: Sendable {
 
     // MARK: - What the room is
 
-    public var exists: Bool { record != nil }
-    public var info: RoomInfo? { record?.info }
-    public var incarnation: Incarnation? { record?.incarnation }
+    // Never inlined: in another module's optimised code Swift 6.3.1 fails an ownership check (`CopyPropagation`) on
+    // parts of this optional record.
+    public var exists: Bool { @inline(never) get { record != nil } }
+    public var info: RoomInfo? { @inline(never) get { record?.info } }
+    public var incarnation: Incarnation? { @inline(never) get { record?.incarnation } }
     /// The seq of the newest kept message; 0 before the first.
-    public var lastSeq: UInt64 { record?.lastSeq ?? 0 }
+    public var lastSeq: UInt64 { @inline(never) get { record?.lastSeq ?? 0 } }
 
     /// When the room needs an `expire`: the earliest end of a temporary mute or a ban.
     public var nextDeadline: Timestamp? { members.deadlines.first?.time }

@@ -46,7 +46,12 @@ final class GroupLog {
         _ group: GroupID, _ server: ServerID, _ store: LogStore, _ configuration: RaftConfiguration,
         _ appliedIndex: UInt64
     ) throws(RaftError) -> RaftGroup {
-        let stored = store.restored(group)
+        let stored: StoredGroup
+        do throws(LogStoreError) {
+            stored = try store.restored(group)
+        } catch {
+            throw RaftError(.storageFailed, error.message)
+        }
         let start: RaftGroup.Start
         if stored.isEmpty {
             start = .bootstrap(GroupMembership(voters: [server]))
@@ -132,7 +137,7 @@ final class GroupLog {
     private func restart() {
         ticksSinceFailure = 0
         do throws(RaftError) {
-            raft = try Self.restore(group, server, store, configuration, raft.appliedIndex)
+            raft = try Self.restore(group, server, store, configuration, raft.handedOutIndex)
             hasFailed = false
             generation += 1
             isDirty = true

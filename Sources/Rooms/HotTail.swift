@@ -35,10 +35,17 @@ struct HotTail {
         messages[index].body = .recalled(messages[index].body.type)
     }
 
+    /// Whether every message after `seq` is still here.
+    func holdsAll(after seq: UInt64, lastSeq: UInt64) -> Bool {
+        guard seq < lastSeq else { return true }
+        guard let first = firstSeq else { return false }
+        return first <= seq + 1
+    }
+
     /// Messages after `seq`, oldest first, at most `limit`; nil when some of them are no longer here.
     func messages(after seq: UInt64, lastSeq: UInt64, limit: Int) -> [Message]? {
         guard seq < lastSeq else { return [] }
-        guard let first = firstSeq, first <= seq + 1 else { return nil }
+        guard holdsAll(after: seq, lastSeq: lastSeq), let first = firstSeq else { return nil }
         let from = head + Int(seq + 1 - first)
         guard from <= messages.count else { return nil }
         return Array(messages[from..<min(messages.count, from + limit)])

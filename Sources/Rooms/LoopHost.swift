@@ -4,6 +4,7 @@ import EventLoop
 import History
 import LogStore
 import Logging
+import RoomCore
 import RoomLink
 import Telemetry
 
@@ -17,6 +18,7 @@ final class LoopHost {
     private var secondsSinceCheckpoint = 0
     private var secondsSinceCleaning = 0
     private let checkpointSeconds: Int
+    private var reportedActive = 0
 
     init(context: RoomContext, store: LogStore, sink: any PublicationSink, checkpointSeconds: Int) {
         loop = context.loop
@@ -50,6 +52,23 @@ final class LoopHost {
         }
     }
 
+    func stop() {
+        for shard in shards.values { shard.publish() }
+        outbox.deliver()
+    }
+
+    /// How many are in each room in memory that is not empty.
+    func onlineCounts() -> [RoomID: Int] {
+        var counts: [RoomID: Int] = [:]
+        for shard in shards.values {
+            for room in shard.activeRooms {
+                let online = room.assumeIsolated { $0.presence.online }
+                if online > 0 { counts[room.id] = online }
+            }
+        }
+        return counts
+    }
+
     func receive(_ calls: [(ShardID, RoomCall)]) {
         for (shard, call) in calls { shards[shard]?.receive(call) }
     }
@@ -64,13 +83,17 @@ final class LoopHost {
     private func everySecond() {
         secondsSinceCheckpoint += 1
         secondsSinceCleaning += 1
+        var active = 0
         for shard in shards.values {
             shard.tick()
             shard.passivateIdle()
+            active += shard.activeCount
             if secondsSinceCheckpoint >= checkpointSeconds { shard.checkpoint() }
             // Day files go within an hour after their last row has expired (contract, "History").
             if secondsSinceCleaning >= 600 { shard.storage.removeExpiredFiles() }
         }
+        context.figures.activeRooms.add(active - reportedActive)
+        reportedActive = active
         if secondsSinceCheckpoint >= checkpointSeconds { secondsSinceCheckpoint = 0 }
         if secondsSinceCleaning >= 600 { secondsSinceCleaning = 0 }
     }

@@ -1,11 +1,5 @@
-import ChatModel
+import RoomCore
 import RoomLink
-
-/// A lane of a gateway node.
-struct Lane: Hashable {
-    var node: NodeID
-    var number: Int
-}
 
 /// What the rooms of one loop have for the lanes, collected over a turn and handed over once per lane.
 final class Outbox {

@@ -1,4 +1,5 @@
 import ChatModel
+import EventLoop
 import History
 import RoomCore
 import Wire
@@ -24,7 +25,6 @@ extension RoomActor {
                 self.assumeIsolated { room in
                     room.reads -= 1
                     completion(room, Self.messages(result))
-                    room.touch()
                     room.wake()
                 }
             }

@@ -3,6 +3,7 @@ import EventLoop
 import History
 import RoomCore
 import RoomLink
+import Telemetry
 import Wire
 
 /// One active chatroom, pinned to the loop of its shard.
@@ -14,6 +15,7 @@ actor RoomActor {
     nonisolated let context: RoomContext
     nonisolated let storage: ShardStorage
     nonisolated let shard: ShardID
+    private let wakeHost: @Sendable (RoomActor) -> Void
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
 
@@ -34,8 +36,13 @@ actor RoomActor {
     private var idleSince: Timestamp
 
     /// Throws `WireError` when stored rows can't be understood.
-    init(id: RoomID, shard: ShardID, loaded: LoadedRoom, storage: ShardStorage, context: RoomContext) throws {
+    /// - Parameter wake: tells the host that something was emitted outside of a call.
+    init(
+        id: RoomID, shard: ShardID, loaded: LoadedRoom, storage: ShardStorage, context: RoomContext,
+        wake: @escaping @Sendable (RoomActor) -> Void
+    ) throws {
         self.id = id
+        wakeHost = wake
         self.shard = shard
         self.storage = storage
         self.context = context
@@ -64,7 +71,8 @@ actor RoomActor {
             tail.append(try HistoryCodec.decode(row.payload))
         }
         let recent = loaded.commands.filter { $0.seq <= record.lastSeq }
-        return (RoomState(restoring: record, rows: rows, recentCommands: recent.map { ($0.key, $0.seq, $0.time) }), tail)
+        let commands = recent.map { RecentCommand(key: $0.key, seq: $0.seq, time: $0.time) }
+        return (RoomState(restoring: record, rows: rows, recentCommands: commands), tail)
     }
 
     // MARK: - Applying
@@ -90,6 +98,9 @@ actor RoomActor {
         for effect in effects {
             perform(effect, stamp, incarnation ?? state.incarnation, &rows)
         }
+        if case .updateMe = proposal.command.body, case .result(.member(let member))? = effects.last {
+            presence.setProfile(member.user, member.profile)
+        }
         isDirty = true
         return rows
     }
@@ -97,6 +108,9 @@ actor RoomActor {
     private func perform(_ effect: Effect, _ stamp: Stamp, _ incarnation: Incarnation?, _ rows: inout Rows) {
         switch effect {
         case .catalogue(let change):
+            if change.kind == .member, let user = UserID(change.key) {
+                presence.setFixed(user, state.role(of: user).isFixed)
+            }
             if case .room(let record)? = change.value {
                 // It changes with every message: one row a turn is enough.
                 roomRow = (record, stamp.index)
@@ -181,6 +195,12 @@ actor RoomActor {
 
     func touch() { isDirty = true }
 
+    /// After something that no call of the host has brought: an answer from storage.
+    func wake() {
+        isDirty = true
+        wakeHost(self)
+    }
+
     func touchBarrage() {
         guard !barrageIsOpen else { return }
         barrageIsOpen = true
@@ -225,8 +245,12 @@ actor RoomActor {
     /// Deadlines, digests and counts.
     func tick(at now: Timestamp) -> [Proposal] {
         var proposals: [Proposal] = []
-        perform(presence.tick(at: now, info: state.info, lastSeq: state.lastSeq))
-        if let due = state.nextDeadline, due <= now {
+        let due = presence.tick(at: now)
+        if !due.isEmpty {
+            isDirty = true
+            perform(due)
+        }
+        if let deadline = state.nextDeadline, deadline <= now {
             proposals.append(
                 Proposal(
                     command: Command(id: nil, room: id, actor: .system, body: .expire, facts: facts([])), key: nil,

@@ -8,7 +8,6 @@ struct RoomContext: Sendable {
     var loop: EventLoop
     var node: NodeID
     var policy: RoomPolicy
-    var allowAnonymous: Bool
     var logger: Logger
     var figures: RoomFigures
     var now: @Sendable () -> Timestamp
@@ -20,8 +19,10 @@ struct RoomFigures: Sendable {
     let refused: Counter
     let barrageShown: Counter
     let barrageSkipped: Counter
+    let activeRooms: Counter
 
     init(metrics: MetricsRegistry) {
+        activeRooms = metrics.gauge("chatroom_rooms_active", "Rooms in memory.")
         acked = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "acked")])
         refused = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "refused")])
         barrageShown = metrics.counter("chatroom_barrage_total", "Barrage items.", labels: [("result", "shown")])

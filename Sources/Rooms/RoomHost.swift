@@ -8,6 +8,7 @@ import RoomLink
 import Sharding
 import Synchronization
 import Telemetry
+import Wire
 
 /// All rooms of a node: routes calls to the loop of their shard. Gateways and the server API meet rooms only here.
 public final class RoomHost: RoomRouter, Sendable {
@@ -72,11 +73,14 @@ public final class RoomHost: RoomRouter, Sendable {
             }
             hosts.withLock { $0.append(host) }
         }
-        let me = self
-        given.metrics.gauge("chatroom_rooms_active", "Rooms in memory.") { Double(me.activeRooms.value) }
     }
 
-    private let activeRooms = Counter()
+    /// Ends the hosts' part in the turns' work: what was applied is on its way to storage when this returns.
+    public func stop() async {
+        for host in hosts.withLock({ $0 }) {
+            await host.loop.run { host.value.stop() }
+        }
+    }
 
     private func host(of shard: ShardID) -> LoopBound<LoopHost>? {
         let number = Int(shard.number) % loops.count
@@ -103,6 +107,50 @@ public final class RoomHost: RoomRouter, Sendable {
     }
 
     // MARK: - The server API's calls
+
+    /// A page of all rooms in ID order.
+    public func list(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
+        let pages = await withTaskGroup(of: [CatalogueRow]?.self) { group in
+            for storage in storages {
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        storage.rooms(after: after, limit: limit + 1) { continuation.resume(returning: try? $0.get()) }
+                    }
+                }
+            }
+            return await group.reduce(into: [[CatalogueRow]?]()) { $0.append($1) }
+        }
+        guard pages.allSatisfy({ $0 != nil }) else { throw ChatError(.internal, "the catalogue can't be read") }
+        let rows = pages.compactMap { $0 }.joined().sorted { $0.room < $1.room }
+        let online = await onlineCounts()
+        let items = rows.prefix(limit).compactMap { view($0, online) }
+        return Page(items: items, next: rows.count > limit ? items.last?.info.id : nil)
+    }
+
+    private func view(_ row: CatalogueRow, _ online: [RoomID: Int]) -> RoomView? {
+        guard let value = row.value, case .room(let record)? = try? CatalogueCodec.decode(kind: .room, value) else {
+            return nil
+        }
+        return RoomView(
+            info: record.info, online: Int64(online[row.room] ?? 0), shard: shardMap.shard(of: row.room), leader: node)
+    }
+
+    /// Rooms in memory with the most people first.
+    public func byOnline(limit: Int) async throws(ChatError) -> [RoomView] {
+        let most = await onlineCounts().sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(limit)
+        var views: [RoomView] = []
+        for (room, _) in most { views.append(try await view(of: room)) }
+        return views
+    }
+
+    private func onlineCounts() async -> [RoomID: Int] {
+        var counts: [RoomID: Int] = [:]
+        for host in hosts.withLock({ $0 }) {
+            let some = await host.loop.run { host.value.onlineCounts() }
+            counts.merge(some) { $0 + $1 }
+        }
+        return counts
+    }
 
     public func shard(of room: RoomID) -> ShardID { shardMap.shard(of: room) }
 

@@ -156,7 +156,10 @@ final class ShardHost: GroupLogDelegate {
         loadingCount -= 1
         let room: RoomActor
         do {
-            room = try RoomActor(id: id, shard: shard, loaded: try result.get(), storage: storage, context: context)
+            let me = LoopBound(onLoop: self, loop: context.loop)
+            room = try RoomActor(
+                id: id, shard: shard, loaded: try result.get(), storage: storage, context: context
+            ) { me.value.markDirty($0) }
         } catch {
             context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
             rooms[id] = nil
@@ -210,7 +213,7 @@ final class ShardHost: GroupLogDelegate {
         guard !staged.isEmpty else { return }
         let proposals = staged
         staged = []
-        guard !storage.isOverloaded else {
+        guard storage.health != .overloaded else {
             return fail(proposals, ChatError(.unavailable, "the disk can't keep up", retryAfterMs: 1000))
         }
         let time = max(context.now(), lastStamp)
@@ -342,7 +345,7 @@ final class ShardHost: GroupLogDelegate {
     /// Deadlines of rooms that are not in memory: the rows say which.
     private func expireDue(_ now: Timestamp) {
         let me = LoopBound(onLoop: self, loop: context.loop)
-        storage.dueDeadlines(before: now, limit: 100) { result in
+        storage.dueDeadlines(at: now, limit: 100) { result in
             guard case .success(let due) = result, !due.isEmpty else { return }
             me.loop.execute {
                 for room in due.map(\.room) where me.value.rooms[room] == nil { me.value.load(room, waiting: []) }
@@ -354,9 +357,9 @@ final class ShardHost: GroupLogDelegate {
     func checkpoint() {
         let me = LoopBound(onLoop: self, loop: context.loop)
         storage.checkpoint { result in
-            guard case .success = result else { return }
+            guard case .success(let synced) = result else { return }
             me.loop.execute {
-                me.value.log.trim(through: me.value.storage.syncedIndex)
+                me.value.log.trim(through: synced)
                 me.value.log.onInput()
             }
         }

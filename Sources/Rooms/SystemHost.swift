@@ -68,7 +68,7 @@ final class SystemHost: GroupLogDelegate {
         for entry in entries {
             if entry.kind == .command {
                 do {
-                    state.apply(try WireProtobuf.decode(SystemCommand.self, from: entry.payload))
+                    state.apply(try WireProtobuf.decode(SystemCommand.self, from: entry.payload, limits: false))
                 } catch {
                     // Skipping it would make nodes differ.
                     preconditionFailure("the system log's entry \(entry.index) can't be understood: \(error)")

@@ -4,6 +4,12 @@ import Glibc
 public enum FileSystem {
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+    /// The length of a file in bytes; nil when there is none.
+    public static func size(_ path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
     /// Makes a directory (mode 0700) and those above it. Nothing happens when it is there.
     public static func makeDirectory(_ path: String) throws(SQLiteError) {
         guard !exists(path) else { return }

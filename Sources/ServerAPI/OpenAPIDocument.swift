@@ -8,11 +8,10 @@ struct OpenAPIDocument: Sendable {
     /// - Parameter bodyBytesMax: the bound on request bodies, for the description.
     static func make(of routes: [Route], bodyBytesMax: Int) -> DocumentValue {
         var book = SchemaBook()
-        for route in routes {
-            if let request = route.request { book.add(request.body, isRequest: true) }
-            if case .json(let answer) = route.answer { book.add(answer, isRequest: false) }
-        }
+        // Answers first: what both contain is described as answers have it, which is what requests may have at most.
+        for case .json(let answer) in routes.map(\.answer) { book.add(answer, isRequest: false) }
         book.add(ErrorView.self, isRequest: false)
+        for request in routes.compactMap(\.request) { book.add(request.body, isRequest: true) }
         return .object([
             "openapi": .text(version),
             "info": .object([
@@ -56,7 +55,9 @@ struct OpenAPIDocument: Sendable {
             DocumentValue.Member(name: "operationId", value: .text(route.name)),
             DocumentValue.Member(name: "summary", value: .text(route.summary)),
         ]
-        func add(_ name: String, _ value: DocumentValue) { members.append(DocumentValue.Member(name: name, value: value)) }
+        func add(_ name: String, _ value: DocumentValue) {
+            members.append(DocumentValue.Member(name: name, value: value))
+        }
         if !route.needsAuthorization { add("security", .array([])) }
         let parameters = self.parameters(of: route)
         if !parameters.isEmpty { add("parameters", .array(parameters)) }

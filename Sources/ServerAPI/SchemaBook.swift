@@ -11,6 +11,20 @@ extension VariedMessage {
     fileprivate static var erasedVariants: [any WireMessage] { variants }
 }
 
+extension [Schema.Property] {
+    /// Of a message, what a caller may send: NOTIFICATION and its fields are the room's own.
+    fileprivate var withoutNotification: [Schema.Property] {
+        guard contains(where: { $0.name == "event" }) else { return self }
+        let refused: Set = ["event", "operator", "targets", "notifyExt", "data"]
+        return filter { !refused.contains($0.name) }.map { property in
+            guard case .oneOf(let names) = property.schema else { return property }
+            var property = property
+            property.schema = .oneOf(names.filter { $0 != MessageType.notification.rawValue })
+            return property
+        }
+    }
+}
+
 /// The component schemas of the OpenAPI document: of each message that a route takes or gives, and of those inside.
 struct SchemaBook: Sendable {
     private(set) var components: [(name: String, schema: Schema)] = []
@@ -25,6 +39,7 @@ struct SchemaBook: Sendable {
         guard !components.contains(where: { $0.name == Body.schemaName }) else { return }
         let walker = Self.fields(of: Body.blank, isRequest, mode: AllFields.self)
         var properties = walker.properties
+        if isRequest { properties = properties.withoutNotification }
         let always = Self.fieldsOfAllVariants(of: type, isRequest)
         for index in properties.indices {
             properties[index].required = always.contains(properties[index].name)
@@ -35,8 +50,7 @@ struct SchemaBook: Sendable {
     }
 
     /// Walks that show all fields call those required that one variant must have; of these, what all variants share.
-    private static func fieldsOfAllVariants<Body: WireMessage>(of type: Body.Type, _ isRequest: Bool) -> Set<String>
-    {
+    private static func fieldsOfAllVariants<Body: WireMessage>(of type: Body.Type, _ isRequest: Bool) -> Set<String> {
         let variants = (type as? any VariedMessage.Type).map { $0.erasedVariants } ?? [Body.blank]
         var common: Set<String>?
         for variant in variants {

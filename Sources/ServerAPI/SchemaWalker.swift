@@ -48,7 +48,9 @@ struct SchemaWalker<Mode: SchemaWalkMode>: FieldWalker {
         if type == String.self { return .text(bytes: limit.bytesMax) }
         if type == [UInt8].self { return .base64(bytes: limit.bytesMax) }
         if type == Bool.self { return .boolean }
-        if type == Double.self { return limit.numbers.map { .number(from: $0.0, to: $0.1) } ?? .number(from: nil, to: nil) }
+        if type == Double.self {
+            return limit.numbers.map { .number(from: $0.0, to: $0.1) } ?? .number(from: nil, to: nil)
+        }
         // Counts, times and codes.
         return limit.integers.map { .integer(from: $0.0, to: $0.1) } ?? .integer(from: nil, to: nil)
     }

@@ -152,7 +152,8 @@ struct Simulation {
                 return
             }
         }
-        checkers.fail(.liveness, "no agreement after the faults ended\n" + servers.map(Self.describe).joined(separator: "\n"))
+        checkers.fail(
+            .liveness, "no agreement after the faults ended\n" + servers.map(Self.describe).joined(separator: "\n"))
     }
 
     private func agreedLeader() -> Int? {
@@ -205,7 +206,8 @@ struct Simulation {
         if chance(lossPercent) || cut.contains(message.from) != cut.contains(message.to) { return }
         guard let position = servers.firstIndex(where: { $0.core.id == message.to }) else { return }
         guard !servers[position].isDown else { return }
-        if sabotage == .flipsPayloads, chance(2), case .append(let index, let term, let commit, var entries) = message.body,
+        if sabotage == .flipsPayloads, chance(2),
+            case .append(let index, let term, let commit, var entries) = message.body,
             let last = entries.indices.last, entries[last].kind == .command
         {
             entries[last].payload.append(0)
@@ -291,7 +293,8 @@ struct Simulation {
     private mutating func answerFetch(_ position: Int) {
         guard !servers[position].isDown, !servers[position].fetches.isEmpty else { return }
         let fetch = servers[position].fetches.removeFirst()
-        let entries = !isCalm && chance(10)
+        let entries =
+            !isCalm && chance(10)
             ? [] : servers[position].disk.read(fetch.range, bytesMax: fetch.bytesMax)
         act(position) { $0.fetched(entries, for: fetch) }
     }

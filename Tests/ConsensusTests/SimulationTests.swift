@@ -8,7 +8,7 @@ import Testing
     private static let seeds: [UInt64] = {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SEED"].flatMap({ UInt64($0) }) { return [seed] }
-        return Array(1...(environment["SEEDS"].flatMap { UInt64($0) } ?? 150))
+        return Array(1...(environment["SEEDS"].flatMap { UInt64($0) } ?? 100))
     }()
 
     @Test func `nothing committed is lost or contradicted, whatever the network, disks and power do`() throws {

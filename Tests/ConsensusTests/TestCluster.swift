@@ -137,19 +137,52 @@ final class TestCluster {
         for message in wanted { step(message) }
     }
 
-    /// `name` campaigns, as if its timeout had come first, and everybody hears of it.
+    /// `name` campaigns when nobody has heard from a leader for long, and everybody hears of it.
     func elect(_ name: String) {
+        forgetLeader()
         campaign(name)
         settle()
     }
 
-    /// Ticks until the server starts an election, without delivering anything.
+    /// The server's election timeout has passed; nothing is delivered.
     func campaign(_ name: String) {
-        let term = self[name].term
-        for _ in 0..<(3 * configuration.electionTimeoutTicks) {
-            if self[name].role == .preCandidate || self[name].term > term { return }
-            tick(name)
+        act(name) {
+            $0.resetElectionTimer()
+            $0.startElection()
         }
+    }
+
+    /// An election timeout has passed for everybody, but nobody has campaigned yet.
+    func forgetLeader() {
+        for name in servers.keys { servers[name]?.core.electionElapsed = configuration.electionTimeoutTicks }
+    }
+
+    /// The host takes a snapshot of what is applied and trims its log, but for `keeping` entries.
+    func takeSnapshot(_ name: String, keeping: UInt64 = 0) {
+        let index = self[name].appliedIndex
+        guard let mark = self[name].snapshotMark(at: index) else { return }
+        act(name) { $0.snapshotTaken(mark) }
+        let limit = index > keeping ? index - keeping : 0
+        servers[name]?.disk.trim(upTo: limit)
+        act(name) { $0.compacted(upTo: limit) }
+    }
+
+    /// The host has got and written the snapshot that it was offered.
+    func install(_ name: String) {
+        guard let offer = server(name).offer else { return }
+        servers[name]?.offer = nil
+        act(name) { $0.snapshotInstalled(offer.mark) }
+    }
+
+    /// Messages from one server to another that are under way.
+    func underWay(from: String, to: String) -> [RaftMessage.Body] {
+        network.filter { $0.from == Self.id(from) && $0.to == Self.id(to) }.map(\.body)
+    }
+
+    /// As if `from` had sent it in its present term.
+    func message(from: String, to: String, term: UInt64? = nil, _ body: RaftMessage.Body) -> RaftMessage {
+        RaftMessage(
+            group: Self.group, from: Self.id(from), to: Self.id(to), term: term ?? self[from].term, body: body)
     }
 
     /// Power is lost: what is not synced is gone.

@@ -103,6 +103,7 @@ import Testing
             GroupSave(group: groupA, hardState: HardState(term: 99), entries: [entry(11), entry(13)]),
             GroupSave(group: groupA, hardState: HardState(term: 99), truncateFrom: 4),
             GroupSave(group: groupA, truncateFrom: 12, entries: entries(12...12)),
+            GroupSave(group: groupA, hardState: HardState(term: 99), truncateFrom: 12),
             GroupSave(group: groupB, entries: entries(2...2)),
         ] {
             do throws(LogStoreError) {

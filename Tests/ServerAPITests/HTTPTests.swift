@@ -87,7 +87,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [("PUT", "/v1/rooms", "POST, GET"), ("HEAD", "/healthz", "GET"), ("get", "/v1/rooms", "POST, GET")])
+    @Test(arguments: [
+        ("PUT", "/v1/rooms", "POST, GET"), ("HEAD", "/healthz", "GET"), ("get", "/v1/rooms", "POST, GET"),
+    ])
     func `a wrong method tells the right ones`(method: String, target: String, allowed: String) async throws {
         try await withServer { client, cluster in
             let answer = try await client.call(method, target)
@@ -157,7 +159,8 @@ import Testing
 
     @Test func `headers over their bounds are refused`() async throws {
         try await withServer { client, cluster in
-            let long = try await client.call("GET", "/v1/rooms", headers: ["X-Long": String(repeating: "x", count: 9000)])
+            let long = try await client.call(
+                "GET", "/v1/rooms", headers: ["X-Long": String(repeating: "x", count: 9000)])
             #expect(long.status >= 400)
             var many: [String: String] = [:]
             for number in 0..<200 { many["X-\(number)"] = "x" }

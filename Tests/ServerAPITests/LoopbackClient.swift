@@ -60,7 +60,9 @@ struct LoopbackClient: Sendable {
         guard connected == 0 else { throw Failure(message: "no connection") }
         var sent = 0
         while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
             // A server that refuses early may stop reading; what it answered is still there to read.
             guard count > 0 else { break }
             sent += count

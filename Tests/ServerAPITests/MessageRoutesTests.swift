@@ -51,8 +51,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"type":"TEXT"}"#, 414, "text"), (#"{"text":"x"}"#, 414, "type"), (#"{"type":"SHOUT","text":"x"}"#, 414, "type"),
-        (#"{"type":"NOTIFICATION","event":311}"#, 414, "type"), (#"{"type":"TEXT","text":"x","sender":""}"#, 414, "sender"),
+        (#"{"type":"TEXT"}"#, 414, "text"), (#"{"text":"x"}"#, 414, "type"),
+        (#"{"type":"SHOUT","text":"x"}"#, 414, "type"),
+        (#"{"type":"NOTIFICATION","event":311}"#, 414, "type"),
+        (#"{"type":"TEXT","text":"x","sender":""}"#, 414, "sender"),
         (#"{"type":"COMMAND","payload":"%%"}"#, 414, "payload"),
         (#"{"type":"CUSTOM","content":"c","subtype":201}"#, 414, "subtype"),
         ("{\"type\":\"TEXT\",\"text\":\"\(String(repeating: "x", count: 32 * 1024 + 1))\"}", 413, "text"),

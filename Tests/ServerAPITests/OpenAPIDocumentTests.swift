@@ -88,6 +88,17 @@ import Testing
         }
     }
 
+    @Test func `a message to send has no fields of a notification`() async throws {
+        try await withServer { client, _ in
+            let schema = try await document(client)["components"]?["schemas"]?["ServerSendRequest"]
+            let properties = schema?["properties"]?.object ?? [:]
+            #expect(Set(properties.keys).isDisjoint(with: ["event", "operator", "targets", "notifyExt", "data"]))
+            #expect(properties["type"]?["enum"]?.array?.contains(.text("NOTIFICATION")) == false)
+            #expect(properties["type"]?["enum"]?.array?.contains(.text("TEXT")) == true)
+            #expect(schema?["required"] == .array([.text("type")]))
+        }
+    }
+
     @Test func `the checker finds what it is there to find`() {
         let schema = JSON.object([
             "type": .text("object"), "required": .array([.text("a")]),

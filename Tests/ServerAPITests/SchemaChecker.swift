@@ -22,7 +22,10 @@ struct SchemaChecker {
             let most = schema["maxItems"]?.integer ?? .max
             let tooMany = items.count > most ? ["\(path): too many items"] : []
             return items.enumerated().reduce(tooMany) {
-                $0 + faults(of: $1.element, against: schema["items"] ?? .null, isClosed: isClosed, at: "\(path)[\($1.offset)]")
+                $0
+                    + faults(
+                        of: $1.element, against: schema["items"] ?? .null, isClosed: isClosed,
+                        at: "\(path)[\($1.offset)]")
             }
         case ("string", .text(let text)):
             let names = schema["enum"]?.array

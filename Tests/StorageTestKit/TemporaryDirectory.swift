@@ -27,3 +27,9 @@ public final class TemporaryDirectory: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 }
+
+extension TemporaryDirectory {
+    public static func names(in path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    }
+}

@@ -15,7 +15,10 @@ export CHATROOM_SESSION_CHANGES_PER_SECOND=1000000 CHATROOM_SESSION_CHANGES_BURS
 export CHATROOM_ROOMS_VIEWER_BUDGET=1000000
 
 build_clients() {
-    command -v make "${CC:-cc}" >/dev/null || fail 'the load clients need make and a C compiler: apt-get install make gcc'
+    local tool
+    for tool in make "${CC:-cc}"; do
+        command -v "$tool" >/dev/null || fail "the load clients need $tool: apt-get install make gcc libc6-dev"
+    done
     make -s -C "$1" "OUT=$bench_dir"
 }
 
@@ -53,6 +56,9 @@ quantile() {
     sort -g | awk -v f="$1" '{ v[NR] = $1 } END { if (NR == 0) { print "-"; exit }
         i = int(f * (NR - 1) + 1.5); print v[i] }'
 }
+
+# mean: of the numbers on standard input.
+mean() { awk '{ sum += $1 } END { if (NR == 0) print "-"; else printf "%.4f\n", sum / NR }'; }
 
 # thousands NUMBER: 1234567 as 1,234,567
 thousands() { awk -v n="$1" 'BEGIN { s = sprintf("%.0f", n); while (match(s, /^[0-9]+[0-9][0-9][0-9]/)) {

@@ -18,7 +18,9 @@ enum TimeText {
         parts(milliseconds).map(clock) ?? String(milliseconds)
     }
 
-    private static func clock(_ parts: tm) -> String { "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))" }
+    private static func clock(_ parts: tm) -> String {
+        "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    }
 
     private static func parts(_ milliseconds: Int64) -> tm? {
         guard var seconds = time_t(exactly: milliseconds / 1000) else { return nil }

@@ -1,26 +1,51 @@
 import ChatModel
 
-/// One thing that a server says, as a client reads it.
+/// One thing that a server says: the answer to a request, or a push.
 public enum ServerItem: Sendable, Hashable {
-    case reply(id: UInt32, Result<OperationResult, ChatError>)
-    /// An error about a request whose ID could not be read.
-    case error(ChatError)
+    /// Without an ID only for an error about a request whose ID could not be read.
+    case reply(id: UInt32?, Result<OperationResult, ChatError>)
     case push(Push)
-    /// A push, or a message type or notification in it, of a later version: to be ignored.
+    /// Read by a client: a push, or a message type or notification in it, of a later version. To be ignored.
     case unknown
+
+    /// Appends the item as one JSON object; the caller puts `\n` between objects of a frame.
+    public func appendJSON(to bytes: inout [UInt8]) {
+        if case .push(let push) = self { push.appendJSON(to: &bytes) } else { WireJSON.append(self, to: &bytes) }
+    }
+
+    /// Appends the item as one length-delimited protobuf message.
+    public func appendProtobuf(to bytes: inout [UInt8]) {
+        if case .push(let push) = self {
+            push.appendProtobuf(to: &bytes)
+        } else {
+            WireProtobuf.appendDelimited(self, to: &bytes)
+        }
+    }
+}
+
+extension Push {
+    /// Appends the push as one JSON object; the caller puts `\n` between objects of a frame.
+    public func appendJSON(to bytes: inout [UInt8]) { WireJSON.append(PushOnly(push: self), to: &bytes) }
+
+    /// Appends the push as one length-delimited protobuf message.
+    public func appendProtobuf(to bytes: inout [UInt8]) {
+        WireProtobuf.appendDelimited(PushOnly(push: self), to: &bytes)
+    }
+}
+
+/// A push as the item that it is, without looking through the fields of replies.
+private struct PushOnly: WireMessage {
+    var push: Push
+
+    static var blank: PushOnly { PushOnly(push: .message(.blank)) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { _ = try push.walk(&walker) }
 }
 
 extension ServerItem: WireMessage {
     public static var blank: ServerItem { .unknown }
 
-    init(_ reply: ServerReply) {
-        switch reply {
-        case .result(let id, let result): self = .reply(id: id, .success(result))
-        case .error(let id?, let error): self = .reply(id: id, .failure(error))
-        case .error(nil, let error): self = .error(error)
-        }
-    }
-
+    /// `barrage` is a result with an ID and a push without: the ID decides.
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var id: UInt32?
         var error: ChatError?
@@ -29,22 +54,17 @@ extension ServerItem: WireMessage {
         switch self {
         case .reply(let number, .success(let value)): (id, result) = (number, value)
         case .reply(let number, .failure(let value)): (id, error) = (number, value)
-        case .error(let value): error = value
         case .push(let value): push = value
         case .unknown: break
         }
         try walker.optional(1, "id", &id)
-        if try walker.choice(2, "error", { error }, { error = $0 }), !W.describesSchema, let error {
-            self = if let id { .reply(id: id, .failure(error)) } else { .error(error) }
-            return
-        }
+        let current = error
+        try walker.choice(2, "error", { current }, { error = $0 })
+        if W.isDecoding, let error { return self = .reply(id: id, .failure(error)) }
         if W.describesSchema || (W.isDecoding ? id != nil : result != nil) {
             var value = result ?? .ping(.blank)
             let seen = try value.walk(&walker)
-            if W.isDecoding, let id {
-                self = seen == 1 ? .reply(id: id, .success(value)) : .unknown
-                return
-            }
+            if W.isDecoding { return self = seen == 1 ? .reply(id: id, .success(value)) : .unknown }
         }
         if W.describesSchema || W.isDecoding || push != nil {
             var value = push ?? .message(.blank)

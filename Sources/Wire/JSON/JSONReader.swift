@@ -230,7 +230,9 @@ public struct JSONReader: FieldWalker {
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool {
         guard let found = find(name) else { return false }
-        set(try read(found, name, .none))
+        do throws(ChatError) {
+            set(try V.readJSON(found))
+        } catch { throw error.inside(choice: name) }
         return true
     }
 }

@@ -103,7 +103,10 @@ public struct JSONWriter: FieldWalker {
     /// The shortest decimal that reads back as the same number. JSON has no infinities: those become null.
     mutating func append(number: Double) {
         guard number.isFinite else { return append(literal: "null") }
-        if let integer = Int64(exactly: number), integer.magnitude < 1 << 53 { return append(integer: integer) }
+        // Not `Int64(exactly:)`, which makes every program that imports this target link the C math library.
+        if number.magnitude < 9_007_199_254_740_992, Double(Int64(number)) == number {
+            return append(integer: Int64(number))
+        }
         bytes.append(contentsOf: number.description.utf8)
     }
 

@@ -11,9 +11,11 @@ public struct MembersRequest: WireMessage, Hashable {
 
     public static var blank: MembersRequest { MembersRequest(room: .blank, kind: .blank) }
 
-    public init(room: RoomID, kind: MemberKind) {
+    public init(room: RoomID, kind: MemberKind, after: String? = nil, limit: Int64 = Limits.pageItemsDefault) {
         self.room = room
         self.kind = kind
+        self.after = after
+        self.limit = limit
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -56,9 +58,15 @@ public struct UpdateMeRequest: WireMessage, Hashable {
 
     public static var blank: UpdateMeRequest { UpdateMeRequest(room: .blank, set: ProfileChanges()) }
 
-    public init(room: RoomID, set: ProfileChanges) {
+    public init(
+        room: RoomID, set: ProfileChanges, save: Bool = false, options: NotifyOptions = NotifyOptions(),
+        clientID: String? = nil
+    ) {
         self.room = room
         self.set = set
+        self.save = save
+        self.options = options
+        self.clientID = clientID
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -82,10 +90,14 @@ public struct UserFlagRequest: WireMessage, Hashable {
 
     public static var blank: UserFlagRequest { UserFlagRequest(room: .blank, user: .blank, enable: false) }
 
-    public init(room: RoomID, user: UserID, enable: Bool) {
+    public init(
+        room: RoomID, user: UserID, enable: Bool, options: NotifyOptions = NotifyOptions(), clientID: String? = nil
+    ) {
         self.room = room
         self.user = user
         self.enable = enable
+        self.options = options
+        self.clientID = clientID
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -111,10 +123,16 @@ public struct BlacklistRequest: WireMessage, Hashable {
 
     public static var blank: BlacklistRequest { BlacklistRequest(room: .blank, user: .blank, enable: false) }
 
-    public init(room: RoomID, user: UserID, enable: Bool) {
+    public init(
+        room: RoomID, user: UserID, enable: Bool, recall: Bool = false, options: NotifyOptions = NotifyOptions(),
+        clientID: String? = nil
+    ) {
         self.room = room
         self.user = user
         self.enable = enable
+        self.recall = recall
+        self.options = options
+        self.clientID = clientID
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -140,10 +158,14 @@ public struct TempMuteRequest: WireMessage, Hashable {
 
     public static var blank: TempMuteRequest { TempMuteRequest(room: .blank, user: .blank, seconds: 0) }
 
-    public init(room: RoomID, user: UserID, seconds: Int64) {
+    public init(
+        room: RoomID, user: UserID, seconds: Int64, options: NotifyOptions = NotifyOptions(), clientID: String? = nil
+    ) {
         self.room = room
         self.user = user
         self.seconds = seconds
+        self.options = options
+        self.clientID = clientID
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -168,9 +190,15 @@ public struct KickRequest: WireMessage, Hashable {
 
     public static var blank: KickRequest { KickRequest(room: .blank, user: .blank) }
 
-    public init(room: RoomID, user: UserID) {
+    public init(
+        room: RoomID, user: UserID, banSeconds: Int64 = 0, options: NotifyOptions = NotifyOptions(),
+        clientID: String? = nil
+    ) {
         self.room = room
         self.user = user
+        self.banSeconds = banSeconds
+        self.options = options
+        self.clientID = clientID
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {

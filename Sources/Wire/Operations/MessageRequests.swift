@@ -32,9 +32,12 @@ public struct BarrageRequest: WireMessage, Hashable {
 
     public static var blank: BarrageRequest { BarrageRequest(room: .blank, text: "") }
 
-    public init(room: RoomID, text: String) {
+    public init(room: RoomID, text: String, priority: Priority = .normal, ext: String? = nil, style: String? = nil) {
         self.room = room
         self.text = text
+        self.priority = priority
+        self.ext = ext
+        self.style = style
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -55,9 +58,10 @@ public struct RecallRequest: WireMessage, Hashable {
 
     public static var blank: RecallRequest { RecallRequest(room: .blank, messageID: "") }
 
-    public init(room: RoomID, messageID: String) {
+    public init(room: RoomID, messageID: String, clientID: String? = nil) {
         self.room = room
         self.messageID = messageID
+        self.clientID = clientID
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -92,7 +96,10 @@ public struct RoomHistoryRequest: WireMessage, Hashable {
 
     public static var blank: RoomHistoryRequest { RoomHistoryRequest(room: .blank) }
 
-    public init(room: RoomID) { self.room = room }
+    public init(room: RoomID, query: HistoryRequest = HistoryRequest()) {
+        self.room = room
+        self.query = query
+    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "room", &room)

@@ -10,7 +10,11 @@ public struct QueueRequest: WireMessage, Hashable {
 
     public static var blank: QueueRequest { QueueRequest(room: .blank) }
 
-    public init(room: RoomID) { self.room = room }
+    public init(room: RoomID, after: String? = nil, limit: Int64 = Limits.pageItems) {
+        self.room = room
+        self.after = after
+        self.limit = limit
+    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "room", &room)
@@ -36,10 +40,17 @@ public struct QueueSetRequest: WireMessage, Hashable {
 
     public static var blank: QueueSetRequest { QueueSetRequest(room: .blank, key: "", value: "") }
 
-    public init(room: RoomID, key: String, value: String) {
+    public init(
+        room: RoomID, key: String, value: String, transient: Bool = false, ifVersion: Int64? = nil,
+        options: NotifyOptions = NotifyOptions(), clientID: String? = nil
+    ) {
         self.room = room
         self.key = key
         self.value = value
+        self.transient = transient
+        self.ifVersion = ifVersion
+        self.options = options
+        self.clientID = clientID
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -65,9 +76,11 @@ public struct QueueSetManyRequest: WireMessage, Hashable {
 
     public static var blank: QueueSetManyRequest { QueueSetManyRequest(room: .blank, values: []) }
 
-    public init(room: RoomID, values: [QueuePair]) {
+    public init(room: RoomID, values: [QueuePair], options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
         self.room = room
         self.values = values
+        self.options = options
+        self.clientID = clientID
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -92,7 +105,12 @@ public struct QueueTakeRequest: WireMessage, Hashable {
 
     public static var blank: QueueTakeRequest { QueueTakeRequest(room: .blank) }
 
-    public init(room: RoomID) { self.room = room }
+    public init(room: RoomID, key: String? = nil, options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
+        self.room = room
+        self.key = key
+        self.options = options
+        self.clientID = clientID
+    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "room", &room)
@@ -112,7 +130,11 @@ public struct QueueClearRequest: WireMessage, Hashable {
 
     public static var blank: QueueClearRequest { QueueClearRequest(room: .blank) }
 
-    public init(room: RoomID) { self.room = room }
+    public init(room: RoomID, options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
+        self.room = room
+        self.options = options
+        self.clientID = clientID
+    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "room", &room)

@@ -16,10 +16,17 @@ public struct ConnectResult: WireMessage, Hashable {
 
     public static var blank: ConnectResult { ConnectResult(session: .blank, user: .blank, time: .blank) }
 
-    public init(session: SessionID, user: UserID, time: Timestamp) {
+    public init(
+        session: SessionID, user: UserID, time: Timestamp, anonymous: Bool = false, heartbeatSeconds: Int64 = 15,
+        gateways: [String] = [], resumed: Bool = false
+    ) {
         self.session = session
         self.user = user
         self.time = time
+        self.anonymous = anonymous
+        self.heartbeatSeconds = heartbeatSeconds
+        self.gateways = gateways
+        self.resumed = resumed
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -79,11 +86,18 @@ public struct EnterResult: WireMessage, Hashable {
 
     public static var blank: EnterResult { EnterResult(room: .blank, me: .blank, epoch: "", seq: 0) }
 
-    public init(room: RoomView, me: Member, epoch: String, seq: UInt64) {
+    public init(
+        room: RoomView, me: Member, epoch: String, seq: UInt64, queue: [QueueElement]? = nil, recovered: Bool? = nil,
+        missed: [Message]? = nil, missedMore: Bool? = nil
+    ) {
         self.room = room
         self.me = me
         self.epoch = epoch
         self.seq = seq
+        self.queue = queue
+        self.recovered = recovered
+        self.missed = missed
+        self.missedMore = missedMore
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -111,9 +125,15 @@ public struct SendResult: WireMessage, Hashable {
 
     public static var blank: SendResult { SendResult(messageID: "", time: .blank) }
 
-    public init(messageID: String, time: Timestamp) {
+    public init(
+        messageID: String, time: Timestamp, place: MessagePlace = .outside, priority: Priority? = nil,
+        delivered: Int64? = nil
+    ) {
         self.messageID = messageID
         self.time = time
+        self.place = place
+        self.priority = priority
+        self.delivered = delivered
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -146,7 +166,10 @@ public struct MessagesResult: WireMessage, Hashable {
 
     public static var blank: MessagesResult { MessagesResult(messages: []) }
 
-    public init(messages: [Message]) { self.messages = messages }
+    public init(messages: [Message], more: Bool? = nil) {
+        self.messages = messages
+        self.more = more
+    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.list(1, "messages", &messages)
@@ -162,7 +185,10 @@ public struct RoomResult: WireMessage, Hashable {
 
     public static var blank: RoomResult { RoomResult(room: .blank) }
 
-    public init(room: RoomView) { self.room = room }
+    public init(room: RoomView, seq: UInt64? = nil) {
+        self.room = room
+        self.seq = seq
+    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "room", &room)
@@ -178,7 +204,10 @@ public struct MembersResult: WireMessage, Hashable {
 
     public static var blank: MembersResult { MembersResult(members: []) }
 
-    public init(members: [Member]) { self.members = members }
+    public init(members: [Member], next: String? = nil) {
+        self.members = members
+        self.next = next
+    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.list(1, "members", &members)
@@ -209,9 +238,10 @@ public struct QueueResult: WireMessage, Hashable {
 
     public static var blank: QueueResult { QueueResult(elements: [], seq: 0) }
 
-    public init(elements: [QueueElement], seq: UInt64) {
+    public init(elements: [QueueElement], seq: UInt64, next: String? = nil) {
         self.elements = elements
         self.seq = seq
+        self.next = next
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {

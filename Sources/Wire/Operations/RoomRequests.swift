@@ -17,7 +17,19 @@ public struct EnterRequest: WireMessage, Hashable {
 
     public static var blank: EnterRequest { EnterRequest(room: .blank) }
 
-    public init(room: RoomID) { self.room = room }
+    public init(
+        room: RoomID, nick: String? = nil, avatar: String? = nil, ext: String? = nil, notifyExt: String? = nil,
+        since: UInt64? = nil, epoch: String? = nil, withQueue: Bool = false
+    ) {
+        self.room = room
+        self.nick = nick
+        self.avatar = avatar
+        self.ext = ext
+        self.notifyExt = notifyExt
+        self.since = since
+        self.epoch = epoch
+        self.withQueue = withQueue
+    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "room", &room)
@@ -57,9 +69,11 @@ public struct UpdateRoomRequest: WireMessage, Hashable {
 
     public static var blank: UpdateRoomRequest { UpdateRoomRequest(room: .blank, set: RoomChanges()) }
 
-    public init(room: RoomID, set: RoomChanges) {
+    public init(room: RoomID, set: RoomChanges, options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
         self.room = room
         self.set = set
+        self.options = options
+        self.clientID = clientID
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -83,9 +97,11 @@ public struct MuteRoomRequest: WireMessage, Hashable {
 
     public static var blank: MuteRoomRequest { MuteRoomRequest(room: .blank, enable: false) }
 
-    public init(room: RoomID, enable: Bool) {
+    public init(room: RoomID, enable: Bool, options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
         self.room = room
         self.enable = enable
+        self.options = options
+        self.clientID = clientID
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {

@@ -21,7 +21,12 @@ public struct ConnectRequest: WireMessage, Hashable {
 
     public static var blank: ConnectRequest { ConnectRequest() }
 
-    public init(token: String? = nil) { self.token = token }
+    public init(anonymous: Bool = false, token: String? = nil, session: SessionID? = nil, device: Device = .web) {
+        self.anonymous = anonymous
+        self.token = token
+        self.session = session
+        self.device = device
+    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.defaulted(1, "anonymous", &anonymous, default: false)

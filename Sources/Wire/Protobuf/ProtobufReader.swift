@@ -245,7 +245,9 @@ public struct ProtobufReader: FieldWalker {
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool {
         guard let found = find(number) else { return false }
-        set(try read(found, name, .none))
+        do throws(ChatError) {
+            set(try V.readProtobuf(found))
+        } catch { throw error.inside(choice: name) }
         return true
     }
 }

@@ -27,9 +27,10 @@ public struct KickedPush: WireMessage, Hashable {
 
     public static var blank: KickedPush { KickedPush(room: .blank, reason: .blank) }
 
-    public init(room: RoomID, reason: KickReason) {
+    public init(room: RoomID, reason: KickReason, ext: String? = nil) {
         self.room = room
         self.reason = reason
+        self.ext = ext
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -68,7 +69,11 @@ public struct SkippedPush: WireMessage, Hashable {
 
     public static var blank: SkippedPush { SkippedPush(room: .blank) }
 
-    public init(room: RoomID) { self.room = room }
+    public init(room: RoomID, barrage: Int64 = 0, unkept: Int64 = 0) {
+        self.room = room
+        self.barrage = barrage
+        self.unkept = unkept
+    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "room", &room)
@@ -104,9 +109,10 @@ public struct StatePush: WireMessage, Hashable {
 
     public static var blank: StatePush { StatePush(room: .blank, state: .blank) }
 
-    public init(room: RoomID, state: RoomStatus) {
+    public init(room: RoomID, state: RoomStatus, error: ChatError? = nil) {
         self.room = room
         self.state = state
+        self.error = error
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -138,9 +144,10 @@ public struct ReconnectPush: WireMessage, Hashable {
 
     public static var blank: ReconnectPush { ReconnectPush(minMs: 0, maxMs: 0) }
 
-    public init(minMs: Int64, maxMs: Int64) {
+    public init(minMs: Int64, maxMs: Int64, gateways: [String] = []) {
         self.minMs = minMs
         self.maxMs = maxMs
+        self.gateways = gateways
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {

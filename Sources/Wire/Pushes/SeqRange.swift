@@ -9,6 +9,8 @@ public struct SeqRange: Sendable, Hashable {
         self.from = from
         self.to = to
     }
+
+    public init(_ range: ClosedRange<UInt64>) { self.init(from: range.lowerBound, to: range.upperBound) }
 }
 
 extension SeqRange: WireMessage {

@@ -64,7 +64,7 @@ extension CommandBody {
         try walker.required(6, "kind", &kind)
         try walker.optional(7, "draft", &draft)
         try walker.optional(8, "fields", &fields)
-        if W.isDecoding { self = try Self.from(kind, draft, fields ?? CommandFields()) }
+        if W.isDecoding { self = try Self.from(kind, draft, fields) }
     }
 
     private var parts: (CommandKind, MessageDraft?, CommandFields?) {
@@ -108,9 +108,20 @@ extension CommandBody {
         return (kind, nil, fields)
     }
 
-    private static func from(_ kind: CommandKind, _ draft: MessageDraft?, _ fields: CommandFields) throws(ChatError)
+    private static func from(_ kind: CommandKind, _ draft: MessageDraft?, _ parameters: CommandFields?)
+        throws(ChatError)
         -> CommandBody
     {
+        switch kind {
+        case .reopenRoom: return .reopenRoom
+        case .deleteRoom: return .deleteRoom
+        case .expire: return .expire
+        case .post:
+            guard let draft else { throw .missing("draft") }
+            return .post(draft)
+        default: break
+        }
+        guard let fields = parameters else { throw .missing("fields") }
         func user() throws(ChatError) -> UserID { try fields.need(fields.user, "user") }
         func enable() throws(ChatError) -> Bool { try fields.need(fields.enable, "enable") }
         func seconds() throws(ChatError) -> Int64 { try fields.need(fields.seconds, "seconds") }
@@ -119,9 +130,6 @@ extension CommandBody {
         case .createRoom: return .createRoom(creator: try user(), set: try fields.need(fields.room, "room"))
         case .updateRoom: return .updateRoom(set: try fields.need(fields.room, "room"), options)
         case .closeRoom: return .closeRoom(options)
-        case .reopenRoom: return .reopenRoom
-        case .deleteRoom: return .deleteRoom
-        case .post: return .post(try fields.need(draft, "draft"))
         case .recall: return .recall(fields.targets, options)
         case .setManager: return .setManager(try user(), enable: try enable(), options)
         case .setMember: return .setMember(try user(), enable: try enable(), options)
@@ -143,7 +151,7 @@ extension CommandBody {
         case .queueTake: return .queueTake(key: fields.key, options)
         case .queueClear: return .queueClear(options)
         case .queueRemove: return .queueRemove(fields.elements)
-        case .expire: return .expire
+        case .reopenRoom, .deleteRoom, .post, .expire: throw .wrongType("a command with fields")
         }
     }
 }

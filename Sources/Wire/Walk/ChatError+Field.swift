@@ -37,4 +37,8 @@ extension ChatError {
         }
         return error
     }
+
+    /// The same error seen from the message whose choice `name` is: fields are named from within it, since a request's
+    /// fields are those of its operation.
+    func inside(choice name: StaticString) -> ChatError { field == nil ? inside(name) : self }
 }

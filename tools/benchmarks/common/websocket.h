@@ -18,6 +18,7 @@
 #include "measure.h"
 
 enum { OPCODE_CONTINUATION = 0, OPCODE_TEXT = 1, OPCODE_BINARY = 2, OPCODE_CLOSE = 8, OPCODE_PING = 9, OPCODE_PONG = 10 };
+enum { CONTROL_MAX = 125 };  // payload bytes of a control frame (RFC 6455 section 5.5)
 
 struct frame {
     int fin, opcode;
@@ -32,6 +33,7 @@ static inline size_t frame_parse(char *data, size_t count, struct frame *frame) 
     if (p[1] & 0x80) die("the server sent a masked frame");
     size_t header = 2;
     uint64_t length = p[1] & 0x7F;
+    if (p[0] & 0x08 && (length > CONTROL_MAX || !(p[0] & 0x80))) die("the server sent a malformed control frame");
     if (length >= 126) {
         size_t extra = length == 126 ? 2 : 8;
         header += extra;

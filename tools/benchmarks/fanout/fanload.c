@@ -121,6 +121,18 @@ static void on_text(struct connection *c, char *p, size_t count, uint64_t now) {
     }
 }
 
+static void send_pong(struct connection *c, const struct frame *ping) {
+    char pong[CONTROL_MAX + 14];
+    size_t count = frame_write(pong, OPCODE_PONG, ping->payload, ping->count <= CONTROL_MAX ? ping->count : CONTROL_MAX);
+    if (c == &publisher && out_begin < out_end) {
+        if (out_end + count > OUT_SIZE) die("the server does not read what the publisher sends");
+        memcpy(out + out_end, pong, count);  // behind what waits, not into the middle of a frame
+        out_end += count;
+    } else {
+        write_all(c->fd, pong, count);       // a subscriber sends nothing else: its socket is never full
+    }
+}
+
 static void on_readable(struct connection *c) {
     if (c->rest_count > 0) memcpy(buffer, c->rest, c->rest_count);
     ssize_t n = recv(c->fd, buffer + c->rest_count, READ_SIZE, 0);
@@ -132,16 +144,13 @@ static void on_readable(struct connection *c) {
     struct frame frame;
     while ((used = frame_parse(buffer + taken, count - taken, &frame)) > 0) {
         taken += used;
-        char pong[160];
         switch (frame.opcode) {
         case OPCODE_TEXT:
             if (!frame.fin) die("the server sent a fragmented message");
             on_text(c, frame.payload, frame.count, now);
             break;
         case OPCODE_PING:
-            // A socket that never has much to send: it takes 140 bytes.
-            if (c == &publisher && out_begin < out_end) out_end += frame_write(out + out_end, OPCODE_PONG, frame.payload, frame.count);
-            else write_all(c->fd, pong, frame_write(pong, OPCODE_PONG, frame.payload, frame.count));
+            send_pong(c, &frame);
             break;
         case OPCODE_PONG: break;
         case OPCODE_CLOSE:

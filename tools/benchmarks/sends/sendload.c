@@ -1,6 +1,6 @@
 // Load client of the durable-send benchmark: M senders on one thread, each alone in a room of its own, each with up to
 // W sends that are not acknowledged yet. Checks that the acks of a room carry dense seqs, and that each sender gets its
-// own pushes once and in order. The rooms PREFIX-1 ... PREFIX-M have to exist.
+// own pushes once and in order. Exit code 1 when a send was refused or a check failed. The rooms PREFIX-1 ... PREFIX-M have to exist.
 //
 // With --rate the sends are due at fixed times (open loop): the time to the ack is measured from when a send was due,
 // so that a server that stalls is charged for all who wait behind the stall.
@@ -119,7 +119,8 @@ static void fill(struct sender *s, uint64_t now) {
 // Open loop: sends what is due by now, in turn over the senders. A sender whose window is full catches up later: its
 // sends keep the times at which they were due. Returns the time until the next one, in ns.
 static uint64_t send_due(uint64_t begin, uint64_t now) {
-    uint64_t due_total = (uint64_t)((double)(now - begin) * options.rate / 1e9);
+    // Send number n is due at n / rate: so many are by now.
+    uint64_t due_total = (uint64_t)((double)(now - begin) * options.rate / 1e9) + 1;
     static uint64_t last_due;
     if (due_total != last_due || sent_total < due_total) {
         for (int i = 0; i < options.senders; i++) {
@@ -135,7 +136,7 @@ static uint64_t send_due(uint64_t begin, uint64_t now) {
         }
         last_due = due_total;
     }
-    double next = (double)(due_total + 1) * 1e9 / options.rate + (double)begin - (double)now;
+    double next = (double)due_total * 1e9 / options.rate + (double)begin - (double)now;
     return next > 1000 ? (uint64_t)next : 1000;
 }
 
@@ -198,7 +199,6 @@ static void on_text(struct sender *s, char *p, size_t count, uint64_t now) {
     }
 }
 
-// Returns the bytes that were read.
 static void on_readable(struct sender *s) {
     if (s->rest_count > 0) memcpy(buffer, s->rest, s->rest_count);
     ssize_t n = recv(s->fd, buffer + s->rest_count, READ_SIZE, 0);
@@ -356,7 +356,7 @@ int main(int argc, char **argv) {
     bool sending = true;
     if (options.rate == 0)
         for (int i = 0; i < options.senders; i++) fill(&senders[i], now);
-    // After the measurement: until all is answered and pushed, so that the checks cover every send.
+    // After the measurement: until all is answered, so that the check of the acks covers every send.
     while (sending || answered_total < sent_total) {
         uint64_t wait = 50000000;
         if (sending && options.rate > 0) {
@@ -393,10 +393,8 @@ int main(int argc, char **argv) {
             sending = false;
             if (options.rate > 0) late = (uint64_t)((double)(now - start) * options.rate / 1e9) - answered_total;
             // What is answered from here on is checked and no longer counted.
-            static uint64_t acked;
-            acked = result.acked;
             report((double)window_ns / 1e9, before, after, late);
-            if (acked == 0) die("nothing was acknowledged");
+            if (result.acked == 0) die("nothing was acknowledged");
         }
     }
     for (int i = 0; i < options.senders; i++) leave(&senders[i]);

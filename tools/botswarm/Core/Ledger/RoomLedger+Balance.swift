@@ -42,10 +42,8 @@ extension RoomLedger {
             note(.notInHistory, "the history of \(room) could not be read")
             return
         }
-        let beyond = contents.keys.filter { $0 > end }
-        if let highest = beyond.max() {
-            note(
-                .notInHistory, "\(room): seq \(highest) was told, and the room ends at seq \(end) (\(beyond.count) such)")
+        if lastSeq > end {
+            note(.notInHistory, "\(room): seq \(lastSeq) was told or named, and the room ends at seq \(end)")
         }
         // The pages' own findings name what they lack; this notices pages that were never read.
         let first = base ?? 0
@@ -105,7 +103,8 @@ extension RoomLedger {
         if let first = own.min() {
             note(
                 .ownBarrageLost,
-                "\(name(viewer)): \(own.count) own barrages did not come back, first \(names.stem(of: book.bot, first))")
+                "\(name(viewer)): \(own.count) own barrages did not come back, first \(names.stem(of: book.bot, first))"
+            )
         }
     }
 

@@ -75,7 +75,8 @@ extension RoomLedger {
         }
         if message.body != body {
             note(
-                .contradiction, "\(room): \(names.stem(of: claim.bot, claim.n)) came with another text than it was sent with")
+                .contradiction,
+                "\(room): \(names.stem(of: claim.bot, claim.n)) came with another text than it was sent with")
         }
         if !message.wasSeen {
             sent[index][claim.n - 1].wasSeen = true

@@ -9,7 +9,11 @@ extension RoomLedger {
         guard let rest = viewers[viewer.index].catchUp else { return nil }
         let left = check(page: page, rest, "was missed", viewer)
         guard let left, left.lowerBound > rest.lowerBound else {
-            if left == nil { viewers[viewer.index].catchUp(to: rest.upperBound) } else { viewers[viewer.index].abandonCatchUp() }
+            if left == nil {
+                viewers[viewer.index].catchUp(to: rest.upperBound)
+            } else {
+                viewers[viewer.index].abandonCatchUp()
+            }
             return nil
         }
         viewers[viewer.index].catchUp(to: left.lowerBound - 1)
@@ -39,7 +43,8 @@ extension RoomLedger {
             if sighting.seq != next {
                 let missing = sighting.seq > next ? next...min(sighting.seq - 1, range.upperBound) : next...next
                 note(
-                    .notInHistory, "\(name(viewer)): \(Self.text(missing)) \(cause) and is not in history where it must be")
+                    .notInHistory,
+                    "\(name(viewer)): \(Self.text(missing)) \(cause) and is not in history where it must be")
             }
             next = max(next, sighting.seq + 1)
         }
@@ -77,5 +82,10 @@ extension RoomLedger {
         if next <= range.upperBound {
             note(.notInHistory, "history of \(room) lacks \(Self.text(next...range.upperBound))")
         }
+    }
+
+    /// Notes that the reading of everything did not come to its end.
+    package mutating func noteHistoryUnread() {
+        note(.notInHistory, "the history of \(room) could not be read to its end in time")
     }
 }

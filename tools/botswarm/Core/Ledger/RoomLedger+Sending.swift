@@ -2,10 +2,10 @@ import ChatModel
 
 /// What bots say, and what they are answered.
 extension RoomLedger {
-    /// Notes a message that is about to be sent for the first time, and returns its n and its text.
+    /// Notes a message that is about to be sent for the first time, and returns its n, from which its text follows.
     package mutating func send(
         _ kind: SentKind, by viewer: Viewer, bytes: Int, at instant: SwarmInstant
-    ) -> (n: Int, text: String) {
+    ) -> Int {
         let bot = viewers[viewer.index].bot
         let n = sent[viewer.index].count + 1
         let text = names.text(of: bot, n, bytes: bytes)
@@ -14,7 +14,7 @@ extension RoomLedger {
                 kind: kind, body: Fingerprint(text), sentAt: instant, number: sentCounts[kind, default: 0]))
         sentCounts[kind, default: 0] += 1
         if kind == .barrage, viewers[viewer.index].stay == .here { viewers[viewer.index].ownBarrage.insert(n) }
-        return (n, text)
+        return n
     }
 
     /// Notes an ack; a repeated one must say the same.
@@ -67,15 +67,12 @@ extension RoomLedger {
     package mutating func noteUnanswered(_ n: Int, of viewer: Viewer) {
         note(
             .unanswered,
-            "\(name(viewer)): \(names.stem(of: viewers[viewer.index].bot, n)) was never answered on a living connection")
-    }
-
-    func noteRefusedText(_ index: Int, _ n: Int) -> String {
-        "\(names.stem(of: viewers[index].bot, n)) was refused and appeared in \(room)"
+            "\(name(viewer)): \(names.stem(of: viewers[viewer.index].bot, n)) was never answered on a living connection"
+        )
     }
 
     mutating func noteRefusedButAppeared(_ index: Int, _ n: Int) {
-        note(.refusedButAppeared, noteRefusedText(index, n))
+        note(.refusedButAppeared, "\(names.stem(of: viewers[index].bot, n)) was refused and appeared in \(room)")
     }
 
     func message(_ n: Int, _ index: Int) -> SentMessage? {
@@ -83,6 +80,8 @@ extension RoomLedger {
         return sent[index][n - 1]
     }
 
-    /// When a message was first sent; nil for one that the ledger does not know.
-    package func sentAt(_ n: Int, of viewer: Viewer) -> SwarmInstant? { message(n, viewer.index)?.sentAt }
+    /// Notes something that the protocol does not allow.
+    package mutating func noteMalformed(_ viewer: Viewer, _ text: String) {
+        note(.malformed, "\(name(viewer)): \(text)")
+    }
 }

@@ -64,6 +64,7 @@ package struct RoomLedger: Sendable {
     func name(_ viewer: Viewer) -> String { "\(names.user(of: viewers[viewer.index].bot)) in \(room)" }
 
     static func text(_ range: ClosedRange<UInt64>) -> String {
-        range.count == 1 ? "seq \(range.lowerBound)" : "seqs \(range.lowerBound)-\(range.upperBound)"
+        range.lowerBound == range.upperBound
+            ? "seq \(range.lowerBound)" : "seqs \(range.lowerBound)-\(range.upperBound)"
     }
 }

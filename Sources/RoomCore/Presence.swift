@@ -1,0 +1,353 @@
+import ChatModel
+
+/// Who is in one room, from where, with what profile: soft state of the leader, rebuilt from the gateways'
+/// announcements after a failover.
+///
+/// A member is a user seen from the room. With several sessions (policy `allow` or `perDevice`) a user is one member,
+/// counts once in `online`, is told to enter with the first session and to exit with the last one, and shows the
+/// profile of the newest. A session that replaces the user's older one (reason 3) is neither an exit nor an enter.
+/// Anonymous members and robots count like others.
+///
+/// Entering, leaving and counting cost O(log n); nothing here is O(members) but `kickAll` and `keys(on:)`.
+public struct Presence: Sendable {
+    /// A user's stay.
+    struct Stay: Sendable {
+        var place: Place
+        var profile: Profile
+        var anonymous: Bool
+        var isFixed: Bool
+        /// The session that entered last; its profile is shown.
+        var newest: PresenceKey
+        /// Older ones, oldest first.
+        var others: [PresenceKey] = []
+    }
+
+    /// A place in the listings: by entering.
+    struct Place: Sendable, Hashable, Comparable {
+        var enteredAt: Timestamp
+        var ordinal: UInt64
+        var user: UserID
+
+        /// Ordinals are distinct.
+        static func < (a: Place, b: Place) -> Bool { (a.enteredAt, a.ordinal) < (b.enteredAt, b.ordinal) }
+    }
+
+    public var policy: RoomPolicy
+    private var visitors = PartitionedDictionary<PresenceKey, Visitor>()
+    private var stays = PartitionedDictionary<UserID, Stay>()
+    private(set) var guests = SortedList<Place>()
+    private(set) var fixed = SortedList<Place>()
+    private var viewersByLane: [Lane: Int] = [:]
+    /// Lanes with at least one viewer, sorted.
+    public private(set) var lanes: [Lane] = []
+    private var nextOrdinal: UInt64 = 0
+    private var nextMessage: UInt64 = 0
+    private var digest = EnterExitDigest()
+    private var pushedOnline: Int64 = 0
+    private var onlinePushedAt: Timestamp?
+
+    public init(policy: RoomPolicy) { self.policy = policy }
+
+    // MARK: - Reading
+
+    /// How many members are here: anonymous ones and robots too.
+    public var online: Int { stays.count }
+    /// How many sessions are here, robots included.
+    public var sessionCount: Int { visitors.count }
+
+    public func visitor(_ key: PresenceKey) -> Visitor? { visitors[key] }
+    public func isHere(_ user: UserID) -> Bool { stays[user] != nil }
+    /// Whether the user is here as an anonymous member, who cannot hold a role.
+    public func isAnonymous(_ user: UserID) -> Bool { stays[user]?.anonymous ?? false }
+    /// What a user shows in this room; nil when not here.
+    public func profile(of user: UserID) -> Profile? { stays[user]?.profile }
+    public func enteredAt(of user: UserID) -> Timestamp? { stays[user]?.place.enteredAt }
+
+    /// A user's sessions, oldest first.
+    public func visitors(of user: UserID) -> [Visitor] {
+        guard let stay = stays[user] else { return [] }
+        return (stay.others + [stay.newest]).compactMap { visitors[$0] }
+    }
+
+    /// The sessions of these users, by lane, both in a stable order; robots have none.
+    public func sessions(of users: some Sequence<UserID>) -> [(lane: Lane, sessions: [SessionID])] {
+        var byLane: [Lane: [SessionID]] = [:]
+        for user in Set(users).sorted() {
+            for visitor in visitors(of: user) where !visitor.isRobot {
+                byLane[visitor.lane, default: []].append(visitor.key.session)
+            }
+        }
+        return byLane.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// All sessions of a node: for one that has gone. O(members).
+    public func keys(on node: NodeID) -> [PresenceKey] {
+        visitors.entries.map(\.value).filter { $0.key.node == node && !$0.isRobot }
+            .sorted { ($0.enteredAt, $0.user, $0.key.session.text) < ($1.enteredAt, $1.user, $1.key.session.text) }
+            .map(\.key)
+    }
+
+    /// The durable part of a member with the present stay laid over it.
+    public func overlay(_ member: Member) -> Member {
+        guard let stay = stays[member.user] else { return member }
+        var member = member
+        member.profile = stay.profile
+        member.online = true
+        member.enteredAt = stay.place.enteredAt
+        if stay.anonymous { member.role = .anonymous }
+        return member
+    }
+
+    // MARK: - Coming
+
+    /// Lets a session in, after `RoomState.mayEnter`. The same session entering again updates its own info and is
+    /// told to nobody. Throws 409 where the policy is `rejectNewer` and the user is here with another session.
+    public mutating func enter(_ visitor: Visitor, role: Role, notify: EnterExitNotify, at now: Timestamp)
+        throws(ChatError) -> [PresenceEffect]
+    {
+        if var same = visitors[visitor.key], same.user == visitor.user {
+            same.profile = visitor.profile
+            same.notifyExt = visitor.notifyExt
+            move(visitor.key, lane: visitor.laneNumber)
+            same.laneNumber = visitor.laneNumber
+            visitors[visitor.key] = same
+            stays.update(visitor.user) { if $0.newest == visitor.key { $0.profile = visitor.profile } }
+            return []
+        }
+        let older = visitors(of: visitor.user).filter { conflicts($0, visitor) }
+        guard older.isEmpty || policy.conflictPolicy != .rejectNewer else {
+            throw ChatError(.conflict, "\(visitor.user) is in this room with another session")
+        }
+        let isNew = add(visitor, isFixed: role.isFixed)
+        // The user stays while the older sessions go.
+        for session in older { remove(session.key) }
+        var effects = older.map { PresenceEffect.kick($0, reason: .conflictingLogin) }
+        if isNew {
+            effects.append(.arrived(visitor.user))
+            if let enter = tellEnter(visitor, role: role, notify: notify, at: now) { effects.append(.show(enter)) }
+        }
+        return effects
+    }
+
+    /// Takes note of a session that was here before this leader was: nobody is told.
+    public mutating func announce(_ visitor: Visitor, role: Role) {
+        guard visitors[visitor.key] == nil else { return }
+        add(visitor, isFixed: role.isFixed)
+    }
+
+    private func conflicts(_ older: Visitor, _ newer: Visitor) -> Bool {
+        if older.isRobot || newer.isRobot { return false }
+        return switch policy.conflictPolicy {
+        case .kickOlder, .rejectNewer: true
+        case .perDevice: Self.deviceClass(older.device) == Self.deviceClass(newer.device)
+        case .allow: false
+        }
+    }
+
+    /// Desktop and web stand against each other (contract, "Same user twice in a room").
+    private static func deviceClass(_ device: Device) -> Device { device == .desktop ? .web : device }
+
+    /// Returns whether the user was not here before.
+    @discardableResult
+    private mutating func add(_ visitor: Visitor, isFixed: Bool) -> Bool {
+        // A key that changed hands would leave the former user behind.
+        remove(visitor.key)
+        visitors[visitor.key] = visitor
+        if !visitor.isRobot { count(visitor.lane, by: 1) }
+        var wasHere = false
+        stays.update(visitor.user) { stay in
+            wasHere = true
+            stay.others.append(stay.newest)
+            stay.newest = visitor.key
+            stay.profile = visitor.profile
+        }
+        if wasHere { return false }
+        nextOrdinal += 1
+        let stay = Stay(
+            place: Place(enteredAt: visitor.enteredAt, ordinal: nextOrdinal, user: visitor.user),
+            profile: visitor.profile, anonymous: visitor.anonymous, isFixed: isFixed, newest: visitor.key)
+        stays[visitor.user] = stay
+        list(stay)
+        return true
+    }
+
+    // MARK: - Going
+
+    /// A session has left by itself, or its grace has passed.
+    public mutating func exit(_ key: PresenceKey, notify: EnterExitNotify, at now: Timestamp) -> [PresenceEffect] {
+        guard let visitor = visitors[key], let stay = stays[visitor.user] else { return [] }
+        let onlineBefore = online
+        guard remove(key) else { return [] }
+        var effects: [PresenceEffect] = [.departed(visitor.user)]
+        if let exit = tellExit(stay, visitor.user, onlineBefore: onlineBefore, notify: notify, at: now) {
+            effects.append(.show(exit))
+        }
+        return effects
+    }
+
+    /// All of a user's sessions leave at once, without a 302; returns them, to be told.
+    public mutating func kick(user: UserID) -> [Visitor] {
+        let gone = visitors(of: user)
+        for visitor in gone { remove(visitor.key) }
+        return gone
+    }
+
+    /// Everybody leaves, without a 302; returns them in the order of entering. O(members).
+    public mutating func kickAll() -> [Visitor] {
+        let gone = visitors.entries.map(\.value).sorted {
+            ($0.enteredAt, $0.user, $0.key.session.text) < ($1.enteredAt, $1.user, $1.key.session.text)
+        }
+        let (policy, nextOrdinal, nextMessage) = (policy, nextOrdinal, nextMessage)
+        self = Presence(policy: policy)
+        self.nextOrdinal = nextOrdinal
+        self.nextMessage = nextMessage
+        return gone
+    }
+
+    /// Returns whether the user's last session has gone with it.
+    @discardableResult
+    private mutating func remove(_ key: PresenceKey) -> Bool {
+        guard let visitor = visitors.removeValue(forKey: key) else { return false }
+        if !visitor.isRobot { count(visitor.lane, by: -1) }
+        guard var stay = stays[visitor.user] else { return false }
+        if stay.newest != key {
+            stay.others.removeAll { $0 == key }
+        } else if let newest = stay.others.popLast() {
+            stay.newest = newest
+            stay.profile = visitors[newest]?.profile ?? stay.profile
+        } else {
+            stays[visitor.user] = nil
+            unlist(stay)
+            return true
+        }
+        stays[visitor.user] = stay
+        return false
+    }
+
+    // MARK: - Changing
+
+    /// The user's standing has changed: fixed members and guests are listed and told apart.
+    public mutating func setFixed(_ user: UserID, _ isFixed: Bool) {
+        guard var stay = stays[user], stay.isFixed != isFixed else { return }
+        unlist(stay)
+        stay.isFixed = isFixed
+        stays[user] = stay
+        list(stay)
+    }
+
+    /// The user has changed what is shown (`updateMe`), for all of its sessions.
+    public mutating func setProfile(_ user: UserID, _ profile: Profile) {
+        guard let stay = stays[user] else { return }
+        stays.update(user) { $0.profile = profile }
+        for key in stay.others + [stay.newest] { visitors.update(key) { $0.profile = profile } }
+    }
+
+    /// A session now receives on another loop of its node.
+    public mutating func move(_ key: PresenceKey, lane number: Int) {
+        guard let visitor = visitors[key], visitor.laneNumber != number else { return }
+        visitors.update(key) { $0.laneNumber = number }
+        guard !visitor.isRobot else { return }
+        count(visitor.lane, by: -1)
+        count(Lane(node: key.node, number: number), by: 1)
+    }
+
+    private mutating func count(_ lane: Lane, by change: Int) {
+        let viewers = (viewersByLane[lane] ?? 0) + change
+        if viewers > 0, viewers == change {
+            lanes.insert(lane, at: lanes.firstIndex { lane < $0 } ?? lanes.count)
+        } else if viewers == 0 {
+            lanes.removeAll { $0 == lane }
+        }
+        viewersByLane[lane] = viewers == 0 ? nil : viewers
+    }
+
+    private mutating func list(_ stay: Stay) {
+        if stay.isFixed { fixed.insert(stay.place) } else { guests.insert(stay.place) }
+    }
+
+    private mutating func unlist(_ stay: Stay) {
+        if stay.isFixed { fixed.remove(stay.place) } else { guests.remove(stay.place) }
+    }
+
+    // MARK: - Telling
+
+    private mutating func tellEnter(_ visitor: Visitor, role: Role, notify: EnterExitNotify, at now: Timestamp)
+        -> Notification?
+    {
+        guard isTold(isFixed: role.isFixed, notify) else { return nil }
+        if !role.isFixed, online > policy.digestAboveOnline {
+            digest.enter(visitor, at: now)
+            return nil
+        }
+        var notification = Notification(.enter)
+        let name = UserName(user: visitor.user, nick: visitor.profile.nick)
+        notification.operator = name
+        notification.targets = [name]
+        notification.notifyExt = visitor.notifyExt
+        notification.data = .entered(
+            avatar: visitor.profile.avatar, ext: visitor.profile.ext, role: visitor.anonymous ? .anonymous : role,
+            online: Int64(online))
+        return notification
+    }
+
+    /// Whether the room is big is asked with whoever enters or exits counted in, so both ends of a stay are alike.
+    private mutating func tellExit(
+        _ stay: Stay, _ user: UserID, onlineBefore: Int, notify: EnterExitNotify, at now: Timestamp
+    ) -> Notification? {
+        guard isTold(isFixed: stay.isFixed, notify) else { return nil }
+        if !stay.isFixed, onlineBefore > policy.digestAboveOnline {
+            digest.exit(at: now)
+            return nil
+        }
+        var notification = Notification(.exit)
+        let name = UserName(user: user, nick: stay.profile.nick)
+        notification.operator = name
+        notification.targets = [name]
+        notification.data = .exited(online: Int64(online))
+        return notification
+    }
+
+    private func isTold(isFixed: Bool, _ notify: EnterExitNotify) -> Bool {
+        switch notify {
+        case .all: true
+        case .fixedOnly: isFixed
+        case .none: false
+        }
+    }
+
+    // MARK: - Time
+
+    /// When `tick` has something to do next; nil while nothing changes.
+    public var nextTick: Timestamp? {
+        guard Int64(online) != pushedOnline else { return digest.dueAt }
+        let push = onlinePushedAt?.adding(seconds: policy.onlinePushSeconds) ?? Timestamp(0)
+        return digest.dueAt.map { min($0, push) } ?? push
+    }
+
+    /// What has become due: the digest of the last second, and the count if it has changed and was not pushed within
+    /// `onlinePushSeconds`.
+    public mutating func tick(at now: Timestamp) -> [PresenceEffect] {
+        var effects: [PresenceEffect] = []
+        if let notification = digest.take(online: Int64(online), at: now) { effects.append(.show(notification)) }
+        let earliest = onlinePushedAt?.adding(seconds: policy.onlinePushSeconds)
+        if Int64(online) != pushedOnline, earliest.map({ $0 <= now }) ?? true {
+            pushedOnline = Int64(online)
+            onlinePushedAt = now
+            effects.append(.online(pushedOnline))
+        }
+        return effects
+    }
+
+    /// The message that shows a 301, 302 or 350 behind the room's last seq.
+    public mutating func message(
+        _ notification: Notification, in room: RoomID, _ incarnation: Incarnation, after lastSeq: UInt64,
+        at now: Timestamp
+    ) -> Message {
+        nextMessage &+= 1
+        let time = UInt64(exactly: now.milliseconds) ?? 0
+        return Message(
+            room: room, place: .unkept(after: lastSeq),
+            messageID: MessageID.soft(incarnation, time: time, ordinal: nextMessage).text, time: now, from: nil,
+            body: .notification(notification))
+    }
+}

@@ -1,0 +1,178 @@
+import ChatModel
+
+/// Changes of the queue (contract, "Seats").
+extension RoomState {
+    /// What an actor may do to elements.
+    private enum QueueRight {
+        case everything
+        /// Adding, and changing or taking one's own.
+        case own(UserID)
+
+        func covers(_ element: QueueElement) -> Bool {
+            switch self {
+            case .everything: true
+            case .own(let user): element.owner == user
+            }
+        }
+    }
+
+    private func queueRight(_ actor: Actor, at now: Timestamp) throws(ChatError) -> QueueRight {
+        guard case .member(let user, _, _) = actor else { return .everything }
+        try requireNotMuted(user, at: now)
+        if isManager(actor) { return .everything }
+        switch record?.info.queueLevel {
+        case .any: return .everything
+        case .owner: return .own(user)
+        case .manager, nil: throw ChatError(.forbidden, "only managers change the queue of \(room)")
+        }
+    }
+
+    private func require(_ right: QueueRight, covers element: QueueElement) throws(ChatError) {
+        guard right.covers(element) else {
+            throw ChatError(.forbidden, "the element \(element.key) belongs to \(element.owner)")
+        }
+    }
+
+    /// Whoever becomes the owner: a member itself, always; for the server API the given owner, else the operator, else
+    /// nobody new.
+    private func queueWriter(_ owner: UserID?, _ actor: Actor) -> UserID? {
+        if case .member(let user, _, _) = actor { return user }
+        return owner ?? actor.user
+    }
+
+    mutating func queueSet(
+        _ key: String, _ value: String, owner: UserID?, transient: Bool, ifVersion: Int64?, _ options: NotifyOptions,
+        _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        guard let creator = record?.info.creator else { throw ChatError(.notFound, "there is no room \(room)") }
+        let right = try queueRight(command.actor, at: stamp.time)
+        let old = queue[key]
+        // A key that is not there counts as version 0.
+        if let ifVersion, ifVersion != old?.version ?? 0 {
+            throw ChatError(.conflict, "the element \(key) has version \(old?.version ?? 0)", field: "ifVersion")
+        }
+        if let old {
+            try require(right, covers: old)
+        } else if queue.count >= command.facts.queueElementsMax {
+            throw ChatError(.badParameter, "a queue has at most \(command.facts.queueElementsMax) elements")
+        }
+        // Somebody must own it: without any writer whoever has it keeps it, and a new one is the creator's.
+        let writer = queueWriter(owner, command.actor) ?? old?.owner ?? creator
+        var element = QueueElement(key: key, value: value, owner: writer)
+        element.transient = transient
+        element.version = (old?.version ?? 0) &+ 1
+        put(element, &outcome)
+        notify(
+            .queueChanged, options, of: [], .queue(change: old == nil ? .offer : .update, element: element), command,
+            stamp, &outcome)
+        return .element(element)
+    }
+
+    /// Overwrites what is there: one 320, in the order given. Each keeps whether it is transient. With nothing there
+    /// nobody is told.
+    mutating func queueSetMany(
+        _ pairs: [QueuePair], _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        let right = try queueRight(command.actor, at: stamp.time)
+        guard pairs.count <= Limits.queueBatchItems else {
+            throw ChatError(.badParameter, "at most \(Limits.queueBatchItems) values", field: "values")
+        }
+        var missing: [String] = []
+        for pair in pairs {
+            if let old = queue[pair.key] {
+                try require(right, covers: old)
+            } else {
+                missing.append(pair.key)
+            }
+        }
+        var changed: [QueueElement] = []
+        for pair in pairs {
+            guard var element = queue[pair.key] else { continue }
+            element.value = pair.value
+            element.owner = queueWriter(nil, command.actor) ?? element.owner
+            element.version &+= 1
+            put(element, &outcome)
+            changed.append(element)
+        }
+        if !changed.isEmpty {
+            notify(
+                .queueBatchChanged, options, of: [], .queueBatch(change: .batchUpdate, elements: changed), command,
+                stamp, &outcome)
+        }
+        return .missing(missing)
+    }
+
+    mutating func queueTake(
+        _ key: String?, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        let right = try queueRight(command.actor, at: stamp.time)
+        let found = if let key { queue[key] } else { queue.head }
+        guard let element = found else {
+            throw ChatError(.notFound, key.map { "there is no element \($0)" } ?? "the queue is empty")
+        }
+        try require(right, covers: element)
+        drop(element.key, &outcome)
+        notify(.queueChanged, options, of: [], .queue(change: .poll, element: element), command, stamp, &outcome)
+        return .element(element)
+    }
+
+    /// Clearing an empty queue tells nobody.
+    mutating func queueClear(
+        _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        guard case .everything = try queueRight(command.actor, at: stamp.time) else {
+            throw ChatError(.forbidden, "only managers clear the queue of \(room)")
+        }
+        guard queue.count > 0 else { return .done }
+        for element in queue.elements { drop(element.key, &outcome) }
+        notify(.queueChanged, options, of: [], .queue(change: .drop, element: nil), command, stamp, &outcome)
+        return .done
+    }
+
+    /// Removes transient elements that are still as they were seen.
+    mutating func queueRemove(
+        _ versions: [QueueElementVersion], _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireServer(command.actor)
+        let gone = versions.compactMap { version -> QueueElement? in
+            guard let element = queue[version.key], element.transient, QueueElementVersion(element) == version else {
+                return nil
+            }
+            return element
+        }
+        removeElements(gone, command, stamp, &outcome)
+        return .done
+    }
+
+    /// The room itself takes elements away: one 320 without operator.
+    mutating func removeElements(
+        _ elements: [QueueElement], _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) {
+        var removed: [QueueElement] = []
+        for element in elements where queue[element.key] != nil {
+            drop(element.key, &outcome)
+            removed.append(element)
+        }
+        guard !removed.isEmpty else { return }
+        var own = command
+        own.actor = .system
+        notify(
+            .queueBatchChanged, NotifyOptions(), of: [], .queueBatch(change: .partClear, elements: removed), own, stamp,
+            &outcome)
+    }
+
+    // MARK: - Rows
+
+    private mutating func put(_ element: QueueElement, _ outcome: inout Outcome) {
+        let position = queue.set(element)
+        // The next position is in the room's row.
+        outcome.touchesRoom = true
+        outcome.rows.append(
+            CatalogueChange(kind: .queue, key: element.key, value: .queue(element, position: position)))
+    }
+
+    private mutating func drop(_ key: String, _ outcome: inout Outcome) {
+        queue.remove(key)
+        outcome.rows.append(CatalogueChange(kind: .queue, key: key, value: nil))
+    }
+}

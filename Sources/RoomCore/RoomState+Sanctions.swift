@@ -1,0 +1,166 @@
+import ChatModel
+
+/// Mutes, blacklist and kicks. Asking for what is already so answers and tells nobody.
+extension RoomState {
+    mutating func setMute(
+        _ user: UserID, _ enable: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireManager(command.actor)
+        try requireOutranks(command.actor, user)
+        if members[user]?.muted ?? false != enable {
+            if enable { try requireRoomForFixed(user, command.facts) }
+            updateMember(user, stamp, &outcome) { $0.muted = enable }
+            notify(enable ? .muted : .unmuted, options, of: [user], .none, command, stamp, &outcome)
+        }
+        return .member(member(user, command.facts, at: stamp.time))
+    }
+
+    /// A new duration replaces the old one; 0 lifts, once.
+    mutating func tempMute(
+        _ user: UserID, _ seconds: Int64, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireManager(command.actor)
+        try requireOutranks(command.actor, user)
+        try requireDuration(seconds, field: "seconds")
+        if seconds > 0 {
+            try requireRoomForDeadline(user)
+            updateMember(user, stamp, &outcome) { $0.tempMutedUntil = stamp.time.adding(seconds: seconds) }
+            notify(.temporarilyMuted, options, of: [user], .seconds(seconds), command, stamp, &outcome)
+        } else if members[user]?.tempMutedUntil != nil {
+            updateMember(user, stamp, &outcome) { $0.tempMutedUntil = nil }
+            notify(.temporaryMuteLifted, options, of: [user], .none, command, stamp, &outcome)
+        }
+        return .member(member(user, command.facts, at: stamp.time))
+    }
+
+    /// Takes the role, kicks with reason 5 and takes the transient elements; flags and temporary mutes stay. The
+    /// creator cannot be blacklisted.
+    mutating func setBlacklist(
+        _ user: UserID, _ enable: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireManager(command.actor)
+        try requireOutranks(command.actor, user)
+        try requireNotCreator(user)
+        if members[user]?.blacklisted ?? false != enable {
+            guard !enable || members.blacklisted.count < command.facts.blacklistedMax else {
+                throw ChatError(
+                    .badParameter, "a room has at most \(command.facts.blacklistedMax) blacklisted users")
+            }
+            updateMember(user, stamp, &outcome) {
+                $0.blacklisted = enable
+                if enable { $0.role = .none }
+            }
+            notify(enable ? .blacklisted : .unblacklisted, options, of: [user], .none, command, stamp, &outcome)
+            if enable { throwOut(user, .blacklisted, options, command, stamp, &outcome) }
+        }
+        return .member(member(user, command.facts, at: stamp.time))
+    }
+
+    /// Whether the user is here is the leader's knowledge; without a ban a kick of somebody who is away is its to
+    /// refuse. A new ban replaces an older one, and 0 leaves it.
+    mutating func kick(
+        _ user: UserID, _ banSeconds: Int64, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireManager(command.actor)
+        try requireOutranks(command.actor, user)
+        try requireDuration(banSeconds, field: "banSeconds")
+        if banSeconds > 0 {
+            try requireRoomForDeadline(user)
+            updateMember(user, stamp, &outcome) { $0.bannedUntil = stamp.time.adding(seconds: banSeconds) }
+        }
+        notify(.kicked, options, of: [user], .none, command, stamp, &outcome)
+        throwOut(user, .byManager, options, command, stamp, &outcome)
+        return .done
+    }
+
+    private mutating func throwOut(
+        _ user: UserID, _ reason: KickReason, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ outcome: inout Outcome
+    ) {
+        removeElements(queue.transientElements(of: user), command, stamp, &outcome)
+        outcome.endings.append(.kick(user, reason: reason, ext: options.notifyExt))
+    }
+
+    // MARK: - Deadlines
+
+    /// Ends what is due, the earliest first: 315 without operator for a temporary mute, nothing for a ban. What goes
+    /// beyond `expiredAtOnceMax` stays due, so `nextDeadline` asks for another `expire`.
+    mutating func expire(
+        _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireServer(command.actor)
+        var ended = 0
+        while ended < Self.expiredAtOnceMax, let due = members.deadlines.first, due.time <= stamp.time {
+            ended += 1
+            let endsMute = members[due.user]?.tempMutedUntil.map { $0 <= stamp.time } ?? false
+            updateMember(due.user, stamp, &outcome) {
+                if endsMute { $0.tempMutedUntil = nil }
+                if let end = $0.bannedUntil, end <= stamp.time { $0.bannedUntil = nil }
+            }
+            if endsMute {
+                notify(.temporaryMuteLifted, NotifyOptions(), of: [due.user], .none, command, stamp, &outcome)
+            }
+        }
+        return .done
+    }
+
+    private static var expiredAtOnceMax: Int { 256 }
+    /// Who may be temporarily muted or banned at the same time in one room.
+    private static var deadlinesMax: Int { 100_000 }
+
+    private func requireRoomForDeadline(_ user: UserID) throws(ChatError) {
+        guard members[user]?.deadline != nil || members.deadlines.count < Self.deadlinesMax else {
+            throw ChatError(
+                .badParameter, "at most \(Self.deadlinesMax) users can be temporarily muted or banned in a room")
+        }
+    }
+
+    private func requireDuration(_ seconds: Int64, field: String) throws(ChatError) {
+        guard (0...Limits.banSeconds).contains(seconds) else {
+            throw ChatError(.badParameter, "\(field) is between 0 and \(Limits.banSeconds)", field: field)
+        }
+    }
+
+    // MARK: - Oneself
+
+    /// 316, also from a muted member. What a stay shows is the leader's knowledge: it takes the new profile from the
+    /// result. `save` keeps the given fields for a fixed member; for anybody else it means nothing.
+    mutating func updateMe(
+        _ set: ProfileChanges, _ save: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        guard let user = command.actor.user else {
+            throw ChatError(.badParameter, "the system has no info of its own")
+        }
+        var command = command
+        if case .member(_, var profile, let anonymous) = command.actor {
+            set.apply(to: &profile)
+            command.actor = .member(user, profile, anonymous: anonymous)
+            command.facts.names[user] = profile
+        }
+        if save, role(of: user).isFixed {
+            updateMember(user, stamp, &outcome) {
+                var saved = $0.savedProfile ?? Profile()
+                set.apply(to: &saved)
+                $0.savedProfile = saved
+            }
+        }
+        if set != ProfileChanges() {
+            notify(.memberUpdatedInfo, options, of: [user], .member(set: set), command, stamp, &outcome)
+        }
+        return .member(member(user, command.facts, at: stamp.time))
+    }
+}
+
+extension ProfileChanges {
+    /// Sets what is given.
+    public func apply(to profile: inout Profile) {
+        if let nick { profile.nick = nick }
+        if let avatar { profile.avatar = avatar }
+        if let ext { profile.ext = ext }
+    }
+}

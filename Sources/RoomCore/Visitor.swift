@@ -1,0 +1,76 @@
+import ChatModel
+
+/// One session in one room: the node of its gateway and its ID there.
+public struct PresenceKey: Hashable, Sendable {
+    public var node: NodeID
+    public var session: SessionID
+
+    public init(node: NodeID, session: SessionID) {
+        self.node = node
+        self.session = session
+    }
+
+    /// The key of a robot, which has no session: there is one per user.
+    public static func robot(_ user: UserID) -> PresenceKey? {
+        guard let node = NodeID(user.text), let session = SessionID("robot") else { return nil }
+        return PresenceKey(node: node, session: session)
+    }
+}
+
+/// Where sessions receive: one loop of one gateway node.
+public struct Lane: Hashable, Sendable, Comparable {
+    public var node: NodeID
+    public var number: Int
+
+    public init(node: NodeID, number: Int) {
+        self.node = node
+        self.number = number
+    }
+
+    public static func < (a: Lane, b: Lane) -> Bool { (a.node, a.number) < (b.node, b.number) }
+}
+
+/// A session that has entered a room, with what it said of itself.
+public struct Visitor: Sendable, Hashable {
+    public var key: PresenceKey
+    /// The number of its gateway's loop.
+    public var laneNumber: Int
+    public var user: UserID
+    public var profile: Profile
+    public var anonymous: Bool
+    public var device: Device
+    public var enteredAt: Timestamp
+    /// Shown with its enter.
+    public var notifyExt: String?
+    /// A member that the server API has put here; it counts, and receives nothing.
+    public var isRobot = false
+
+    public init(
+        key: PresenceKey, laneNumber: Int, user: UserID, profile: Profile, anonymous: Bool, device: Device,
+        enteredAt: Timestamp
+    ) {
+        self.key = key
+        self.laneNumber = laneNumber
+        self.user = user
+        self.profile = profile
+        self.anonymous = anonymous
+        self.device = device
+        self.enteredAt = enteredAt
+    }
+
+    public var lane: Lane { Lane(node: key.node, number: laneNumber) }
+}
+
+/// What follows from somebody coming or going. The host performs it in this order.
+public enum PresenceEffect: Sendable, Hashable {
+    /// This session has left the room, because the user entered with another one.
+    case kick(Visitor, reason: KickReason)
+    /// The user was not here before.
+    case arrived(UserID)
+    /// The user's last session has left.
+    case departed(UserID)
+    /// A 301, 302 or 350, unkept.
+    case show(Notification)
+    /// The `online` push.
+    case online(Int64)
+}

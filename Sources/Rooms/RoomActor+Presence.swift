@@ -1,0 +1,122 @@
+import ChatModel
+import RoomCore
+import RoomLink
+import Wire
+
+/// Who is here, as the room's leader knows it, and what is told about it.
+extension RoomActor {
+    func role(of visitor: Visitor) -> Role {
+        visitor.anonymous ? .anonymous : state.role(of: visitor.user)
+    }
+
+    func exit(_ key: PresenceKey, at now: Timestamp) {
+        perform(presence.exit(key, notify: state.info?.enterExitNotify ?? .none, at: now))
+    }
+
+    /// Performs what follows from somebody coming or going.
+    func perform(_ effects: [PresenceEffect]) {
+        for effect in effects {
+            switch effect {
+            case .kick(let visitor, let reason):
+                stream.tell(visitor.lane, .kicked(visitor.key.session, reason, ext: nil))
+            case .arrived, .departed:
+                break
+            case .show(let notification):
+                show(notification)
+            case .online(let online):
+                show(online: online)
+            }
+        }
+    }
+
+    /// Ends the stay of sessions that were put out.
+    func leave(_ visitors: [Visitor], _ reason: KickReason, _ ext: String?) {
+        // They see what put them out, then the end.
+        stream.endFrame()
+        for visitor in visitors where !visitor.isRobot {
+            stream.tell(visitor.lane, .kicked(visitor.key.session, reason, ext: ext))
+        }
+    }
+
+    /// 301, 302 and 350: unkept, so they never go through the log.
+    private func show(_ notification: Notification) {
+        guard let incarnation = state.incarnation else { return }
+        stream.show(
+            presence.message(notification, in: id, incarnation, after: state.lastSeq, at: context.now()))
+    }
+
+    private func show(online: Int64) {
+        var json: [UInt8] = []
+        Push.online(OnlinePush(room: id, online: online)).appendJSON(to: &json)
+        stream.tellEverybody(
+            .frame(SharedFrame(traffic: .status, json: WebSocketFrameEncoder.frame(.text, json))))
+    }
+
+    /// What a barrage window shows: the sample for everybody, and for whoever sent an item that was not picked, that
+    /// item besides.
+    func show(_ sample: BarrageWindow.Sample) {
+        var echoes: [PresenceKey: [BarrageItem]] = [:]
+        for echo in sample.echoes { echoes[echo.sender, default: []].append(echo.item) }
+        let special = echoes.keys.compactMap { presence.visitor($0) }
+        let everybody = barrageFrame(sample.items, skipped: sample.skipped)
+        if special.isEmpty {
+            if let everybody { stream.tellEverybody(.frame(everybody)) }
+            return
+        }
+        stream.endFrame()
+        if let everybody { stream.tellEverybody(.frameExcept(special.map(\.key.session), everybody)) }
+        for visitor in special {
+            let own = echoes[visitor.key] ?? []
+            if let frame = barrageFrame(sample.items + own, skipped: sample.skipped - own.count) {
+                stream.tell(visitor.lane, .frameFor([visitor.key.session], frame))
+            }
+        }
+    }
+
+    private func barrageFrame(_ items: [BarrageItem], skipped: Int) -> SharedFrame? {
+        var json: [UInt8] = []
+        if !items.isEmpty { Push.barrage(BarragePush(room: id, items: items)).appendJSON(to: &json) }
+        if skipped > 0 {
+            if !json.isEmpty { json.append(UInt8(ascii: "\n")) }
+            var push = SkippedPush(room: id)
+            push.barrage = Int64(skipped)
+            Push.skipped(push).appendJSON(to: &json)
+        }
+        guard !json.isEmpty else { return nil }
+        return SharedFrame(
+            traffic: .barrage, json: WebSocketFrameEncoder.frame(.text, json), barrage: items.count + max(0, skipped))
+    }
+
+    // MARK: - Listings
+
+    /// nil for somebody who is neither here nor known: a guest is a member only while here.
+    func member(_ user: UserID, at now: Timestamp) -> Member? {
+        guard presence.isHere(user) || state.role(of: user).isFixed else { return nil }
+        return presence.overlay(state.member(user, at: now))
+    }
+
+    func members(_ kind: MemberKind, after: String?, limit: Int, at now: Timestamp) throws(ChatError)
+        -> Page<Member, String>
+    {
+        switch kind {
+        case .fixed, .managers, .muted, .blacklisted:
+            var page = try state.members(kind, after: after, limit: limit, at: now)
+            page.items = page.items.map(presence.overlay)
+            return page
+        case .fixedOnline, .temporary, .temporaryReversed:
+            let page = try presence.users(kind, after: after, limit: limit)
+            return Page(items: page.items.map { presence.overlay(state.member($0, at: now)) }, next: page.next)
+        }
+    }
+
+    func queueElements() -> [QueueElement] {
+        (try? state.queuePage(after: nil, limit: state.queueCount))?.items ?? []
+    }
+
+    func queuePage(_ request: QueueRequest) throws(ChatError) -> QueueResult {
+        let page = try state.queuePage(after: request.after, limit: Int(request.limit))
+        var result = QueueResult(elements: page.items, seq: state.lastSeq)
+        result.next = page.next
+        return result
+    }
+}

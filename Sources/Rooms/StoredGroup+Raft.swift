@@ -1,0 +1,33 @@
+import Consensus
+import LogStore
+
+extension StoredGroup {
+    /// Nothing was ever written for this group.
+    var isEmpty: Bool { hardState == HardState() && snapshot == nil && lastIndex == 0 }
+
+    /// What the core needs of the stored log. Entries that the store no longer has in memory are counted with their
+    /// terms; the core asks for them when it needs them.
+    func restoredLog(appliedIndex: UInt64, recentBytesMax: Int) -> RestoredLog {
+        let recentBytes = recent.reduce(0) { $0 + $1.payload.count }
+        var log = RestoredLog(
+            hardState: hardState, snapshot: snapshot, appliedIndex: appliedIndex,
+            // Less than what is here, so that none of the older ones is taken for an entry that is here.
+            recentBytesMax: min(recentBytesMax, max(1, recentBytes / 2)))
+        if lastIndex > 0 {
+            let firstRecent = recent.first?.index ?? lastIndex + 1
+            for index in firstIndex..<max(firstIndex, firstRecent) {
+                log.append(Entry(index: index, term: terms.term(at: index) ?? 0, kind: .command, payload: []))
+            }
+            for entry in recent { log.append(entry) }
+        }
+        return log
+    }
+}
+
+extension GroupSave {
+    init(_ group: GroupID, _ save: RaftOutput.Save) {
+        self.init(
+            group: group, hardState: save.hardState, snapshot: save.snapshot,
+            truncateFrom: save.replacesLog ? 1 : save.truncateFrom, entries: save.entries)
+    }
+}

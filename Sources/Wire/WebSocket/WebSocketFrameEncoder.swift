@@ -1,0 +1,70 @@
+/// Writes frames (RFC 6455 §5.2), each a whole message: this side never fragments.
+public enum WebSocketFrameEncoder {
+    /// The longest head: 2 bytes, a length of 8, a mask of 4.
+    public static let headerCountMax = 14
+
+    /// Appends the head of an unfragmented frame, after which `payloadCount` bytes must follow; masked with `mask` if
+    /// there is one.
+    /// - Parameter mask: for clients, four bytes that the peer cannot foresee, as they shall stand in the frame.
+    public static func appendHeader(
+        _ opcode: WebSocketOpcode, payloadCount: Int, mask: [UInt8]? = nil, to bytes: inout [UInt8]
+    ) {
+        let maskBit: UInt8 = mask == nil ? 0 : 0x80
+        bytes.append(0x80 | opcode.rawValue)
+        switch payloadCount {
+        case ...125: bytes.append(maskBit | UInt8(truncatingIfNeeded: payloadCount))
+        case ...0xFFFF:
+            bytes.append(maskBit | 126)
+            withUnsafeBytes(of: UInt16(truncatingIfNeeded: payloadCount).bigEndian) { bytes.append(contentsOf: $0) }
+        default:
+            bytes.append(maskBit | 127)
+            withUnsafeBytes(of: UInt64(payloadCount).bigEndian) { bytes.append(contentsOf: $0) }
+        }
+        if let mask { bytes.append(contentsOf: fourBytes(mask)) }
+    }
+
+    /// Appends a whole frame.
+    public static func append(
+        _ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer, mask: [UInt8]? = nil, to bytes: inout [UInt8]
+    ) {
+        bytes.reserveCapacity(bytes.count + headerCountMax + payload.count)
+        appendHeader(opcode, payloadCount: payload.count, mask: mask, to: &bytes)
+        let start = bytes.count
+        bytes.append(contentsOf: payload)
+        guard let mask else { return }
+        let key = fourBytes(mask).withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+        bytes.withUnsafeMutableBytes {
+            WebSocketMask.apply(key, to: UnsafeMutableRawBufferPointer(rebasing: $0[start...]))
+        }
+    }
+
+    /// A whole frame.
+    public static func frame(_ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer, mask: [UInt8]? = nil)
+        -> [UInt8]
+    {
+        var bytes: [UInt8] = []
+        append(opcode, payload, mask: mask, to: &bytes)
+        return bytes
+    }
+
+    /// A whole frame.
+    public static func frame(_ opcode: WebSocketOpcode, _ payload: [UInt8], mask: [UInt8]? = nil) -> [UInt8] {
+        payload.withUnsafeBytes { frame(opcode, $0, mask: mask) }
+    }
+
+    /// A close frame. A reason over 123 bytes is cut between characters, since it is only for people.
+    public static func close(code: UInt16, reason: String, mask: [UInt8]? = nil) -> [UInt8] {
+        var payload = [UInt8(truncatingIfNeeded: code >> 8), UInt8(truncatingIfNeeded: code)]
+        for character in reason {
+            guard payload.count + character.utf8.count <= 125 else { break }
+            payload.append(contentsOf: character.utf8)
+        }
+        return frame(.close, payload, mask: mask)
+    }
+
+    /// A mask of another size is a programmer's mistake that must not reach the wire: missing bytes are 0.
+    private static func fourBytes(_ mask: [UInt8]) -> [UInt8] {
+        assert(mask.count == 4, "a mask has four bytes")
+        return Array((mask + [0, 0, 0, 0]).prefix(4))
+    }
+}

@@ -1,0 +1,318 @@
+import Consensus
+import LogStore
+import StorageTestKit
+import Synchronization
+import Testing
+
+/// What a group must still know, by what its saves' completions have said.
+private struct Promise: Sendable {
+    var hardState = HardState()
+    var snapshot: SnapshotMark?
+    var trimmed: UInt64 = 0
+    /// The entries from index 1 on; those up to `trimmed` may be gone.
+    var entries: [Entry] = []
+
+    mutating func apply(_ save: GroupSave) {
+        hardState = save.hardState ?? hardState
+        if let mark = save.snapshot {
+            snapshot = mark
+            let isHeld = mark.index >= 1 && mark.index <= entries.count && entries[Int(mark.index) - 1].term == mark.term
+            if mark.index > trimmed, !isHeld {
+                entries = (0..<mark.index).map { Entry(index: $0 + 1, term: mark.term, kind: .empty, payload: []) }
+                trimmed = mark.index
+            }
+        }
+        if let from = save.truncateFrom, from <= entries.count { entries.removeLast(entries.count - Int(from) + 1) }
+        entries += save.entries
+    }
+}
+
+@Suite struct LogStoreFaultTests {
+    let directory: TemporaryDirectory
+    let disk = FaultDisk()
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    /// Random saves of three groups, the power cut at any moment, again and again. Whatever was acknowledged is there;
+    /// what was not is there wholly or not at all.
+    @Test(arguments: SeededGenerator.seeds(30))
+    func `every acknowledged save survives a power cut`(seed: UInt64) async throws {
+        var random = SeededGenerator(seed: seed)
+        var options = configuration(directory, create: true, disk: disk)
+        options.marksInterval = .milliseconds(1)
+        options.checkpointPages = 20
+        try LogStore.open(options).close()
+        options.create = false
+        var promises: [GroupID: [Promise]] = [:]
+        for _ in 0..<4 {
+            let store = try LogStore.open(options)
+            for group in [groupA, groupB, .system] {
+                let stored = try store.restored(group)
+                let possible = promises[group] ?? [Promise()]
+                let found = possible.last { Self.matches(stored, $0) }
+                try #require(found != nil, "seed \(seed): group \(group.number) is \(stored.lastIndex)")
+                // From here on this is the truth.
+                promises[group] = found.map { [$0] }
+            }
+            disk.cutPower(after: .random(in: 0...250, using: &random))
+            promises = await Self.work(on: store, from: promises.compactMapValues(\.last), &random)
+            disk.cutPower()
+            store.close()
+            let loss: UInt64 = Bool.random(using: &random) ? 0 : .random(in: 1 ... .max, using: &random)
+            #expect(disk.powerOn(seed: loss))
+        }
+    }
+
+    /// Saves without waiting for each other. Returns, per group, the last acknowledged state and those that were asked
+    /// for after it and may have come to the disk.
+    private static func work(
+        on store: LogStore, from start: [GroupID: Promise], _ random: inout SeededGenerator
+    ) async -> [GroupID: [Promise]] {
+        let acknowledged = Mutex<[GroupID: Int]>([:])
+        let failed = Mutex<Set<GroupID>>([])
+        var states = start.mapValues { [$0] }
+        await withTaskGroup { tasks in
+            for number in 0..<80 {
+                guard let group = [groupA, groupB, .system].randomElement(using: &random),
+                    var promise = states[group]?.last
+                else { continue }
+                let save = save(group, promise, &random)
+                promise.apply(save)
+                // A trim has no completion: the store may or may not have got to it.
+                let trim = Int.random(in: 0..<6, using: &random) == 0 ? UInt64(promise.entries.count) * 2 / 3 : 0
+                states[group]?.append(promise)
+                let position = (states[group]?.count ?? 0) - 1
+                let isDone = AsyncStream<Void>.makeStream()
+                store.save([save]) { result in
+                    switch result {
+                    case .success:
+                        // Nothing may be acknowledged after something before it was not.
+                        if failed.withLock({ $0.contains(group) }) { Issue.record("acknowledged after a failure") }
+                        acknowledged.withLock { $0[group] = position }
+                    case .failure: _ = failed.withLock { $0.insert(group) }
+                    }
+                    isDone.continuation.finish()
+                }
+                if trim > promise.trimmed {
+                    store.trim(group, through: trim)
+                    states[group]?[position].trimmed = trim
+                }
+                if number % 7 == 0 { for await _ in isDone.stream {} }
+                tasks.addTask { for await _ in isDone.stream {} }
+            }
+        }
+        var result: [GroupID: [Promise]] = [:]
+        for (group, all) in states {
+            result[group] = Array(all[(acknowledged.withLock { $0[group] } ?? 0)...])
+        }
+        return result
+    }
+
+    private static func save(_ group: GroupID, _ promise: Promise, _ random: inout SeededGenerator) -> GroupSave {
+        var save = GroupSave(group: group)
+        var term = max(promise.hardState.term, 1)
+        if Int.random(in: 0..<5, using: &random) == 0 {
+            term += 1
+            save.hardState = HardState(term: term, votedFor: ServerID(node: "n\(term)", store: term))
+        }
+        var last = UInt64(promise.entries.count)
+        if Int.random(in: 0..<15, using: &random) == 0 {
+            last += 10
+            save.snapshot = SnapshotMark(
+                index: last, term: term, membership: GroupMembership(voters: [ServerID(node: "n", store: last)]))
+        } else if last > promise.trimmed, Int.random(in: 0..<6, using: &random) == 0 {
+            last = .random(in: promise.trimmed..<last, using: &random)
+            save.truncateFrom = last + 1
+        }
+        // A save of nothing, or a cut where the log ends, needs no disk, so that it would succeed without one.
+        let countMin: UInt64 = save.hardState == nil && save.snapshot == nil ? 1 : 0
+        for index in (last + 1)..<(last + 1 + .random(in: countMin...8, using: &random)) {
+            save.entries.append(
+                Entry(
+                    index: index, term: term, kind: .command,
+                    payload: (0..<Int.random(in: 0...3_000, using: &random)).map { UInt8(truncatingIfNeeded: $0) &* 3 }))
+        }
+        return save
+    }
+
+    private static func matches(_ stored: StoredGroup, _ promise: Promise) -> Bool {
+        guard stored.hardState == promise.hardState, stored.snapshot == promise.snapshot,
+            stored.lastIndex == promise.entries.count, stored.trimmed.index <= max(promise.trimmed, 0)
+        else { return false }
+        return stored.recent == Array(promise.entries[Int(stored.trimmed.index)...])
+    }
+
+    @Test func `after a failed sync everything is refused until the node restarts`() async throws {
+        var store = try LogStore.open(configuration(directory, create: true, disk: disk))
+        try await store.save(GroupSave(group: groupA, entries: entries(1...5)))
+        disk.failSyncs(1)
+        for attempt in 0..<3 {
+            do throws(LogStoreError) {
+                try await store.save(GroupSave(group: groupA, entries: [entry(6)]))
+                Issue.record("saved without a sync, attempt \(attempt)")
+            } catch {
+                #expect(error.code == .restartNeeded)
+                #expect(error.message.contains("restart the node"))
+            }
+        }
+        #expect(store.refusal?.code == .restartNeeded)
+        #expect(try store.restored(groupA).lastIndex == 5)
+        store.close()
+        // The failed entry may be seen in the write-ahead log; if so it must be as durable as all others now.
+        store = try LogStore.open(configuration(directory, disk: disk))
+        let seen = try store.restored(groupA).lastIndex
+        try await store.save(GroupSave(group: groupA, entries: [entry(seen + 1)]))
+        disk.cutPower()
+        store.close()
+        #expect(disk.powerOn(seed: 0))
+        store = try LogStore.open(configuration(directory, disk: disk))
+        #expect(try store.restored(groupA).recent == entries(1...(seen + 1)))
+        store.close()
+    }
+
+    @Test func `on a full disk saves fail whole, and work again when there is space`() async throws {
+        var store = try LogStore.open(configuration(directory, create: true, disk: disk))
+        try await store.save(GroupSave(group: groupA, entries: entries(1...5)))
+        disk.isFull = true
+        do throws(LogStoreError) {
+            try await store.save([
+                GroupSave(group: groupA, hardState: HardState(term: 9), entries: entries(6...9)),
+                GroupSave(group: groupB, entries: entries(1...1)),
+            ])
+            Issue.record("saved on a full disk")
+        } catch {
+            #expect(error.code == .full)
+        }
+        #expect(store.status.failure?.code == .full)
+        let restored = try store.restored(groupA)
+        #expect(restored.lastIndex == 5)
+        #expect(restored.hardState.term == 0)
+        store.trim(groupA, through: 2)
+        disk.isFull = false
+        try await store.save(GroupSave(group: groupA, entries: entries(6...7)))
+        try await store.save(GroupSave(group: groupB, entries: entries(1...1)))
+        #expect(store.status.failure == nil)
+        store.close()
+        store = try LogStore.open(configuration(directory, disk: disk))
+        #expect(try store.restored(groupA).firstIndex == 3)
+        #expect(try store.restored(groupA).recent == entries(3...7))
+        store.close()
+    }
+
+    // MARK: - Damage
+
+    /// A closed log with entries whose payloads can be found in the file.
+    private func makeLog() async throws {
+        let store = try LogStore.open(configuration(directory, create: true))
+        try await store.save(
+            GroupSave(group: groupA, hardState: HardState(term: 4), entries: entries(1...200, term: 4, bytes: 100)))
+        store.close()
+    }
+
+    private func expectRefusal(_ code: LogStoreError.Code, _ what: String) {
+        do throws(LogStoreError) {
+            try LogStore.open(configuration(directory)).close()
+            Issue.record("opened: \(what)")
+        } catch {
+            #expect(error.code == code, "\(what): \(error)")
+            #expect(error.message.contains(directory.path), "\(error)")
+            #expect(error.message.contains("joins as a new server"), "\(error)")
+        }
+    }
+
+    @Test func `a flipped bit in an entry is found at open, and the message says what to do`() async throws {
+        try await makeLog()
+        let good = try directory.bytes("log.sqlite")
+        for number in [1, 77, 200] as [UInt64] {
+            let place = try #require(good.firstRange(of: entry(number, bytes: 100).payload))
+            var bad = good
+            bad[place.lowerBound + 50] ^= 4
+            try directory.write(bad, to: "log.sqlite")
+            expectRefusal(.corrupt, "entry \(number)")
+        }
+        try directory.write(good, to: "log.sqlite")
+        try LogStore.open(configuration(directory)).close()
+    }
+
+    @Test func `damaged pages are refused, wherever they are`() async throws {
+        try await makeLog()
+        let good = try directory.bytes("log.sqlite")
+        for page in 0..<(good.count / 4096) {
+            var bad = good
+            for offset in (page * 4096)..<(page * 4096 + 200) { bad[offset] ^= 0x55 }
+            try directory.write(bad, to: "log.sqlite")
+            expectRefusal(.corrupt, "page \(page)")
+        }
+    }
+
+    @Test func `a log that is shorter than its marks is refused`() async throws {
+        try await makeLog()
+        let older = try directory.bytes("log.sqlite")
+        let store = try LogStore.open(configuration(directory))
+        try await store.save(GroupSave(group: groupA, entries: [entry(201, term: 4)]))
+        store.close()
+        try directory.write(older, to: "log.sqlite")
+        expectRefusal(.behindMarks, "an older copy")
+    }
+
+    @Test func `a log that has forgotten a term is refused`() async throws {
+        try await makeLog()
+        let older = try directory.bytes("log.sqlite")
+        let store = try LogStore.open(configuration(directory))
+        try await store.save(GroupSave(group: groupA, hardState: HardState(term: 5)))
+        store.close()
+        try directory.write(older, to: "log.sqlite")
+        expectRefusal(.behindMarks, "a vote could be given twice")
+    }
+
+    @Test func `marks that are missing, damaged or another store's are refused`() async throws {
+        try await makeLog()
+        let marks = try directory.bytes("log.marks")
+        try directory.remove("log.marks")
+        expectRefusal(.behindMarks, "no marks")
+        for length in 0..<marks.count {
+            try directory.write(Array(marks[..<length]), to: "log.marks")
+            expectRefusal(.corrupt, "marks cut at \(length)")
+        }
+        for index in marks.indices {
+            var bad = marks
+            bad[index] ^= 1
+            try directory.write(bad, to: "log.marks")
+            expectRefusal(.corrupt, "marks changed at \(index)")
+        }
+        let other = try TemporaryDirectory()
+        try LogStore.open(configuration(other, create: true)).close()
+        try directory.write(try other.bytes("log.marks"), to: "log.marks")
+        expectRefusal(.behindMarks, "another store's marks")
+        try directory.write(marks, to: "log.marks")
+        try LogStore.open(configuration(directory)).close()
+    }
+
+    @Test func `a file that is no log is refused`() throws {
+        try directory.write([UInt8](repeating: 65, count: 10_000), to: "log.sqlite")
+        expectRefusal(.corrupt, "letters")
+    }
+
+    @Test func `the making of a log can be repeated when the power was cut in it`() throws {
+        for operations in 0...40 as ClosedRange<Int64> {
+            let directory = try TemporaryDirectory()
+            disk.cutPower(after: operations)
+            do throws(LogStoreError) {
+                let store = try LogStore.open(configuration(directory, create: true, disk: disk))
+                disk.cutPower()
+                store.close()
+            } catch {}
+            disk.cutPower()
+            #expect(disk.powerOn(seed: UInt64(operations)))
+            var store: LogStore?
+            do throws(LogStoreError) {
+                store = try LogStore.open(configuration(directory, create: true, disk: disk))
+            } catch {
+                // It was complete; then it opens as it is.
+                #expect(error.code == .alreadyExists, "after \(operations): \(error)")
+                store = try LogStore.open(configuration(directory, disk: disk))
+            }
+            store?.close()
+        }
+    }
+}

@@ -1,0 +1,255 @@
+import ChatModel
+
+/// The rules of the contract written down once more, with the plainest structures: what a `RoomState` is compared to.
+struct NaiveRoom {
+    struct Person {
+        var role = Role.guest
+        var muted = false
+        var blacklisted = false
+        var mutedUntil: Int64?
+        var bannedUntil: Int64?
+        var spokeAt: Int64?
+
+        var shown: Role { role == .guest && (muted || blacklisted) ? .restricted : role }
+    }
+
+    struct Answer {
+        var code: ErrorCode?
+        var events: [EventCode] = []
+        var kicked: [UserID] = []
+        /// A message besides the events.
+        var posts = 0
+        var isRepeat = false
+    }
+
+    var exists = false
+    var closed = false
+    var muted = false
+    var level = QueueLevel.any
+    var slowSeconds: Int64 = 0
+    var seq: UInt64 = 0
+    var people: [UserID: Person] = [:]
+    var queue: [QueueElement] = []
+    /// When each command was accepted, and whether it was a kept post.
+    var memory: [UInt64: (time: Int64, isKeptPost: Bool)] = [:]
+
+    mutating func tell(_ body: CommandBody, by actor: Actor, key: UInt64?, at now: Int64) -> Answer {
+        if let key, let known = memory[key], now - known.time < 600_000 { return Answer(isRepeat: true) }
+        let before = self
+        var answer = decide(body, actor, now)
+        if answer.code != nil {
+            self = before
+            answer.events = []
+            return answer
+        }
+        seq += UInt64(answer.events.count)
+        if let key {
+            var isKept = false
+            if case .post(let draft) = body { isKept = draft.isKept }
+            memory[key] = (now, isKept)
+        }
+        return answer
+    }
+
+    private subscript(user: UserID) -> Person { people[user] ?? Person() }
+
+    private func rank(_ actor: Actor) -> Int {
+        guard case .member(let user, _, _) = actor else { return 9 }
+        return self[user].role.rank
+    }
+
+    private func mayActOn(_ target: UserID, _ actor: Actor) -> Bool {
+        if case .member(let user, _, _) = actor, user == target { return false }
+        return rank(actor) >= 1 && rank(actor) > self[target].role.rank
+    }
+
+    private func mutedCode(_ actor: Actor, _ now: Int64) -> Bool {
+        guard case .member(let user, _, _) = actor else { return false }
+        return self[user].muted || (self[user].mutedUntil ?? .min) > now
+    }
+
+    private mutating func decide(_ body: CommandBody, _ actor: Actor, _ now: Int64) -> Answer {
+        if case .createRoom(let creator, let set) = body {
+            guard rank(actor) == 9 else { return Answer(code: .forbidden) }
+            guard !exists else { return Answer(code: .conflict) }
+            exists = true
+            people = [creator: Person(role: .creator)]
+            level = set.queueLevel ?? .any
+            slowSeconds = set.slowModeSeconds ?? 0
+            return Answer()
+        }
+        guard exists else { return Answer(code: .notFound) }
+        switch body {
+        case .closeRoom, .reopenRoom, .deleteRoom, .expire, .queueRemove:
+            if rank(actor) < 9 { return Answer(code: .forbidden) }
+        default:
+            break
+        }
+        switch body {
+        case .closeRoom:
+            guard !closed else { return Answer() }
+            closed = true
+            let leaving = queue.contains { $0.transient }
+            queue.removeAll { $0.transient }
+            return Answer(events: [.roomClosed] + (leaving ? [.queueBatchChanged] : []))
+        case .reopenRoom:
+            closed = false
+            return Answer()
+        case .deleteRoom:
+            // Posts are remembered by history, which goes with the room.
+            self = NaiveRoom(memory: memory.filter { !$0.value.isKeptPost })
+            return Answer()
+        case .expire:
+            var events: [EventCode] = []
+            for (user, person) in people {
+                if let end = person.mutedUntil, end <= now {
+                    people[user]?.mutedUntil = nil
+                    events.append(.temporaryMuteLifted)
+                }
+                if let end = person.bannedUntil, end <= now { people[user]?.bannedUntil = nil }
+            }
+            return Answer(events: events)
+        case .queueRemove(let versions):
+            let count = queue.count
+            queue.removeAll { $0.transient && versions.contains(QueueElementVersion($0)) }
+            return Answer(events: queue.count < count ? [.queueBatchChanged] : [])
+        default:
+            break
+        }
+        if closed { return Answer(code: .roomClosed) }
+        if case .member(let user, _, _) = actor,
+            self[user].blacklisted || (self[user].bannedUntil ?? .min) > now
+        {
+            return Answer(code: .blacklisted)
+        }
+        return decideOpen(body, actor, now)
+    }
+
+    private mutating func decideOpen(_ body: CommandBody, _ actor: Actor, _ now: Int64) -> Answer {
+        switch body {
+        case .post(let draft):
+            if mutedCode(actor, now) { return Answer(code: .muted) }
+            if muted, rank(actor) < 1 { return Answer(code: .roomMuted) }
+            if draft.mentionAll, rank(actor) < 1 { return Answer(code: .forbidden) }
+            if case .member(let user, _, _) = actor, rank(actor) < 1, slowSeconds > 0 {
+                if let last = self[user].spokeAt, now < last + slowSeconds * 1000 { return Answer(code: .tooOften) }
+                people[user, default: Person()].spokeAt = now
+            }
+            if draft.isKept { seq += 1 }
+            return Answer(posts: 1)
+        case .muteRoom(let enable, _):
+            if rank(actor) < 1 { return Answer(code: .forbidden) }
+            defer { muted = enable }
+            return Answer(events: muted == enable ? [] : [enable ? .roomMuted : .roomUnmuted])
+        case .setManager(let user, let enable, _):
+            guard rank(actor) >= 2, mayActOn(user, actor), self[user].role != .creator else {
+                return Answer(code: .forbidden)
+            }
+            if !enable, self[user].role != .manager { return Answer() }
+            return become(user, enable ? .manager : .normal)
+        case .setMember(let user, let enable, _):
+            guard mayActOn(user, actor) else { return Answer(code: .forbidden) }
+            if self[user].role == .creator { return Answer(code: enable ? .forbidden : nil) }
+            if enable, self[user].role == .manager { return Answer() }
+            return become(user, enable ? .normal : .guest)
+        case .setRole(let user, let role, _):
+            guard mayActOn(user, actor), self[user].role != .creator else { return Answer(code: .forbidden) }
+            if role == .manager || self[user].role == .manager, rank(actor) < 2 { return Answer(code: .forbidden) }
+            return become(user, role == .manager ? .manager : role == .normal ? .normal : .guest)
+        case .setMute(let user, let enable, _):
+            guard mayActOn(user, actor) else { return Answer(code: .forbidden) }
+            if self[user].muted == enable { return Answer() }
+            people[user, default: Person()].muted = enable
+            return Answer(events: [enable ? .muted : .unmuted])
+        case .setBlacklist(let user, let enable, _):
+            guard mayActOn(user, actor), self[user].role != .creator else { return Answer(code: .forbidden) }
+            if self[user].blacklisted == enable { return Answer() }
+            people[user, default: Person()].blacklisted = enable
+            guard enable else { return Answer(events: [.unblacklisted]) }
+            people[user]?.role = .guest
+            return Answer(events: [.blacklisted] + loseSeats(user), kicked: [user])
+        case .tempMute(let user, let seconds, _):
+            guard mayActOn(user, actor) else { return Answer(code: .forbidden) }
+            let had = self[user].mutedUntil != nil
+            people[user, default: Person()].mutedUntil = seconds > 0 ? now + seconds * 1000 : nil
+            return Answer(events: seconds > 0 ? [.temporarilyMuted] : had ? [.temporaryMuteLifted] : [])
+        case .kick(let user, let seconds, _):
+            guard mayActOn(user, actor) else { return Answer(code: .forbidden) }
+            if seconds > 0 { people[user, default: Person()].bannedUntil = now + seconds * 1000 }
+            return Answer(events: [.kicked] + loseSeats(user), kicked: [user])
+        case .updateMe:
+            return actor.user == nil ? Answer(code: .badParameter) : Answer(events: [.memberUpdatedInfo])
+        case .queueSet, .queueSetMany, .queueTake, .queueClear:
+            if mutedCode(actor, now) { return Answer(code: .muted) }
+            if level == .manager, rank(actor) < 1 { return Answer(code: .forbidden) }
+            return decideQueue(body, actor)
+        default:
+            return Answer()
+        }
+    }
+
+    private mutating func become(_ user: UserID, _ role: Role) -> Answer {
+        let old = self[user].role
+        if old == role { return Answer() }
+        if role != .guest, self[user].blacklisted { return Answer(code: .conflict) }
+        people[user, default: Person()].role = role
+        return switch (old, role) {
+        case (_, .manager): Answer(events: [.managerSet])
+        case (.manager, .normal): Answer(events: [.managerRemoved])
+        case (.manager, _): Answer(events: [.managerRemoved, .fixedMemberRemoved])
+        case (_, .normal): Answer(events: [.madeFixedMember])
+        default: Answer(events: [.fixedMemberRemoved])
+        }
+    }
+
+    private mutating func loseSeats(_ user: UserID) -> [EventCode] {
+        let count = queue.count
+        queue.removeAll { $0.transient && $0.owner == user }
+        return queue.count < count ? [.queueBatchChanged] : []
+    }
+
+    private mutating func decideQueue(_ body: CommandBody, _ actor: Actor) -> Answer {
+        let ownOnly = level == .owner && rank(actor) < 1
+        func forbidden(_ index: Int) -> Bool { ownOnly && queue[index].owner != actor.user }
+        switch body {
+        case .queueSet(let key, let value, _, let transient, let version, _):
+            let index = queue.firstIndex { $0.key == key }
+            if let version, version != index.map({ queue[$0].version }) ?? 0 { return Answer(code: .conflict) }
+            if let index {
+                if forbidden(index) { return Answer(code: .forbidden) }
+                queue[index].value = value
+                queue[index].transient = transient
+                queue[index].version += 1
+                if let user = actor.user { queue[index].owner = user }
+            } else {
+                guard let creator = people.first(where: { $0.value.role == .creator })?.key else {
+                    return Answer(code: .internal)
+                }
+                queue.append(QueueElement(key: key, value: value, owner: actor.user ?? creator))
+                queue[queue.count - 1].transient = transient
+            }
+            return Answer(events: [.queueChanged])
+        case .queueSetMany(let pairs, _):
+            var changed = false
+            for pair in pairs {
+                guard let index = queue.firstIndex(where: { $0.key == pair.key }) else { continue }
+                if forbidden(index) { return Answer(code: .forbidden) }
+                queue[index].value = pair.value
+                queue[index].version += 1
+                if let user = actor.user { queue[index].owner = user }
+                changed = true
+            }
+            return Answer(events: changed ? [.queueBatchChanged] : [])
+        case .queueTake(let key, _):
+            guard let index = key.map({ key in queue.firstIndex { $0.key == key } }) ?? (queue.isEmpty ? nil : 0)
+            else { return Answer(code: .notFound) }
+            if forbidden(index) { return Answer(code: .forbidden) }
+            queue.remove(at: index)
+            return Answer(events: [.queueChanged])
+        default:
+            if ownOnly { return Answer(code: .forbidden) }
+            defer { queue = [] }
+            return Answer(events: queue.isEmpty ? [] : [.queueChanged])
+        }
+    }
+}

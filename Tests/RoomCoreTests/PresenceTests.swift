@@ -1,0 +1,290 @@
+import ChatModel
+import Testing
+
+@testable import RoomCore
+
+/// A presence that is talked to, and its clock.
+private struct Scene {
+    var presence: Presence
+    var now = Timestamp(1_700_000_000_000)
+    var notify = EnterExitNotify.all
+
+    init(_ policy: ConflictPolicy = .kickOlder, digestAbove: Int = 1000) {
+        var settings = RoomPolicy()
+        settings.conflictPolicy = policy
+        settings.digestAboveOnline = digestAbove
+        presence = Presence(policy: settings)
+    }
+
+    static func key(_ session: String, node: String = "n1") -> PresenceKey {
+        guard let node = NodeID(node), let session = SessionID(session) else { fatalError("a key") }
+        return PresenceKey(node: node, session: session)
+    }
+
+    @discardableResult
+    mutating func enter(
+        _ name: String, _ session: String, device: Device = .web, role: Role = .guest, node: String = "n1",
+        _ change: (inout Visitor) -> Void = { _ in }
+    ) throws -> [PresenceEffect] {
+        var visitor = Visitor(
+            key: Self.key(session, node: node), laneNumber: 0, user: user(name), profile: Profile(nick: session),
+            anonymous: false, device: device, enteredAt: now)
+        change(&visitor)
+        return try presence.enter(visitor, role: role, notify: notify, at: now)
+    }
+
+    @discardableResult
+    mutating func exit(_ session: String, node: String = "n1") -> [PresenceEffect] {
+        presence.exit(Self.key(session, node: node), notify: notify, at: now)
+    }
+
+    mutating func tick(after milliseconds: Int64 = 0) -> [PresenceEffect] {
+        now = now.adding(milliseconds: milliseconds)
+        return presence.tick(at: now)
+    }
+}
+
+extension [PresenceEffect] {
+    fileprivate var shown: [ChatModel.Notification] {
+        compactMap { if case .show(let notification) = $0 { notification } else { nil } }
+    }
+
+    fileprivate var events: [EventCode] { shown.map(\.event) }
+
+    fileprivate var kickedSessions: [String] {
+        compactMap { if case .kick(let visitor, .conflictingLogin) = $0 { visitor.key.session.text } else { nil } }
+    }
+}
+
+@Suite struct PresenceTests {
+    @Test func `an enter is told by 301 and an exit by 302`() throws {
+        var it = Scene()
+        let effects = try it.enter("bob", "s1", role: .normal) {
+            $0.notifyExt = "hi"
+            $0.profile = Profile(nick: "Bob", avatar: "a", ext: "e")
+        }
+        #expect(effects.first == .arrived(user("bob")))
+        #expect(effects.shown.first?.event == .enter)
+        #expect(effects.shown.first?.operator == UserName(user: user("bob"), nick: "Bob"))
+        #expect(effects.shown.first?.notifyExt == "hi")
+        #expect(effects.shown.first?.data == .entered(avatar: "a", ext: "e", role: .normal, online: 1))
+        let exits = it.exit("s1")
+        #expect(exits.first == .departed(user("bob")))
+        #expect(exits.shown.first?.event == .exit)
+        #expect(exits.shown.first?.data == .exited(online: 0))
+        #expect(it.exit("s1").isEmpty)
+    }
+
+    @Test func `anonymous members are shown as such`() throws {
+        var it = Scene()
+        let effects = try it.enter("anon", "s1") { $0.anonymous = true }
+        #expect(effects.shown.first?.data == .entered(avatar: "", ext: "", role: .anonymous, online: 1))
+        #expect(it.presence.isAnonymous(user("anon")))
+        #expect(it.presence.overlay(Member(user: user("anon"), profile: Profile(), role: .guest)).role == .anonymous)
+    }
+
+    @Test func `whose comings and goings are told is the room's choice`() throws {
+        var it = Scene()
+        it.notify = .fixedOnly
+        #expect(try it.enter("g", "s1").events.isEmpty)
+        #expect(try it.enter("f", "s2", role: .normal).events == [.enter])
+        #expect(it.exit("s1").events.isEmpty)
+        #expect(it.exit("s2").events == [.exit])
+        it.notify = .none
+        #expect(try it.enter("f", "s3", role: .creator).events.isEmpty)
+        #expect(it.exit("s3") == [.departed(user("f"))])
+    }
+
+    @Test func `the same session enters again to update its info`() throws {
+        var it = Scene()
+        try it.enter("bob", "s1")
+        it.now = it.now.adding(seconds: 5)
+        #expect(try it.enter("bob", "s1") { $0.profile.nick = "new" }.isEmpty)
+        #expect(it.presence.profile(of: user("bob"))?.nick == "new")
+        #expect(it.presence.enteredAt(of: user("bob")) == it.now.adding(seconds: -5))
+        #expect(it.presence.sessionCount == 1)
+    }
+
+    @Test func `kickOlder: the newer session replaces the older one, and the user stays`() throws {
+        var it = Scene(.kickOlder)
+        try it.enter("bob", "s1")
+        let effects = try it.enter("bob", "s2")
+        #expect(effects.kickedSessions == ["s1"])
+        #expect(effects.count == 1)
+        #expect(it.presence.online == 1)
+        #expect(it.presence.visitor(Scene.key("s1")) == nil)
+        #expect(it.presence.profile(of: user("bob"))?.nick == "s2")
+        #expect(it.exit("s1").isEmpty)
+        #expect(it.exit("s2").events == [.exit])
+    }
+
+    @Test func `rejectNewer: 409, and nothing changes`() throws {
+        var it = Scene(.rejectNewer)
+        try it.enter("bob", "s1")
+        let error = #expect(throws: ChatError.self) { try it.enter("bob", "s2") }
+        #expect(error?.code == .conflict)
+        #expect(it.presence.sessionCount == 1)
+        #expect(try it.enter("bob", "s1").isEmpty)
+    }
+
+    @Test func `perDevice: mobile against mobile, desktop and web against each other`() throws {
+        var it = Scene(.perDevice)
+        try it.enter("bob", "mobile", device: .mobile)
+        #expect(try it.enter("bob", "web", device: .web).isEmpty)
+        #expect(try it.enter("bob", "server", device: .server).isEmpty)
+        #expect(try it.enter("bob", "desktop", device: .desktop).kickedSessions == ["web"])
+        #expect(try it.enter("bob", "mobile2", device: .mobile).kickedSessions == ["mobile"])
+        #expect(it.presence.online == 1)
+        #expect(it.presence.sessionCount == 3)
+    }
+
+    @Test func `allow: 301 for the first session, 302 for the last, one in the count`() throws {
+        var it = Scene(.allow)
+        #expect(try it.enter("bob", "s1").events == [.enter])
+        #expect(try it.enter("bob", "s2").isEmpty)
+        #expect(it.presence.online == 1)
+        #expect(it.presence.profile(of: user("bob"))?.nick == "s2")
+        #expect(it.exit("s2").isEmpty)
+        #expect(it.presence.profile(of: user("bob"))?.nick == "s1")
+        #expect(it.exit("s1").events == [.exit])
+    }
+
+    @Test func `robots count, receive nothing and conflict with nobody`() throws {
+        var it = Scene(.rejectNewer)
+        let key = try #require(PresenceKey.robot(user("bob")))
+        try it.enter("bob", "s1")
+        try it.enter("bob", "x") {
+            $0.key = key
+            $0.isRobot = true
+        }
+        #expect(it.presence.lanes == [Lane(node: Scene.key("s1").node, number: 0)])
+        #expect(it.presence.sessions(of: [user("bob")]).map(\.sessions) == [[Scene.key("s1").session]])
+        it.exit("s1")
+        #expect(it.presence.lanes.isEmpty)
+        #expect(it.presence.online == 1)
+    }
+
+    @Test func `a kick takes all sessions, without 302`() throws {
+        var it = Scene(.allow)
+        try it.enter("bob", "s1")
+        try it.enter("bob", "s2")
+        try it.enter("eve", "s3")
+        #expect(it.presence.kick(user: user("bob")).map(\.key.session.text) == ["s1", "s2"])
+        #expect(it.presence.kick(user: user("bob")).isEmpty)
+        #expect(it.presence.online == 1)
+        #expect(it.presence.kickAll().map(\.key.session.text) == ["s3"])
+        #expect(it.presence.online == 0)
+        #expect(it.presence.lanes.isEmpty)
+    }
+
+    @Test func `announced sessions are told to nobody`() throws {
+        var it = Scene(.kickOlder)
+        for session in ["s1", "s2"] {
+            it.presence.announce(
+                Visitor(
+                    key: Scene.key(session), laneNumber: 0, user: user("bob"), profile: Profile(), anonymous: false,
+                    device: .web, enteredAt: it.now), role: .normal)
+        }
+        #expect(it.presence.sessionCount == 2)
+        #expect(it.presence.online == 1)
+        #expect(try it.presence.users(.fixedOnline, after: nil, limit: 9).items == [user("bob")])
+    }
+
+    @Test func `lanes are those with viewers`() throws {
+        var it = Scene(.allow)
+        try it.enter("a", "s1", node: "n2")
+        try it.enter("b", "s2", node: "n1")
+        try it.enter("c", "s3", node: "n2") { $0.laneNumber = 1 }
+        #expect(it.presence.lanes.map { "\($0.node)/\($0.number)" } == ["n1/0", "n2/0", "n2/1"])
+        it.presence.move(Scene.key("s1", node: "n2"), lane: 1)
+        #expect(it.presence.lanes.map { "\($0.node)/\($0.number)" } == ["n1/0", "n2/1"])
+        #expect(it.presence.sessions(of: [user("c"), user("a")]).map { $0.sessions.map(\.text) } == [["s1", "s3"]])
+        #expect(it.presence.keys(on: Scene.key("s", node: "n2").node).map(\.session.text) == ["s1", "s3"])
+        it.exit("s2")
+        #expect(it.presence.lanes.count == 1)
+    }
+
+    @Test func `a change of standing moves a member between the listings`() throws {
+        var it = Scene()
+        try it.enter("a", "s1")
+        try it.enter("b", "s2", role: .normal)
+        it.presence.setFixed(user("a"), true)
+        it.presence.setFixed(user("b"), false)
+        it.presence.setFixed(user("nobody"), true)
+        #expect(try it.presence.users(.fixedOnline, after: nil, limit: 9).items == [user("a")])
+        #expect(try it.presence.users(.temporary, after: nil, limit: 9).items == [user("b")])
+    }
+
+    @Test func `updating oneself holds for all sessions until exit`() throws {
+        var it = Scene(.allow)
+        try it.enter("bob", "s1")
+        try it.enter("bob", "s2")
+        it.presence.setProfile(user("bob"), Profile(nick: "new"))
+        #expect(it.presence.profile(of: user("bob"))?.nick == "new")
+        #expect(it.presence.visitors(of: user("bob")).map(\.profile.nick) == ["new", "new"])
+        it.exit("s2")
+        #expect(it.presence.profile(of: user("bob"))?.nick == "new")
+    }
+
+    // MARK: - Time
+
+    @Test func `above so many online guests are told once a second, fixed members at once`() throws {
+        var it = Scene(digestAbove: 2)
+        #expect(try it.enter("a", "s1").events == [.enter])
+        #expect(try it.enter("b", "s2").events == [.enter])
+        #expect(try it.enter("c", "s3").events.isEmpty)
+        #expect(try it.enter("m", "s4", role: .manager).events == [.enter])
+        #expect(it.exit("s1").events.isEmpty)
+        #expect(it.exit("s4").events == [.exit])
+        #expect(it.exit("s3").events == [.exit])
+        #expect(it.tick(after: 999).events.isEmpty)
+        let digest = it.tick(after: 1).shown
+        #expect(digest.map(\.event) == [.digest])
+        #expect(
+            digest.first?.data
+                == .digest(
+                    entered: 1, exited: 1, online: 1,
+                    members: [DigestMember(user: user("c"), profile: Profile(nick: "s3"), notifyExt: nil)]))
+        #expect(it.tick(after: 5000).events.isEmpty)
+    }
+
+    @Test func `a digest names at most five, those with notifyExt first`() throws {
+        var it = Scene(digestAbove: 0)
+        for number in 0..<7 { try it.enter("u\(number)", "s\(number)") }
+        for number in 7..<10 { try it.enter("u\(number)", "s\(number)") { $0.notifyExt = "hi" } }
+        guard case .digest(10, 0, 10, let members)? = it.tick(after: 1000).shown.first?.data else {
+            Issue.record("no digest")
+            return
+        }
+        #expect(members.map(\.user.text) == ["u7", "u8", "u9", "u0", "u1"])
+    }
+
+    @Test func `the count is pushed on change, at most every 2 seconds`() throws {
+        var it = Scene()
+        #expect(it.presence.nextTick == nil)
+        #expect(it.tick().isEmpty)
+        try it.enter("a", "s1")
+        #expect(it.presence.nextTick.map { $0 <= it.now } == true)
+        #expect(it.tick() == [.online(1)])
+        try it.enter("b", "s2")
+        #expect(it.presence.nextTick == it.now.adding(seconds: 2))
+        #expect(it.tick(after: 1999).isEmpty)
+        try it.enter("c", "s3")
+        #expect(it.tick(after: 1) == [.online(3)])
+        try it.enter("d", "s4")
+        it.exit("s4")
+        #expect(it.presence.nextTick == nil)
+        #expect(it.tick(after: 2000).isEmpty)
+    }
+
+    @Test func `what it tells follows the room's last seq, under an ID of its own`() throws {
+        var it = Scene()
+        let room = try #require(RoomID("r"))
+        let notification = ChatModel.Notification(.enter)
+        let first = it.presence.message(notification, in: room, Incarnation(9), after: 4, at: it.now)
+        let second = it.presence.message(notification, in: room, Incarnation(9), after: 4, at: it.now)
+        #expect(first.place == .unkept(after: 4))
+        #expect(first.messageID != second.messageID)
+        #expect(MessageID.parse(first.messageID) != nil)
+    }
+}

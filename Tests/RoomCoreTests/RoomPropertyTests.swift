@@ -1,0 +1,145 @@
+import ChatModel
+import Testing
+
+@testable import RoomCore
+
+/// Random commands against `NaiveRoom`. `Dialogue` also compares, after every command, with the restored room.
+@Suite struct RoomPropertyTests {
+    private static let names = ["c", "u0", "u1", "u2", "u3", "u4", "u5"]
+    private static let keys = ["a", "b", "c", "d", "e"]
+
+    @Test(arguments: Seed.seeds(10))
+    func `a room decides like the rules written down once more`(seed: UInt64) throws {
+        var random = Seed(seed)
+        var it = Dialogue(staffed: false)
+        var naive = NaiveRoom()
+        var first: [UInt64: CommandResult] = [:]
+        for step in 0..<700 {
+            let actor = Self.actor(&random)
+            let body = step == 0 ? Self.create(&random) : Self.body(it.state, &random)
+            let key = Int.random(in: 0..<4, using: &random) == 0 ? nil : UInt64.random(in: 0..<400, using: &random)
+            let expected = naive.tell(body, by: actor, key: key, at: it.now.milliseconds)
+            let effects = it.tell(body, by: actor, key: key)
+            let comment: Comment = "SEED=\(seed) step \(step): \(body) by \(actor)"
+            #expect(effects.code == expected.code, comment)
+            #expect(effects.events == expected.events, comment)
+            #expect(effects.kicked == expected.kicked, comment)
+            #expect(effects.shown.count == expected.events.count + expected.posts, comment)
+            if expected.isRepeat {
+                #expect(effects.result == key.flatMap { first[$0] }, comment)
+            } else if let key, expected.code == nil {
+                first[key] = effects.result
+            }
+            try compare(it.state, naive, comment)
+            guard effects.code == expected.code, it.state.lastSeq == naive.seq else { return }
+            if Int.random(in: 0..<3, using: &random) == 0 { it.pass(milliseconds: Self.pause(&random)) }
+        }
+    }
+
+    private func compare(_ state: RoomState, _ naive: NaiveRoom, _ comment: Comment) throws {
+        #expect(state.exists == naive.exists, comment)
+        #expect(state.lastSeq == naive.seq, comment)
+        for name in Self.names {
+            let person = naive.people[user(name)] ?? NaiveRoom.Person()
+            #expect(state.role(of: user(name)) == person.shown, comment)
+            let record = state.memberRecord(of: user(name))
+            #expect(record?.tempMutedUntil?.milliseconds == person.mutedUntil, comment)
+            #expect(record?.bannedUntil?.milliseconds == person.bannedUntil, comment)
+        }
+        #expect(try state.queuePage(after: nil, limit: 100).items == naive.queue, comment)
+        let deadlines = naive.people.values.flatMap { [$0.mutedUntil, $0.bannedUntil].compactMap { $0 } }
+        #expect(state.nextDeadline?.milliseconds == deadlines.min(), comment)
+    }
+
+    // MARK: - Random input
+
+    private static func pause(_ random: inout Seed) -> Int64 {
+        switch Int.random(in: 0..<40, using: &random) {
+        case 0: Int64.random(in: 0..<700_000, using: &random)
+        case 1..<5: Int64.random(in: 0..<60_000, using: &random)
+        default: Int64.random(in: 0..<4000, using: &random)
+        }
+    }
+
+    private static func name(_ random: inout Seed) -> UserID { user(names.randomElement(using: &random) ?? "c") }
+
+    private static func actor(_ random: inout Seed) -> Actor {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<2: .system
+        case 2: .server(UserName(user: name(&random), nick: "n"))
+        case 3..<5: member("c")
+        default: member(name(&random).text)
+        }
+    }
+
+    private static func create(_ random: inout Seed) -> CommandBody {
+        var set = RoomChanges()
+        set.queueLevel = QueueLevel.allCases.randomElement(using: &random)
+        set.slowModeSeconds = Bool.random(using: &random) ? 3 : 0
+        return .createRoom(creator: user("c"), set: set)
+    }
+
+    private static func body(_ state: RoomState, _ random: inout Seed) -> CommandBody {
+        let options = NotifyOptions()
+        let user = name(&random)
+        let flag = Bool.random(using: &random)
+        switch Int.random(in: 0..<60, using: &random) {
+        case 0: return .deleteRoom
+        case 1: return .closeRoom(options)
+        case 2...4: return .reopenRoom
+        case 5...7: return create(&random)
+        case 8...10: return .muteRoom(enable: Int.random(in: 0..<3, using: &random) == 0, options)
+        case 11...13: return .setManager(user, enable: flag, options)
+        case 14...16: return .setMember(user, enable: flag, options)
+        case 17...19: return .setRole(user, FixedRole.allCases.randomElement(using: &random) ?? .guest, options)
+        case 20...22: return .setMute(user, enable: flag, options)
+        case 23...25: return .setBlacklist(user, enable: Int.random(in: 0..<4, using: &random) == 0, options)
+        case 26...28: return .tempMute(user, seconds: flag ? Int64.random(in: 1..<60, using: &random) : 0, options)
+        case 29: return .kick(user, banSeconds: flag ? Int64.random(in: 1..<30, using: &random) : 0, options)
+        case 30...32: return .expire
+        case 33: return .updateMe(ProfileChanges(nick: "n"), save: flag, options)
+        case 34...35: return remove(state, &random)
+        case 36...49: return queueChange(&random)
+        default:
+            var draft = MessageDraft(body: .text("t"))
+            draft.keep = Int.random(in: 0..<4, using: &random) > 0
+            draft.mentionAll = Int.random(in: 0..<8, using: &random) == 0
+            draft.priority = flag ? .high : .normal
+            return .post(draft)
+        }
+    }
+
+    private static func remove(_ state: RoomState, _ random: inout Seed) -> CommandBody {
+        var versions: [QueueElementVersion] = []
+        for key in keys {
+            guard let element = state.queueElement(key), Bool.random(using: &random) else { continue }
+            var version = QueueElementVersion(element)
+            if Int.random(in: 0..<3, using: &random) == 0 { version.version += 1 }
+            versions.append(version)
+        }
+        return .queueRemove(versions)
+    }
+
+    private static func queueChange(_ random: inout Seed) -> CommandBody {
+        let options = NotifyOptions()
+        let key = keys.randomElement(using: &random) ?? "a"
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0: return .queueClear(options)
+        case 1: return .queueTake(key: nil, options)
+        case 2...3: return .queueTake(key: key, options)
+        case 4...5:
+            let pairs = keys.filter { _ in Bool.random(using: &random) }.map { QueuePair(key: $0, value: "m") }
+            return .queueSetMany(pairs, options)
+        default:
+            let version: Int64? = Bool.random(using: &random) ? nil : Int64.random(in: 0..<3, using: &random)
+            return .queueSet(
+                key: key, value: "v", owner: nil, transient: Bool.random(using: &random), ifVersion: version, options)
+        }
+    }
+}
+
+extension [Effect] {
+    fileprivate var kicked: [UserID] {
+        compactMap { if case .kick(let user, _, _) = $0 { user } else { nil } }
+    }
+}

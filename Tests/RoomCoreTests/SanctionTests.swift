@@ -1,0 +1,239 @@
+import ChatModel
+import Testing
+
+@testable import RoomCore
+
+@Suite struct SanctionTests {
+    private static func mute(_ name: String, _ enable: Bool) -> CommandBody {
+        .setMute(user(name), enable: enable, NotifyOptions())
+    }
+
+    private static func blacklist(_ name: String, _ enable: Bool) -> CommandBody {
+        .setBlacklist(user(name), enable: enable, NotifyOptions())
+    }
+
+    private static func tempMute(_ name: String, _ seconds: Int64) -> CommandBody {
+        .tempMute(user(name), seconds: seconds, NotifyOptions())
+    }
+
+    private static func kick(_ name: String, _ banSeconds: Int64 = 0) -> CommandBody {
+        .kick(user(name), banSeconds: banSeconds, NotifyOptions(notifyExt: "why"))
+    }
+
+    private static let seat = CommandBody.queueSet(
+        key: "mic", value: "v", owner: nil, transient: true, ifVersion: nil, NotifyOptions())
+
+    @Test func `muting a guest makes it restricted until the last flag is gone`() {
+        var it = Dialogue()
+        #expect(it.tell(Self.mute("bob", true), by: member("manager")).events == [.muted])
+        #expect(it.state.role(of: user("bob")) == .restricted)
+        #expect(it.tell(Self.mute("bob", true), by: member("manager")).events.isEmpty)
+        it.tell(Self.blacklist("bob", true), by: member("manager"))
+        #expect(it.tell(Self.mute("bob", false), by: member("manager")).events == [.unmuted])
+        #expect(it.state.role(of: user("bob")) == .restricted)
+        #expect(it.tell(Self.blacklist("bob", false), by: member("manager")).events == [.unblacklisted])
+        #expect(it.state.role(of: user("bob")) == .guest)
+        #expect(it.state.memberRecord(of: user("bob")) == nil)
+    }
+
+    @Test func `muting leaves a role, blacklisting removes it`() {
+        var it = Dialogue()
+        #expect(it.tell(Self.mute("normal", true), by: member("manager")).member?.role == .normal)
+        let effects = it.tell(Self.blacklist("manager", true), by: member("creator"))
+        #expect(effects.events == [.blacklisted])
+        #expect(effects.member?.role == .restricted)
+        #expect(effects.member?.blacklisted == true)
+        #expect(it.tell(Self.blacklist("manager", false), by: member("creator")).member?.role == .guest)
+    }
+
+    @Test func `blacklisting kicks with reason 5, takes seats and forbids entering`() {
+        var it = Dialogue()
+        it.tell(Self.seat, by: member("bob"))
+        let effects = it.tell(
+            .setBlacklist(user("bob"), enable: true, NotifyOptions(notifyExt: "spam")), by: member("manager"))
+        #expect(effects.events == [.blacklisted, .queueBatchChanged])
+        #expect(effects.contains(.kick(user("bob"), reason: .blacklisted, ext: "spam")))
+        #expect(it.state.queueCount == 0)
+        let error = #expect(throws: ChatError.self) {
+            try it.state.mayEnter(user("bob"), anonymous: false, invitedByToken: true, at: it.now)
+        }
+        #expect(error?.code == .blacklisted)
+        #expect(error?.retryAfterMs == nil)
+        let again = it.tell(Self.blacklist("bob", true), by: member("manager"))
+        #expect(again.count == 1)
+        #expect(it.tell(.post(MessageDraft(body: .text("x"))), by: member("bob")).code == .blacklisted)
+    }
+
+    @Test func `there are at most so many blacklisted users`() {
+        var it = Dialogue()
+        it.facts.blacklistedMax = 1
+        #expect(it.tell(Self.blacklist("a", true), by: .system).error == nil)
+        #expect(it.tell(Self.blacklist("b", true), by: .system).code == .badParameter)
+        #expect(it.tell(Self.blacklist("a", true), by: .system).error == nil)
+        it.tell(Self.blacklist("a", false), by: .system)
+        #expect(it.tell(Self.blacklist("b", true), by: .system).error == nil)
+    }
+
+    @Test func `a temporary mute is told by 314, and ends by 315 without operator`() {
+        var it = Dialogue()
+        let effects = it.tell(Self.tempMute("bob", 60), by: member("manager"))
+        #expect(effects.events == [.temporarilyMuted])
+        #expect(effects.notifications.first?.data == .seconds(60))
+        #expect(effects.member?.tempMuted == true)
+        #expect(effects.member?.tempMuteSeconds == 60)
+        #expect(effects.member?.role == .guest)
+        #expect(effects.rows.first?.deadline == it.now.adding(seconds: 60))
+        #expect(it.state.nextDeadline == it.now.adding(seconds: 60))
+
+        it.pass(milliseconds: 59_999)
+        #expect(it.state.member(user("bob"), at: it.now).tempMuteSeconds == 1)
+        #expect(it.tell(.expire, by: .system).events.isEmpty)
+        it.pass(milliseconds: 1)
+        #expect(!it.state.member(user("bob"), at: it.now).tempMuted)
+        let ended = it.tell(.expire, by: .system)
+        #expect(ended.events == [.temporaryMuteLifted])
+        #expect(ended.notifications.first?.operator == nil)
+        #expect(ended.notifications.first?.targets.map(\.user) == [user("bob")])
+        #expect(it.state.nextDeadline == nil)
+        #expect(it.tell(.expire, by: .system).events.isEmpty)
+    }
+
+    @Test func `a temporary mute ends in a closed room too`() {
+        var it = Dialogue()
+        it.tell(Self.tempMute("bob", 1), by: .system)
+        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        it.pass(seconds: 1)
+        #expect(it.tell(.expire, by: .system).events == [.temporaryMuteLifted])
+    }
+
+    @Test func `a new duration replaces the old one, and 0 lifts once`() {
+        var it = Dialogue()
+        it.tell(Self.tempMute("bob", 60), by: member("manager"))
+        #expect(it.tell(Self.tempMute("bob", 10), by: member("manager")).events == [.temporarilyMuted])
+        #expect(it.state.nextDeadline == it.now.adding(seconds: 10))
+        let lifted = it.tell(Self.tempMute("bob", 0), by: member("manager"))
+        #expect(lifted.events == [.temporaryMuteLifted])
+        #expect(lifted.notifications.first?.operator?.user == user("manager"))
+        #expect(it.tell(Self.tempMute("bob", 0), by: member("manager")).events.isEmpty)
+    }
+
+    @Test func `mute and temporary mute are independent`() {
+        var it = Dialogue()
+        it.tell(Self.mute("bob", true), by: member("manager"))
+        it.tell(Self.tempMute("bob", 10), by: member("manager"))
+        it.tell(Self.mute("bob", false), by: member("manager"))
+        #expect(it.state.role(of: user("bob")) == .guest)
+        #expect(it.tell(.post(MessageDraft(body: .text("x"))), by: member("bob")).error?.retryAfterMs == 10_000)
+        it.tell(Self.mute("bob", true), by: member("manager"))
+        it.pass(seconds: 10)
+        it.tell(.expire, by: .system)
+        #expect(it.tell(.post(MessageDraft(body: .text("x"))), by: member("bob")).code == .muted)
+    }
+
+    @Test(arguments: [
+        (Int64(-1), ErrorCode.badParameter), (2_592_000, nil), (2_592_001, .badParameter), (.max, .badParameter),
+    ])
+    func `durations reach to 30 days`(seconds: Int64, code: ErrorCode?) {
+        var it = Dialogue()
+        #expect(it.tell(Self.tempMute("bob", seconds), by: .system).code == code)
+        #expect(it.tell(Self.kick("bob", seconds), by: .system).code == code)
+    }
+
+    @Test func `a kick is one 313, and a ban says when it ends`() {
+        var it = Dialogue()
+        it.tell(Self.seat, by: member("bob"))
+        let effects = it.tell(Self.kick("bob", 30), by: member("manager"))
+        #expect(effects.events == [.kicked, .queueBatchChanged])
+        #expect(effects.contains(.kick(user("bob"), reason: .byManager, ext: "why")))
+        #expect(effects.result == .done)
+        let error = #expect(throws: ChatError.self) {
+            try it.state.mayEnter(user("bob"), anonymous: false, invitedByToken: false, at: it.now)
+        }
+        #expect(error?.code == .blacklisted)
+        #expect(error?.retryAfterMs == 30_000)
+        it.pass(seconds: 30)
+        #expect(throws: Never.self) {
+            try it.state.mayEnter(user("bob"), anonymous: false, invitedByToken: false, at: it.now)
+        }
+        #expect(it.tell(.expire, by: .system).events.isEmpty)
+        #expect(it.state.memberRecord(of: user("bob")) == nil)
+    }
+
+    @Test func `a kick without a ban leaves nothing behind`() {
+        var it = Dialogue()
+        it.tell(Self.kick("bob"), by: member("manager"))
+        #expect(it.state.memberRecord(of: user("bob")) == nil)
+        #expect(throws: Never.self) {
+            try it.state.mayEnter(user("bob"), anonymous: false, invitedByToken: false, at: it.now)
+        }
+    }
+
+    @Test func `mute and ban of one user end each in its time`() {
+        var it = Dialogue()
+        it.tell(Self.tempMute("bob", 20), by: .system)
+        it.tell(Self.kick("bob", 10), by: .system)
+        #expect(it.state.nextDeadline == it.now.adding(seconds: 10))
+        it.pass(seconds: 10)
+        #expect(it.tell(.expire, by: .system).events.isEmpty)
+        #expect(it.state.nextDeadline == it.now.adding(seconds: 10))
+        it.pass(seconds: 10)
+        #expect(it.tell(.expire, by: .system).events == [.temporaryMuteLifted])
+    }
+
+    @Test func `many ends at once come in bounded portions`() {
+        var it = Dialogue()
+        for number in 0..<300 { it.tell(Self.tempMute("u\(number)", 5), by: .system) }
+        it.pass(seconds: 5)
+        #expect(it.tell(.expire, by: .system).events.count == 256)
+        #expect(it.state.nextDeadline == it.now)
+        #expect(it.tell(.expire, by: .system).events.count == 44)
+        #expect(it.state.nextDeadline == nil)
+    }
+
+    @Test func `entry levels`() {
+        var it = Dialogue()
+        func may(_ name: String, anonymous: Bool = false, token: Bool = false) -> ErrorCode? {
+            do throws(ChatError) {
+                try it.state.mayEnter(user(name), anonymous: anonymous, invitedByToken: token, at: it.now)
+                return nil
+            } catch { return error.code }
+        }
+        func set(_ entry: EntryLevel) {
+            var set = RoomChanges()
+            set.entry = entry
+            it.tell(.updateRoom(set: set, NotifyOptions()), by: .system)
+        }
+        #expect(may("anon", anonymous: true) == nil)
+        set(.users)
+        #expect(may("anon", anonymous: true) == .forbidden)
+        #expect(may("bob") == nil)
+        set(.invited)
+        #expect(may("anon", anonymous: true) == .forbidden)
+        #expect(may("bob") == .forbidden)
+        #expect(may("bob", token: true) == nil)
+        #expect(may("normal") == nil)
+        #expect(may("creator") == nil)
+    }
+
+    @Test func `barrage asks what a post asks, slow mode aside`() {
+        var set = RoomChanges()
+        set.slowModeSeconds = 100
+        var it = Dialogue(set: set)
+        func code(_ name: String, anonymous: Bool = false) -> ErrorCode? {
+            do throws(ChatError) {
+                try it.state.maySpeak(user(name), anonymous: anonymous, at: it.now)
+                return nil
+            } catch { return error.code }
+        }
+        it.tell(.post(MessageDraft(body: .text("x"))), by: member("bob"))
+        #expect(code("bob") == nil)
+        #expect(code("anon", anonymous: true) == .forbidden)
+        it.tell(Self.mute("bob", true), by: .system)
+        #expect(code("bob") == .muted)
+        it.tell(.muteRoom(enable: true, NotifyOptions()), by: .system)
+        #expect(code("normal") == .roomMuted)
+        #expect(code("manager") == nil)
+        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        #expect(code("manager") == .roomClosed)
+    }
+}

@@ -1,0 +1,67 @@
+import ChatModel
+import Wire
+
+extension Samples {
+    /// One command of every kind.
+    mutating func bodies() -> [CommandBody] {
+        [
+            .createRoom(creator: user(), set: roomChanges()), .updateRoom(set: roomChanges(), options()),
+            .closeRoom(options()), .reopenRoom, .deleteRoom, .post(draft(stored: true)),
+            .recall(
+                list {
+                    RecallTarget(
+                        seq: $0.uint64(), sender: $0.maybe { $0.user() }, time: $0.time(),
+                        type: $0.any(MessageType.self))
+                },
+                options()),
+            .setManager(user(), enable: bool(), options()), .setMember(user(), enable: bool(), options()),
+            .setRole(user(), any(FixedRole.self), options()), .setBlacklist(user(), enable: bool(), options()),
+            .setMute(user(), enable: bool(), options()), .tempMute(user(), seconds: int64(), options()),
+            .muteRoom(enable: bool(), options()), .kick(user(), banSeconds: int64(), options()),
+            .updateMe(profileChanges(), save: bool(), options()),
+            .queueSet(
+                key: text(), value: text(), owner: maybe { $0.user() }, transient: bool(),
+                ifVersion: maybe { $0.int64() },
+                options()),
+            .queueSetMany(pairs(), options()), .queueTake(key: maybe { $0.text() }, options()), .queueClear(options()),
+            .queueRemove(list { QueueElementVersion($0.element()) }), .expire,
+        ]
+    }
+
+    mutating func command(_ body: CommandBody) -> Command {
+        var facts = CommandFacts()
+        (facts.fixedMembersMax, facts.blacklistedMax) = (int(0...1000), int(0...1000))
+        (facts.managersMax, facts.queueElementsMax) = (int(0...1000), int(0...1000))
+        (facts.recallWindowSeconds, facts.highPerSecondMax) = (int64(), int(0...1000))
+        for _ in 0..<int(0...3) { facts.names[user()] = profile() }
+        let actor: Actor =
+            switch int(0...2) {
+            case 0: .system
+            case 1: .server(UserName(user: user(), nick: text()))
+            default: .member(user(), profile(), anonymous: bool())
+            }
+        return Command(
+            id: maybe { CommandID(scope: $0.text(), text: $0.text()) }, room: room(), actor: actor, body: body,
+            facts: facts)
+    }
+
+    /// One catalogue value of every kind and shape.
+    mutating func catalogueValues() -> [(CatalogueKind, CatalogueValue)] {
+        var record = RoomRecord(
+            info: roomInfo(), incarnation: Incarnation(uint64()), lastSeq: uint64(), nextQueuePosition: int64())
+        record.recentHigh = list(10) { $0.time() }
+        var member = MemberRecord(role: any(FixedMemberRole.self), since: time())
+        (member.muted, member.blacklisted) = (bool(), bool())
+        (member.tempMutedUntil, member.bannedUntil) = (maybe { $0.time() }, maybe { $0.time() })
+        member.savedProfile = maybe { $0.profile() }
+        let results: [CommandResult] = [
+            .done, .room(roomInfo()),
+            .posted(messageID: text(64), place: place(), time: time(), priority: any(Priority.self)),
+            .member(self.member()), .element(element()), .missing(list { $0.text() }), .refused(error()),
+        ]
+        return [
+            (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
+            (.slow, .time(time())),
+        ] + results.map { (.command, .command(CommandMemory(result: $0, time: time()))) }
+    }
+}

@@ -1,0 +1,100 @@
+import ChatModel
+import Synchronization
+import Wire
+
+/// From an open WebSocket into the room, also for the second time.
+extension Bot {
+    /// The WebSocket is open.
+    func begin() {
+        move(to: .entering)
+        var connect = ConnectRequest()
+        if isAnonymous {
+            connect.anonymous = true
+        } else {
+            connect.token = lane.token(for: user)
+        }
+        connect.session = session
+        request(.connect(connect), .connect)
+    }
+
+    func connected(_ result: ConnectResult) {
+        lane.counters.connected += 1
+        if result.resumed { lane.counters.resumed += 1 }
+        if !isAnonymous, result.user != user { noteMalformed("connected as \(result.user)") }
+        session = result.session
+        heartbeatSeconds = result.heartbeatSeconds
+        refusedTokens = 0
+        enter()
+    }
+
+    func enter() {
+        move(to: .entering)
+        var enter = EnterRequest(room: book.room)
+        if isAnonymous {
+            enter.nick = user.text
+            enter.avatar = "https://example.org/avatar.png"
+        }
+        if let epoch {
+            enter.since = book.ledger.withLock { $0.book(of: viewer).resumePoint }
+            enter.epoch = epoch
+        }
+        request(.enter(enter), .enter(since: enter.since))
+    }
+
+    func entered(_ result: EnterResult, since: UInt64?) {
+        epoch = result.epoch
+        backoff.succeed()
+        let missed = lane.sightings.page(result.missed ?? [])
+        let reply = EntryReply(
+            seq: result.seq, epoch: result.epoch, since: since, recovered: result.recovered, missed: missed,
+            missedMore: result.missedMore ?? false)
+        let rest = book.ledger.withLock { $0.enter(viewer, reply, at: lane.readTime) }
+        move(to: .here)
+        if let rest { read(rest, .catchUp(rest)) }
+        repeatUnanswered()
+    }
+
+    /// An `enter` was refused: for now, or for good.
+    func entryRefused(_ error: ChatError) {
+        lane.note(failure: "enter was answered \(error.code.rawValue) \(error.message)")
+        guard Self.isWorthRepeating(error.code) else {
+            return stop("may not enter: \(error.code.rawValue) \(error.message)")
+        }
+        after(milliseconds: Self.wait(for: error)) { [weak self] in self?.enter() }
+    }
+
+    func connectRefused(_ error: ChatError) {
+        lane.note(failure: "connect was answered \(error.code.rawValue) \(error.message)")
+        // 401 is followed by a close frame, which decides.
+        if error.code != .unauthorized { drop() }
+    }
+
+    /// What was not answered before the connection was lost is said again, with the same `clientId`. A barrage has none:
+    /// whether it got there stays unknown.
+    private func repeatUnanswered() {
+        for (n, message) in unanswered.sorted(by: { $0.key < $1.key }) {
+            let age = lane.readTime.microseconds(since: message.sentAt)
+            guard message.kind != .barrage, age < Self.repeatMicrosecondsMax else {
+                unanswered[n] = nil
+                continue
+            }
+            lane.counters.retries += 1
+            transmit(n, message.kind)
+        }
+    }
+
+    static func isWorthRepeating(_ code: ErrorCode) -> Bool {
+        switch code {
+        case .unavailable, .tooOften, .internal: true
+        default: false
+        }
+    }
+
+    /// Milliseconds until a refused request is repeated.
+    static func wait(for error: ChatError) -> UInt64 {
+        min(max(UInt64(clamping: error.retryAfterMs ?? 500), 10), 60_000)
+    }
+
+    /// A `clientId` is remembered for 10 minutes (contract, "Retry"); a little less is safe.
+    static let repeatMicrosecondsMax: UInt64 = 590_000_000
+}

@@ -1,0 +1,323 @@
+import ChatModel
+import EventLoop
+import Transport
+import Synchronization
+import Wire
+
+/// One bot: a user or an anonymous client in one room, over one WebSocket at a time. Lives on its lane's loop.
+///
+/// It behaves as the contract asks of clients: it takes its session with it when it comes back, resumes with `since` and
+/// `epoch`, repeats what was not acked with the same `clientId`, and fetches what a SLOW gap names. All that it sees goes
+/// to the room's ledger, which judges it.
+final class Bot: ConnectionHandler {
+    /// The life of a bot.
+    enum Phase {
+        /// Not started. Can transition to: `connecting`.
+        case idle
+        /// A TCP connection is being made. Can transition to: `handshake`, `waiting`.
+        case connecting
+        /// The HTTP upgrade. Can transition to: `entering`, `waiting`.
+        case handshake(WebSocketClientHandshake)
+        /// WebSocket, with `connect` or `enter` under way. Can transition to: `here`, `waiting`, `stopped`.
+        case entering
+        /// In the room. Can transition to: `entering`, `waiting`, `stopped`.
+        case here
+        /// Not connected until a timer ends. Can transition to: `connecting`.
+        case waiting
+        /// Does not come back. Final.
+        case stopped
+    }
+
+    /// What an answer will be for.
+    enum Pending {
+        case connect
+        case refresh
+        case enter(since: UInt64?)
+        case message(n: Int)
+        case barrage(n: Int)
+        case catchUp(ClosedRange<UInt64>)
+        case fetch(ClosedRange<UInt64>)
+        case auditEnd
+        case audit(ClosedRange<UInt64>)
+    }
+
+    /// A message that has not been answered yet.
+    struct Unanswered {
+        let kind: SentKind
+        let sentAt: SwarmInstant
+    }
+
+    let id: BotID
+    let user: UserID
+    let isAnonymous: Bool
+    let book: RoomBook
+    let viewer: RoomLedger.Viewer
+    unowned let lane: SwarmLane
+
+    var phase = Phase.idle
+    var phaseSince: SwarmInstant
+    var pending: [UInt32: Pending] = [:]
+    var unanswered: [Int: Unanswered] = [:]
+    var pacer: Pacer?
+    var session: SessionID?
+    var epoch: String?
+    var backoff: Backoff
+    /// Ranges of SLOW gaps that wait to be fetched.
+    var fetches: [ClosedRange<UInt64>] = []
+    /// Ranges of SLOW gaps whose random delay is running.
+    var delayedFetches = 0
+    var isFetching = false
+    var isAuditing = false
+    var refusedTokens = 0
+    var heartbeatSeconds: Int64 = 15
+    var lastHeard: SwarmInstant
+    private(set) var tcp: TCPConnection?
+    /// Counts connections, so that a timer of an earlier one does nothing.
+    private(set) var connectionNumber = 0
+    private var decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: Bot.messageBytesMax)
+    private var nextRequestID: UInt32 = 0
+    private var out: [UInt8] = []
+    private var isDirty = false
+    private var closeCode: UInt16?
+
+    /// A page of history holds up to 100 messages of 32 KB.
+    static let messageBytesMax = 16 << 20
+    /// A sender waits while more than this is unwritten.
+    static let outBytesMax = 1 << 20
+
+    init(
+        id: BotID, user: UserID, isAnonymous: Bool, book: RoomBook, viewer: RoomLedger.Viewer, lane: SwarmLane,
+        reconnectMaxMilliseconds: UInt64
+    ) {
+        self.id = id
+        self.user = user
+        self.isAnonymous = isAnonymous
+        self.book = book
+        self.viewer = viewer
+        self.lane = lane
+        backoff = Backoff(maxMilliseconds: reconnectMaxMilliseconds)
+        phaseSince = SwarmClock.now
+        lastHeard = phaseSince
+    }
+
+    var isHere: Bool { if case .here = phase { true } else { false } }
+    var isStopped: Bool { if case .stopped = phase { true } else { false } }
+    var isSending: Bool { pacer != nil }
+
+    func move(to new: Phase) {
+        let wasHere = isHere
+        phase = new
+        phaseSince = SwarmClock.now
+        if isHere != wasHere { lane.counters.here += isHere ? 1 : -1 }
+        if isStopped { lane.counters.stopped += 1 }
+    }
+
+    // MARK: - Connection
+
+    func connect() {
+        guard !isStopped else { return }
+        move(to: .connecting)
+        connectionNumber += 1
+        let number = connectionNumber
+        let (address, source) = lane.nextRoute(for: self)
+        lane.counters.connects += 1
+        TCPConnection.connect(loop: lane.loop, host: address.host, port: address.port, localAddress: source) {
+            [weak self] result in
+            guard let self, case .connecting = phase, number == connectionNumber else {
+                if case .success(let connection) = result { connection.close() }
+                return
+            }
+            switch result {
+            case .success(let connection): opened(connection, address)
+            case .failure(let error):
+                lane.note(failure: error.message)
+                waitAndConnect()
+            }
+        }
+    }
+
+    private func opened(_ connection: TCPConnection, _ address: WebSocketAddress) {
+        tcp = connection
+        connection.handler = self
+        decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: Self.messageBytesMax)
+        out = []
+        closeCode = nil
+        lastHeard = SwarmClock.now
+        let handshake = WebSocketClientHandshake(nonce: lane.randomBytes(16), subprotocols: [Self.subprotocol])
+        out += handshake.request(host: address.authority, target: address.target)
+        move(to: .handshake(handshake))
+        markDirty()
+        connection.startReading()
+    }
+
+    /// Ends the connection from this side; the bot comes back.
+    func drop() { tcp?.close() }
+
+    func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
+        guard connection === tcp else { return }
+        lane.readTime = SwarmClock.now
+        lastHeard = lane.readTime
+        if case .handshake(var handshake) = phase {
+            switch handshake.parse(bytes) {
+            case .needsMore: phase = .handshake(handshake)
+            case .failure(_, let error):
+                lane.note(failure: error.message)
+                drop()
+            case .open(_, let rest):
+                begin()
+                if rest > 0 { readFrames(UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - rest)...])) }
+            }
+        } else {
+            readFrames(bytes)
+        }
+    }
+
+    private func readFrames(_ bytes: UnsafeRawBufferPointer) {
+        let failure = decoder.decode(bytes) { event in
+            switch event {
+            case .text(let text):
+                for item in lane.frames.items(of: text) { handle(item) }
+            case .binary: noteMalformed("a binary frame")
+            case .ping(let payload): answerPing(payload)
+            case .pong: break
+            case .close(let code, let reason): closed(code, reason)
+            }
+        }
+        if let failure {
+            noteMalformed(failure.message)
+            drop()
+        }
+    }
+
+    private func answerPing(_ payload: UnsafeRawBufferPointer) {
+        WebSocketFrameEncoder.append(.pong, payload, mask: lane.randomBytes(4), to: &out)
+        markDirty()
+    }
+
+    private func closed(_ code: UInt16?, _ reason: String) {
+        closeCode = code ?? 1005
+        switch CloseAdvice(closeCode: code) {
+        case .reconnect: break
+        case .renewToken:
+            refusedTokens += 1
+            if refusedTokens >= Self.refusedTokensMax { stop("its token is refused: \(reason)") }
+        case .stop: stop("its connection was closed with \(code ?? 1005): \(reason)")
+        }
+        drop()
+    }
+
+    func connectionDidDrain(_ connection: TCPConnection) { flush() }
+
+    func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
+        guard connection === tcp else { return }
+        tcp = nil
+        lane.counters.closes[Int(closeCode ?? 0), default: 0] += 1
+        if let error, closeCode == nil { lane.note(failure: error.message) }
+        forgetConnection()
+        guard !isStopped else { return }
+        lane.counters.reconnects += 1
+        waitAndConnect()
+    }
+
+    /// Nothing that was asked on the lost connection will be answered.
+    private func forgetConnection() {
+        book.ledger.withLock { $0.disconnect(viewer) }
+        for request in pending.values { giveUp(request) }
+        pending = [:]
+        fetches = []
+        isFetching = false
+        isAuditing = false
+        out = []
+    }
+
+    private func waitAndConnect() {
+        move(to: .waiting)
+        let number = connectionNumber
+        lane.loop.schedule(afterMilliseconds: backoff.next(using: &lane.random)) { [weak self] in
+            guard let self, case .waiting = phase, number == connectionNumber else { return }
+            connect()
+        }
+    }
+
+    /// Calls `work` unless the connection was lost meanwhile.
+    func after(milliseconds: UInt64, _ work: @escaping () -> Void) {
+        let number = connectionNumber
+        lane.loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
+            guard let self, number == connectionNumber, tcp != nil, !isStopped else { return }
+            work()
+        }
+    }
+
+    /// The bot does not come back, and that is a finding.
+    func stop(_ reason: String) {
+        guard !isStopped else { return }
+        book.ledger.withLock { $0.expel(viewer, reason) }
+        move(to: .stopped)
+        drop()
+    }
+
+    /// The run is over: says goodbye.
+    func leave() {
+        move(to: .stopped)
+        guard let tcp else { return }
+        out += WebSocketFrameEncoder.close(code: 1000, reason: "", mask: lane.randomBytes(4))
+        flush()
+        tcp.shutdownThenClose(withinMilliseconds: 500)
+    }
+
+    func noteMalformed(_ text: String) {
+        book.ledger.withLock { $0.noteMalformed(viewer, text) }
+    }
+
+    /// Called about once a second: ends connections that are stuck.
+    func tick(_ now: SwarmInstant) {
+        switch phase {
+        case .idle, .waiting, .stopped: return
+        case .connecting: return
+        case .handshake, .entering:
+            if now.microseconds(since: phaseSince) > Self.entryMicrosecondsMax {
+                lane.note(failure: "no answer to the handshake, connect or enter within 20 s")
+                drop()
+            }
+        case .here: break
+        }
+        // A server that keeps the contract pings in every heartbeat.
+        let silence = UInt64(min(max(heartbeatSeconds, 1), 3_600)) * 2_500_000
+        if now.microseconds(since: lastHeard) > silence { drop() }
+    }
+
+    // MARK: - Out
+
+    /// Sends a request; its answer comes to `answered`.
+    func request(_ operation: ClientOperation, _ purpose: Pending) {
+        nextRequestID &+= 1
+        if nextRequestID == 0 { nextRequestID = 1 }
+        pending[nextRequestID] = purpose
+        var json: [UInt8] = []
+        ClientRequest(id: nextRequestID, operation: operation).appendJSON(to: &json)
+        json.withUnsafeBytes { WebSocketFrameEncoder.append(.text, $0, mask: lane.randomBytes(4), to: &out) }
+        markDirty()
+    }
+
+    var isFull: Bool { out.count > Self.outBytesMax }
+
+    private func markDirty() {
+        guard !isDirty else { return }
+        isDirty = true
+        lane.dirty.append(self)
+    }
+
+    /// Writes what the turn left, in one piece.
+    func flush() {
+        isDirty = false
+        guard let tcp, !tcp.isWriting, !out.isEmpty else { return }
+        let written = out.withUnsafeBytes { tcp.tryWrite($0) }
+        if written < out.count { tcp.write(SharedBytes(copying: out[written...])) }
+        out.removeAll(keepingCapacity: out.capacity <= Self.outCapacityKept)
+    }
+
+    private static let subprotocol = "chatroom.v1.json"
+    private static let refusedTokensMax = 3
+    private static let entryMicrosecondsMax: UInt64 = 20_000_000
+    private static let outCapacityKept = 4_096
+}

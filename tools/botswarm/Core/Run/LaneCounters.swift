@@ -1,0 +1,40 @@
+/// What the bots of one loop have done so far.
+struct LaneCounters: Sendable, Hashable {
+    var connected: UInt64 = 0
+    var here = 0
+    var stopped = 0
+    var connects: UInt64 = 0
+    var resumed: UInt64 = 0
+    var reconnects: UInt64 = 0
+    var sent: UInt64 = 0
+    var acked: UInt64 = 0
+    /// Kept, unkept and barrage by push.
+    var delivered: UInt64 = 0
+    var retries: UInt64 = 0
+    var forgone: UInt64 = 0
+    var refused: UInt64 = 0
+    /// Requests without an answer yet, reads included.
+    var outstanding = 0
+    /// Error codes that requests were answered with.
+    var errors: [Int: UInt64] = [:]
+    /// Close codes; 0 is a connection that ended without one.
+    var closes: [Int: UInt64] = [:]
+
+    mutating func add(_ other: LaneCounters) {
+        connected += other.connected
+        here += other.here
+        stopped += other.stopped
+        connects += other.connects
+        resumed += other.resumed
+        reconnects += other.reconnects
+        sent += other.sent
+        acked += other.acked
+        delivered += other.delivered
+        retries += other.retries
+        forgone += other.forgone
+        refused += other.refused
+        outstanding += other.outstanding
+        errors.merge(other.errors, uniquingKeysWith: +)
+        closes.merge(other.closes, uniquingKeysWith: +)
+    }
+}

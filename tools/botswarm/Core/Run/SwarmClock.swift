@@ -1,0 +1,6 @@
+import Dispatch
+
+/// The monotonic clock of the process.
+enum SwarmClock {
+    static var now: SwarmInstant { SwarmInstant(nanoseconds: DispatchTime.now().uptimeNanoseconds) }
+}
