@@ -101,7 +101,12 @@ let package = Package(
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
-        program("chatroomd", ["Node", argumentParser, logging, lifecycle], path: "Sources/chatroomd"),
+        program(
+            "chatroomd",
+            [
+                "Node", argumentParser, logging, lifecycle,
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ], path: "Sources/chatroomd"),
         program("chatroomctl", ["ChatModel", "Wire", argumentParser], path: "tools/chatroomctl"),
         .target(
             name: "BotSwarmCore",

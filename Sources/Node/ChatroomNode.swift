@@ -64,7 +64,7 @@ public final class ChatroomNode: Service, Sendable {
     ) throws(NodeError) -> LogStore {
         var options = LogStoreConfiguration(directory: directory.log)
         options.create = create
-        options.syncDelayMicroseconds = configuration.syncDelayMicroseconds
+        options.syncDelayMicroseconds = UInt32(configuration.syncDelayMicroseconds)
         if let metrics {
             let syncs = metrics.durations("chatroom_log_sync_seconds", "How long one sync of the log took.")
             options.onSync = { duration, _ in syncs.record(seconds: duration / .seconds(1)) }
@@ -147,12 +147,13 @@ public final class ChatroomNode: Service, Sendable {
     private func openStorages(_ directory: DataDirectory, _ cluster: ClusterIdentity) throws(NodeError) -> [ShardStorage]
     {
         do {
-            let pool = StoragePool(threads: 2)
+            let pool = StoragePool(writers: 2, readers: 2)
             var options = StorageConfiguration(now: WallClock.now)
             options.retentionDays = configuration.rooms.retentionDays
+            options.erased = RoomHost.erased
             return try (0..<cluster.shardCount).map {
                 try ShardStorage.open(
-                    shard: ShardID($0), directory: directory.shard($0), pool: pool, configuration: options)
+                    ShardID($0), directory: directory.shard($0), pool: pool, configuration: options)
             }
         } catch {
             throw NodeError(.storage, "the rooms' storage can't be opened: \(error)")

@@ -1,4 +1,5 @@
 import ChatModel
+import Gateway
 import Rooms
 import ServerAPI
 import Telemetry

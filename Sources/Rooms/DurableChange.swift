@@ -13,7 +13,7 @@ struct DurableChange {
     init?(_ operation: ClientOperation) {
         switch operation {
         case .send(let r):
-            self.init(.post(r.draft), r.clientID, .send)
+            self.init(.post(r.draft), r.clientID, .send(asked: r.draft.priority))
         case .updateRoom(let r):
             self.init(.updateRoom(set: r.set, r.options), r.clientID, .updateRoom)
         case .updateMe(let r):
@@ -59,7 +59,8 @@ struct DurableChange {
 
 /// Which result a session's request gets when its command is applied.
 enum AnswerShape: Sendable {
-    case send, updateRoom, updateMe, setManager, setMember, setBlacklist, setMute, tempMute, kick, muteRoom
+    case send(asked: Priority)
+    case updateRoom, updateMe, setManager, setMember, setBlacklist, setMute, tempMute, kick, muteRoom
     case queueSet, queueSetMany, queueTake, queueClear
 
     /// The reply to the request; `view` is the room after the command.
@@ -67,8 +68,8 @@ enum AnswerShape: Sendable {
         switch (self, result) {
         case (_, .refused(let error)):
             .failure(error)
-        case (.send, .posted(let messageID, let place, let time, let priority)):
-            .success(.send(Self.sent(messageID, place, time, priority)))
+        case (.send(let asked), .posted(let messageID, let place, let time, let priority)):
+            .success(.send(Self.sent(messageID, place, time, priority == asked ? nil : priority)))
         case (.updateRoom, .room(let info)):
             .success(.updateRoom(RoomResult(room: RoomView(info: info, online: view?.online ?? 0))))
         case (.updateMe, .member(let member)): .success(.updateMe(MemberResult(member: member)))
@@ -89,11 +90,12 @@ enum AnswerShape: Sendable {
         }
     }
 
-    private static func sent(_ messageID: String, _ place: MessagePlace, _ time: Timestamp, _ priority: Priority)
+    private static func sent(_ messageID: String, _ place: MessagePlace, _ time: Timestamp, _ lowered: Priority?)
         -> SendResult
     {
         var sent = SendResult(messageID: messageID, time: time)
         sent.place = place
+        sent.priority = lowered
         return sent
     }
 }

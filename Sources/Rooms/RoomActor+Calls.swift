@@ -24,6 +24,9 @@ extension RoomActor {
             }
             return []
         case .operation(let operation):
+            // A client need not wait for its enter's answer: what it asks next comes after it.
+            if arrivals.contains(where: { $0.key == key }) { settleArrivals() }
+            if entering[key] != nil { return wait(call, key) }
             do throws(ChatError) {
                 guard let visitor = presence.visitor(key) else {
                     throw ChatError(.notInRoom, "\(call.caller.user) is not in \(id)")
@@ -35,6 +38,18 @@ extension RoomActor {
             }
         }
     }
+
+    /// The session's enter is being read from storage; what it asks meanwhile follows in order.
+    private func wait(_ call: RoomCall, _ key: PresenceKey) -> [Proposal] {
+        if (entering[key]?.count ?? 0) < Self.waitingCallsMax {
+            entering[key]?.append(call)
+        } else {
+            reply(call, .failure(ChatError(.tooOften, "wait for the answer to enter", retryAfterMs: 1000)))
+        }
+        return []
+    }
+
+    private static var waitingCallsMax: Int { 64 }
 
     private func handle(_ operation: ClientOperation, _ call: RoomCall, _ visitor: Visitor, at now: Timestamp)
         throws(ChatError) -> [Proposal]

@@ -26,6 +26,10 @@ actor RoomActor {
     var stream = TurnStream()
     /// Enters that are answered at the end of the turn, behind what the turn shows.
     var arrivals: [Arrival] = []
+    /// What sessions ask whose enter waits for storage.
+    var entering: [PresenceKey: [RoomCall]] = [:]
+    /// Proposals that no call of the host has brought; the host takes them when it is woken.
+    var late: [Proposal] = []
     /// Whoever waits for storage on behalf of this room: it stays in memory meanwhile.
     var reads = 0
     private var roomRow: (record: RoomRecord, index: UInt64)?
@@ -67,11 +71,16 @@ actor RoomActor {
         guard let record else { return (RoomState(absent: id, rows: rows), HotTail()) }
         var tail = HotTail()
         // While the log is replayed, history may be ahead of the catalogue: those messages are applied again.
+        var priorities: [UInt64: Priority] = [:]
         for row in loaded.tail where row.seq <= record.lastSeq {
-            tail.append(try HistoryCodec.decode(row.payload))
+            let message = try HistoryCodec.decode(row.payload)
+            priorities[row.seq] = message.priority
+            tail.append(message)
         }
         let recent = loaded.commands.filter { $0.seq <= record.lastSeq }
-        let commands = recent.map { RecentCommand(key: $0.key, seq: $0.seq, time: $0.time) }
+        let commands = recent.map {
+            RecentCommand(key: $0.key, seq: $0.seq, time: $0.time, priority: priorities[$0.seq] ?? .normal)
+        }
         return (RoomState(restoring: record, rows: rows, recentCommands: commands), tail)
     }
 
@@ -209,6 +218,11 @@ actor RoomActor {
     }
 
     private var wasReported = false
+
+    func takeLate() -> [Proposal] {
+        defer { late = [] }
+        return late
+    }
 
     /// Whether the host must put this room on its lists of this turn.
     func takeDirt() -> (isNewlyDirty: Bool, hasNewBarrage: Bool) {

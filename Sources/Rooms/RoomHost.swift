@@ -87,6 +87,13 @@ public final class RoomHost: RoomRouter, Sendable {
         return hosts.withLock { number < $0.count ? $0[number] : nil }
     }
 
+    /// What is left of a stored message when it has been recalled: everything but its body.
+    public static let erased: @Sendable ([UInt8]) -> [UInt8] = { payload in
+        guard var message = try? HistoryCodec.decode(payload) else { return [] }
+        message.body = .recalled(message.body.type)
+        return HistoryCodec.encode(message)
+    }
+
     // MARK: - RoomRouter
 
     public func route(_ calls: [RoomCall], from lane: Int) {

@@ -96,8 +96,6 @@ final class ShardHost: GroupLogDelegate {
         markDirty(room)
     }
 
-    func stage(_ proposal: Proposal) { staged.append(proposal) }
-
     private func refuse(_ call: RoomCall, _ error: ChatError) {
         guard let request = call.request else { return }
         let output: RoomOutput
@@ -159,7 +157,7 @@ final class ShardHost: GroupLogDelegate {
             let me = LoopBound(onLoop: self, loop: context.loop)
             room = try RoomActor(
                 id: id, shard: shard, loaded: try result.get(), storage: storage, context: context
-            ) { me.value.markDirty($0) }
+            ) { room in me.value.stage(room.assumeIsolated { $0.takeLate() }, room) }
         } catch {
             context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
             rooms[id] = nil

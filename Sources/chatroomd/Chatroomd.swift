@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Node
 import ServiceLifecycle
+import UnixSignals
 
 /// The node.
 @main
@@ -57,22 +58,14 @@ private struct KeyReloading: Service {
     let logger: Logger
 
     func run() async throws {
-        await withGracefulShutdownHandler {
-            let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            signal(SIGHUP, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: SIGHUP)
-            source.setEventHandler { continuation.yield() }
-            source.resume()
-            for await _ in signals.cancelOnGracefulShutdown() {
-                do {
-                    try await node.reloadKeys()
-                    logger.info("keys have been read again")
-                } catch {
-                    logger.error("keys stay as they were", metadata: ["error": "\(error)"])
-                }
+        let signals = await UnixSignalsSequence(trapping: .sighup)
+        for await _ in signals.cancelOnGracefulShutdown() {
+            do {
+                try await node.reloadKeys()
+                logger.info("keys have been read again")
+            } catch {
+                logger.error("keys stay as they were", metadata: ["error": "\(error)"])
             }
-            source.cancel()
-        } onGracefulShutdown: {
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BotSwarmCore
 
 /// Bots that send messages.
 struct ChatCommand: AsyncParsableCommand {
