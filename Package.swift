@@ -75,7 +75,8 @@ let package = Package(
         core(
             "Rooms",
             [
-                "ChatModel", "Wire", "RoomCore", "RoomLink", "Consensus", "Sharding", "EventLoop", "LogStore", "History", "Telemetry",
+                "ChatModel", "Wire", "RoomCore", "RoomLink", "Consensus", "Sharding", "EventLoop", "LogStore",
+                "History", "Telemetry",
                 logging,
             ]),
         core(
@@ -96,7 +97,8 @@ let package = Package(
         core(
             "Node",
             [
-                "ChatModel", "Wire", "RoomLink", "Rooms", "Gateway", "ServerAPI", "EventLoop", "Transport", "SQLite", "LogStore",
+                "ChatModel", "Wire", "RoomLink", "Rooms", "Gateway", "ServerAPI", "EventLoop", "Transport", "SQLite",
+                "LogStore",
                 "History", "Sharding", "Consensus", "Telemetry", logging, lifecycle, crypto,
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -125,6 +127,15 @@ let package = Package(
         tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
         tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", logging, lifecycle]),
         tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
+        .target(name: "CFaultVFS", dependencies: ["CSQLite"]),
+        .target(name: "StorageTestKit", dependencies: ["CFaultVFS"], path: "Tests/StorageTestKit", swiftSettings: strict),
+        tests("SQLiteTests", ["SQLite", "StorageTestKit"]),
+        tests("LogStoreTests", ["LogStore", "Consensus", "SQLite", "StorageTestKit"]),
+        tests("HistoryTests", ["History", "ChatModel", "SQLite", "StorageTestKit"]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
+        // Runs the programs as processes; naming them here gets them built.
+        tests(
+            "IntegrationTests",
+            ["ChatModel", "Wire", "EventLoop", "Transport", crypto, "chatroomd", "chatroomctl"]),
     ]
 )

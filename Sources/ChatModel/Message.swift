@@ -113,8 +113,9 @@ public struct Message: Sendable, Hashable {
     public var to: [UserID] = []
     public var ext: String?
 
-    public init(room: RoomID?, place: MessagePlace, messageID: String, time: Timestamp, from: Sender?, body: MessageBody)
-    {
+    public init(
+        room: RoomID?, place: MessagePlace, messageID: String, time: Timestamp, from: Sender?, body: MessageBody
+    ) {
         self.room = room
         self.place = place
         self.messageID = messageID

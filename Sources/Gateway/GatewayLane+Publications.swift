@@ -47,7 +47,8 @@ extension GatewayLane {
     }
 
     /// The session is in the room from here on: what follows this in the stream is what it sees.
-    private func entered(_ id: SessionID, _ room: RoomID, _ request: UInt32?, _ result: Result<EnterResult, ChatError>) {
+    private func entered(_ id: SessionID, _ room: RoomID, _ request: UInt32?, _ result: Result<EnterResult, ChatError>)
+    {
         guard let session = sessions[id] else { return }
         session.entering.removeAll { $0 == room }
         switch result {

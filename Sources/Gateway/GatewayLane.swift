@@ -217,7 +217,9 @@ final class GatewayLane {
     }
 
     func leave(_ room: RoomID, _ session: Session) {
-        call(RoomCall(room: room, address: address(of: session), caller: session.state.caller, request: nil, body: .leave))
+        call(
+            RoomCall(
+                room: room, address: address(of: session), caller: session.state.caller, request: nil, body: .leave))
     }
 
     func address(of session: Session) -> SessionAddress {

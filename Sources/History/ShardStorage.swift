@@ -81,7 +81,8 @@ public final class ShardStorage: Sendable {
             guard !state.isClosed, state.halt == nil else { return .nothing }
             guard state.pendingBytes <= 2 * configuration.pendingBytesMax else {
                 state.halt = StorageError(
-                    .overflowed, "\(state.pendingBytes) bytes could not be written: \(state.failure?.message ?? "busy")")
+                    .overflowed, "\(state.pendingBytes) bytes could not be written: \(state.failure?.message ?? "busy")"
+                )
                 return .publish
             }
             let wasOverloaded = state.isOverloaded
@@ -208,7 +209,8 @@ public final class ShardStorage: Sendable {
     /// reader thread.
     private func withReads<Value: Sendable>(
         _ completion: @escaping @Sendable (Result<Value, StorageError>) -> Void,
-        _ body: @escaping @Sendable (ShardWriter, @escaping @Sendable (Result<Value, StorageError>) -> Void) throws ->
+        _ body:
+            @escaping @Sendable (ShardWriter, @escaping @Sendable (Result<Value, StorageError>) -> Void) throws ->
             Void
     ) {
         let refusal: StorageError? = state.withLock { state in

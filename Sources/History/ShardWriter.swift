@@ -110,7 +110,11 @@ final class ShardWriter {
     /// Writes a transaction's worth of batches: one transaction per file.
     private func writeSome() throws {
         var bytes = 0
-        let count = max(1, unwritten.prefix { bytes += $0.bytes; return bytes <= configuration.transactionBytesMax }.count)
+        let count = max(
+            1,
+            unwritten.prefix {
+                bytes += $0.bytes; return bytes <= configuration.transactionBytesMax
+            }.count)
         let batches = unwritten[..<count]
         let index = batches.reduce(appliedIndex) { max($0, $1.appliedIndex) }
         let cutoff = configuration.cutoff(configuration.now())

@@ -19,7 +19,8 @@ enum UTCDay {
     static func day(fileName: String) -> Int64? {
         guard fileName.hasPrefix(prefix), fileName.hasSuffix(suffix) else { return nil }
         let parts = fileName.dropFirst(prefix.count).dropLast(suffix.count).split(separator: "-")
-        guard parts.count == 3, let year = Int64(parts[0]), let month = Int64(parts[1]), let dayOfMonth = Int64(parts[2]),
+        guard parts.count == 3, let year = Int64(parts[0]), let month = Int64(parts[1]),
+            let dayOfMonth = Int64(parts[2]),
             (0...9999).contains(year), (1...12).contains(month), (1...31).contains(dayOfMonth)
         else { return nil }
         let day = days(year, month, dayOfMonth)

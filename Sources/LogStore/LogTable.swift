@@ -55,7 +55,8 @@ final class LogTable {
     init(_ database: Database) throws(SQLiteError) {
         self.database = database
         insertStatement = try database.prepare(
-            "INSERT INTO entry (id, group_number, log_index, term, kind, checksum, payload) VALUES (?, ?, ?, ?, ?, ?, ?)")
+            "INSERT INTO entry (id, group_number, log_index, term, kind, checksum, payload) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        )
         deleteStatement = try database.prepare("DELETE FROM entry WHERE id = ?")
         readStatement = try database.prepare(
             "SELECT group_number, log_index, term, kind, checksum, payload FROM entry WHERE id = ?")

@@ -347,7 +347,7 @@ final class LogWriter {
     private func checkpoint(_ mode: Database.CheckpointMode) {
         do throws(SQLiteError) {
             _ = try table.database.checkpoint(mode)
-        } catch where error.code == .syncFailed || error.code == .corrupt {
+        } catch  where error.code == .syncFailed || error.code == .corrupt {
             refuse(
                 LogStoreError(
                     .restartNeeded,

@@ -27,7 +27,9 @@ struct Marks: Sendable, Hashable {
     /// Nil for anything that `encoded` does not produce.
     init?(encoded bytes: [UInt8]) {
         guard let text = String(validating: bytes, as: UTF8.self), text.hasSuffix("\n") else { return nil }
-        var lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false).map { $0.split(separator: " ") }
+        var lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false).map {
+            $0.split(separator: " ")
+        }
         guard let last = lines.popLast(), last.count == 2, last[0] == "checksum", let checksum = UInt32(last[1]),
             lines.count >= 2, lines[1].count == 2, lines[1][0] == "store", let store = UInt64(lines[1][1])
         else { return nil }

@@ -144,7 +144,8 @@ public final class ChatroomNode: Service, Sendable {
         }
     }
 
-    private func openStorages(_ directory: DataDirectory, _ cluster: ClusterIdentity) throws(NodeError) -> [ShardStorage]
+    private func openStorages(_ directory: DataDirectory, _ cluster: ClusterIdentity) throws(NodeError)
+        -> [ShardStorage]
     {
         do {
             let pool = StoragePool(writers: 2, readers: 2)

@@ -31,7 +31,8 @@ struct SettingsReader {
     mutating func int(_ key: String, default value: Int, in range: ClosedRange<Int>) throws(NodeError) -> Int {
         guard let found = try lookUp(key, .int) else { return value }
         guard case .int(let number) = found, range.contains(number) else {
-            throw NodeError(.configuration, "\(key) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            throw NodeError(
+                .configuration, "\(key) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }

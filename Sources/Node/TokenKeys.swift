@@ -52,7 +52,8 @@ final class TokenKeys: TokenVerifier, Sendable {
                 do {
                     await collection.add(ecdsa: try ES256PublicKey(pem: record.publicKey ?? ""), kid: kid)
                 } catch {
-                    throw NodeError(.configuration, "the publicKey of token key \(record.kid) is not a P-256 key in PEM")
+                    throw NodeError(
+                        .configuration, "the publicKey of token key \(record.kid) is not a P-256 key in PEM")
                 }
             }
             let key = Key(record: record, collection: collection)

@@ -22,8 +22,9 @@ public struct SharedFrame: Sendable {
     /// How many barrage items are in it.
     public var barrage: Int
 
-    public init(traffic: Traffic, json: [UInt8], keptSeqs: ClosedRange<UInt64>? = nil, unkept: Int = 0, barrage: Int = 0)
-    {
+    public init(
+        traffic: Traffic, json: [UInt8], keptSeqs: ClosedRange<UInt64>? = nil, unkept: Int = 0, barrage: Int = 0
+    ) {
         self.traffic = traffic
         self.json = json
         self.keptSeqs = keptSeqs

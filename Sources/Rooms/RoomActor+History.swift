@@ -8,7 +8,8 @@ import Wire
 extension RoomActor {
     /// Reads a page; the completion runs on the room, whose turn is published afterwards.
     func page(
-        _ request: HistoryRequest, _ completion: @escaping @Sendable (isolated RoomActor, Result<ChatModel.HistoryPage, ChatError>) -> Void
+        _ request: HistoryRequest,
+        _ completion: @escaping @Sendable (isolated RoomActor, Result<ChatModel.HistoryPage, ChatError>) -> Void
     ) {
         guard let incarnation = state.incarnation else {
             return completion(self, .failure(ChatError(.notFound, "there is no room \(id)")))
@@ -31,7 +32,9 @@ extension RoomActor {
         }
     }
 
-    private static func messages(_ result: Result<History.HistoryPage, StorageError>) -> Result<ChatModel.HistoryPage, ChatError> {
+    private static func messages(_ result: Result<History.HistoryPage, StorageError>) -> Result<
+        ChatModel.HistoryPage, ChatError
+    > {
         do {
             let page = try result.get()
             let messages = try page.rows.map { try HistoryCodec.decode($0.payload) }

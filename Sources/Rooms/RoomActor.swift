@@ -155,7 +155,8 @@ actor RoomActor {
 
     private func row(_ change: CatalogueChange, _ incarnation: Incarnation?, _ index: UInt64) -> CatalogueRow {
         CatalogueRow(
-            room: id, incarnation: incarnation ?? Incarnation(0), kind: change.kind.rawValue, key: change.key, value: change.value.map(CatalogueCodec.encode),
+            room: id, incarnation: incarnation ?? Incarnation(0), kind: change.kind.rawValue, key: change.key,
+            value: change.value.map(CatalogueCodec.encode),
             deadline: change.deadline, index: index)
     }
 
@@ -238,7 +239,7 @@ actor RoomActor {
         wasReported = false
         settleArrivals()
         let publications = stream.take(room: id, viewerLanes: presence.lanes)
-        let changed = roomRow.map { 
+        let changed = roomRow.map {
             row(CatalogueChange(kind: .room, key: "", value: .room($0.record)), $0.record.incarnation, $0.index)
         }
         roomRow = nil

@@ -162,7 +162,8 @@ public final class RoomHost: RoomRouter, Sendable {
     public func shard(of room: RoomID) -> ShardID { shardMap.shard(of: room) }
 
     private func ask<Value: Sendable>(
-        _ room: RoomID, _ body: @escaping @Sendable (@escaping @Sendable (Result<Value, ChatError>) -> Void) -> ServerCall.Body
+        _ room: RoomID,
+        _ body: @escaping @Sendable (@escaping @Sendable (Result<Value, ChatError>) -> Void) -> ServerCall.Body
     ) async throws(ChatError) -> Value {
         let shard = shardMap.shard(of: room)
         guard let target = host(of: shard) else {

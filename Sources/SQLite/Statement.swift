@@ -53,7 +53,8 @@ public final class Statement {
                 // An empty string must not become NULL, which a nil address would mean.
                 text.baseAddress == nil
                     ? sqlite3_bind_text(handle, parameter, "", 0, Self.transient)
-                    : sqlite3_bind_text(handle, parameter, text.baseAddress, Int32(clamping: text.count), Self.transient)
+                    : sqlite3_bind_text(
+                        handle, parameter, text.baseAddress, Int32(clamping: text.count), Self.transient)
             }
         }
         note(result)
@@ -145,7 +146,9 @@ public final class Statement {
 
     /// The bytes in place, which are valid during the call only.
     public func withBytes<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
-        guard let start = sqlite3_column_blob(handle, column) else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        guard let start = sqlite3_column_blob(handle, column) else {
+            return body(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
         return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
     }
 }

@@ -24,7 +24,9 @@ public struct TokenBucket: Sendable, Hashable {
             return nil
         }
         guard ratePerSecond > 0 else { return Int64.max }
-        return max(1, Int64(((1 - tokens) * 1000 / ratePerSecond).rounded(.up)))
+        // Less than a microsecond is the sum's rounding, not a time to wait.
+        let milliseconds = ((1 - tokens) * 1000 / ratePerSecond - 0.001).rounded(.up)
+        return max(1, Int64(exactly: milliseconds) ?? .max)
     }
 
     /// Gives back what was taken for something that then cost nothing (a repeat; contract, "Retry").

@@ -4,8 +4,8 @@ import Testing
 @Suite struct HistoryAuditTests {
     @Test func `pages cover everything once, whoever reads them`() {
         var audit = HistoryAudit()
-        #expect(audit.takeQuestion())
-        #expect(!audit.takeQuestion())
+        #expect(audit.takeQuestion() == true)
+        #expect(audit.takeQuestion() == false)
         #expect(audit.take() == nil)
         audit.begin(5...304)
         var read: [ClosedRange<UInt64>] = []
@@ -19,9 +19,9 @@ import Testing
 
     @Test func `a page given back is read again, and a question too`() {
         var audit = HistoryAudit()
-        #expect(audit.takeQuestion())
+        #expect(audit.takeQuestion() == true)
         audit.returnQuestion()
-        #expect(audit.takeQuestion())
+        #expect(audit.takeQuestion() == true)
         audit.begin(1...150)
         #expect(audit.take() == 1...100)
         #expect(audit.take() == 101...150)
@@ -36,15 +36,15 @@ import Testing
 
     @Test func `an empty room is done at once`() {
         var audit = HistoryAudit()
-        #expect(audit.takeQuestion())
+        #expect(audit.takeQuestion() == true)
         audit.begin(nil)
         #expect(audit.stage == .done)
-        #expect(!audit.takeQuestion())
+        #expect(audit.takeQuestion() == false)
     }
 
     @Test func `so many readers and no more`() {
         var audit = HistoryAudit()
-        #expect(audit.takeQuestion())
+        #expect(audit.takeQuestion() == true)
         audit.begin(1...1_000_000)
         for _ in 0..<HistoryAudit.readersMax { #expect(audit.take() != nil) }
         #expect(audit.take() == nil)

@@ -49,7 +49,8 @@ private struct NaiveHistory {
                 model.rows.append(
                     row(
                         seq, at: time, index: index, of: life, type: .random(in: 0...5, using: &random),
-                        sender: Bool.random(using: &random) ? "ann" : "bob", bytes: .random(in: 0...3_000, using: &random)))
+                        sender: Bool.random(using: &random) ? "ann" : "bob",
+                        bytes: .random(in: 0...3_000, using: &random)))
             }
         }
         // Written in another order, as back-fill does.
@@ -87,7 +88,8 @@ private struct NaiveHistory {
         let storage = try shard.open()
         defer { storage.close() }
         let count: UInt64 = 9_000
-        storage.write((1...count).map { row($0, at: noon.adding(seconds: -80 * Int64(count - $0)), type: $0 % 900 == 0 ? 1 : 0) })
+        storage.write(
+            (1...count).map { row($0, at: noon.adding(seconds: -80 * Int64(count - $0)), type: $0 % 900 == 0 ? 1 : 0) })
         for order in HistoryQuery.Order.allCases {
             var query = HistoryQuery(incarnation: life, order: order, limit: 100)
             var seqs: [UInt64] = []
@@ -96,7 +98,11 @@ private struct NaiveHistory {
                 let page = try await storage.page(query)
                 seqs += page.rows.map(\.seq)
                 more = page.more
-                if order == .ascending { query.afterSeq = page.rows.last?.seq } else { query.beforeSeq = page.rows.last?.seq }
+                if order == .ascending {
+                    query.afterSeq = page.rows.last?.seq
+                } else {
+                    query.beforeSeq = page.rows.last?.seq
+                }
             }
             #expect(seqs == (order == .ascending ? Array(1...count) : (1...count).reversed()))
             // A filter that needs several slices.

@@ -205,7 +205,8 @@ import Testing
     @Test func `a file of another program is refused`() async throws {
         let shard = try TestShard()
         try shard.open().close()
-        try shard.directory.write(Array("not a database, but long enough to be read as one".utf8), to: "shard/catalogue.sqlite")
+        try shard.directory.write(
+            Array("not a database, but long enough to be read as one".utf8), to: "shard/catalogue.sqlite")
         do {
             _ = try shard.open()
             Issue.record("opened")

@@ -30,7 +30,8 @@ final class TestShard: Sendable {
 
     deinit { pool.close() }
 
-    func open(disk: FaultDisk? = nil, _ change: (inout StorageConfiguration) -> Void = { _ in }) throws -> ShardStorage {
+    func open(disk: FaultDisk? = nil, _ change: (inout StorageConfiguration) -> Void = { _ in }) throws -> ShardStorage
+    {
         var configuration = StorageConfiguration { [clock] in clock.now }
         configuration.linger = .milliseconds(1)
         configuration.vfs = disk?.vfs
@@ -112,7 +113,8 @@ func row(
 ) -> HistoryRow {
     HistoryRow(
         incarnation: incarnation, seq: seq, index: index ?? seq, time: time, type: type, sender: sender,
-        command: CommandKey(high: seq, low: ~seq), payload: [UInt8](repeating: UInt8(truncatingIfNeeded: seq), count: bytes))
+        command: CommandKey(high: seq, low: ~seq),
+        payload: [UInt8](repeating: UInt8(truncatingIfNeeded: seq), count: bytes))
 }
 
 func room(_ name: String) throws -> RoomID { try #require(RoomID(name)) }

@@ -16,7 +16,8 @@ private struct Promise: Sendable {
         hardState = save.hardState ?? hardState
         if let mark = save.snapshot {
             snapshot = mark
-            let isHeld = mark.index >= 1 && mark.index <= entries.count && entries[Int(mark.index) - 1].term == mark.term
+            let isHeld =
+                mark.index >= 1 && mark.index <= entries.count && entries[Int(mark.index) - 1].term == mark.term
             if mark.index > trimmed, !isHeld {
                 entries = (0..<mark.index).map { Entry(index: $0 + 1, term: mark.term, kind: .empty, payload: []) }
                 trimmed = mark.index
@@ -130,7 +131,8 @@ private struct Promise: Sendable {
             save.entries.append(
                 Entry(
                     index: index, term: term, kind: .command,
-                    payload: (0..<Int.random(in: 0...3_000, using: &random)).map { UInt8(truncatingIfNeeded: $0) &* 3 }))
+                    payload: (0..<Int.random(in: 0...3_000, using: &random)).map { UInt8(truncatingIfNeeded: $0) &* 3 })
+            )
         }
         return save
     }

@@ -33,6 +33,12 @@ struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Connections to cut off, so that bots have to resume.", valueName: "per-second"))
     var cuts = 0.0
 
+    @Option(help: ArgumentHelp("Bots that stop reading for a while, so that they are slow.", valueName: "per-second"))
+    var stalls = 0.0
+
+    @Option(help: ArgumentHelp("How long such a bot does not read.", valueName: "seconds"))
+    var stallSeconds = 5.0
+
     @Option(help: "Event loops, each with a thread.")
     var loops = 1
 
@@ -73,6 +79,8 @@ struct CommonOptions: ParsableArguments {
         scenario.anonymousViewers = anonymous
         scenario.inFlightMax = inFlight
         scenario.cutsPerSecond = cuts
+        scenario.stallsPerSecond = stalls
+        scenario.stallSeconds = stallSeconds
         scenario.loops = loops
         scenario.reconnectMaxMilliseconds = reconnectMaxMs
         scenario.drainSeconds = drain

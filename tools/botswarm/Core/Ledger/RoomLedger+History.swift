@@ -86,6 +86,8 @@ extension RoomLedger {
 
     /// Notes that the reading of everything did not come to its end.
     package mutating func noteHistoryUnread() {
+        // Without its end the books say so when they are closed.
+        guard historyEnd != nil else { return }
         note(.notInHistory, "the history of \(room) could not be read to its end in time")
     }
 }

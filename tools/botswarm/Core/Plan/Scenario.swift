@@ -23,6 +23,9 @@ package struct Scenario: Sendable, Hashable {
     package var inFlightMax = 16
     /// Connections that the swarm itself cuts off in a second, so that bots have to resume.
     package var cutsPerSecond = 0.0
+    /// Bots that stop reading for `stallSeconds`, each second, so that they are slow.
+    package var stallsPerSecond = 0.0
+    package var stallSeconds = 5.0
     /// Event loops, each with a thread.
     package var loops = 1
     /// The cap of the wait before a reconnect.
@@ -47,6 +50,8 @@ package struct Scenario: Sendable, Hashable {
         try Self.check(rampPerSecond > 0 && rampPerSecond <= 100_000, "a ramp from 1 to 100,000 a second")
         try Self.check((1...1_024).contains(inFlightMax), "from 1 to 1,024 requests in flight")
         try Self.check(cutsPerSecond >= 0 && cutsPerSecond <= 100_000, "from 0 to 100,000 cuts a second")
+        try Self.check(stallsPerSecond >= 0 && stallsPerSecond <= 100_000, "from 0 to 100,000 stalls a second")
+        try Self.check(stallSeconds >= 0 && stallSeconds <= 3_600, "stalls from 0 to 3,600 s")
         try Self.check((1...64).contains(loops), "from 1 to 64 loops")
         try Self.check(drainSeconds >= 0 && drainSeconds <= 3_600, "a drain from 0 to 3,600 s")
         try Self.check(

@@ -78,6 +78,7 @@ final class Bot: ConnectionHandler {
     private var nextRequestID: UInt32 = 0
     private var out: [UInt8] = []
     private var isDirty = false
+    private var isStalled = false
     private var closeCode: UInt16?
 
     /// A page of history holds up to 100 messages of 32 KB.
@@ -142,6 +143,7 @@ final class Bot: ConnectionHandler {
         decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: Self.messageBytesMax)
         out = []
         closeCode = nil
+        isStalled = false
         lastHeard = SwarmClock.now
         let handshake = WebSocketClientHandshake(nonce: lane.randomBytes(16), subprotocols: [Self.subprotocol])
         out += handshake.request(host: address.authority, target: address.target)
@@ -152,6 +154,18 @@ final class Bot: ConnectionHandler {
 
     /// Ends the connection from this side; the bot comes back.
     func drop() { tcp?.close() }
+
+    /// Reads nothing for a while, as a client on a bad network.
+    func stall(milliseconds: UInt64) {
+        guard isHere, !isStalled else { return }
+        isStalled = true
+        tcp?.stopReading()
+        after(milliseconds: milliseconds) { [weak self] in
+            self?.isStalled = false
+            self?.lastHeard = SwarmClock.now
+            self?.tcp?.startReading()
+        }
+    }
 
     func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
         guard connection === tcp else { return }
@@ -283,7 +297,7 @@ final class Bot: ConnectionHandler {
         }
         // A server that keeps the contract pings in every heartbeat.
         let silence = UInt64(min(max(heartbeatSeconds, 1), 3_600)) * 2_500_000
-        if now.microseconds(since: lastHeard) > silence { drop() }
+        if !isStalled, now.microseconds(since: lastHeard) > silence { drop() }
     }
 
     // MARK: - Out

@@ -112,11 +112,11 @@ package final class Swarm: Sendable {
 
         let sendingBegan = clock.now
         let before = await count(lanes)
-        let cuts = scenario.cutsPerSecond / Double(lanes.count)
+        let share = 1 / Double(lanes.count)
         for lane in lanes {
             await lane.loop.run {
                 lane.value.startSending()
-                lane.value.startCutting(perSecond: cuts)
+                lane.value.startFaults(share: share)
             }
         }
         await wait(until: sendingBegan + .seconds(scenario.seconds), .sending, lanes) {
@@ -187,6 +187,8 @@ package final class Swarm: Sendable {
         let seconds = Self.historySeconds + Double(messages) / Self.historyMessagesPerSecond
         await wait(until: clock.now + .seconds(seconds), .reading, lanes) {
             for lane in lanes { await lane.loop.run { lane.value.audit() } }
+            // Nobody is left to read it.
+            if await self.count(lanes).stopped >= self.scenario.bots { return true }
             return books.allSatisfy { book in book.audit.withLock { $0.stage == .done } }
         }
         for book in books where book.audit.withLock({ $0.stage != .done }) {

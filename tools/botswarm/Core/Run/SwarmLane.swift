@@ -24,7 +24,7 @@ final class SwarmLane {
     private var nextToStart = 0
     private var rampTimer: LoopTimer?
     private var paceTimer: LoopTimer?
-    private var cutTimer: LoopTimer?
+    private var faultTimer: LoopTimer?
     private var tickTimer: LoopTimer?
     private var senders: [Bot] = []
 
@@ -87,24 +87,33 @@ final class SwarmLane {
         }
     }
 
-    /// Cuts off connections of random bots, so many a second.
-    func startCutting(perSecond: Double) {
-        guard perSecond > 0 else { return }
-        var due = 0.0
-        cutTimer = loop.schedule(
-            afterMilliseconds: Self.cutMilliseconds, repeatingMilliseconds: Self.cutMilliseconds
+    /// Cuts off connections of random bots, and lets others stop reading.
+    ///
+    /// - Parameter share: this lane's part of what the scenario asks for.
+    func startFaults(share: Double) {
+        let (cuts, stalls) = (scenario.cutsPerSecond * share, scenario.stallsPerSecond * share)
+        guard cuts + stalls > 0 else { return }
+        var (cutsDue, stallsDue) = (0.0, 0.0)
+        let stallMilliseconds = UInt64(scenario.stallSeconds * 1000)
+        faultTimer = loop.schedule(
+            afterMilliseconds: Self.faultMilliseconds, repeatingMilliseconds: Self.faultMilliseconds
         ) { [unowned self] in
-            due += perSecond * Double(Self.cutMilliseconds) / 1000
-            while due >= 1 {
-                due -= 1
+            cutsDue += cuts * Double(Self.faultMilliseconds) / 1000
+            stallsDue += stalls * Double(Self.faultMilliseconds) / 1000
+            while cutsDue >= 1 {
+                cutsDue -= 1
                 if let bot = bots.randomElement(using: &random), bot.isHere { bot.drop() }
+            }
+            while stallsDue >= 1 {
+                stallsDue -= 1
+                bots.randomElement(using: &random)?.stall(milliseconds: stallMilliseconds)
             }
         }
     }
 
     func stopSending() {
         paceTimer?.cancel()
-        cutTimer?.cancel()
+        faultTimer?.cancel()
         for bot in senders { bot.finishSpeaking() }
     }
 
@@ -121,7 +130,7 @@ final class SwarmLane {
     func leave() {
         rampTimer?.cancel()
         paceTimer?.cancel()
-        cutTimer?.cancel()
+        faultTimer?.cancel()
         tickTimer?.cancel()
         for bot in bots { bot.leave() }
         // They hold connections that hold them.
@@ -165,6 +174,6 @@ final class SwarmLane {
     private static let tokenSeconds: Int64 = 3_600
     private static let rampMilliseconds: UInt64 = 10
     private static let paceMilliseconds: UInt64 = 5
-    private static let cutMilliseconds: UInt64 = 20
+    private static let faultMilliseconds: UInt64 = 20
     private static let tickMilliseconds: UInt64 = 1_000
 }

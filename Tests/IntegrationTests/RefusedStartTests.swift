@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+extension IntegrationTests {
+    /// A node that cannot run says why, in a sentence, and exits with a status that is not 0.
+    @Suite struct RefusedStartTests {
+        /// Runs the program to its end, which must be a refusal that says `words`.
+        private func expectRefusal(_ node: TestNode, create: Bool = false, _ words: String...) async throws {
+            let program = try Program("chatroomd", ["--config", node.configPath] + (create ? ["--create"] : []))
+            defer { program.signal(SIGKILL) }
+            // A node that starts after all would never end: then the log says so.
+            let line = await program.errorLine(containing: "chatroomd: ")
+            let message = try #require(line, "no sentence in: \(program.errors)")
+            let end = await program.ended()
+            #expect(end.status > 0 && end.status < 128, "\(end.errors)")
+            for word in words { #expect(message.contains(word), "\(message)") }
+            #expect(!end.errors.contains(TestNode.tokenSecret) && !end.errors.contains(TestNode.adminKey))
+        }
+
+        @Test func `without data it says how to create a cluster`() async throws {
+            try await expectRefusal(try TestNode(), "does not exist", "--create")
+        }
+
+        @Test func `a cluster is created once`() async throws {
+            let node = try TestNode()
+            try await node.create()
+            try await expectRefusal(node, create: true, "exists already")
+            try await node.start()
+            await node.kill()
+        }
+
+        @Test func `a directory with something else in it is not taken`() async throws {
+            let node = try TestNode()
+            try FileManager.default.createDirectory(atPath: node.dataPath, withIntermediateDirectories: true)
+            try await expectRefusal(node, create: true, "exists already")
+            try await expectRefusal(node, "did not finish")
+        }
+
+        @Test(arguments: ["client", "api"]) func `a taken port is named`(_ listener: String) async throws {
+            try await TestNode.run { other in
+                // The API port of the other node: taken by a socket that does not share it.
+                let node = try TestNode([listener: ["port": other.apiPort]])
+                try await node.create()
+                try await expectRefusal(node, "\(listener == "api" ? "API" : listener) port", "\(other.apiPort)")
+            }
+        }
+
+        @Test func `two nodes do not share one client port`() async throws {
+            try await TestNode.run { other in
+                let node = try TestNode(["client": ["port": other.clientPort]])
+                try await node.create()
+                try await expectRefusal(node, "client port", "\(other.clientPort)")
+            }
+        }
+
+        @Test func `two nodes do not share one data directory`() async throws {
+            try await TestNode.run { node in
+                try await expectRefusal(node, "log")
+                #expect(try await node.api("GET", "/readyz").status == 200)
+            }
+        }
+
+        @Test func `keys that others can read are refused`() async throws {
+            let node = try TestNode()
+            try await node.create()
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: node.keysPath)
+            try await expectRefusal(node, "keys file", "owner only")
+        }
+
+        @Test(arguments: [
+            (#"{"unheard": 1}"#, "unheard"), (#"{"session": {"graceSecond": 1}}"#, "session.graceSecond"),
+            (#"{"loops": 0}"#, "loops"), (#"{"loops": "many"}"#, "loops"),
+            (#"{"client": {"port": 70000}}"#, "client.port"),
+            (#"{"client": {"host": "0.0.0.0", "port": 0}}"#, "TLS"), (#"{"api": {"host": "0.0.0.0", "port": 0}}"#, "TLS"),
+            (#"{"link": {"host": "0.0.0.0"}}"#, "link.host"), (#"{"nodeId": "a b"}"#, "nodeId"),
+        ])
+        func `a wrong setting is named`(_ settings: String, _ word: String) async throws {
+            let object = try JSONSerialization.jsonObject(with: Data(settings.utf8)) as? [String: Any]
+            try await expectRefusal(try TestNode(try #require(object)), word)
+        }
+
+        @Test func `behind a proxy that terminates TLS it may listen to all`() async throws {
+            let settings: [String: Any] = ["client": ["host": "0.0.0.0", "port": 0], "proxyTerminatesTls": true]
+            try await TestNode.run(settings) { node in
+                #expect(try await node.api("GET", "/readyz").status == 200)
+                _ = try await TestClient.connected(node, "ann")
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import ChatModel
+import Testing
+import Wire
+
+extension IntegrationTests {
+    /// A session outlives its connection, and belongs to whoever knows it.
+    @Suite struct ResumeTests {
+        @Test func `a session is taken over from an open connection`() async throws {
+            try await TestNode.run(["loops": 2]) { node in
+                let room = try await node.createRoom("seats")
+                let watcher = try await TestClient.connected(node, "watcher")
+                try await watcher.enter(room)
+                var holder = try await TestClient.connected(node, "ann")
+                let entered = try await holder.enter(room)
+                let session = await holder.session
+                // Often enough that the session moves between loops and stays on one, too.
+                for turn in 1...8 {
+                    try await watcher.send(room, "before \(turn)")
+                    let newer = try await TestClient.open(port: node.clientPort)
+                    let result = try await newer.connect(token: node.token("ann"), session: session)
+                    #expect(result.resumed && result.session == session)
+                    #expect(try await holder.closing() == 4410)
+                    try await watcher.send(room, "between \(turn)")
+                    let seen = await holder.messages(of: room).compactMap(\.seq).last ?? 0
+                    let since = max(seen, UInt64(2 * (turn - 1)))
+                    let again = try await newer.enter(room, since: since, epoch: entered.epoch)
+                    #expect(again.recovered == true && again.missedMore == false)
+                    #expect((again.missed ?? []).compactMap(\.seq) == Array(since + 1..<UInt64(2 * turn + 1)))
+                    #expect(again.room.online == 2)
+                    holder = newer
+                }
+                try await watcher.send(room, "end")
+                try await holder.message("end")
+                #expect(await holder.texts(of: room) == ["end"])
+                try await watcher.message("end")
+                let noise = await watcher.messages(of: room).compactMap(\.notification?.event)
+                #expect(noise == [.enter], "one enter of ann, and nothing about her since")
+                #expect(try await watcher.members(room).map(\.user.text).sorted() == ["ann", "watcher"])
+            }
+        }
+
+        @Test func `a dropped session is resumed in its grace`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("grace")
+                let watcher = try await TestClient.connected(node, "watcher")
+                try await watcher.enter(room)
+                let ann = try await TestClient.connected(node, "ann")
+                let entered = try await ann.enter(room)
+                try await watcher.notification(.enter, of: "ann")
+                try await ann.drop()
+                try await watcher.send(room, "while away")
+                let back = try await TestClient.open(port: node.clientPort)
+                let result = try await back.connect(token: node.token("ann"), session: ann.session)
+                #expect(result.resumed)
+                let again = try await back.enter(room, since: 0, epoch: entered.epoch)
+                #expect(again.recovered == true && (again.missed ?? []).compactMap(\.text) == ["while away"])
+                #expect(again.room.online == 2)
+                try await back.send(room, "back")
+                try await watcher.message("back")
+                #expect(await watcher.messages(of: room).compactMap(\.notification?.event) == [.enter])
+            }
+        }
+
+        @Test func `others cannot take a session over, and an unknown one is just a new one`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("mine")
+                let ann = try await TestClient.connected(node, "ann")
+                try await ann.enter(room)
+                let session = await ann.session
+                let mallory = try await TestClient.open(port: node.clientPort)
+                let foreign = try await mallory.connect(token: node.token("mallory"), session: session)
+                #expect(!foreign.resumed && foreign.session != session && foreign.user.text == "mallory")
+                let nobody = try await TestClient.open(port: node.clientPort)
+                let unnamed = try await nobody.connect(ConnectRequest(anonymous: true, session: session))
+                #expect(!unnamed.resumed && unnamed.session != session && unnamed.anonymous)
+                let other = try await TestClient.open(port: node.clientPort)
+                let unknown = try await other.connect(token: node.token("ann"), session: SessionID("unknown"))
+                #expect(!unknown.resumed && unknown.session != session)
+                // An anonymous session is known by its secret alone, and not to users.
+                let annSteals = try await TestClient.open(port: node.clientPort)
+                #expect(try await !annSteals.connect(token: node.token("ann"), session: unnamed.session).resumed)
+                let again = try await TestClient.open(port: node.clientPort)
+                let resumed = try await again.connect(ConnectRequest(anonymous: true, session: unnamed.session))
+                #expect(resumed.resumed && resumed.user == unnamed.user)
+                #expect(try await nobody.closing() == 4410)
+                try await ann.send(room, "still here")
+            }
+        }
+
+        @Test func `a drop becomes an exit when the grace has passed`() async throws {
+            let session = TestNode.highRates.merging(["graceSeconds": 1]) { $1 }
+            try await TestNode.run(["session": session]) { node in
+                let room = try await node.createRoom("short")
+                let watcher = try await TestClient.connected(node, "watcher")
+                try await watcher.enter(room)
+                let ann = try await TestClient.connected(node, "ann")
+                try await ann.enter(room)
+                try await ann.drop()
+                #expect(try await watcher.notification(.exit, of: "ann").data == .exited(online: 1))
+                let back = try await TestClient.open(port: node.clientPort)
+                let result = try await back.connect(token: node.token("ann"), session: ann.session)
+                #expect(!result.resumed)
+                #expect(try await back.refusal(of: .text(room, "not in")).code == .notInRoom)
+            }
+        }
+
+        @Test func `recovery is refused where it cannot be promised`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("honest")
+                let ann = try await TestClient.connected(node, "ann")
+                let first = try await ann.enter(room)
+                try await ann.send(room, "one")
+                #expect(try await ann.enter(room, since: 0, epoch: "another").recovered == false)
+                #expect(try await ann.enter(room, since: 2, epoch: first.epoch).recovered == false)
+                #expect(try await ann.enter(room, since: .max, epoch: first.epoch).recovered == false)
+                let whole = try await ann.enter(room, since: 1, epoch: first.epoch)
+                #expect(whole.recovered == true && (whole.missed ?? []).isEmpty)
+                #expect(try await node.api("DELETE", "/v1/rooms/honest").status < 300)
+                try await node.createRoom("honest")
+                let reborn = try await ann.enter(room, since: 0, epoch: first.epoch)
+                #expect(reborn.recovered == false && reborn.epoch != first.epoch && reborn.seq == 0)
+            }
+        }
+    }
+}

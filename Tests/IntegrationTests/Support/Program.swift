@@ -1,0 +1,103 @@
+import Foundation
+import Synchronization
+
+/// A program of this package, run as a process of its own.
+final class Program: Sendable {
+    private struct State {
+        var errors = ""
+        var output = ""
+        var status: Int32?
+        var openPipes = 2
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+    let pid: pid_t
+
+    /// Starts a program that was built beside the tests. Of this process's environment it sees the path only.
+    init(_ name: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+        guard let directory = Bundle.main.executableURL?.deletingLastPathComponent() else {
+            throw TestFailure("where the tests are is unknown")
+        }
+        let process = Process()
+        process.executableURL = directory.appendingPathComponent(name)
+        process.arguments = arguments
+        process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { given, _ in given }
+        process.standardInput = FileHandle.nullDevice
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        // The process may end before `run` returns: what its end needs must not be made later.
+        let ended = Mutex<(@Sendable (Int32) -> Void)?>(nil)
+        let early = Mutex<Int32?>(nil)
+        process.terminationHandler = { process in
+            let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+            early.withLock { $0 = status }
+            ended.withLock { $0 }?(status)
+        }
+        try process.run()
+        pid = process.processIdentifier
+        let report: @Sendable (Int32) -> Void = { [self] status in change { $0.status = status } }
+        ended.withLock { $0 = report }
+        if let status = early.withLock({ $0 }) { report(status) }
+        read(output.fileHandleForReading) { $0.output += $1 }
+        read(errors.fileHandleForReading) { $0.errors += $1 }
+    }
+
+    private func read(_ handle: FileHandle, _ keep: @escaping @Sendable (inout State, String) -> Void) {
+        Thread.detachNewThread { [self] in
+            while true {
+                let data = handle.availableData
+                if data.isEmpty { break }
+                change { keep(&$0, String(decoding: data, as: UTF8.self)) }
+            }
+            change { $0.openPipes -= 1 }
+        }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        let due = state.withLock { state in
+            body(&state)
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in due { waiter.resume() }
+    }
+
+    private func wait<Value: Sendable>(_ check: (State) -> Value?) async -> Value {
+        while true {
+            var found: Value?
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                state.withLock { state in
+                    found = check(state)
+                    if found == nil { state.waiters.append(continuation) } else { continuation.resume() }
+                }
+            }
+            if let found { return found }
+        }
+    }
+
+    /// Waits for a line on standard error that contains `text`; nil if the program ended without one.
+    func errorLine(containing text: String) async -> String? {
+        await wait { state -> String?? in
+            let lines = state.errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            if let line = lines.first(where: { $0.contains(text) }) { return .some(String(line)) }
+            return state.status != nil && state.openPipes == 0 ? .some(nil) : nil
+        }
+    }
+
+    /// Waits for the end: the exit status (a signal is negative), and all that it wrote.
+    func ended() async -> (status: Int32, output: String, errors: String) {
+        await wait { state in
+            guard let status = state.status, state.openPipes == 0 else { return nil }
+            return (status, state.output, state.errors)
+        }
+    }
+
+    /// What it has written on standard error until now.
+    var errors: String { state.withLock { $0.errors } }
+
+    func signal(_ number: Int32) {
+        if state.withLock({ $0.status == nil }) { kill(pid, number) }
+    }
+}

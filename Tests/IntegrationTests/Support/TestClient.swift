@@ -1,0 +1,185 @@
+import ChatModel
+import EventLoop
+import Synchronization
+import Wire
+
+/// A chat client: everything that the server says, in the order in which it came, and requests with typed results.
+actor TestClient {
+    nonisolated let loop = TestLoop.shared
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    nonisolated let socket = TestSocket()
+
+    /// All replies and pushes.
+    private(set) var items: [ServerItem] = []
+    /// The code of the close frame that came.
+    private(set) var closeCode: UInt16?
+    /// Set by `connect`.
+    private(set) var session: SessionID?
+    private var replies: [UInt32: Result<OperationResult, ChatError>] = [:]
+    private var nextID: UInt32 = 1
+    private var handshake: WebSocketClientHandshake?
+    private var decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: 64 << 20)
+    private var refusedStatus: Int?
+    private var isOpen = false
+
+    init() {}
+
+    // MARK: - Opening
+
+    /// Opens a WebSocket. Throws `TestFailure` when the server refuses.
+    static func open(port: Int, headers: [HTTPHeader] = []) async throws -> TestClient {
+        let client = TestClient()
+        if let status = try await client.handshake(port: port, headers: headers) {
+            throw TestFailure("the handshake was answered with \(status)")
+        }
+        return client
+    }
+
+    /// Performs the opening handshake. The status with which it was refused, or nil if the connection is open.
+    func handshake(port: Int, headers: [HTTPHeader]) async throws -> Int? {
+        try await socket.open(port: port) { bytes in self.assumeIsolated { $0.didRead(bytes) } }
+        let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        let handshake = WebSocketClientHandshake(nonce: nonce, subprotocols: ["chatroom.v1.json"])
+        self.handshake = handshake
+        await socket.write(handshake.request(host: "127.0.0.1:\(port)", target: "/v1/ws", headers: headers))
+        let deadline = ContinuousClock.now + waitLimit
+        while !isOpen, refusedStatus == nil {
+            if await socket.isClosed { throw TestFailure("closed during the handshake") }
+            try await socket.change(before: deadline, waitingFor: "the handshake")
+        }
+        return refusedStatus
+    }
+
+    private func didRead(_ bytes: [UInt8]) {
+        guard refusedStatus == nil else { return }
+        bytes.withUnsafeBytes { bytes in
+            guard handshake != nil else { return readFrames(bytes) }
+            switch handshake?.parse(bytes) {
+            case .open(_, let rest):
+                handshake = nil
+                isOpen = true
+                if rest > 0 { readFrames(UnsafeRawBufferPointer(rebasing: bytes.suffix(rest))) }
+            case .failure(let status, _): refusedStatus = status
+            case .needsMore, nil: break
+            }
+        }
+    }
+
+    private func readFrames(_ bytes: UnsafeRawBufferPointer) {
+        var pongs: [[UInt8]] = []
+        let failure = decoder.decode(bytes) { event in
+            switch event {
+            case .text(let text):
+                do throws(ChatError) {
+                    try ServerFrame.items(inJSON: text) { take($0) }
+                } catch {
+                    take(.reply(id: nil, .failure(ChatError(.internal, "the server sent no JSON: \(error.message)"))))
+                }
+            case .ping(let payload): pongs.append(Array(payload))
+            case .close(let code, _): closeCode = code
+            case .binary, .pong: break
+            }
+        }
+        for payload in pongs {
+            let frame = WebSocketFrameEncoder.frame(.pong, payload, mask: Self.mask)
+            socket.assumeIsolated { $0.write(frame) }
+        }
+        if let failure {
+            take(.reply(id: nil, .failure(ChatError(.internal, "the server broke RFC 6455: \(failure.message)"))))
+        }
+    }
+
+    private func take(_ item: ServerItem) {
+        items.append(item)
+        if case .reply(let id?, let result) = item { replies[id] = result }
+    }
+
+    // MARK: - Asking
+
+    private static let mask: [UInt8] = [0x1B, 0x37, 0x5C, 0x99]
+
+    /// Sends a request and does not wait. Its ID.
+    func begin(_ operation: ClientOperation) async -> UInt32 {
+        let id = nextID
+        nextID += 1
+        var json: [UInt8] = []
+        ClientRequest(id: id, operation: operation).appendJSON(to: &json)
+        await write(.text, json)
+        return id
+    }
+
+    /// Sends one whole frame.
+    func write(_ opcode: WebSocketOpcode, _ payload: [UInt8]) async {
+        await socket.write(WebSocketFrameEncoder.frame(opcode, payload, mask: Self.mask))
+    }
+
+    /// Sends text that need not be a request.
+    func write(text: String) async { await write(.text, Array(text.utf8)) }
+
+    /// The reply to a request, if it has come.
+    func replyIfAny(to id: UInt32) -> Result<OperationResult, ChatError>? { replies[id] }
+
+    func reply(to id: UInt32) async throws -> Result<OperationResult, ChatError> {
+        let deadline = ContinuousClock.now + waitLimit
+        while true {
+            if let reply = replies[id] { return reply }
+            try await change(before: deadline, waitingFor: "the reply to request \(id)")
+        }
+    }
+
+    func ask(_ operation: ClientOperation) async throws -> Result<OperationResult, ChatError> {
+        try await reply(to: await begin(operation))
+    }
+
+    /// The error with which a request must be refused.
+    func refusal(of operation: ClientOperation) async throws -> ChatError {
+        switch try await ask(operation) {
+        case .success(let result): throw TestFailure("not refused, but answered: \(result)")
+        case .failure(let error): return error
+        }
+    }
+
+    // MARK: - Waiting
+
+    /// Waits for the first item from index `start` on in which `match` finds something.
+    func item<Value: Sendable>(
+        _ what: String, from start: Int = 0, _ match: @Sendable (ServerItem) -> Value?
+    ) async throws -> Value {
+        let deadline = ContinuousClock.now + waitLimit
+        var index = start
+        while true {
+            while index < items.count {
+                if let value = match(items[index]) { return value }
+                index += 1
+            }
+            try await change(before: deadline, waitingFor: what)
+        }
+    }
+
+    /// Waits for the end of the connection. The code of the close frame, if one came.
+    @discardableResult
+    func closing() async throws -> UInt16? {
+        let deadline = ContinuousClock.now + waitLimit
+        while closeCode == nil {
+            if await socket.isClosed { return nil }
+            try await socket.change(before: deadline, waitingFor: "the close frame")
+        }
+        return closeCode
+    }
+
+    /// Waits for an event of the connection; throws when there will be none any more.
+    func change(before deadline: ContinuousClock.Instant, waitingFor what: String) async throws {
+        if await socket.isClosed {
+            throw TestFailure("closed (\(closeCode.map(String.init) ?? "no code")) while waiting for \(what)")
+        }
+        try await socket.change(before: deadline, waitingFor: what)
+    }
+
+    func remember(session: SessionID) { self.session = session }
+
+    /// Drops the connection without a close frame, and waits until it is down.
+    func drop() async throws {
+        await socket.close()
+        _ = try await socket.receivedUntilClosed()
+    }
+}

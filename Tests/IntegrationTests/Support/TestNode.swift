@@ -1,0 +1,163 @@
+import ChatModel
+import Foundation
+import Synchronization
+
+/// A node of one's own: the real program, with data and ports that nobody else uses.
+final class TestNode: Sendable {
+    static let adminKey = "an admin key that only these tests know"
+    static let tokenSecret = "a token secret that only these tests know"
+    static let adminTokenSecret = "the secret of an admin's token, for these tests"
+
+    private struct Running {
+        var program: Program
+        var clientPort: Int
+        var apiPort: Int
+    }
+
+    let directory: String
+    private let running = Mutex<Running?>(nil)
+
+    var configPath: String { directory + "/config.json" }
+    var keysPath: String { directory + "/keys.json" }
+    var dataPath: String { directory + "/data" }
+
+    /// Writes configuration and keys; nothing is created or started yet.
+    /// - Parameter settings: what differs from a configuration of high rates and free ports; nested objects replace
+    ///   whole ones.
+    init(_ settings: [String: Any] = [:]) throws {
+        directory = FileManager.default.temporaryDirectory.path + "/chatroom-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let keys: [String: Any] = [
+            "admin": [["id": "admin", "secret": Self.adminKey]],
+            "token": [
+                ["kid": "default", "algorithm": "HS256", "use": "client", "secret": Self.tokenSecret],
+                ["kid": "staff", "algorithm": "HS256", "use": "admin", "secret": Self.adminTokenSecret],
+            ],
+        ]
+        try write(keys, to: keysPath, mode: 0o600)
+        var all: [String: Any] = [
+            "nodeId": "n1", "dataDirectory": dataPath, "keysFile": keysPath, "allowAnonymous": true,
+            "client": ["port": 0], "api": ["port": 0], "session": Self.highRates,
+        ]
+        all.merge(settings) { $1 }
+        try write(all, to: configPath, mode: 0o600)
+    }
+
+    /// Session settings with which no rate is ever refused.
+    static let highRates: [String: Int] = [
+        "changesPerSecond": 1_000_000, "changesBurst": 1_000_000, "readsPerSecond": 1_000_000,
+    ]
+
+    func write(_ object: [String: Any], to path: String, mode: Int) throws {
+        let data = try JSONSerialization.data(withJSONObject: object)
+        guard FileManager.default.createFile(atPath: path, contents: data, attributes: [.posixPermissions: mode]) else {
+            throw TestFailure("\(path) can't be written")
+        }
+    }
+
+    deinit {
+        running.withLock { $0?.program.signal(SIGKILL) }
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// Creates the cluster, starts the node and gives it to `body`; it is killed afterwards.
+    static func run(
+        _ settings: [String: Any] = [:], _ body: (TestNode) async throws -> Void
+    ) async throws {
+        let node = try TestNode(settings)
+        try await node.create()
+        try await node.start()
+        do {
+            try await body(node)
+        } catch {
+            await node.kill()
+            throw error
+        }
+        await node.kill()
+    }
+
+    func create() async throws {
+        let end = await (try Program("chatroomd", ["--config", configPath, "--create"])).ended()
+        guard end.status == 0 else { throw TestFailure("the cluster was not created: \(end.errors)") }
+    }
+
+    /// Starts the node and waits until it serves.
+    func start() async throws {
+        let program = try Program("chatroomd", ["--config", configPath])
+        guard let line = await program.errorLine(containing: "node is serving") else {
+            throw TestFailure("the node did not start: \(program.errors)")
+        }
+        guard let client = Self.port("client", in: line), let api = Self.port("api", in: line) else {
+            throw TestFailure("no ports in: \(line)")
+        }
+        running.withLock { $0 = Running(program: program, clientPort: client, apiPort: api) }
+    }
+
+    private static func port(_ name: String, in line: String) -> Int? {
+        line.split(whereSeparator: { " ,[]".contains($0) }).lazy.compactMap { word -> Int? in
+            let halves = word.split(separator: "=")
+            return halves.count == 2 && halves[0] == name ? Int(halves[1]) : nil
+        }.first
+    }
+
+    /// Kills the node as a power cut would, and waits until it is gone.
+    func kill() async {
+        guard let program = running.withLock({ $0?.program }) else { return }
+        program.signal(SIGKILL)
+        _ = await program.ended()
+        running.withLock { $0 = nil }
+    }
+
+    /// Stops the node in an orderly way. Its exit status, and what it logged.
+    func stop() async -> (status: Int32, errors: String)? {
+        guard let program = running.withLock({ $0?.program }) else { return nil }
+        program.signal(SIGTERM)
+        let end = await program.ended()
+        running.withLock { $0 = nil }
+        return (end.status, end.errors)
+    }
+
+    var clientPort: Int { running.withLock { $0?.clientPort ?? 0 } }
+    var apiPort: Int { running.withLock { $0?.apiPort ?? 0 } }
+
+    /// A token that the app has signed itself.
+    func token(_ user: String, rooms: [String]? = nil) throws -> String {
+        var token = TestToken()
+        token.claims["sub"] = user
+        if let rooms { token.claims["rooms"] = rooms }
+        return try token.signed()
+    }
+
+    // MARK: - Server API
+
+    /// Calls the server API with the admin key.
+    func api(_ method: String, _ target: String, _ body: String? = nil) async throws -> HTTPAnswer {
+        let socket = TestSocket()
+        try await socket.open(port: apiPort)
+        var text = "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        text += "Authorization: Bearer \(Self.adminKey)\r\n"
+        if let body { text += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
+        await socket.write(Array((text + "\r\n" + (body ?? "")).utf8))
+        let answer = try await socket.received("an HTTP answer") { HTTPAnswer.parse($0) }
+        await socket.close()
+        return answer
+    }
+
+    /// Creates a room.
+    /// - Parameter fields: what else the body has, beginning with a comma.
+    @discardableResult
+    func createRoom(_ room: String, creator: String = "owner", fields: String = "") async throws -> RoomID {
+        let answer = try await api("POST", "/v1/rooms", #"{"id":"\#(room)","creator":"\#(creator)"\#(fields)}"#)
+        guard (200...201).contains(answer.status), let id = RoomID(room) else {
+            throw TestFailure("the room was not created: \(answer)")
+        }
+        return id
+    }
+
+    /// The sum of a counter over all labels that contain `labels`.
+    func metric(_ name: String, labels: String = "") async throws -> Double {
+        try await api("GET", "/metrics").body.split(separator: "\n").filter {
+            $0.hasPrefix(name) && $0.contains(labels)
+        }.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+    }
+}
