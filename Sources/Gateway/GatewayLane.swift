@@ -42,7 +42,7 @@ final class GatewayLane {
 
     /// Binds the port and begins to accept. Returns the port.
     func start(port: Int) throws(TransportError) -> Int {
-        loop.addTurnEnd(.propose) { [unowned self] in routeCalls() }
+        loop.addTurnEnd(.route) { [unowned self] in routeCalls() }
         loop.addTurnEnd(.flush) { [unowned self] in flush() }
         let listener = try TCPListener(loop: loop, host: configuration.host, port: port, reusePort: true) {
             [unowned self] in accept($0)

@@ -22,7 +22,7 @@ package struct FrameReader {
 
     /// What a frame holds, in order.
     package mutating func items(of bytes: UnsafeRawBufferPointer) -> [Incoming] {
-        guard bytes.count <= Self.slotBytesMax, !Self.isReply(bytes) else { return parse(bytes) }
+        guard !bytes.isEmpty, bytes.count <= Self.slotBytesMax, !Self.isReply(bytes) else { return parse(bytes) }
         let slot = Self.slot(of: bytes)
         if slots[slot].bytes.count == bytes.count,
             slots[slot].bytes.withUnsafeBytes({ $0.elementsEqual(bytes) })
