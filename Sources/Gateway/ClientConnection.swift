@@ -185,6 +185,7 @@ final class ClientConnection: ConnectionHandler {
         // Whoever has lost something gets nothing of rooms until the loss has been told, in its place.
         if frame.traffic != .reply, let session, !session.state.losses.isEmpty {
             session.state.losses.note(frame)
+            lane.noteDropped(frame)
             return
         }
         queue.append(frame)
@@ -227,7 +228,8 @@ final class ClientConnection: ConnectionHandler {
     private func shed() {
         guard let session else { return pauseReading() }
         let before = queue.byteCount
-        queue.shed(to: lane.configuration.sendQueueBytesMax, losses: &session.state.losses)
+        let lane = lane
+        queue.shed(to: lane.configuration.sendQueueBytesMax, losses: &session.state.losses) { lane.noteDropped($0) }
         if queue.byteCount < before { lane.noteShed(session) }
         if queue.byteCount >= lane.configuration.unreadRepliesBytesMax { pauseReading() }
     }

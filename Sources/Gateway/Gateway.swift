@@ -32,6 +32,12 @@ public final class Gateway: PublicationSink, Sendable {
         for (number, loop) in loops.enumerated() {
             let (configuration, shared, logger, wanted) = (configuration, shared, logger, port)
             let (lane, bound) = try await loop.run { () throws -> (LoopBound<GatewayLane>, Int) in
+                // The lanes share the port among themselves, and would share it with another node of this user, too:
+                // so it must first be free for one who doesn't share it.
+                if number == 0, wanted != 0 {
+                    try TCPListener(loop: loop, host: configuration.host, port: wanted, reusePort: false) { $0.close() }
+                        .close()
+                }
                 let lane = GatewayLane(
                     number: number, loop: loop, configuration: configuration, shared: shared, logger: logger)
                 let port = try lane.start(port: wanted)

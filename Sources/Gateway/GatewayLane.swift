@@ -151,7 +151,8 @@ final class GatewayLane {
     // MARK: - Losses
 
     func noteDropped(_ frame: LaneFrame) {
-        shared.figures.dropped(frame.traffic, count: max(1, frame.unkeptCount + frame.barrageCount))
+        shared.figures.dropped(
+            frame.traffic, count: max(1, (frame.keptSeqs?.count ?? 0) + frame.unkeptCount + frame.barrageCount))
     }
 
     func noteShed(_ session: Session) { shared.figures.shedSessions.add() }

@@ -103,6 +103,7 @@ public final class ChatroomNode: Service, Sendable {
         do {
             clientPort = try await gateway.start()
         } catch {
+            await stop(gateway, rooms, storages, store, loops)
             throw NodeError(
                 .address,
                 "the client port \(configuration.gateway.host):\(configuration.gateway.port) can't be used: \(error)")
@@ -128,20 +129,27 @@ public final class ChatroomNode: Service, Sendable {
         } catch {
             failure = error
         }
-        // Stop order: clients are told, rooms write what they have, then the disk, then the loops.
         await gateway.drain()
         try? await Task.sleep(for: .milliseconds(200))
+        await stop(gateway, rooms, storages, store, loops)
+        logger.info("node has stopped", metadata: ["node": "\(node)"])
+        if let failure {
+            throw NodeError(
+                .address, "the API port \(configuration.apiHost):\(configuration.apiPort) can't be served: \(failure)")
+        }
+    }
+
+    /// Stop order: clients first, then the rooms, which write what they have, then the disk, then the loops. Nothing may
+    /// be freed while a loop still turns.
+    private func stop(
+        _ gateway: Gateway, _ rooms: RoomHost, _ storages: [ShardStorage], _ store: LogStore, _ loops: [EventLoop]
+    ) async {
         await gateway.stop()
         await rooms.stop()
         for storage in storages { storage.close() }
         store.close()
         for loop in loops { loop.shutdown() }
         for loop in loops { await loop.joined() }
-        logger.info("node has stopped", metadata: ["node": "\(node)"])
-        if let failure {
-            throw NodeError(
-                .address, "the API port \(configuration.apiHost):\(configuration.apiPort) can't be served: \(failure)")
-        }
     }
 
     private func openStorages(_ directory: DataDirectory, _ cluster: ClusterIdentity) throws(NodeError)

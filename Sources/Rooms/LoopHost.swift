@@ -15,7 +15,8 @@ final class LoopHost {
     private let driver: LogDriver
     private let outbox: Outbox
     private let context: RoomContext
-    private var secondsSinceCheckpoint = 0
+    /// Shards take turns, so that their syncs don't come all at once and hold up the log's.
+    private var nextCheckpoint = 0
     private var secondsSinceCleaning = 0
     private let checkpointSeconds: Int
     private var reportedActive = 0
@@ -47,6 +48,10 @@ final class LoopHost {
             outbox.deliver()
         }
         loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) { [unowned self] in everySecond() }
+        let interval = UInt64(max(10, checkpointSeconds * 1000 / max(1, shards.count)))
+        loop.schedule(afterMilliseconds: interval, repeatingMilliseconds: interval) { [unowned self] in
+            checkpointNext()
+        }
         loop.schedule(afterMilliseconds: 100, repeatingMilliseconds: 100) { [unowned self] in
             for shard in shards.values { shard.closeBarrageWindows() }
         }
@@ -80,21 +85,25 @@ final class LoopHost {
         host.receive(call)
     }
 
+    private func checkpointNext() {
+        let order = shards.keys.sorted()
+        guard !order.isEmpty else { return }
+        nextCheckpoint = (nextCheckpoint + 1) % order.count
+        shards[order[nextCheckpoint]]?.checkpoint()
+    }
+
     private func everySecond() {
-        secondsSinceCheckpoint += 1
         secondsSinceCleaning += 1
         var active = 0
         for shard in shards.values {
             shard.tick()
             shard.passivateIdle()
             active += shard.activeCount
-            if secondsSinceCheckpoint >= checkpointSeconds { shard.checkpoint() }
             // Day files go within an hour after their last row has expired (contract, "History").
             if secondsSinceCleaning >= 600 { shard.storage.removeExpiredFiles() }
         }
         context.figures.activeRooms.add(active - reportedActive)
         reportedActive = active
-        if secondsSinceCheckpoint >= checkpointSeconds { secondsSinceCheckpoint = 0 }
         if secondsSinceCleaning >= 600 { secondsSinceCleaning = 0 }
     }
 }

@@ -105,15 +105,13 @@ extension RoomActor {
     }
 
     private func propose(_ change: DurableChange, _ call: RoomCall, _ visitor: Visitor) -> Proposal {
-        // Without a clientId the request itself is the ID, so that a router's retry is safe.
-        let commandID = CommandID(
-            scope: change.clientID == nil ? "" : call.caller.user.text,
-            text: change.clientID ?? "\(call.address.session)#\(call.request ?? 0)")
+        // Only a clientId makes a repeat: a request's own ID may come again, in a later request of the same session.
+        let commandID = change.clientID.map { CommandID(scope: call.caller.user.text, text: $0) }
         return Proposal(
             command: Command(
                 id: commandID, room: id, actor: .member(visitor.user, visitor.profile, anonymous: visitor.anonymous),
                 body: change.body, facts: facts(change.users)),
-            key: commandKey(commandID),
+            key: commandID.map(commandKey),
             origin: .session(SessionRequest(address: call.address, request: call.request, shape: change.shape)))
     }
 

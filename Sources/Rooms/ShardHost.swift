@@ -37,6 +37,8 @@ final class ShardHost: GroupLogDelegate {
     private var applyQueue: [Entry] = []
     private var applyHead = 0
     private var appliedIndex: UInt64
+    private var checkpointedIndex: UInt64
+    private var isCheckpointing = false
     private var lastStamp = Timestamp(0)
     private var batch = StorageBatch(appliedIndex: 0)
     private var dirtyRooms: [RoomActor] = []
@@ -54,6 +56,7 @@ final class ShardHost: GroupLogDelegate {
         self.context = context
         self.outbox = outbox
         appliedIndex = storage.appliedIndex
+        checkpointedIndex = storage.appliedIndex
         log.delegate = self
     }
 
@@ -353,10 +356,16 @@ final class ShardHost: GroupLogDelegate {
 
     /// Everything applied so far goes to disk, and the log up to there away.
     func checkpoint() {
+        guard !isCheckpointing, appliedIndex > checkpointedIndex else { return }
+        isCheckpointing = true
+        let wanted = appliedIndex
         let me = LoopBound(onLoop: self, loop: context.loop)
         storage.checkpoint { result in
-            guard case .success(let synced) = result else { return }
             me.loop.execute {
+                me.value.isCheckpointing = false
+                // A failed one is tried again in its turn; the log holds everything until then.
+                guard case .success(let synced) = result else { return }
+                me.value.checkpointedIndex = wanted
                 me.value.log.trim(through: synced)
                 me.value.log.onInput()
             }

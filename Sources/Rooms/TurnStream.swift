@@ -62,16 +62,17 @@ struct TurnStream {
         endFrame()
         guard !items.isEmpty else { return [] }
         var outputs: [(lane: Lane, outputs: [RoomOutput])] = viewerLanes.map { ($0, []) }
+        // A lane whose last viewer was put out in this turn is told so, and shall see before what put it out.
+        for case .one(let lane, _) in items where !outputs.contains(where: { $0.lane == lane }) {
+            outputs.append((lane, []))
+        }
         for item in items {
             switch item {
             case .everybody(let output):
-                for index in 0..<viewerLanes.count { outputs[index].outputs.append(output) }
+                for index in outputs.indices { outputs[index].outputs.append(output) }
             case .one(let lane, let output):
-                if let index = outputs.firstIndex(where: { $0.lane == lane }) {
-                    outputs[index].outputs.append(output)
-                } else {
-                    outputs.append((lane, [output]))
-                }
+                guard let index = outputs.firstIndex(where: { $0.lane == lane }) else { continue }
+                outputs[index].outputs.append(output)
             }
         }
         items.removeAll(keepingCapacity: true)

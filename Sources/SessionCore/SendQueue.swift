@@ -65,18 +65,22 @@ public struct SendQueue<Frame: QueuedFrame> {
 
     /// Drops what may be dropped until at most `bytesMax` wait: barrage and status, oldest first; then all messages,
     /// because a viewer who is that far behind reads history, and one gap is better than many.
-    public mutating func shed(to bytesMax: Int, losses: inout Losses) {
-        shed(to: bytesMax, &losses) { $0 == .barrage || $0 == .status }
-        if byteCount > bytesMax { shed(to: 0, &losses) { $0 == .messages } }
+    /// - Parameter dropped: told of each frame that went, for the figures.
+    public mutating func shed(to bytesMax: Int, losses: inout Losses, dropped: (Frame) -> Void = { _ in }) {
+        shed(to: bytesMax, &losses, dropped) { $0 == .barrage || $0 == .status }
+        if byteCount > bytesMax { shed(to: 0, &losses, dropped) { $0 == .messages } }
     }
 
-    private mutating func shed(to bytesMax: Int, _ losses: inout Losses, _ mayGo: (FrameTraffic) -> Bool) {
+    private mutating func shed(
+        to bytesMax: Int, _ losses: inout Losses, _ dropped: (Frame) -> Void, _ mayGo: (FrameTraffic) -> Bool
+    ) {
         guard byteCount > bytesMax else { return }
         var kept: ContiguousArray<Frame> = []
         for frame in frames[head...] {
             if byteCount > bytesMax, mayGo(frame.traffic) {
                 byteCount -= frame.byteCount
                 losses.note(frame)
+                dropped(frame)
             } else {
                 kept.append(frame)
             }

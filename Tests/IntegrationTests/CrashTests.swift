@@ -175,7 +175,8 @@ extension IntegrationTests {
                 try await bob.enter(room)
                 guard let name = UserID("bob") else { throw TestFailure("no user ID") }
                 _ = try await ann.ask(
-                    .setManager(UserFlagRequest(room: room, user: name, enable: true, clientID: "promote"))).get()
+                    .setManager(UserFlagRequest(room: room, user: name, enable: true, clientID: "promote"))
+                ).get()
                 var changes = RoomChanges()
                 changes.name = "Renamed"
                 _ = try await bob.ask(.updateRoom(UpdateRoomRequest(room: room, set: changes))).get()
@@ -194,7 +195,8 @@ extension IntegrationTests {
                 let again = try await TestClient.connected(node, "ann")
                 try await again.enter(room)
                 _ = try await again.ask(
-                    .setManager(UserFlagRequest(room: room, user: name, enable: true, clientID: "promote"))).get()
+                    .setManager(UserFlagRequest(room: room, user: name, enable: true, clientID: "promote"))
+                ).get()
                 #expect(try await again.wholeHistory(room).count == 3)
             }
         }

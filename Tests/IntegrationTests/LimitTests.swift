@@ -172,7 +172,7 @@ extension IntegrationTests {
                 }
                 #expect(kicked.room == room && kicked.reason == .roomClosed && kicked.ext == "bye")
                 let events = await ann.messages(of: room).compactMap(\.notification?.event)
-                #expect(events.last == .roomClosed && !events.contains(.exit))
+                #expect(events.last == .roomClosed && !events.contains(.exit), "\(events)")
                 #expect(try await ann.refusal(of: .text(room, "x")).code == .notInRoom)
                 #expect(try await ann.refusal(of: .enter(EnterRequest(room: room))).code == .roomClosed)
                 let message = try await node.api("POST", "/v1/rooms/shop/messages", #"{"type":"TEXT","text":"x"}"#)

@@ -104,7 +104,8 @@ extension IntegrationTests {
             #expect(await bob.items.dropFirst(mark).allSatisfy { if case .push = $0 { false } else { true } })
         }
 
-        @Test func `a request without clientId is performed each time, also when its id was used before`() async throws {
+        @Test func `a request without clientId is performed each time, also when its id was used before`() async throws
+        {
             try await TestNode.run { node in
                 let room = try await node.createRoom("again", creator: "ann")
                 let ann = try await TestClient.connected(node, "ann")

@@ -8,9 +8,10 @@ extension IntegrationTests {
         private func expectRefusal(_ node: TestNode, create: Bool = false, _ words: String...) async throws {
             let program = try Program("chatroomd", ["--config", node.configPath] + (create ? ["--create"] : []))
             defer { program.signal(SIGKILL) }
-            // A node that starts after all would never end: then the log says so.
-            let line = await program.errorLine(containing: "chatroomd: ")
+            // A node that starts after all would never end.
+            let line = await program.errorLine { $0.hasPrefix("chatroomd: ") || $0.contains("node is serving") }
             let message = try #require(line, "no sentence in: \(program.errors)")
+            try #require(message.hasPrefix("chatroomd: "), "it started")
             let end = await program.ended()
             #expect(end.status > 0 && end.status < 128, "\(end.errors)")
             for word in words { #expect(message.contains(word), "\(message)") }
@@ -71,7 +72,8 @@ extension IntegrationTests {
             (#"{"unheard": 1}"#, "unheard"), (#"{"session": {"graceSecond": 1}}"#, "session.graceSecond"),
             (#"{"loops": 0}"#, "loops"), (#"{"loops": "many"}"#, "loops"),
             (#"{"client": {"port": 70000}}"#, "client.port"),
-            (#"{"client": {"host": "0.0.0.0", "port": 0}}"#, "TLS"), (#"{"api": {"host": "0.0.0.0", "port": 0}}"#, "TLS"),
+            (#"{"client": {"host": "0.0.0.0", "port": 0}}"#, "TLS"),
+            (#"{"api": {"host": "0.0.0.0", "port": 0}}"#, "TLS"),
             (#"{"link": {"host": "0.0.0.0"}}"#, "link.host"), (#"{"nodeId": "a b"}"#, "nodeId"),
         ])
         func `a wrong setting is named`(_ settings: String, _ word: String) async throws {

@@ -33,8 +33,7 @@ extension IntegrationTests {
                 try await holder.message("end")
                 #expect(await holder.texts(of: room) == ["end"])
                 try await watcher.message("end")
-                let noise = await watcher.messages(of: room).compactMap(\.notification?.event)
-                #expect(noise == [.enter], "one enter of ann, and nothing about her since")
+                #expect(await watcher.events(of: room, about: "ann") == [.enter], "one enter, and nothing since")
                 #expect(try await watcher.members(room).map(\.user.text).sorted() == ["ann", "watcher"])
             }
         }
@@ -57,7 +56,7 @@ extension IntegrationTests {
                 #expect(again.room.online == 2)
                 try await back.send(room, "back")
                 try await watcher.message("back")
-                #expect(await watcher.messages(of: room).compactMap(\.notification?.event) == [.enter])
+                #expect(await watcher.events(of: room, about: "ann") == [.enter])
             }
         }
 

@@ -77,11 +77,11 @@ final class Program: Sendable {
         }
     }
 
-    /// Waits for a line on standard error that contains `text`; nil if the program ended without one.
-    func errorLine(containing text: String) async -> String? {
+    /// Waits for a line on standard error that `matches`; nil if the program ended without one.
+    func errorLine(where matches: @Sendable (Substring) -> Bool) async -> String? {
         await wait { state -> String?? in
             let lines = state.errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-            if let line = lines.first(where: { $0.contains(text) }) { return .some(String(line)) }
+            if let line = lines.first(where: matches) { return .some(String(line)) }
             return state.status != nil && state.openPipes == 0 ? .some(nil) : nil
         }
     }

@@ -85,6 +85,12 @@ extension TestClient {
     /// The texts that have come of a room.
     func texts(of room: RoomID) -> [String] { messages(of: room).compactMap(\.text) }
 
+    /// The notifications about a user that have come.
+    func events(of room: RoomID, about user: String) -> [EventCode] {
+        messages(of: room).compactMap(\.notification).filter { $0.targets.contains { $0.user.text == user } }.map(
+            \.event)
+    }
+
     /// Waits until a message with that text has come.
     @discardableResult
     func message(_ text: String, from start: Int = 0) async throws -> Message {

@@ -84,7 +84,7 @@ final class TestNode: Sendable {
     /// Starts the node and waits until it serves.
     func start() async throws {
         let program = try Program("chatroomd", ["--config", configPath])
-        guard let line = await program.errorLine(containing: "node is serving") else {
+        guard let line = await program.errorLine(where: { $0.contains("node is serving") }) else {
             throw TestFailure("the node did not start: \(program.errors)")
         }
         guard let client = Self.port("client", in: line), let api = Self.port("api", in: line) else {

@@ -87,7 +87,8 @@ actor TestSocket {
     }
 
     /// Waits until `parse` finds something in what has come.
-    func received<Value: Sendable>(_ what: String, _ parse: @Sendable ([UInt8]) throws -> Value?) async throws -> Value {
+    func received<Value: Sendable>(_ what: String, _ parse: @Sendable ([UInt8]) throws -> Value?) async throws -> Value
+    {
         let deadline = ContinuousClock.now + waitLimit
         while true {
             if let value = try parse(received) { return value }
