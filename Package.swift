@@ -128,7 +128,8 @@ let package = Package(
         tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", logging, lifecycle]),
         tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"]),
-        .target(name: "StorageTestKit", dependencies: ["CFaultVFS"], path: "Tests/StorageTestKit", swiftSettings: strict),
+        .target(
+            name: "StorageTestKit", dependencies: ["CFaultVFS"], path: "Tests/StorageTestKit", swiftSettings: strict),
         tests("SQLiteTests", ["SQLite", "StorageTestKit"]),
         tests("LogStoreTests", ["LogStore", "Consensus", "SQLite", "StorageTestKit"]),
         tests("HistoryTests", ["History", "ChatModel", "SQLite", "StorageTestKit"]),

@@ -21,7 +21,7 @@ final class LogDriver {
     private let logger: Logger
     private var groups: [GroupLog] = []
     private var savesInFlight = 0
-    private static let savesInFlightMax = 4
+    private static let savesInFlightMax = 2
 
     /// Calls must be on the loop. `tickMilliseconds` is the unit of the core's timeouts.
     init(loop: EventLoop, store: LogStore, logger: Logger) {
