@@ -44,8 +44,12 @@ final class ClientConnection: ConnectionHandler {
     /// Closes as soon as everything queued has been written.
     private var closesWhenDrained = false
 
-    init(number: UInt64, tcp: TCPConnection, lane: GatewayLane) {
+    /// It only hears that there is no place for it.
+    let isOverLimit: Bool
+
+    init(number: UInt64, tcp: TCPConnection, lane: GatewayLane, isOverLimit: Bool) {
         self.number = number
+        self.isOverLimit = isOverLimit
         self.tcp = tcp
         self.lane = lane
         let now = lane.loop.nowMilliseconds

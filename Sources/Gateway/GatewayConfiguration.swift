@@ -28,7 +28,6 @@ public struct GatewayConfiguration: Sendable {
     public var framesPerTurnMax = 64
     public var connectionsMax = 18_000
     public var connectionsPerAddressMax = 18_000
-    public var connectionsPerUserMax = 1_000
 
     public init(node: NodeID) { self.node = node }
 }

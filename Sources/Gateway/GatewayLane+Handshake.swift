@@ -30,7 +30,12 @@ extension GatewayLane {
             return connection.refuseHandshake(HTTPResponse.plain(status: 403, reason: "Forbidden"))
         }
         switch WebSocketHandshake.accept(request, subprotocols: [Self.jsonSubprotocol]) {
-        case .success(let response): connection.acceptHandshake(response)
+        case .success(let response):
+            connection.acceptHandshake(response)
+            if connection.isOverLimit {
+                tellToReconnect(connection)
+                connection.close(.connectionLimit, "too many connections")
+            }
         case .failure(let refusal): connection.refuseHandshake(refusal.response)
         }
     }

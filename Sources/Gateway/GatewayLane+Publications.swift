@@ -22,7 +22,8 @@ extension GatewayLane {
             }
         case .frameExcept(let ids, let frame):
             hubs[room]?.broadcast(LaneFrame(frame, of: room), except: ids.compactMap { viewer($0, of: room) })
-        case .reply(let id, let request, let result):
+        case .reply(let id, let request, let result, let isRepeat):
+            if isRepeat { sessions[id]?.changes.giveBack() }
             reply(to: id, request, result)
         case .entered(let id, let request, let result):
             entered(id, room, request, result)

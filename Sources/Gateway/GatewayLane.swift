@@ -29,6 +29,9 @@ final class GatewayLane {
     private var calls: [RoomCall] = []
     private var gatherBuffer: [UInt8] = []
     var isDraining = false
+    /// Connections over the limit that are being told so.
+    private var refusing = 0
+    private static let refusingMax = 256
 
     init(number: Int, loop: EventLoop, configuration: GatewayConfiguration, shared: GatewayShared, logger: Logger) {
         self.number = number
@@ -62,11 +65,15 @@ final class GatewayLane {
                 connection.cut()
                 continue
             }
-            var reconnect = ReconnectPush(minMs: 500, maxMs: 8000)
-            reconnect.gateways = configuration.advertiseURLs
-            connection.push(.reconnect(reconnect))
+            tellToReconnect(connection)
             connection.close(.draining, "this node is stopping")
         }
+    }
+
+    func tellToReconnect(_ connection: ClientConnection) {
+        var reconnect = ReconnectPush(minMs: 500, maxMs: 8000)
+        reconnect.gateways = configuration.advertiseURLs
+        connection.push(.reconnect(reconnect))
     }
 
     /// Closes without waiting for clients any more.
@@ -75,12 +82,15 @@ final class GatewayLane {
     }
 
     private func accept(_ tcp: TCPConnection) {
-        guard !isDraining, shared.budget.take(address: tcp.remoteAddress) else {
-            tcp.close()
-            return
+        let isOverLimit = !shared.budget.take(address: tcp.remoteAddress)
+        // Whoever is over the limit is told so, as far as that costs little; beyond it the socket is just closed.
+        guard !isDraining, !isOverLimit || refusing < Self.refusingMax else {
+            if !isOverLimit { shared.budget.give(address: tcp.remoteAddress) }
+            return tcp.close()
         }
+        if isOverLimit { refusing += 1 }
         nextConnectionNumber += 1
-        let connection = ClientConnection(number: nextConnectionNumber, tcp: tcp, lane: self)
+        let connection = ClientConnection(number: nextConnectionNumber, tcp: tcp, lane: self, isOverLimit: isOverLimit)
         connections[connection.number] = connection
         tcp.handler = connection
         tcp.startReading()
@@ -88,7 +98,11 @@ final class GatewayLane {
 
     func didClose(_ connection: ClientConnection) {
         guard connections.removeValue(forKey: connection.number) != nil else { return }
-        shared.budget.give(address: connection.tcp.remoteAddress)
+        if connection.isOverLimit {
+            refusing -= 1
+        } else {
+            shared.budget.give(address: connection.tcp.remoteAddress)
+        }
         detach(connection)
     }
 

@@ -87,18 +87,30 @@ public final class ChatroomNode: Service, Sendable {
         for loop in loops { loop.start() }
 
         let system = SystemGroup(loop: loops[0], store: store, server: server, logger: logger)
-        try await system.start()
-        let cluster = try await system.identity()
-        let storages = try openStorages(directory, cluster)
+        let cluster: ClusterIdentity
+        let storages: [ShardStorage]
+        do {
+            try await system.start()
+            cluster = try await system.identity()
+            storages = try openStorages(directory, cluster)
+        } catch {
+            await stop(nil, nil, [], store, loops)
+            throw (error as? NodeError) ?? NodeError(.storage, "the system log can't be used: \(error)")
+        }
         let shardMap = ShardMap(shardCount: cluster.shardCount)
         let rooms = RoomHost(node: configuration.node, loops: loops, shardMap: shardMap, storages: storages)
         let gateway = Gateway(
             configuration: configuration.gateway, loops: loops, router: rooms, verifier: keys, metrics: metrics,
             logger: logger, now: WallClock.now)
-        try await rooms.start(
-            RoomHost.Dependencies(
-                store: store, server: server, sink: gateway, policy: configuration.rooms, metrics: metrics,
-                logger: logger, checkpointSeconds: configuration.checkpointSeconds, now: WallClock.now))
+        do {
+            try await rooms.start(
+                RoomHost.Dependencies(
+                    store: store, server: server, sink: gateway, policy: configuration.rooms, metrics: metrics,
+                    logger: logger, checkpointSeconds: configuration.checkpointSeconds, now: WallClock.now))
+        } catch {
+            await stop(gateway, rooms, storages, store, loops)
+            throw NodeError(.storage, "a shard's log can't be used: \(error)")
+        }
         let clientPort: Int
         do {
             clientPort = try await gateway.start()
@@ -142,10 +154,10 @@ public final class ChatroomNode: Service, Sendable {
     /// Stop order: clients first, then the rooms, which write what they have, then the disk, then the loops. Nothing may
     /// be freed while a loop still turns.
     private func stop(
-        _ gateway: Gateway, _ rooms: RoomHost, _ storages: [ShardStorage], _ store: LogStore, _ loops: [EventLoop]
+        _ gateway: Gateway?, _ rooms: RoomHost?, _ storages: [ShardStorage], _ store: LogStore, _ loops: [EventLoop]
     ) async {
-        await gateway.stop()
-        await rooms.stop()
+        await gateway?.stop()
+        await rooms?.stop()
         for storage in storages { storage.close() }
         store.close()
         for loop in loops { loop.shutdown() }

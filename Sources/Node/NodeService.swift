@@ -51,7 +51,8 @@ struct NodeService: ClusterService {
     func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken { try await keys.issue(request) }
 
     func gateways(for room: RoomID) async throws(ChatError) -> GatewayAddresses {
-        GatewayAddresses(gateways: configuration.gateway.advertiseURLs, ttlSeconds: 60)
+        _ = try await rooms.view(of: room)
+        return GatewayAddresses(gateways: configuration.gateway.advertiseURLs, ttlSeconds: 60)
     }
 
     func administrator(bearer: String) async -> String? { await keys.administrator(bearer: bearer) }

@@ -100,8 +100,8 @@ final class TokenKeys: TokenVerifier, Sendable {
             throw ChatError(.unavailable, "no HS256 client key is configured, so this node can't issue tokens")
         }
         let seconds = request.ttlSeconds ?? 3600
-        guard (1...30 * 86_400).contains(seconds) else {
-            throw ChatError(.badParameter, "ttlSeconds must be 1 to 2592000", field: "ttlSeconds")
+        guard (1...366 * 86_400).contains(seconds) else {
+            throw ChatError(.badParameter, "ttlSeconds must be 1 to 31622400", field: "ttlSeconds")
         }
         let issuedAt = now().milliseconds / 1000
         let payload = ClientPayload(

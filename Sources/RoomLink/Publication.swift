@@ -36,7 +36,8 @@ public struct SharedFrame: Sendable {
 /// One thing that a room tells a lane. A lane performs them in order, so that per room and lane acks, enter results
 /// and messages are one ordered stream (contract, "Order").
 public enum RoomOutput: Sendable {
-    case reply(SessionID, request: UInt32, Result<OperationResult, ChatError>)
+    /// `isRepeat`: a `clientId` again, which costs no rate.
+    case reply(SessionID, request: UInt32, Result<OperationResult, ChatError>, isRepeat: Bool = false)
     /// The answer to an enter. On success the session sees what follows this, and the reply's seq is the stream's here.
     case entered(SessionID, request: UInt32?, Result<EnterResult, ChatError>)
     /// The session has left: it sees nothing that follows.

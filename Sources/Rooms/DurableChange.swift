@@ -78,12 +78,12 @@ enum AnswerShape: Sendable {
         case (.setBlacklist, .member(let member)): .success(.setBlacklist(MemberResult(member: member)))
         case (.setMute, .member(let member)): .success(.setMute(MemberResult(member: member)))
         case (.tempMute, .member(let member)): .success(.tempMute(MemberResult(member: member)))
-        case (.kick, _): .success(.kick)
-        case (.muteRoom, _): .success(.muteRoom)
+        case (.kick, .done): .success(.kick)
+        case (.muteRoom, .done): .success(.muteRoom)
         case (.queueSet, .element(let element)): .success(.queueSet(ElementResult(element: element)))
         case (.queueTake, .element(let element)): .success(.queueTake(ElementResult(element: element)))
         case (.queueSetMany, .missing(let keys)): .success(.queueSetMany(MissingResult(missing: keys)))
-        case (.queueClear, _): .success(.queueClear)
+        case (.queueClear, .done): .success(.queueClear)
         default:
             // A clientId that was used for another kind of operation before.
             .failure(ChatError(.conflict, "this clientId belongs to another operation"))

@@ -16,7 +16,8 @@ final class GroupLog {
     private(set) var isDirty = true
     /// There are entries that no save has taken yet.
     private(set) var hasProposed = false
-    private var hasFailed = false
+    /// The last write failed; it is tried again every second.
+    private(set) var hasFailed = false
     /// Which making of the core this is: answers to saves of an earlier one mean nothing to it.
     private(set) var generation = 0
     private var savesInFlight = 0
@@ -70,6 +71,7 @@ final class GroupLog {
     var isEstablished: Bool { raft.isEstablished }
     var term: UInt64 { raft.term }
     var leader: ServerID? { raft.leader }
+    var membership: GroupMembership { raft.membership }
     var commitIndex: UInt64 { raft.commitIndex }
     var appliedIndex: UInt64 { raft.appliedIndex }
 

@@ -12,7 +12,7 @@ extension RoomActor {
         switch call.body {
         case .leave:
             exit(key, at: now)
-            return []
+            return takeLate()
         case .moved:
             presence.move(key, lane: call.address.lane)
             return []
@@ -55,6 +55,7 @@ extension RoomActor {
         throws(ChatError) -> [Proposal]
     {
         if let change = DurableChange(operation) {
+            try requireIsHere(change.body)
             return [propose(change, call, visitor)]
         }
         switch operation {
@@ -92,9 +93,15 @@ extension RoomActor {
         case .queue(let request):
             reply(call, .success(.queue(try queuePage(request))))
         default:
-            throw ChatError(.malformed, "this operation is not available on this node")
+            throw ChatError(.forbidden, "this operation is not available on this node")
         }
-        return []
+        return takeLate()
+    }
+
+    /// A kick that bans nobody needs somebody to kick.
+    func requireIsHere(_ body: CommandBody) throws(ChatError) {
+        guard case .kick(let user, banSeconds: 0, _) = body, !presence.isHere(user) else { return }
+        throw ChatError(.notFound, "\(user) is not in \(id)", field: "user")
     }
 
     private func requireMayList(_ kind: MemberKind, _ visitor: Visitor) throws(ChatError) {

@@ -117,7 +117,7 @@ extension RoomActor {
         let effects = try presence.enter(
             visitor, role: role(of: visitor), notify: info.enterExitNotify, at: now)
         var result = EnterResult(
-            room: RoomView(info: info, online: Int64(presence.online)),
+            room: roomView ?? RoomView(info: info, online: Int64(presence.online)),
             me: presence.overlay(state.member(caller.user, at: now)), epoch: epoch,
             seq: state.lastSeq)
         if request.withQueue { result.queue = queueElements() }

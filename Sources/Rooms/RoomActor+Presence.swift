@@ -19,14 +19,34 @@ extension RoomActor {
             switch effect {
             case .kick(let visitor, let reason):
                 stream.tell(visitor.lane, .kicked(visitor.key.session, reason, ext: nil))
-            case .arrived, .departed:
+            case .arrived:
                 break
+            case .departed(let user):
+                clearSeats(of: [user])
             case .show(let notification):
                 show(notification)
             case .online(let online):
                 show(online: online)
             }
         }
+    }
+
+    /// Transient elements go with their owner, all in one 320 (contract, "Seats"). A drop gets here when its grace has
+    /// passed; a kick clears them where it is applied.
+    private func clearSeats(of owners: [UserID]) {
+        let elements = owners.flatMap { state.transientElements(of: $0) }.map { QueueElementVersion($0) }
+        guard !elements.isEmpty else { return }
+        late.append(
+            Proposal(
+                command: Command(id: nil, room: id, actor: .system, body: .queueRemove(elements), facts: facts(owners)),
+                key: nil, origin: .room))
+    }
+
+    /// After a restart nobody is here; whoever has not come back within the grace has left.
+    func clearSeatsOnce(at now: Timestamp) {
+        guard !hasClearedSeats, now >= activatedAt.adding(seconds: context.policy.graceSeconds) else { return }
+        hasClearedSeats = true
+        clearSeats(of: state.transientOwners.filter { !presence.isHere($0) })
     }
 
     /// Ends the stay of sessions that were put out.

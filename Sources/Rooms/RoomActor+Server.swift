@@ -17,6 +17,7 @@ extension RoomActor {
 
     private func answer(_ body: ServerCall.Body, at now: Timestamp) throws(ChatError) -> [Proposal] {
         if case .command(let command, let actor, let id, let completion) = body {
+            try requireIsHere(command)
             return [
                 Proposal(
                     command: Command(

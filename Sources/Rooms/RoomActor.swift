@@ -38,6 +38,9 @@ actor RoomActor {
     private var barrageIsOpen = false
     private var hasNewBarrage = false
     private var idleSince: Timestamp
+    let activatedAt: Timestamp
+    /// Whether the seats of owners who did not come back after the room was loaded have been cleared.
+    var hasClearedSeats = false
 
     /// Throws `WireError` when stored rows can't be understood.
     /// - Parameter wake: tells the host that something was emitted outside of a call.
@@ -53,6 +56,7 @@ actor RoomActor {
         presence = Presence(policy: context.policy)
         barrage = BarrageWindow(perSecond: 200)
         idleSince = context.now()
+        activatedAt = idleSince
         (state, tail) = try Self.restore(id, loaded)
     }
 
@@ -186,9 +190,13 @@ actor RoomActor {
         case .session(let to):
             if case .send = to.shape { count(result) }
             guard let request = to.request else { return }
+            var isRefused = false
+            if case .refused = result { isRefused = true }
             stream.tell(
                 Lane(node: to.address.node, number: to.address.lane),
-                .reply(to.address.session, request: request, to.shape.answer(result, view: roomView)))
+                .reply(
+                    to.address.session, request: request, to.shape.answer(result, view: roomView),
+                    isRepeat: isRepeat && !isRefused))
         }
     }
 
@@ -198,7 +206,9 @@ actor RoomActor {
 
     /// The room as members see it; nil when it doesn't exist.
     var roomView: RoomView? {
-        state.info.map { RoomView(info: $0, online: Int64(presence.online)) }
+        guard var info = state.info else { return nil }
+        info.viewerBudget = info.viewerBudget ?? Int64(context.policy.viewerBudgetPerSecond)
+        return RoomView(info: info, online: Int64(presence.online))
     }
 
     // MARK: - The end of the turn
@@ -249,7 +259,7 @@ actor RoomActor {
     /// Whether nothing would be lost if this room left memory.
     func mayLeaveMemory(writtenIndex: UInt64, at now: Timestamp) -> Bool {
         guard presence.online == 0, reads == 0, arrivals.isEmpty, stream.isEmpty, barrage.isEmpty, !isDirty,
-            lastChangeIndex <= writtenIndex
+            lastChangeIndex <= writtenIndex, hasClearedSeats || state.transientOwners.isEmpty
         else {
             idleSince = now
             return false
@@ -268,10 +278,18 @@ actor RoomActor {
         if let deadline = state.nextDeadline, deadline <= now {
             proposals.append(
                 Proposal(
-                    command: Command(id: nil, room: id, actor: .system, body: .expire, facts: facts([])), key: nil,
-                    origin: .room))
+                    command: Command(
+                        id: nil, room: id, actor: .system, body: .expire, facts: facts(mutedUsers(at: now))),
+                    key: nil, origin: .room))
         }
-        return proposals
+        clearSeatsOnce(at: now)
+        return proposals + takeLate()
+    }
+
+    /// Whose names the end of a mute shows.
+    private func mutedUsers(at now: Timestamp) -> [UserID] {
+        let page = try? state.members(.muted, after: nil, limit: Int(Limits.pageItems), at: now)
+        return page?.items.map(\.user) ?? []
     }
 
     func facts(_ users: [UserID]) -> CommandFacts {

@@ -70,7 +70,7 @@ final class ShardHost: GroupLogDelegate {
 
     func receive(_ call: RoomCall) {
         guard log.isEstablished else {
-            return refuse(call, ChatError(.unavailable, "no leader for this room yet", retryAfterMs: 500))
+            return refuse(call, unavailable("no leader for this room yet"))
         }
         guard let room = active(call.room, orWait: .call(call)) else { return }
         handle(call, room)
@@ -78,10 +78,16 @@ final class ShardHost: GroupLogDelegate {
 
     func receive(_ call: ServerCall) {
         guard log.isEstablished else {
-            return call.fail(ChatError(.unavailable, "no leader for this room yet", retryAfterMs: 500))
+            return call.fail(unavailable("no leader for this room yet"))
         }
         guard let room = active(call.room, orWait: .server(call)) else { return }
         handle(call, room)
+    }
+
+    private func unavailable(_ reason: String) -> ChatError {
+        ChatError(
+            .unavailable, log.hasFailed ? "this node can't write to its disk; it keeps trying" : reason,
+            retryAfterMs: log.hasFailed ? 1000 : 500)
     }
 
     private func handle(_ call: RoomCall, _ room: RoomActor) {
@@ -246,7 +252,7 @@ final class ShardHost: GroupLogDelegate {
     func logDidChangeLeadership(_ log: GroupLog) {
         guard !log.isEstablished else { return }
         // In doubt: a retry with the same command ID is answered by what the log then says.
-        fail(pending.takeAll(), ChatError(.unavailable, "the room's leader has changed", retryAfterMs: 500))
+        fail(pending.takeAll(), unavailable("the room's leader has changed"))
     }
 
     func log(_ log: GroupLog, didCommit entries: [Entry]) {

@@ -32,6 +32,9 @@ public final class SystemGroup: Sendable {
         let (loop, store, server, parts, logger) = (loop, store, server, parts, logger)
         try await loop.run { () throws -> Void in
             let log = try GroupLog(group: .system, server: server, store: store, loop: loop, appliedIndex: 0)
+            if let owner = log.membership.voters.first, !log.membership.voters.contains(server) {
+                throw RaftError(.unknownServer, "the data is of node \(owner.node), and this is node \(server.node)")
+            }
             let host = SystemHost()
             log.delegate = host
             let driver = LogDriver(loop: loop, store: store, logger: logger)

@@ -28,7 +28,7 @@ import Testing
                 }
             }
         }
-        #expect(journal.entries == ["job", "job of the job", "propose", "propose again", "publish", "flush"])
+        #expect(journal.entries == ["job", "job of the job", "route", "propose", "propose again", "publish", "flush"])
     }
 
     @Test func `a job that a hook enqueues does not wait for an event`() async throws {
