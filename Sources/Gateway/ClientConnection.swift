@@ -1,6 +1,7 @@
 import ChatModel
 import EventLoop
 import SessionCore
+import Telemetry
 import Transport
 import Wire
 
@@ -101,6 +102,7 @@ final class ClientConnection: ConnectionHandler {
                     lane.handle(request, from: self)
                 }
             case .failure(let failure):
+                if failure.error.code == .malformed { lane.shared.figures.malformed.add() }
                 if failure.id == nil, failure.error.code == .malformed {
                     malformedInARow += 1
                 } else {
