@@ -16,7 +16,7 @@ public struct CommandID: Sendable, Hashable {
 public enum Actor: Sendable, Hashable {
     /// The room itself (a deadline has passed) or the server API without `operator`: above every rank.
     case system
-    /// The server API in the name of a user: above every rank; the nick is shown.
+    /// The server API in the name of a user, who is shown: a message's sender, or an operator with the rank of his own.
     case server(UserName)
     /// A user who is in the room, with the profile of that stay.
     case member(UserID, Profile, anonymous: Bool)

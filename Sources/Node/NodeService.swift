@@ -3,6 +3,7 @@ import Gateway
 import Rooms
 import ServerAPI
 import Telemetry
+import Wire
 
 /// The cluster as the server API sees it, from this node.
 struct NodeService: ClusterService {
@@ -42,6 +43,10 @@ struct NodeService: ClusterService {
 
     func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member {
         try await rooms.member(user, of: room)
+    }
+
+    func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult {
+        try await rooms.queue(of: room, after: after, limit: limit)
     }
 
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {

@@ -8,19 +8,27 @@ extension RoomState {
     /// The role of a user who is not anonymous; guest when nothing is known.
     public func role(of user: UserID) -> Role { members[user]?.effectiveRole ?? .guest }
 
+    /// An operator whom the server API names has his own rank, no higher one: NIM refuses an `operator` who is no
+    /// manager, and the contract has no exception from "nobody acts on an equal or higher rank".
     func rank(of actor: Actor) -> Int {
         switch actor {
-        case .system, .server: Self.serverRank
+        case .system: Self.serverRank
+        case .server(let name): role(of: name.user).rank
         case .member(let user, _, let anonymous): anonymous ? 0 : role(of: user).rank
         }
+    }
+
+    /// The room itself or the server API, in whose name ever: what is not a matter of rank is open to it.
+    private func isServer(_ actor: Actor) -> Bool {
+        if case .member = actor { false } else { true }
     }
 
     /// Above the creator's.
     private static var serverRank: Int { 3 }
     static var creatorRank: Int { Role.creator.rank }
 
-    /// Managers and whoever is above them.
-    func isManager(_ actor: Actor) -> Bool { rank(of: actor) >= Role.manager.rank }
+    /// Whether an actor may do what managers may and what is nobody's rank: messages, the queue, the room's info.
+    func isManager(_ actor: Actor) -> Bool { isServer(actor) || rank(of: actor) >= Role.manager.rank }
 
     // MARK: - For the leader
 
@@ -85,21 +93,21 @@ extension RoomState {
 
     /// Nobody acts on an equal or higher rank, nor on oneself.
     func requireOutranks(_ actor: Actor, _ target: UserID) throws(ChatError) {
-        if case .member(target, _, _) = actor {
-            throw ChatError(.forbidden, "nobody acts on oneself")
-        }
+        guard actor.user != target else { throw ChatError(.forbidden, "nobody acts on oneself") }
         guard rank(of: actor) > role(of: target).rank else {
             throw ChatError(.forbidden, "nobody acts on an equal or higher rank")
         }
     }
 
     func requireManager(_ actor: Actor) throws(ChatError) {
-        guard isManager(actor) else { throw ChatError(.forbidden, "this is for managers of \(room)") }
+        guard rank(of: actor) >= Role.manager.rank else {
+            throw ChatError(.forbidden, "this is for managers of \(room)")
+        }
     }
 
     /// Only the server API, in whose name ever, or the room itself.
     func requireServer(_ actor: Actor) throws(ChatError) {
-        guard rank(of: actor) == Self.serverRank else { throw ChatError(.forbidden, "this is for the server API") }
+        guard isServer(actor) else { throw ChatError(.forbidden, "this is for the server API") }
     }
 
     /// Rounded up.

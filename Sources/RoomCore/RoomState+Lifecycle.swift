@@ -20,9 +20,9 @@ extension RoomState {
     mutating func updateRoom(
         _ given: RoomChanges, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
-        try requireManager(command.actor)
         var set = given
         if case .member = command.actor {
+            try requireManager(command.actor)
             // They are no fields of the client's operation, and unknown fields are ignored.
             set.entry = nil
             set.idleCloseSeconds = nil

@@ -21,7 +21,8 @@ extension RoomActor {
             return [
                 Proposal(
                     command: Command(
-                        id: id, room: self.id, actor: actor, body: command, facts: facts(command.namedUsers)),
+                        id: id, room: self.id, actor: actor, body: command,
+                        facts: facts(command.namedUsers + [actor.user].compactMap { $0 })),
                     key: id.map(commandKey), origin: .server(completion))
             ]
         }
@@ -38,6 +39,7 @@ extension RoomActor {
                 throw ChatError(.notFound, "\(user) is not a member of \(id)")
             }
             completion(.success(member))
+        case .queue(let request, let completion): completion(.success(try queuePage(request)))
         case .barrage(let item, let completion):
             guard !view.info.closed else { throw ChatError(.roomClosed, "\(id) is closed") }
             var item = item

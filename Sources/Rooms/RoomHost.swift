@@ -208,6 +208,10 @@ public final class RoomHost: RoomRouter, Sendable {
         try await ask(room) { .member(user, $0) }
     }
 
+    public func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult {
+        try await ask(room) { .queue(QueueRequest(room: room, after: after, limit: Int64(limit)), $0) }
+    }
+
     public func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
         try await ask(room) { .barrage(item, $0) }
     }

@@ -1,5 +1,6 @@
 import ChatModel
 import RoomLink
+import Wire
 
 /// What the server API asks of one room. The completion is called exactly once, on the room's loop.
 struct ServerCall: Sendable {
@@ -11,6 +12,7 @@ struct ServerCall: Sendable {
         case members(
             MemberKind, after: String?, limit: Int, @Sendable (Result<Page<Member, String>, ChatError>) -> Void)
         case member(UserID, @Sendable (Result<Member, ChatError>) -> Void)
+        case queue(QueueRequest, @Sendable (Result<QueueResult, ChatError>) -> Void)
         case barrage(BarrageItem, @Sendable (Result<Void, ChatError>) -> Void)
     }
 
@@ -25,6 +27,7 @@ struct ServerCall: Sendable {
         case .message(_, let completion): completion(.failure(error))
         case .members(_, _, _, let completion): completion(.failure(error))
         case .member(_, let completion): completion(.failure(error))
+        case .queue(_, let completion): completion(.failure(error))
         case .barrage(_, let completion): completion(.failure(error))
         }
     }

@@ -1,4 +1,5 @@
 import ChatModel
+import Wire
 
 /// What the server API asks of the cluster. `Node` implements it; any node answers for all rooms.
 ///
@@ -20,6 +21,7 @@ public protocol ClusterService: Sendable {
     func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)
         -> Page<Member, String>
     func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member
+    func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError)
 
     func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken

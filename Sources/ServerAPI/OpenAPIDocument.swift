@@ -79,7 +79,7 @@ struct OpenAPIDocument: Sendable {
             parameters.append(
                 .object([
                     "name": .text(name), "in": .text("path"), "required": .boolean(true),
-                    "schema": (name == "messageId" ? Schema.text(bytes: Limits.opaqueIDBytes) : .identifier).json,
+                    "schema": pathSchema(name).json,
                 ]))
         }
         for query in route.query {
@@ -99,6 +99,14 @@ struct OpenAPIDocument: Sendable {
                 ]))
         }
         return parameters
+    }
+
+    private static func pathSchema(_ name: String) -> Schema {
+        switch name {
+        case "messageId": .text(bytes: Limits.opaqueIDBytes)
+        case "key": .text(bytes: Limits.queueKeyBytes)
+        default: .identifier
+        }
     }
 
     private static func responses(of route: Route) -> [DocumentValue.Member] {
@@ -145,6 +153,8 @@ extension Route {
         let takesParameters = segments.contains { if case .parameter = $0 { true } else { false } }
         if takesParameters || !query.isEmpty || request != nil || isIdempotent { errors.insert(.badParameter) }
         if request != nil { errors.formUnion([.malformed, .tooLarge]) }
+        // The key has come before, with another call.
+        if isIdempotent { errors.insert(.conflict) }
         return errors
     }
 }

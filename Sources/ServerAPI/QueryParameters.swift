@@ -80,8 +80,8 @@ struct QueryParameters: Sendable {
     }
 
     /// How many items of a listing are wanted.
-    func limit() throws(ChatError) -> Int {
-        let limit = try number("limit", in: 1...Limits.pageItems) ?? Limits.pageItemsDefault
+    func limit(default items: Int64 = Limits.pageItemsDefault) throws(ChatError) -> Int {
+        let limit = try number("limit", in: 1...Limits.pageItems) ?? items
         return Int(limit)
     }
 

@@ -26,5 +26,46 @@ extension Routes {
         ) { request, service throws(ChatError) in
             APIResponse(try await service.member(try request.user, of: try request.room))
         },
+        memberChange(.put, "role", "setRole", "Make a user manager, normal member or guest; also who is away.") {
+            (user, body: RoleBody) in (.setRole(user, body.role, body.options.notify), body.options)
+        },
+        memberChange(.put, "blacklist", "setBlacklist", "Forbid or allow a user to enter; puts out who is here.") {
+            (user, body: EnableBody) in
+            (.setBlacklist(user, enable: body.enable, body.options.notify), body.options)
+        },
+        memberChange(.put, "mute", "setMute", "Mute a user for good, or lift that; also who is away.") {
+            (user, body: EnableBody) in (.setMute(user, enable: body.enable, body.options.notify), body.options)
+        },
+        memberChange(.put, "tempMute", "setTempMute", "Mute a user for a time; 0 lifts.") {
+            (user, body: TempMuteBody) in (.tempMute(user, seconds: body.seconds, body.options.notify), body.options)
+        },
+        Route(
+            method: .post, path: "/v1/rooms/{room}/members/{user}/kick", name: "kickMember",
+            summary: "Put a user out; with banSeconds also forbid entering for that time.",
+            request: RequestDescription(body: KickBody.self, required: false), answer: .json(DoneAnswer.self),
+            isIdempotent: true, refusals: [.forbidden, .notFound, .roomClosed]
+        ) { request, service throws(ChatError) in
+            let body = try request.decodeIfGiven(KickBody.self)
+            let kick = CommandBody.kick(try request.user, banSeconds: body.banSeconds, body.options.notify)
+            try await request.performDone(kick, body.options, service)
+            return .done
+        },
     ]
+
+    /// A call that changes a member's standing and answers the member, as the client's operation does.
+    private static func memberChange<Body: WireMessage>(
+        _ method: APIMethod, _ action: String, _ name: String, _ summary: String,
+        _ change: @escaping @Sendable (UserID, Body) -> (CommandBody, ServerOptions)
+    ) -> Route {
+        Route(
+            method: method, path: "/v1/rooms/{room}/members/{user}/\(action)", name: name, summary: summary,
+            request: RequestDescription(body: Body.self), answer: .json(MemberResult.self), isIdempotent: true,
+            refusals: [.forbidden, .notFound, .conflict, .roomClosed]
+        ) { request, service throws(ChatError) in
+            let (command, options) = change(try request.user, try request.decode(Body.self))
+            let result = try await request.perform(command, as: options.actor, service)
+            guard case .member(let member) = result else { throw request.unexpected(result) }
+            return APIResponse(MemberResult(member: member))
+        }
+    }
 }

@@ -15,7 +15,7 @@ extension Routes {
             let result = try await service.perform(
                 .post(send.draft), in: room, as: actor, id: request.idempotencyKey ?? send.clientID)
             guard case .posted(let messageID, let place, let time, let priority) = result else {
-                throw APIResponse.unexpected(result)
+                throw request.unexpected(result)
             }
             var answer = SendResult(messageID: messageID, time: time)
             answer.place = place

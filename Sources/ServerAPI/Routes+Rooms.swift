@@ -14,8 +14,8 @@ extension Routes {
             let result = try await service.perform(
                 .createRoom(creator: create.creator, set: create.set), in: room, as: .system,
                 id: request.idempotencyKey)
-            guard case .room = result else { throw APIResponse.unexpected(result) }
-            return APIResponse(try await service.room(room))
+            guard case .room(let info) = result else { throw request.unexpected(result) }
+            return APIResponse(await view(info, service))
         },
         Route(
             method: .get, path: "/v1/rooms", name: "listRooms", summary: "List rooms, by ID or those with most people.",
@@ -62,8 +62,8 @@ extension Routes {
             let result = try await service.perform(
                 .updateRoom(set: update.set, update.options.notify), in: room, as: update.options.actor,
                 id: request.idempotencyKey)
-            guard case .room = result else { throw APIResponse.unexpected(result) }
-            return APIResponse(try await service.room(room))
+            guard case .room(let info) = result else { throw request.unexpected(result) }
+            return APIResponse(await view(info, service))
         },
         Route(
             method: .delete, path: "/v1/rooms/{room}", name: "deleteRoom",
@@ -95,6 +95,17 @@ extension Routes {
             return .done
         },
         Route(
+            method: .put, path: "/v1/rooms/{room}/mute", name: "muteRoom",
+            summary: "Only creator and managers may send while a room is muted.",
+            request: RequestDescription(body: EnableBody.self), answer: .json(DoneAnswer.self), isIdempotent: true,
+            refusals: [.forbidden, .notFound, .roomClosed]
+        ) { request, service throws(ChatError) in
+            let body = try request.decode(EnableBody.self)
+            try await request.performDone(
+                .muteRoom(enable: body.enable, body.options.notify), body.options, service)
+            return .done
+        },
+        Route(
             method: .get, path: "/v1/rooms/{room}/address", name: "getAddress",
             summary: "Where clients of a room connect, best first.", answer: .json(AddressAnswer.self),
             refusals: [.notFound]
@@ -102,6 +113,16 @@ extension Routes {
             APIResponse(AddressAnswer(addresses: try await service.gateways(for: try request.room)))
         },
     ]
+
+    /// The room as the command left it, which a repeat shows again, with who is here now and where it is led.
+    private static func view(_ info: RoomInfo, _ service: any ClusterService) async -> RoomView {
+        // It may have been deleted since.
+        guard var view = try? await service.room(info.id) else { return RoomView(info: info, online: 0) }
+        let nodeBudget = view.info.viewerBudget
+        view.info = info
+        view.info.viewerBudget = info.viewerBudget ?? nodeBudget
+        return view
+    }
 }
 
 /// The orders of a listing of rooms beside the one by ID.

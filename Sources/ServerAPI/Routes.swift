@@ -5,7 +5,7 @@ import Wire
 enum Routes {
     /// - Parameter bodyBytesMax: the bound on request bodies, which the document tells.
     static func all(bodyBytesMax: Int) -> [Route] {
-        let described = rooms + messages + members + users + operating + [document(OpenAPIPlaceholder.empty)]
+        let described = rooms + messages + members + queue + users + operating + [document(OpenAPIPlaceholder.empty)]
         let bytes = OpenAPIDocument.make(of: described, bodyBytesMax: bodyBytesMax).bytes
         return described.dropLast() + [document(bytes)]
     }
@@ -22,9 +22,13 @@ enum Routes {
     }
 
     /// Parameters that listings have in common.
-    static let limitQuery = QueryDescription(
-        name: "limit", meaning: "Items of a page; \(Limits.pageItemsDefault) when absent.",
-        schema: .integer(from: 1, to: Limits.pageItems))
+    static let limitQuery = limitQuery(default: Limits.pageItemsDefault)
+
+    static func limitQuery(default items: Int64) -> QueryDescription {
+        QueryDescription(
+            name: "limit", meaning: "Items of a page; \(items) when absent.",
+            schema: .integer(from: 1, to: Limits.pageItems))
+    }
 }
 
 extension APIRequest {
@@ -38,17 +42,30 @@ extension APIRequest {
     func decodeIfGiven<Body: WireMessage>(_ type: Body.Type) throws(ChatError) -> Body {
         body.isEmpty ? Body.blank : try decode(type)
     }
+
+    /// Runs a durable command in the path's room, under the request's `Idempotency-Key`.
+    func perform(_ command: CommandBody, as actor: Actor, _ service: any ClusterService) async throws(ChatError)
+        -> CommandResult
+    { try await service.perform(command, in: try room, as: actor, id: idempotencyKey) }
+
+    /// The same for a command that has nothing to answer.
+    func performDone(_ command: CommandBody, _ options: ServerOptions, _ service: any ClusterService)
+        async throws(ChatError)
+    {
+        let result = try await perform(command, as: options.actor, service)
+        guard case .done = result else { throw unexpected(result) }
+    }
+
+    /// A result that cannot follow from the command: the key has come before, with another call.
+    func unexpected(_ result: CommandResult) -> ChatError {
+        if case .refused(let error) = result { return error }
+        return ChatError(.conflict, "this Idempotency-Key belongs to another call", field: "Idempotency-Key")
+    }
 }
 
 extension APIResponse {
     /// 200 with a JSON body.
     init(_ answer: some WireMessage) {
         self.init(body: WireJSON.encode(answer))
-    }
-
-    /// A command's result that cannot follow from the command: a fault of ours, not of the caller.
-    static func unexpected(_ result: CommandResult) -> ChatError {
-        if case .refused(let error) = result { return error }
-        return ChatError(.internal, "the room gave a result of another kind")
     }
 }

@@ -54,12 +54,17 @@ struct NaiveRoom {
     private subscript(user: UserID) -> Person { people[user] ?? Person() }
 
     private func rank(_ actor: Actor) -> Int {
-        guard case .member(let user, _, _) = actor else { return 9 }
-        return self[user].role.rank
+        actor.user.map { self[$0].role.rank } ?? 9
     }
 
+    private func isServer(_ actor: Actor) -> Bool {
+        if case .member = actor { false } else { true }
+    }
+
+    private func isManager(_ actor: Actor) -> Bool { isServer(actor) || rank(actor) >= 1 }
+
     private func mayActOn(_ target: UserID, _ actor: Actor) -> Bool {
-        if case .member(let user, _, _) = actor, user == target { return false }
+        if actor.user == target { return false }
         return rank(actor) >= 1 && rank(actor) > self[target].role.rank
     }
 
@@ -70,7 +75,7 @@ struct NaiveRoom {
 
     private mutating func decide(_ body: CommandBody, _ actor: Actor, _ now: Int64) -> Answer {
         if case .createRoom(let creator, let set) = body {
-            guard rank(actor) == 9 else { return Answer(code: .forbidden) }
+            guard isServer(actor) else { return Answer(code: .forbidden) }
             guard !exists else { return Answer(code: .conflict) }
             exists = true
             people = [creator: Person(role: .creator)]
@@ -81,7 +86,7 @@ struct NaiveRoom {
         guard exists else { return Answer(code: .notFound) }
         switch body {
         case .closeRoom, .reopenRoom, .deleteRoom, .expire, .queueRemove:
-            if rank(actor) < 9 { return Answer(code: .forbidden) }
+            if !isServer(actor) { return Answer(code: .forbidden) }
         default:
             break
         }
@@ -129,8 +134,8 @@ struct NaiveRoom {
         switch body {
         case .post(let draft):
             if mutedCode(actor, now) { return Answer(code: .muted) }
-            if muted, rank(actor) < 1 { return Answer(code: .roomMuted) }
-            if draft.mentionAll, rank(actor) < 1 { return Answer(code: .forbidden) }
+            if muted, !isManager(actor) { return Answer(code: .roomMuted) }
+            if draft.mentionAll, !isManager(actor) { return Answer(code: .forbidden) }
             if case .member(let user, _, _) = actor, rank(actor) < 1, slowSeconds > 0 {
                 if let last = self[user].spokeAt, now < last + slowSeconds * 1000 { return Answer(code: .tooOften) }
                 people[user, default: Person()].spokeAt = now
@@ -181,7 +186,7 @@ struct NaiveRoom {
             return actor.user == nil ? Answer(code: .badParameter) : Answer(events: [.memberUpdatedInfo])
         case .queueSet, .queueSetMany, .queueTake, .queueClear:
             if mutedCode(actor, now) { return Answer(code: .muted) }
-            if level == .manager, rank(actor) < 1 { return Answer(code: .forbidden) }
+            if level == .manager, !isManager(actor) { return Answer(code: .forbidden) }
             return decideQueue(body, actor)
         default:
             return Answer()
@@ -209,7 +214,7 @@ struct NaiveRoom {
     }
 
     private mutating func decideQueue(_ body: CommandBody, _ actor: Actor) -> Answer {
-        let ownOnly = level == .owner && rank(actor) < 1
+        let ownOnly = level == .owner && !isManager(actor)
         func forbidden(_ index: Int) -> Bool { ownOnly && queue[index].owner != actor.user }
         switch body {
         case .queueSet(let key, let value, _, let transient, let version, _):

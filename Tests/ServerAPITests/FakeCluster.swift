@@ -1,6 +1,7 @@
 import ChatModel
 import ServerAPI
 import Synchronization
+import Wire
 
 /// A cluster that remembers what it was asked and answers what a test told it to.
 final class FakeCluster: ClusterService {
@@ -15,6 +16,7 @@ final class FakeCluster: ClusterService {
         case message(String, RoomID)
         case members(RoomID, MemberKind, after: String?, limit: Int)
         case member(UserID, RoomID)
+        case queue(RoomID, after: String?, limit: Int)
         case barrage(BarrageItem, RoomID)
         case token(TokenRequest)
         case gateways(RoomID)
@@ -25,6 +27,8 @@ final class FakeCluster: ClusterService {
         /// Thrown by every call when set.
         var failure: ChatError?
         var unreadiness: String?
+        /// What commands answer instead of what follows from them.
+        var result: CommandResult?
     }
 
     private let state = Mutex(State())
@@ -32,6 +36,8 @@ final class FakeCluster: ClusterService {
     var calls: [Call] { state.withLock { $0.calls } }
 
     func fail(with error: ChatError?) { state.withLock { $0.failure = error } }
+
+    func answer(with result: CommandResult) { state.withLock { $0.result = result } }
 
     func become(unready reason: String?) { state.withLock { $0.unreadiness = reason } }
 
@@ -47,11 +53,20 @@ final class FakeCluster: ClusterService {
         -> CommandResult
     {
         try note(.perform(body, room, actor, id: id))
+        if let result = state.withLock({ $0.result }) { return result }
         switch body {
         case .createRoom, .updateRoom: return .room(Self.room(room).info)
         case .post(let draft):
             let place = draft.isKept ? MessagePlace.kept(seq: 8) : .unkept(after: 7)
             return .posted(messageID: "m8", place: place, time: Timestamp(1_700_000_000_000), priority: .normal)
+        case .setRole(let user, _, _), .setBlacklist(let user, _, _), .setMute(let user, _, _),
+            .tempMute(let user, _, _):
+            return .member(Self.member(user.text))
+        case .queueSet(let key, let value, let owner, _, _, _):
+            return .element(QueueElement(key: key, value: value, owner: owner ?? Self.user("ann")))
+        case .queueTake(let key, _):
+            return .element(QueueElement(key: key ?? "head", value: "v", owner: Self.user("ann")))
+        case .queueSetMany(let pairs, _): return .missing(pairs.map(\.key))
         default: return .done
         }
     }
@@ -92,6 +107,14 @@ final class FakeCluster: ClusterService {
     func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member {
         try note(.member(user, room))
         return Self.member(user.text)
+    }
+
+    func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult {
+        try note(.queue(room, after: after, limit: limit))
+        var element = QueueElement(key: "seat", value: "v", owner: Self.user("ann"))
+        element.transient = true
+        element.held = true
+        return QueueResult(elements: [element], seq: 7, next: "c1")
     }
 
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) { try note(.barrage(item, room)) }

@@ -75,8 +75,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "/", "/v1", "/v2/rooms", "/v1/rooms/r1/messages/m/x", "/v1/rooms/r1/nothing", "/v1//rooms", "/../etc/passwd",
-        "/%2e%2e", "/v1/rooms/r1/queue", "*", "/\u{7f}",
+        "/", "/v1", "/v2/rooms", "/v1/rooms/r1/messages/m/x", "/v1/rooms/r1/queues", "/v1//rooms", "/../etc/passwd",
+        "/%2e%2e", "/v1/rooms/r1/nothing", "*", "/\u{7f}",
     ])
     func `an unknown path is not found`(target: String) async throws {
         try await withServer { client, _ in

@@ -65,7 +65,7 @@ import Testing
             for route in Routes.all(bodyBytesMax: 1) {
                 guard case .json = route.answer else { continue }
                 let target = route.path.replacing("{room}", with: "r1").replacing("{user}", with: "u")
-                    .replacing("{messageId}", with: "m")
+                    .replacing("{messageId}", with: "m").replacing("{key}", with: "seat")
                 let body = route.request.map { _ in Self.bodies[route.name] ?? "{}" }
                 let answer = try await client.call(route.method.rawValue, target, body)
                 #expect(answer.status == 200, "\(route.name): \(String(decoding: answer.body, as: UTF8.self))")
@@ -114,6 +114,12 @@ import Testing
     }
 
     private static let bodies = [
+        "setRole": #"{"role":"MANAGER","notify":false,"notifyExt":"x","operator":"ann"}"#,
+        "setBlacklist": #"{"enable":true,"operator":{"user":"ann","nick":"Ann"}}"#,
+        "setMute": #"{"enable":false}"#, "setTempMute": #"{"seconds":60}"#, "muteRoom": #"{"enable":true}"#,
+        "kickMember": #"{"banSeconds":5,"notifyExt":"bye"}"#,
+        "setQueueElement": #"{"value":"v","owner":"bob","transient":true,"ifVersion":0}"#,
+        "setQueueElements": #"{"values":{"a":"1","b":"2"}}"#, "takeQueueElement": #"{"key":"a"}"#,
         "createRoom": #"{"id":"r1","creator":"ann","viewerBudget":3,"idleCloseSeconds":0}"#,
         "updateRoom": #"{"name":"N","notify":false,"notifyExt":"x","entry":"USERS","operator":"ann"}"#,
         "closeRoom": #"{"notify":true,"operator":{"user":"ann","nick":"Ann"}}"#,

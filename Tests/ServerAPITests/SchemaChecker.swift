@@ -46,6 +46,8 @@ struct SchemaChecker {
         for (name, value) in members {
             if let property = properties[name] {
                 faults += self.faults(of: value, against: property, isClosed: isClosed, at: "\(path).\(name)")
+            } else if let any = schema["additionalProperties"] {
+                faults += self.faults(of: value, against: any, isClosed: isClosed, at: "\(path).\(name)")
             } else if isClosed {
                 faults.append("\(path).\(name) is not described")
             }

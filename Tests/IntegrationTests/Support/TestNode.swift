@@ -131,11 +131,14 @@ final class TestNode: Sendable {
     // MARK: - Server API
 
     /// Calls the server API with the admin key.
-    func api(_ method: String, _ target: String, _ body: String? = nil) async throws -> HTTPAnswer {
+    func api(
+        _ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]
+    ) async throws -> HTTPAnswer {
         let socket = TestSocket()
         try await socket.open(port: apiPort)
         var text = "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         text += "Authorization: Bearer \(Self.adminKey)\r\n"
+        for (name, value) in headers { text += "\(name): \(value)\r\n" }
         if let body { text += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
         await socket.write(Array((text + "\r\n" + (body ?? "")).utf8))
         let answer = try await socket.received("an HTTP answer") { HTTPAnswer.parse($0) }
