@@ -1,5 +1,6 @@
 import ChatModel
 import EventLoop
+import RoomLink
 import SessionCore
 import Telemetry
 import Transport
@@ -25,6 +26,8 @@ final class ClientConnection: ConnectionHandler {
     unowned let lane: GatewayLane
     var phase = Phase.handshake(HTTPUpgradeParser())
     private var decoder = WebSocketFrameDecoder(role: .server)
+    /// What its subprotocol says; fixed by the handshake.
+    private(set) var encoding = ClientEncoding.json
     /// nil before `connect`.
     var session: Session?
     /// Rooms that this connection views, with its index in each hub.
@@ -77,8 +80,16 @@ final class ClientConnection: ConnectionHandler {
             guard case .open = phase else { return }
             framesLeft -= 1
             switch event {
-            case .text(let text): read(text: text)
-            case .binary: close(.unsupportedData, "this subprotocol has text frames only")
+            case .text(let text):
+                guard encoding == .json else {
+                    return close(.unsupportedData, "this subprotocol has binary frames only")
+                }
+                ClientFrame.requests(inJSON: text, take)
+            case .binary(let message):
+                guard encoding == .protobuf else {
+                    return close(.unsupportedData, "this subprotocol has text frames only")
+                }
+                ClientFrame.requests(inProtobuf: message, take)
             case .ping(let payload): enqueue(WebSocketFrameEncoder.frame(.pong, payload))
             case .pong: break
             case .close: answerClose()
@@ -90,27 +101,25 @@ final class ClientConnection: ConnectionHandler {
         if framesLeft < 0 { lane.throttle(self) }
     }
 
-    private func read(text: UnsafeRawBufferPointer) {
-        ClientFrame.requests(inJSON: text) { result in
-            guard case .open = phase else { return }
-            switch result {
-            case .success(let request):
-                malformedInARow = 0
-                if isHolding {
-                    hold(request)
-                } else {
-                    lane.handle(request, from: self)
-                }
-            case .failure(let failure):
-                if failure.error.code == .malformed { lane.shared.figures.malformed.add() }
-                if failure.id == nil, failure.error.code == .malformed {
-                    malformedInARow += 1
-                } else {
-                    malformedInARow = 0
-                }
-                reply(failure.id, error: failure.error)
-                if malformedInARow >= Self.malformedMax { close(.policyViolation, "too many malformed requests") }
+    private func take(_ result: Result<ClientRequest, RequestFailure>) {
+        guard case .open = phase else { return }
+        switch result {
+        case .success(let request):
+            malformedInARow = 0
+            if isHolding {
+                hold(request)
+            } else {
+                lane.handle(request, from: self)
             }
+        case .failure(let failure):
+            if failure.error.code == .malformed { lane.shared.figures.malformed.add() }
+            if failure.id == nil, failure.error.code == .malformed {
+                malformedInARow += 1
+            } else {
+                malformedInARow = 0
+            }
+            reply(failure.id, error: failure.error)
+            if malformedInARow >= Self.malformedMax { close(.policyViolation, "too many malformed requests") }
         }
     }
 
@@ -152,19 +161,25 @@ final class ClientConnection: ConnectionHandler {
 
     func reply(_ request: UInt32?, _ result: OperationResult) {
         guard let request else { return }
-        enqueue(json: { ServerItem.reply(id: request, .success(result)).appendJSON(to: &$0) })
+        enqueue(.reply(id: request, .success(result)))
     }
 
     func reply(_ request: UInt32?, error: ChatError) {
-        enqueue(json: { ServerItem.reply(id: request, .failure(error)).appendJSON(to: &$0) })
+        enqueue(.reply(id: request, .failure(error)))
     }
 
-    func push(_ push: Push) { enqueue(json: { push.appendJSON(to: &$0) }) }
+    func push(_ push: Push) { enqueue(.push(push)) }
 
-    private func enqueue(json append: (inout [UInt8]) -> Void) {
-        var json: [UInt8] = []
-        append(&json)
-        enqueue(WebSocketFrameEncoder.frame(.text, json))
+    private func enqueue(_ item: ServerItem) {
+        var bytes: [UInt8] = []
+        switch encoding {
+        case .json:
+            item.appendJSON(to: &bytes)
+            enqueue(WebSocketFrameEncoder.frame(.text, bytes))
+        case .protobuf:
+            item.appendProtobuf(to: &bytes)
+            enqueue(WebSocketFrameEncoder.frame(.binary, bytes))
+        }
     }
 
     private func enqueue(_ frame: [UInt8]) { enqueue(LaneFrame(reply: SharedBytes(copying: frame))) }
@@ -195,6 +210,21 @@ final class ClientConnection: ConnectionHandler {
             return
         }
         queue.append(frame)
+    }
+
+    /// Counts as lost what the room has not encoded for this connection: it learns only by the turn's calls that a
+    /// session came back with the other subprotocol.
+    func lose(_ frame: SharedFrame, of room: RoomID) {
+        guard frame.traffic != .status, let session else { return }
+        session.state.losses.note(room: room, keptSeqs: frame.keptSeqs, unkept: frame.unkept, barrage: frame.barrage)
+        // Through the queue, whose end tells losses in their place.
+        if let first = pending {
+            pending = nil
+            queue.append(first)
+        }
+        guard !isDirty else { return }
+        isDirty = true
+        lane.dirty.append(self)
     }
 
     /// Writes what waits: once per turn and connection.
@@ -272,7 +302,8 @@ final class ClientConnection: ConnectionHandler {
         endAfterWriting()
     }
 
-    func acceptHandshake(_ response: [UInt8]) {
+    func acceptHandshake(_ response: [UInt8], encoding: ClientEncoding) {
+        self.encoding = encoding
         enqueue(response)
         phase = .open
     }

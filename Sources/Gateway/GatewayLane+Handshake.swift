@@ -1,3 +1,4 @@
+import ChatModel
 import Transport
 import Wire
 
@@ -5,6 +6,7 @@ import Wire
 extension GatewayLane {
     static let path = "/v1/ws"
     static let jsonSubprotocol = "chatroom.v1.json"
+    static let protobufSubprotocol = "chatroom.v1.protobuf"
 
     func readHandshake(_ bytes: UnsafeRawBufferPointer, of connection: ClientConnection) {
         guard case .handshake(var parser) = connection.phase else { return }
@@ -29,9 +31,12 @@ extension GatewayLane {
         guard isAllowed(origin: request.header("origin"), host: request.header("host")) else {
             return connection.refuseHandshake(HTTPResponse.plain(status: 403, reason: "Forbidden"))
         }
-        switch WebSocketHandshake.accept(request, subprotocols: [Self.jsonSubprotocol]) {
-        case .success(let response):
-            connection.acceptHandshake(response)
+        let known = [Self.jsonSubprotocol, Self.protobufSubprotocol]
+        switch WebSocketHandshake.negotiate(request, subprotocols: known) {
+        case .success(let subprotocol):
+            connection.acceptHandshake(
+                WebSocketHandshake.response(to: request, subprotocol: subprotocol),
+                encoding: subprotocol == Self.protobufSubprotocol ? .protobuf : .json)
             if connection.isOverLimit {
                 tellToReconnect(connection)
                 connection.close(.connectionLimit, "too many connections")

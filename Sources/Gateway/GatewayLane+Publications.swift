@@ -14,14 +14,14 @@ extension GatewayLane {
     private func perform(_ output: RoomOutput, of room: RoomID) {
         switch output {
         case .frame(let frame):
-            hubs[room]?.broadcast(LaneFrame(frame, of: room))
+            hubs[room]?.broadcast(frame)
         case .frameFor(let ids, let frame):
-            let shared = LaneFrame(frame, of: room)
+            var frames = LaneFrames(frame, of: room)
             for id in ids {
-                if let viewer = viewer(id, of: room) { viewer.enqueue(shared) }
+                if let viewer = viewer(id, of: room) { frames.enqueue(to: viewer) }
             }
         case .frameExcept(let ids, let frame):
-            hubs[room]?.broadcast(LaneFrame(frame, of: room), except: ids.compactMap { viewer($0, of: room) })
+            hubs[room]?.broadcast(frame, except: ids.compactMap { viewer($0, of: room) })
         case .reply(let id, let request, let result, let isRepeat):
             if isRepeat { sessions[id]?.changes.giveBack() }
             reply(to: id, request, result)

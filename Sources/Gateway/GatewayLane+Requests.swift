@@ -184,8 +184,9 @@ extension GatewayLane {
             let user = resumed?.caller.user ?? Self.anonymousUser()
             caller = Caller(user: user, anonymous: true, device: device)
         }
-        var state = resumed ?? SessionState(id: newSessionID(), caller: caller)
+        var state = resumed ?? SessionState(id: newSessionID(), caller: caller, encoding: connection.encoding)
         state.caller = caller
+        state.encoding = connection.encoding
         state.expiresAt = claims?.expiresAt
         state.warnedOfExpiry = false
         let session = adopt(state)

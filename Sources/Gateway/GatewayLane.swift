@@ -119,7 +119,7 @@ final class GatewayLane {
     func stopViewing(_ room: RoomID, _ connection: ClientConnection) {
         guard let hub = hubs[room] else { return }
         hub.remove(connection)
-        if hub.viewers.isEmpty { hubs[room] = nil }
+        if hub.isEmpty { hubs[room] = nil }
     }
 
     // MARK: - The turn
@@ -238,6 +238,7 @@ final class GatewayLane {
     }
 
     func address(of session: Session) -> SessionAddress {
-        SessionAddress(node: configuration.node, lane: number, session: session.id)
+        SessionAddress(
+            node: configuration.node, lane: number, session: session.id, encoding: session.state.encoding)
     }
 }

@@ -1,33 +1,71 @@
 import ChatModel
+import RoomLink
 
-/// The viewers of one room on one lane: a flat array, so that a broadcast is one pass without look-ups.
+/// The viewers of one room on one lane: a flat array for each encoding, so that a broadcast is one pass without
+/// look-ups or branches.
 final class Hub {
     let room: RoomID
-    private(set) var viewers: ContiguousArray<ClientConnection> = []
+    private var json: ContiguousArray<ClientConnection> = []
+    private var protobuf: ContiguousArray<ClientConnection> = []
 
     init(room: RoomID) { self.room = room }
 
+    var isEmpty: Bool { json.isEmpty && protobuf.isEmpty }
+
     func add(_ connection: ClientConnection) {
         guard connection.views[room] == nil else { return }
+        switch connection.encoding {
+        case .json: Self.add(connection, to: &json, room)
+        case .protobuf: Self.add(connection, to: &protobuf, room)
+        }
+    }
+
+    private static func add(
+        _ connection: ClientConnection, to viewers: inout ContiguousArray<ClientConnection>, _ room: RoomID
+    ) {
         connection.views[room] = viewers.count
         viewers.append(connection)
     }
 
     func remove(_ connection: ClientConnection) {
         guard let index = connection.views.removeValue(forKey: room) else { return }
-        let last = viewers.removeLast()
-        if last !== connection {
-            viewers[index] = last
-            last.views[room] = index
+        switch connection.encoding {
+        case .json: Self.remove(index, from: &json, room)
+        case .protobuf: Self.remove(index, from: &protobuf, room)
         }
     }
 
-    /// One append per viewer; the writes come at the end of the turn.
-    func broadcast(_ frame: LaneFrame) {
-        for viewer in viewers { viewer.enqueue(frame) }
+    /// The last one takes the place of the one who goes.
+    private static func remove(
+        _ index: Int, from viewers: inout ContiguousArray<ClientConnection>, _ room: RoomID
+    ) {
+        let last = viewers.removeLast()
+        guard index < viewers.count else { return }
+        viewers[index] = last
+        last.views[room] = index
     }
 
-    func broadcast(_ frame: LaneFrame, except excluded: [ClientConnection]) {
-        for viewer in viewers where !excluded.contains(where: { $0 === viewer }) { viewer.enqueue(frame) }
+    /// One append per viewer; the writes come at the end of the turn.
+    func broadcast(_ shared: SharedFrame) {
+        broadcast(shared, in: .json, to: json)
+        broadcast(shared, in: .protobuf, to: protobuf)
+    }
+
+    private func broadcast(
+        _ shared: SharedFrame, in encoding: ClientEncoding, to viewers: ContiguousArray<ClientConnection>
+    ) {
+        guard !viewers.isEmpty else { return }
+        if let frame = LaneFrame(shared, in: encoding, of: room) {
+            for viewer in viewers { viewer.enqueue(frame) }
+        } else {
+            for viewer in viewers { viewer.lose(shared, of: room) }
+        }
+    }
+
+    func broadcast(_ shared: SharedFrame, except excluded: [ClientConnection]) {
+        var frames = LaneFrames(shared, of: room)
+        for viewers in [json, protobuf] {
+            for viewer in viewers where !excluded.contains(where: { $0 === viewer }) { frames.enqueue(to: viewer) }
+        }
     }
 }

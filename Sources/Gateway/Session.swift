@@ -6,6 +6,8 @@ import SessionCore
 struct SessionState: Sendable {
     let id: SessionID
     var caller: Caller
+    /// Of its connection, or of its last one.
+    var encoding: ClientEncoding
     /// nil for an anonymous one.
     var expiresAt: Timestamp?
     var warnedOfExpiry = false

@@ -40,6 +40,7 @@ public struct Presence: Sendable {
     private var viewersByLane: [Lane: Int] = [:]
     /// Lanes with at least one viewer, sorted.
     public private(set) var lanes: [Lane] = []
+    private var viewersByEncoding: [ClientEncoding: Int] = [:]
     private var nextOrdinal: UInt64 = 0
     private var nextMessage: UInt64 = 0
     private var digest = EnterExitDigest()
@@ -54,6 +55,11 @@ public struct Presence: Sendable {
     public var online: Int { stays.count }
     /// How many sessions are here, robots included.
     public var sessionCount: Int { visitors.count }
+
+    /// What the sessions here understand; robots need nothing.
+    public var encodings: ClientEncodings {
+        ClientEncodings(viewersByEncoding.keys.map { ClientEncodings($0) })
+    }
 
     public func visitor(_ key: PresenceKey) -> Visitor? { visitors[key] }
     public func isHere(_ user: UserID) -> Bool { stays[user] != nil }
@@ -108,8 +114,9 @@ public struct Presence: Sendable {
         if var same = visitors[visitor.key], same.user == visitor.user {
             same.profile = visitor.profile
             same.notifyExt = visitor.notifyExt
-            move(visitor.key, lane: visitor.laneNumber)
+            move(visitor.key, lane: visitor.laneNumber, encoding: visitor.encoding)
             same.laneNumber = visitor.laneNumber
+            same.encoding = visitor.encoding
             visitors[visitor.key] = same
             stays.update(visitor.user) { if $0.newest == visitor.key { $0.profile = visitor.profile } }
             return []
@@ -153,7 +160,7 @@ public struct Presence: Sendable {
         // A key that changed hands would leave the former user behind.
         remove(visitor.key)
         visitors[visitor.key] = visitor
-        if !visitor.isRobot { count(visitor.lane, by: 1) }
+        count(visitor, by: 1)
         var wasHere = false
         stays.update(visitor.user) { stay in
             wasHere = true
@@ -208,7 +215,7 @@ public struct Presence: Sendable {
     @discardableResult
     private mutating func remove(_ key: PresenceKey) -> Bool {
         guard let visitor = visitors.removeValue(forKey: key) else { return false }
-        if !visitor.isRobot { count(visitor.lane, by: -1) }
+        count(visitor, by: -1)
         guard var stay = stays[visitor.user] else { return false }
         if stay.newest != key {
             stay.others.removeAll { $0 == key }
@@ -242,13 +249,22 @@ public struct Presence: Sendable {
         for key in stay.others + [stay.newest] { visitors.update(key) { $0.profile = profile } }
     }
 
-    /// A session now receives on another loop of its node.
-    public mutating func move(_ key: PresenceKey, lane number: Int) {
-        guard let visitor = visitors[key], visitor.laneNumber != number else { return }
-        visitors.update(key) { $0.laneNumber = number }
+    /// A session now receives on another connection, maybe on another loop of its node.
+    public mutating func move(_ key: PresenceKey, lane number: Int, encoding: ClientEncoding) {
+        guard let old = visitors[key], old.laneNumber != number || old.encoding != encoding else { return }
+        var new = old
+        new.laneNumber = number
+        new.encoding = encoding
+        visitors[key] = new
+        count(old, by: -1)
+        count(new, by: 1)
+    }
+
+    private mutating func count(_ visitor: Visitor, by change: Int) {
         guard !visitor.isRobot else { return }
-        count(visitor.lane, by: -1)
-        count(Lane(node: key.node, number: number), by: 1)
+        let sharing = (viewersByEncoding[visitor.encoding] ?? 0) + change
+        viewersByEncoding[visitor.encoding] = sharing == 0 ? nil : sharing
+        count(visitor.lane, by: change)
     }
 
     private mutating func count(_ lane: Lane, by change: Int) {

@@ -35,6 +35,8 @@ public struct Visitor: Sendable, Hashable {
     public var key: PresenceKey
     /// The number of its gateway's loop.
     public var laneNumber: Int
+    /// What its connection understands.
+    public var encoding = ClientEncoding.json
     public var user: UserID
     public var profile: Profile
     public var anonymous: Bool

@@ -1,38 +1,6 @@
 import ChatModel
 import Wire
 
-/// What everybody in a room is shown, encoded once: one complete WebSocket frame that all viewers share.
-public struct SharedFrame: Sendable {
-    public enum Traffic: Sendable, Hashable {
-        /// Kept and unkept messages, in order.
-        case messages
-        /// Droppable.
-        case barrage
-        /// Counts and states: only the newest matters.
-        case status
-    }
-
-    public var traffic: Traffic
-    /// The frame for the JSON subprotocol, header included.
-    public var json: [UInt8]
-    /// The seqs in it, if any: what a viewer misses who cannot be given this frame.
-    public var keptSeqs: ClosedRange<UInt64>?
-    /// How many unkept messages are in it.
-    public var unkept: Int
-    /// How many barrage items are in it.
-    public var barrage: Int
-
-    public init(
-        traffic: Traffic, json: [UInt8], keptSeqs: ClosedRange<UInt64>? = nil, unkept: Int = 0, barrage: Int = 0
-    ) {
-        self.traffic = traffic
-        self.json = json
-        self.keptSeqs = keptSeqs
-        self.unkept = unkept
-        self.barrage = barrage
-    }
-}
-
 /// One thing that a room tells a lane. A lane performs them in order, so that per room and lane acks, enter results
 /// and messages are one ordered stream (contract, "Order").
 public enum RoomOutput: Sendable {

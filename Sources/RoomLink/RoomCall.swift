@@ -7,11 +7,14 @@ public struct SessionAddress: Sendable, Hashable {
     /// The loop of that node on which the session's connection lives.
     public var lane: Int
     public var session: SessionID
+    /// What its connection understands, so that rooms encode nothing that nobody reads.
+    public var encoding: ClientEncoding
 
-    public init(node: NodeID, lane: Int, session: SessionID) {
+    public init(node: NodeID, lane: Int, session: SessionID, encoding: ClientEncoding) {
         self.node = node
         self.lane = lane
         self.session = session
+        self.encoding = encoding
     }
 }
 

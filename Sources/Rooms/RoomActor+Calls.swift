@@ -14,7 +14,8 @@ extension RoomActor {
             exit(key, at: now)
             return takeLate()
         case .moved:
-            presence.move(key, lane: call.address.lane)
+            presence.move(key, lane: call.address.lane, encoding: call.address.encoding)
+            stream.encodings.formUnion(presence.encodings)
             return []
         case .operation(.enter(let request)):
             do throws(ChatError) {

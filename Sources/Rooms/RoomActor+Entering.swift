@@ -114,8 +114,11 @@ extension RoomActor {
             key: arrival.key, laneNumber: arrival.call.address.lane, user: caller.user, profile: profile,
             anonymous: caller.anonymous, device: caller.device, enteredAt: now)
         visitor.notifyExt = request.notifyExt
+        visitor.encoding = arrival.call.address.encoding
         let effects = try presence.enter(
             visitor, role: role(of: visitor), notify: info.enterExitNotify, at: now)
+        // Those who go by this see no more but their own end, so what only they understand ends here too.
+        stream.encodings = presence.encodings
         var result = EnterResult(
             room: roomView ?? RoomView(info: info, online: Int64(presence.online)),
             me: presence.overlay(state.member(caller.user, at: now)), epoch: epoch,

@@ -66,10 +66,9 @@ extension RoomActor {
     }
 
     private func show(online: Int64) {
-        var json: [UInt8] = []
-        Push.online(OnlinePush(room: id, online: online)).appendJSON(to: &json)
-        stream.tellEverybody(
-            .frame(SharedFrame(traffic: .status, json: WebSocketFrameEncoder.frame(.text, json))))
+        var writer = stream.blankWriter
+        writer.append(.online(OnlinePush(room: id, online: online)))
+        stream.tellEverybody(.frame(writer.frame(.status)))
     }
 
     /// What a barrage window shows: the sample for everybody, and for whoever sent an item that was not picked, that
@@ -94,17 +93,14 @@ extension RoomActor {
     }
 
     private func barrageFrame(_ items: [BarrageItem], skipped: Int) -> SharedFrame? {
-        var json: [UInt8] = []
-        if !items.isEmpty { Push.barrage(BarragePush(room: id, items: items)).appendJSON(to: &json) }
+        var writer = stream.blankWriter
+        if !items.isEmpty { writer.append(.barrage(BarragePush(room: id, items: items))) }
         if skipped > 0 {
-            if !json.isEmpty { json.append(UInt8(ascii: "\n")) }
             var push = SkippedPush(room: id)
             push.barrage = Int64(skipped)
-            Push.skipped(push).appendJSON(to: &json)
+            writer.append(.skipped(push))
         }
-        guard !json.isEmpty else { return nil }
-        return SharedFrame(
-            traffic: .barrage, json: WebSocketFrameEncoder.frame(.text, json), barrage: items.count + max(0, skipped))
+        return writer.isEmpty ? nil : writer.frame(.barrage, barrage: items.count + max(0, skipped))
     }
 
     // MARK: - Listings

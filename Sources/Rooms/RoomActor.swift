@@ -169,9 +169,9 @@ actor RoomActor {
         stream.endFrame()
         var users = Set(message.to)
         if let sender = message.from?.user { users.insert(sender) }
-        var json: [UInt8] = []
-        Push.message(message).appendJSON(to: &json)
-        let frame = SharedFrame(traffic: .messages, json: WebSocketFrameEncoder.frame(.text, json), unkept: 1)
+        var writer = stream.blankWriter
+        writer.append(.message(message))
+        let frame = writer.frame(.messages, unkept: 1)
         for (lane, sessions) in presence.sessions(of: users) {
             stream.tell(lane, .frameFor(sessions, frame))
         }
@@ -249,6 +249,7 @@ actor RoomActor {
         wasReported = false
         settleArrivals()
         let publications = stream.take(room: id, viewerLanes: presence.lanes)
+        stream.encodings = presence.encodings
         let changed = roomRow.map {
             row(CatalogueChange(kind: .room, key: "", value: .room($0.record)), $0.record.incarnation, $0.index)
         }

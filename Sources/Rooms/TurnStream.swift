@@ -4,7 +4,7 @@ import RoomLink
 import Wire
 
 /// What a room emits in one turn, in order: things for single sessions, and the messages for everybody, which become
-/// one frame, encoded once.
+/// one frame, encoded once for each encoding that its viewers use.
 struct TurnStream {
     private enum Item {
         case everybody(RoomOutput)
@@ -12,25 +12,37 @@ struct TurnStream {
     }
 
     private var items: [Item] = []
-    private var json: [UInt8] = []
+    private var writer = SharedFrameWriter([])
     private var keptSeqs: ClosedRange<UInt64>?
     private var unkept = 0
     private var numbers: [Lane: UInt64] = [:]
 
     init() {}
 
-    var isEmpty: Bool { items.isEmpty && json.isEmpty }
+    var isEmpty: Bool { items.isEmpty && writer.isEmpty }
+
+    /// What the viewers of what comes from here on understand. To be told before a newcomer's enter is, and when nobody
+    /// who has left will see any more.
+    var encodings = ClientEncodings() {
+        didSet {
+            guard encodings != oldValue else { return }
+            endFrame()
+            writer = SharedFrameWriter(encodings)
+        }
+    }
+
+    /// A writer of frames that are not part of the turn's frame.
+    var blankWriter: SharedFrameWriter { SharedFrameWriter(encodings) }
 
     /// A message for all viewers: joins the turn's frame.
     mutating func show(_ message: Message) {
-        if !json.isEmpty { json.append(UInt8(ascii: "\n")) }
-        Push.message(message).appendJSON(to: &json)
+        writer.append(.message(message))
         if let seq = message.seq {
             keptSeqs = (keptSeqs?.lowerBound ?? seq)...seq
         } else {
             unkept += 1
         }
-        if json.count >= Self.frameBytesMax { endFrame() }
+        if writer.byteCount >= Self.frameBytesMax { endFrame() }
     }
 
     /// Something for one session; what was shown before it in this turn may come after it, so an ack precedes the
@@ -45,14 +57,9 @@ struct TurnStream {
 
     /// From here on order matters to a session (it enters): what was shown so far becomes a frame of its own.
     mutating func endFrame() {
-        guard !json.isEmpty else { return }
-        items.append(
-            .everybody(
-                .frame(
-                    SharedFrame(
-                        traffic: .messages, json: WebSocketFrameEncoder.frame(.text, json), keptSeqs: keptSeqs,
-                        unkept: unkept))))
-        json = []
+        guard !writer.isEmpty else { return }
+        items.append(.everybody(.frame(writer.frame(.messages, keptSeqs: keptSeqs, unkept: unkept))))
+        writer = blankWriter
         keptSeqs = nil
         unkept = 0
     }

@@ -8,9 +8,10 @@ extension IntegrationTests {
     @Suite struct HostileInputTests {
         /// Runs `body` beside two people who chat in a room before and after, on the same node.
         private func besideBystanders(
-            _ settings: [String: Any] = [:], _ body: (TestNode, RoomID) async throws -> Void
+            _ settings: [String: Any] = [:], encoding: ClientEncoding = TestClient.standardEncoding,
+            _ body: (TestNode, RoomID) async throws -> Void
         ) async throws {
-            try await TestNode.run(settings) { node in
+            try await TestNode.run(settings, encoding: encoding) { node in
                 let room = try await node.createRoom("bystanders")
                 let one = try await TestClient.connected(node, "one")
                 let two = try await TestClient.connected(node, "two")
@@ -32,7 +33,7 @@ extension IntegrationTests {
         // MARK: - HTTP
 
         private static let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-        private static let upgrade =
+        static let upgrade =
             "Host: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n" + key
 
         /// A request and the status that it must be answered with; nil: any refusal, or just an end.
@@ -103,30 +104,34 @@ extension IntegrationTests {
 
         // MARK: - Frames
 
-        @Test func `broken frames close with their code`() async throws {
+        @Test(arguments: ClientEncoding.allCases)
+        func `broken frames close with their code`(_ encoding: ClientEncoding) async throws {
             let text = Array(#"{"id":1,"ping":{}}"#.utf8)
+            let other = encoding == .json ? WebSocketOpcode.binary : .text
+            let first = 0x80 | encoding.opcode.rawValue
             let mask: [UInt8] = [1, 2, 3, 4]
             var huge: [UInt8] = []
-            WebSocketFrameEncoder.appendHeader(.text, payloadCount: .max, mask: mask, to: &huge)
+            WebSocketFrameEncoder.appendHeader(encoding.opcode, payloadCount: .max, mask: mask, to: &huge)
             let cases: [(name: String, bytes: [UInt8], code: UInt16)] = [
-                ("binary", WebSocketFrameEncoder.frame(.binary, text, mask: mask), 1003),
-                ("unmasked", WebSocketFrameEncoder.frame(.text, text), 1002),
-                ("reserved bit", [0xC1, 0x80] + mask, 1002),
+                ("the other subprotocol's", WebSocketFrameEncoder.frame(other, text, mask: mask), 1003),
+                ("unmasked", WebSocketFrameEncoder.frame(encoding.opcode, text), 1002),
+                ("reserved bit", [first | 0x40, 0x80] + mask, 1002),
                 ("reserved opcode", [0x83, 0x80] + mask, 1002),
                 ("fragmented ping", [0x09, 0x80] + mask, 1002),
                 ("long ping", [0x89, 0xFE, 0x00, 0x7E] + mask, 1002),
                 ("continuation of nothing", [0x80, 0x80] + mask, 1002),
-                ("length not minimal", [0x81, 0xFE, 0x00, 0x01] + mask + [0x00], 1002),
+                ("length not minimal", [first, 0xFE, 0x00, 0x01] + mask + [0x00], 1002),
                 ("close with one byte", [0x88, 0x81] + mask + [0x00], 1002),
                 (
                     "over 1 MB",
-                    WebSocketFrameEncoder.frame(.text, [UInt8](repeating: 0x20, count: 1 << 20 + 1), mask: mask), 1009
+                    WebSocketFrameEncoder.frame(
+                        encoding.opcode, [UInt8](repeating: 0x20, count: 1 << 20 + 1), mask: mask), 1009
                 ),
                 ("endless", huge, 1009),
                 ("not UTF-8", WebSocketFrameEncoder.frame(.text, [0x22, 0xFF, 0x22], mask: mask), 1007),
                 ("a surrogate", WebSocketFrameEncoder.frame(.text, [0xED, 0xA0, 0x80], mask: mask), 1007),
             ]
-            try await besideBystanders { node, room in
+            try await besideBystanders(encoding: encoding) { node, room in
                 for (name, bytes, code) in cases {
                     for isConnected in [false, true] {
                         let client = try await TestClient.open(port: node.clientPort)
@@ -145,7 +150,7 @@ extension IntegrationTests {
 
         @Test func `nine malformed requests in a row are forgiven and the tenth is not`() async throws {
             try await besideBystanders { node, _ in
-                let client = try await TestClient.open(port: node.clientPort)
+                let client = try await TestClient.open(port: node.clientPort, encoding: .json)
                 try await client.connect(token: node.token("clumsy"))
                 let malformed = [
                     "{", "[]", "", "1", "null", #"{"id":1}"#.replacingOccurrences(of: "1", with: "0"),
@@ -167,7 +172,7 @@ extension IntegrationTests {
 
         @Test func `strange but readable requests get an answer`() async throws {
             try await besideBystanders { node, room in
-                let client = try await TestClient.open(port: node.clientPort)
+                let client = try await TestClient.open(port: node.clientPort, encoding: .json)
                 try await client.connect(token: node.token("strange"))
                 try await client.enter(room)
                 let max = "9223372036854775807"
@@ -224,8 +229,9 @@ extension IntegrationTests {
 
         // MARK: - Who one is
 
-        @Test func `nothing is done for who has not connected`() async throws {
-            try await besideBystanders { node, room in
+        @Test(arguments: ClientEncoding.allCases)
+        func `nothing is done for who has not connected`(_ encoding: ClientEncoding) async throws {
+            try await besideBystanders(encoding: encoding) { node, room in
                 let client = try await TestClient.open(port: node.clientPort)
                 for operation in [
                     ClientOperation.ping, .enter(EnterRequest(room: room)), .text(room, "x"),
@@ -275,8 +281,9 @@ extension IntegrationTests {
             ]
         }
 
-        @Test func `bad tokens are refused`() async throws {
-            try await besideBystanders { node, _ in
+        @Test(arguments: ClientEncoding.allCases)
+        func `bad tokens are refused`(_ encoding: ClientEncoding) async throws {
+            try await besideBystanders(encoding: encoding) { node, _ in
                 for (name, token) in try Self.badTokens() {
                     let client = try await TestClient.open(port: node.clientPort)
                     let error = try await client.refusal(of: .connect(ConnectRequest(token: token)))

@@ -5,8 +5,9 @@ import Wire
 extension IntegrationTests {
     /// The whole path of a message, from the server API to people in a room.
     @Suite struct PathTests {
-        @Test func `people chat in a room that the server made`() async throws {
-            try await TestNode.run { node in
+        @Test(arguments: ClientEncoding.allCases)
+        func `people chat in a room that the server made`(_ encoding: ClientEncoding) async throws {
+            try await TestNode.run(encoding: encoding) { node in
                 let room = try await node.createRoom("lobby", creator: "ann", fields: #","name":"Lobby""#)
                 #expect(try await node.api("POST", "/v1/rooms", #"{"id":"lobby","creator":"ann"}"#).status == 409)
                 let ann = try await TestClient.open(port: node.clientPort)

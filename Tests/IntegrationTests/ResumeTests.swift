@@ -5,8 +5,9 @@ import Wire
 extension IntegrationTests {
     /// A session outlives its connection, and belongs to whoever knows it.
     @Suite struct ResumeTests {
-        @Test func `a session is taken over from an open connection`() async throws {
-            try await TestNode.run(["loops": 2]) { node in
+        @Test(arguments: ClientEncoding.allCases)
+        func `a session is taken over from an open connection`(_ encoding: ClientEncoding) async throws {
+            try await TestNode.run(["loops": 2], encoding: encoding) { node in
                 let room = try await node.createRoom("seats")
                 let watcher = try await TestClient.connected(node, "watcher")
                 try await watcher.enter(room)
@@ -38,8 +39,9 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a dropped session is resumed in its grace`() async throws {
-            try await TestNode.run { node in
+        @Test(arguments: ClientEncoding.allCases)
+        func `a dropped session is resumed in its grace`(_ encoding: ClientEncoding) async throws {
+            try await TestNode.run(encoding: encoding) { node in
                 let room = try await node.createRoom("grace")
                 let watcher = try await TestClient.connected(node, "watcher")
                 try await watcher.enter(room)
@@ -60,8 +62,11 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `others cannot take a session over, and an unknown one is just a new one`() async throws {
-            try await TestNode.run { node in
+        @Test(arguments: ClientEncoding.allCases)
+        func `others cannot take a session over, and an unknown one is just a new one`(_ encoding: ClientEncoding)
+            async throws
+        {
+            try await TestNode.run(encoding: encoding) { node in
                 let room = try await node.createRoom("mine")
                 let ann = try await TestClient.connected(node, "ann")
                 try await ann.enter(room)
@@ -86,9 +91,10 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a drop becomes an exit when the grace has passed`() async throws {
+        @Test(arguments: ClientEncoding.allCases)
+        func `a drop becomes an exit when the grace has passed`(_ encoding: ClientEncoding) async throws {
             let session = TestNode.highRates.merging(["graceSeconds": 1]) { $1 }
-            try await TestNode.run(["session": session]) { node in
+            try await TestNode.run(["session": session], encoding: encoding) { node in
                 let room = try await node.createRoom("short")
                 let watcher = try await TestClient.connected(node, "watcher")
                 try await watcher.enter(room)
@@ -103,8 +109,9 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `recovery is refused where it cannot be promised`() async throws {
-            try await TestNode.run { node in
+        @Test(arguments: ClientEncoding.allCases)
+        func `recovery is refused where it cannot be promised`(_ encoding: ClientEncoding) async throws {
+            try await TestNode.run(encoding: encoding) { node in
                 let room = try await node.createRoom("honest")
                 let ann = try await TestClient.connected(node, "ann")
                 let first = try await ann.enter(room)

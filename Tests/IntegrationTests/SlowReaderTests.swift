@@ -5,8 +5,9 @@ import Wire
 extension IntegrationTests {
     /// A client that does not read costs the others nothing, and is told what it lost.
     @Suite struct SlowReaderTests {
-        @Test func `a slow reader is told exactly what it was not given`() async throws {
-            try await TestNode.run { node in
+        @Test(arguments: ClientEncoding.allCases)
+        func `a slow reader is told exactly what it was not given`(_ encoding: ClientEncoding) async throws {
+            try await TestNode.run(encoding: encoding) { node in
                 let room = try await node.createRoom("flood")
                 let sender = try await TestClient.connected(node, "sender")
                 let other = try await TestClient.connected(node, "other")

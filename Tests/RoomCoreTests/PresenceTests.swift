@@ -196,12 +196,32 @@ extension [PresenceEffect] {
         try it.enter("b", "s2", node: "n1")
         try it.enter("c", "s3", node: "n2") { $0.laneNumber = 1 }
         #expect(it.presence.lanes.map { "\($0.node)/\($0.number)" } == ["n1/0", "n2/0", "n2/1"])
-        it.presence.move(Scene.key("s1", node: "n2"), lane: 1)
+        it.presence.move(Scene.key("s1", node: "n2"), lane: 1, encoding: .json)
         #expect(it.presence.lanes.map { "\($0.node)/\($0.number)" } == ["n1/0", "n2/1"])
         #expect(it.presence.sessions(of: [user("c"), user("a")]).map { $0.sessions.map(\.text) } == [["s1", "s3"]])
         #expect(it.presence.keys(on: Scene.key("s", node: "n2").node).map(\.session.text) == ["s1", "s3"])
         it.exit("s2")
         #expect(it.presence.lanes.count == 1)
+    }
+
+    @Test func `encodings are those of the sessions here`() throws {
+        var it = Scene(.allow)
+        #expect(it.presence.encodings == [])
+        try it.enter("a", "s1")
+        try it.enter("b", "s2") { $0.encoding = .protobuf }
+        try it.enter("c", "s3") { $0.encoding = .protobuf }
+        try it.enter("robot", "s4") { $0.isRobot = true }
+        #expect(it.presence.encodings == [.json, .protobuf])
+        it.exit("s2")
+        #expect(it.presence.encodings == [.json, .protobuf])
+        it.presence.move(Scene.key("s3"), lane: 0, encoding: .json)
+        #expect(it.presence.encodings == .json)
+        try it.enter("a", "s1") { $0.encoding = .protobuf }
+        #expect(it.presence.encodings == [.json, .protobuf])
+        _ = it.presence.kick(user: user("c"))
+        #expect(it.presence.encodings == .protobuf)
+        _ = it.presence.kickAll()
+        #expect(it.presence.encodings == [])
     }
 
     @Test func `a change of standing moves a member between the listings`() throws {

@@ -5,9 +5,10 @@ import Wire
 extension TestClient {
     /// Opens a WebSocket and connects.
     static func connected(
-        _ node: TestNode, _ user: String, session: SessionID? = nil, rooms: [String]? = nil
+        _ node: TestNode, _ user: String, session: SessionID? = nil, rooms: [String]? = nil,
+        encoding: ClientEncoding = TestClient.standardEncoding
     ) async throws -> TestClient {
-        let client = try await TestClient.open(port: node.clientPort)
+        let client = try await TestClient.open(port: node.clientPort, encoding: encoding)
         try await client.connect(token: node.token(user, rooms: rooms), session: session)
         return client
     }
@@ -23,7 +24,7 @@ extension TestClient {
         guard case .connect(let result) = try await ask(.connect(request)).get() else {
             throw TestFailure("connect has another result")
         }
-        remember(session: result.session)
+        remember(result)
         return result
     }
 
@@ -97,6 +98,15 @@ extension TestClient {
         try await item("the message \(text.prefix(40))", from: start) {
             guard case .push(.message(let message)) = $0, message.text == text else { return nil }
             return message
+        }
+    }
+
+    /// Waits until a barrage item with that text has come.
+    @discardableResult
+    func barrage(_ text: String, from start: Int = 0) async throws -> BarrageItem {
+        try await item("the barrage \(text.prefix(40))", from: start) {
+            guard case .push(.barrage(let push)) = $0 else { return nil }
+            return push.items.first { $0.text == text }
         }
     }
 

@@ -1,13 +1,20 @@
 import ChatModel
 import EventLoop
+import Foundation
 import Synchronization
 import Wire
 
 /// A chat client: everything that the server says, in the order in which it came, and requests with typed results.
 actor TestClient {
+    /// The subprotocol of the clients that a test makes, unless it says otherwise. `TEST_ENCODING=protobuf` in the
+    /// environment runs all tests with the binary one.
+    @TaskLocal static var standardEncoding =
+        ProcessInfo.processInfo.environment["TEST_ENCODING"] == "protobuf" ? ClientEncoding.protobuf : .json
+
     nonisolated let loop = TestLoop.shared
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     nonisolated let socket = TestSocket()
+    nonisolated let encoding: ClientEncoding
 
     /// All replies and pushes.
     private(set) var items: [ServerItem] = []
@@ -15,6 +22,7 @@ actor TestClient {
     private(set) var closeCode: UInt16?
     /// Set by `connect`.
     private(set) var session: SessionID?
+    private var connectedUser: UserID?
     private var replies: [UInt32: Result<OperationResult, ChatError>] = [:]
     private var nextID: UInt32 = 1
     private var handshake: WebSocketClientHandshake?
@@ -22,13 +30,15 @@ actor TestClient {
     private var refusedStatus: Int?
     private var isOpen = false
 
-    init() {}
+    init(encoding: ClientEncoding = TestClient.standardEncoding) { self.encoding = encoding }
 
     // MARK: - Opening
 
     /// Opens a WebSocket. Throws `TestFailure` when the server refuses.
-    static func open(port: Int, headers: [HTTPHeader] = []) async throws -> TestClient {
-        let client = TestClient()
+    static func open(
+        port: Int, headers: [HTTPHeader] = [], encoding: ClientEncoding = TestClient.standardEncoding
+    ) async throws -> TestClient {
+        let client = TestClient(encoding: encoding)
         if let status = try await client.handshake(port: port, headers: headers) {
             throw TestFailure("the handshake was answered with \(status)")
         }
@@ -36,10 +46,11 @@ actor TestClient {
     }
 
     /// Performs the opening handshake. The status with which it was refused, or nil if the connection is open.
-    func handshake(port: Int, headers: [HTTPHeader]) async throws -> Int? {
+    /// - Parameter subprotocols: what is offered instead of that of its encoding.
+    func handshake(port: Int, headers: [HTTPHeader], subprotocols: [String]? = nil) async throws -> Int? {
         try await socket.open(port: port) { bytes in self.assumeIsolated { $0.didRead(bytes) } }
         let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-        let handshake = WebSocketClientHandshake(nonce: nonce, subprotocols: ["chatroom.v1.json"])
+        let handshake = WebSocketClientHandshake(nonce: nonce, subprotocols: subprotocols ?? [encoding.subprotocol])
         self.handshake = handshake
         await socket.write(handshake.request(host: "127.0.0.1:\(port)", target: "/v1/ws", headers: headers))
         let deadline = ContinuousClock.now + waitLimit
@@ -55,8 +66,11 @@ actor TestClient {
         bytes.withUnsafeBytes { bytes in
             guard handshake != nil else { return readFrames(bytes) }
             switch handshake?.parse(bytes) {
-            case .open(_, let rest):
+            case .open(let subprotocol, let rest):
                 handshake = nil
+                guard subprotocol ?? ClientEncoding.json.subprotocol == encoding.subprotocol else {
+                    return refusedStatus = 101
+                }
                 isOpen = true
                 if rest > 0 { readFrames(UnsafeRawBufferPointer(rebasing: bytes.suffix(rest))) }
             case .failure(let status, _): refusedStatus = status
@@ -69,15 +83,11 @@ actor TestClient {
         var pongs: [[UInt8]] = []
         let failure = decoder.decode(bytes) { event in
             switch event {
-            case .text(let text):
-                do throws(ChatError) {
-                    try ServerFrame.items(inJSON: text) { take($0) }
-                } catch {
-                    take(.reply(id: nil, .failure(ChatError(.internal, "the server sent no JSON: \(error.message)"))))
-                }
+            case .text(let text): take(text, in: .json)
+            case .binary(let message): take(message, in: .protobuf)
             case .ping(let payload): pongs.append(Array(payload))
             case .close(let code, _): closeCode = code
-            case .binary, .pong: break
+            case .pong: break
             }
         }
         for payload in pongs {
@@ -86,6 +96,21 @@ actor TestClient {
         }
         if let failure {
             take(.reply(id: nil, .failure(ChatError(.internal, "the server broke RFC 6455: \(failure.message)"))))
+        }
+    }
+
+    /// A frame of the other subprotocol, or one that can't be read, becomes an error that no test expects.
+    private func take(_ frame: UnsafeRawBufferPointer, in encoding: ClientEncoding) {
+        guard encoding == self.encoding else {
+            return take(.reply(id: nil, .failure(ChatError(.internal, "the server sent a frame of \(encoding)"))))
+        }
+        do throws(ChatError) {
+            switch encoding {
+            case .json: try ServerFrame.items(inJSON: frame) { take($0) }
+            case .protobuf: try ServerFrame.items(inProtobuf: frame) { take($0) }
+            }
+        } catch {
+            take(.reply(id: nil, .failure(ChatError(.internal, "the server sent nonsense: \(error.message)"))))
         }
     }
 
@@ -102,10 +127,18 @@ actor TestClient {
     func begin(_ operation: ClientOperation) async -> UInt32 {
         let id = nextID
         nextID += 1
-        var json: [UInt8] = []
-        ClientRequest(id: id, operation: operation).appendJSON(to: &json)
-        await write(.text, json)
+        await write(ClientRequest(id: id, operation: operation))
         return id
+    }
+
+    /// Sends a request in a frame of its own.
+    func write(_ request: ClientRequest) async {
+        var bytes: [UInt8] = []
+        switch encoding {
+        case .json: request.appendJSON(to: &bytes)
+        case .protobuf: request.appendProtobuf(to: &bytes)
+        }
+        await write(encoding.opcode, bytes)
     }
 
     /// Sends one whole frame.
@@ -175,11 +208,35 @@ actor TestClient {
         try await socket.change(before: deadline, waitingFor: what)
     }
 
-    func remember(session: SessionID) { self.session = session }
+    func remember(_ result: ConnectResult) {
+        session = result.session
+        connectedUser = result.user
+    }
+
+    /// Who is connected.
+    var user: UserID {
+        get throws {
+            guard let connectedUser else { throw TestFailure("not connected") }
+            return connectedUser
+        }
+    }
 
     /// Drops the connection without a close frame, and waits until it is down.
     func drop() async throws {
         await socket.close()
         _ = try await socket.receivedUntilClosed()
+    }
+}
+
+extension ClientEncoding {
+    /// The name in the handshake.
+    var subprotocol: String { "chatroom.v1.\(self)" }
+
+    /// The frames that it uses.
+    var opcode: WebSocketOpcode {
+        switch self {
+        case .json: .text
+        case .protobuf: .binary
+        }
     }
 }

@@ -61,14 +61,16 @@ final class TestNode: Sendable {
     }
 
     /// Creates the cluster, starts the node and gives it to `body`; it is killed afterwards.
+    /// - Parameter encoding: what the clients that `body` makes speak.
     static func run(
-        _ settings: [String: Any] = [:], _ body: (TestNode) async throws -> Void
+        _ settings: [String: Any] = [:], encoding: ClientEncoding = TestClient.standardEncoding,
+        _ body: (TestNode) async throws -> Void
     ) async throws {
         let node = try TestNode(settings)
         try await node.create()
         try await node.start()
         do {
-            try await body(node)
+            try await TestClient.$standardEncoding.withValue(encoding) { try await body(node) }
         } catch {
             await node.kill()
             throw error

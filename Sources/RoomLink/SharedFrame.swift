@@ -1,0 +1,61 @@
+import ChatModel
+import Wire
+
+/// What everybody in a room is shown: one complete WebSocket frame for each encoding that somebody there uses, made
+/// once and shared by all viewers.
+public struct SharedFrame: Sendable {
+    public enum Traffic: Sendable, Hashable {
+        /// Kept and unkept messages, in order.
+        case messages
+        /// Droppable.
+        case barrage
+        /// Counts and states: only the newest matters.
+        case status
+    }
+
+    public var traffic: Traffic
+    /// The frame for the JSON subprotocol, header included; nil when nobody uses it.
+    public var json: [UInt8]?
+    /// The frame for the protobuf subprotocol, header included; nil when nobody uses it.
+    public var protobuf: [UInt8]?
+    /// The seqs in it, if any: what a viewer misses who cannot be given this frame.
+    public var keptSeqs: ClosedRange<UInt64>?
+    /// How many unkept messages are in it.
+    public var unkept: Int
+    /// How many barrage items are in it.
+    public var barrage: Int
+}
+
+/// Writes a shared frame, push by push, in the encodings that a room's viewers use.
+public struct SharedFrameWriter: Sendable {
+    public let encodings: ClientEncodings
+    private var json: [UInt8] = []
+    private var protobuf: [UInt8] = []
+    public private(set) var isEmpty = true
+
+    /// - Parameter encodings: none of them makes frames without bytes, for a room without viewers.
+    public init(_ encodings: ClientEncodings) { self.encodings = encodings }
+
+    /// The bytes of the longer encoding so far.
+    public var byteCount: Int { max(json.count, protobuf.count) }
+
+    public mutating func append(_ push: Push) {
+        if encodings.contains(.json) {
+            if !isEmpty { json.append(UInt8(ascii: "\n")) }
+            push.appendJSON(to: &json)
+        }
+        if encodings.contains(.protobuf) { push.appendProtobuf(to: &protobuf) }
+        isEmpty = false
+    }
+
+    /// The frame of all that was appended.
+    public func frame(
+        _ traffic: SharedFrame.Traffic, keptSeqs: ClosedRange<UInt64>? = nil, unkept: Int = 0, barrage: Int = 0
+    ) -> SharedFrame {
+        SharedFrame(
+            traffic: traffic,
+            json: encodings.contains(.json) ? WebSocketFrameEncoder.frame(.text, json) : nil,
+            protobuf: encodings.contains(.protobuf) ? WebSocketFrameEncoder.frame(.binary, protobuf) : nil,
+            keptSeqs: keptSeqs, unkept: unkept, barrage: barrage)
+    }
+}
