@@ -43,6 +43,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
@@ -62,6 +63,7 @@ let package = Package(
         core("Sharding", ["ChatModel"]),
         core("SessionCore", ["ChatModel"]),
         core("RoomLink", ["ChatModel", "Wire"]),
+        core("Moderation", ["ChatModel"]),
 
         // Layer 2: drivers.
         core("EventLoop", ["CUV", "CShims"]),
@@ -70,6 +72,15 @@ let package = Package(
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
         core("History", ["ChatModel", "SQLite"]),
         core("Telemetry"),
+        core(
+            "Callbacks",
+            [
+                crypto,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
         core(
@@ -134,6 +145,8 @@ let package = Package(
         tests("LogStoreTests", ["LogStore", "Consensus", "SQLite", "StorageTestKit"]),
         tests("HistoryTests", ["History", "ChatModel", "SQLite", "StorageTestKit"]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
+        tests("ModerationTests", ["ChatModel", "Moderation"]),
+        tests("CallbacksTests", ["Callbacks"]),
         // Runs the programs as processes; naming them here gets them built.
         tests(
             "IntegrationTests",

@@ -1,0 +1,68 @@
+import ChatModel
+
+/// Which texts the words are looked for in (contract, section 4: messages, barrage, nick, room name, announcement).
+extension WordFilter {
+    /// The text as it may be shown. Throws 13009 naming the field and no word.
+    public func passed(_ text: String, _ field: String) throws(ChatError) -> String {
+        switch check(text) {
+        case .clean: return text
+        case .replaced(let other): return other
+        case .refused: throw ChatError(.rejected, "the \(field) was refused by moderation", field: field)
+        }
+    }
+
+    public func passed(_ text: String?, _ field: String) throws(ChatError) -> String? {
+        guard let text else { return nil }
+        return try passed(text, field) as String
+    }
+
+    /// What of a message people read: text, title, summary, the name of a file, what of a CUSTOM message is searchable.
+    ///
+    /// `content` of CUSTOM is the app's own format, and `*` inside it could break it: REFUSE words count there, REPLACE
+    /// words do not. A COMMAND is not shown; `ext` and URLs are the app's.
+    public func passed(_ body: MessageBody) throws(ChatError) -> MessageBody {
+        guard !isEmpty else { return body }
+        switch body {
+        case .text(let text): return .text(try passed(text, "text"))
+        case .tip(let text): return .tip(try passed(text, "text"))
+        case .image(let media): return .image(try passed(media))
+        case .audio(let media): return .audio(try passed(media))
+        case .video(let media): return .video(try passed(media))
+        case .file(let media): return .file(try passed(media))
+        case .location(let latitude, let longitude, let title):
+            return .location(latitude: latitude, longitude: longitude, title: try passed(title, "title"))
+        case .custom(let content, let subtype, let searchable):
+            guard check(content) != .refused else {
+                throw ChatError(.rejected, "the content was refused by moderation", field: "content")
+            }
+            return .custom(content: content, subtype: subtype, searchable: try passed(searchable, "searchable"))
+        case .combine(let title, let summary, let messageIDs):
+            return .combine(
+                title: try passed(title, "title"), summary: try passed(summary, "summary"), messageIDs: messageIDs)
+        case .command, .notification, .recalled: return body
+        }
+    }
+
+    private func passed(_ media: Media) throws(ChatError) -> Media {
+        var media = media
+        media.name = try passed(media.name, "media.name")
+        return media
+    }
+
+    /// The name and the announcement of a room.
+    public func passed(_ changes: RoomChanges) throws(ChatError) -> RoomChanges {
+        guard !isEmpty else { return changes }
+        var changes = changes
+        changes.name = try passed(changes.name, "name")
+        changes.announcement = try passed(changes.announcement, "announcement")
+        return changes
+    }
+
+    /// The nick.
+    public func passed(_ changes: ProfileChanges) throws(ChatError) -> ProfileChanges {
+        guard !isEmpty else { return changes }
+        var changes = changes
+        changes.nick = try passed(changes.nick, "nick")
+        return changes
+    }
+}

@@ -1,0 +1,143 @@
+import ChatModel
+import Moderation
+import Testing
+
+struct WordFilterTests {
+    private func filter(_ replaced: [String], refused: [String] = []) throws -> WordFilter {
+        try WordFilter(replaced.map { Word($0, .replace) } + refused.map { Word($0, .refuse) })
+    }
+
+    @Test func `a filter without words finds nothing`() throws {
+        #expect(WordFilter().isEmpty)
+        #expect(try WordFilter([]).isEmpty)
+        #expect(WordFilter().check("anything") == .clean)
+    }
+
+    @Test func `each character of a word is replaced, wherever it stands and in any case`() throws {
+        let filter = try filter(["bad", "坏话"])
+        #expect(filter.check("a Bad BADger") == .replaced("a *** ***ger"))
+        #expect(filter.check("他说坏话了") == .replaced("他说**了"))
+        #expect(filter.check("good") == .clean)
+        #expect(filter.check("") == .clean)
+    }
+
+    @Test func `full-width forms and letters with a lower case are folded, other look-alikes are not`() throws {
+        let filter = try filter(["bad", "ärger", "жук", "a b"])
+        #expect(filter.check("ＢＡＤ") == .replaced("***"))
+        #expect(filter.check("ÄRGER ЖУК") == .replaced("***** ***"))
+        #expect(filter.check("Ａ\u{3000}b") == .replaced("***"))
+        #expect(filter.check("b.a.d bád") == .clean)
+    }
+
+    @Test func `overlapping and nested words are replaced as a whole`() throws {
+        let filter = try filter(["abcd", "bc", "cde", "x"])
+        #expect(filter.check("abcde") == .replaced("*****"))
+        #expect(filter.check("abc") == .replaced("a**"))
+        #expect(filter.check("xxabx") == .replaced("**ab*"))
+    }
+
+    @Test func `a word to refuse wins over words to replace, also for the same text`() throws {
+        let filter = try filter(["ab", "Word"], refused: ["bc", "word"])
+        #expect(filter.check("ab") == .replaced("**"))
+        #expect(filter.check("abc") == .refused)
+        #expect(filter.check("a WORD") == .refused)
+    }
+
+    @Test func `lists at their bounds are taken, and one beyond is refused`() throws {
+        let word = String(repeating: "w", count: WordFilter.wordBytesMax)
+        try WordFilter.check([Word(word, .replace)])
+        #expect(throws: WordListError.self) { try WordFilter.check([Word(word + "w", .replace)]) }
+        #expect(throws: WordListError.self) { try WordFilter.check([Word("", .replace)]) }
+        let many = (0..<WordFilter.wordsMax).map { Word(String($0), .replace) }
+        let filter = try WordFilter(many)
+        #expect(filter.check("at 99999 o'clock") == .replaced("at ***** o'clock"))
+        #expect(throws: WordListError.self) { try WordFilter.check(many + [Word("one", .replace)]) }
+        let full = [Word](repeating: Word(word, .replace), count: WordFilter.totalBytesMax / WordFilter.wordBytesMax)
+        try WordFilter.check(full)
+        #expect(throws: WordListError.self) { try WordFilter.check(full + [Word("w", .replace)]) }
+    }
+
+    @Test(arguments: Seed.seeds(200)) func `it finds what a naive search finds`(seed: UInt64) throws {
+        var random = Seed(seed)
+        let letters: [Unicode.Scalar] = ["a", "b", "A", "Ｂ", "é", "坏", "😀"]
+        func text(_ lengths: ClosedRange<Int>) -> String {
+            var scalars = String.UnicodeScalarView()
+            for _ in 0..<Int.random(in: lengths, using: &random) {
+                scalars.append(letters.randomElement(using: &random) ?? "a")
+            }
+            return String(scalars)
+        }
+        let words = (0..<Int.random(in: 1...12, using: &random)).map { _ in
+            Word(text(1...5), Int.random(in: 0..<12, using: &random) == 0 ? .refuse : .replace)
+        }
+        let filter = try WordFilter(words)
+        for _ in 0..<20 {
+            let text = text(0...30)
+            #expect(filter.check(text) == naive(words, text), "seed \(seed), \(words) in \(text)")
+        }
+    }
+
+    private func naive(_ words: [Word], _ text: String) -> WordFilter.Verdict {
+        func folded(_ text: String) -> [String] {
+            text.unicodeScalars.map {
+                $0.value >= 0xFF01 ? ($0.value <= 0xFF5E ? "b" : String($0)) : String($0).lowercased()
+            }
+        }
+        let place = folded(text)
+        var shown = text.unicodeScalars.map { $0 }
+        var isFound = false
+        for word in words {
+            let pattern = folded(word.text)
+            guard pattern.count <= place.count else { continue }
+            for start in 0...(place.count - pattern.count) where Array(place[start..<start + pattern.count]) == pattern
+            {
+                if word.action == .refuse { return .refused }
+                isFound = true
+                for position in start..<start + pattern.count { shown[position] = "*" }
+            }
+        }
+        guard isFound else { return .clean }
+        var result = String.UnicodeScalarView()
+        result.append(contentsOf: shown)
+        return .replaced(String(result))
+    }
+
+    @Test func `all that people read of a message is looked at`() throws {
+        let filter = try filter(["bad"], refused: ["worst"])
+        #expect(try filter.passed(MessageBody.text("bad")) == .text("***"))
+        #expect(try filter.passed(MessageBody.tip("bad")) == .tip("***"))
+        var media = Media(url: "https://bad/bad", name: "bad.png", size: 1, contentType: "image/png")
+        let shown = try filter.passed(MessageBody.image(media))
+        media.name = "***.png"
+        #expect(shown == .image(media))
+        #expect(
+            try filter.passed(MessageBody.location(latitude: 1, longitude: 2, title: "bad"))
+                == .location(latitude: 1, longitude: 2, title: "***"))
+        #expect(
+            try filter.passed(MessageBody.custom(content: #"{"bad":1}"#, subtype: 3, searchable: "bad"))
+                == .custom(content: #"{"bad":1}"#, subtype: 3, searchable: "***"))
+        #expect(
+            try filter.passed(MessageBody.combine(title: "bad", summary: "so bad", messageIDs: ["bad"]))
+                == .combine(title: "***", summary: "so ***", messageIDs: ["bad"]))
+        #expect(
+            try filter.passed(MessageBody.command(payload: Array("worst".utf8)))
+                == .command(payload: Array("worst".utf8)))
+        #expect(throws: ChatError(.rejected, "the content was refused by moderation", field: "content")) {
+            try filter.passed(MessageBody.custom(content: "the worst", subtype: 0, searchable: nil))
+        }
+        #expect(throws: ChatError(.rejected, "the text was refused by moderation", field: "text")) {
+            try filter.passed(MessageBody.text("the WORST"))
+        }
+    }
+
+    @Test func `a hook's text stands where people read first, if it fits`() {
+        let long = String(repeating: "x", count: Limits.textBytes)
+        #expect(MessageBody.text("a").rewritten(long) == .text(long))
+        #expect(MessageBody.text("a").rewritten(long + "x") == nil)
+        #expect(
+            MessageBody.combine(title: "a", summary: "b", messageIDs: []).rewritten("c")
+                == .combine(title: "c", summary: "b", messageIDs: []))
+        #expect(MessageBody.command(payload: []).rewritten("c") == nil)
+        #expect(!MessageBody.command(payload: []).isModerated)
+    }
+}
