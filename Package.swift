@@ -144,6 +144,9 @@ let package = Package(
         tests("SQLiteTests", ["SQLite", "StorageTestKit"]),
         tests("LogStoreTests", ["LogStore", "Consensus", "SQLite", "StorageTestKit"]),
         tests("HistoryTests", ["History", "ChatModel", "SQLite", "StorageTestKit"]),
+        tests(
+            "RoomsTests",
+            ["Rooms", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "StorageTestKit", logging]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
         tests("CallbacksTests", ["Callbacks"]),

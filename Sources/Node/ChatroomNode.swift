@@ -48,9 +48,12 @@ public final class ChatroomNode: Service, Sendable {
             let identity = ClusterIdentity(
                 id: UUID().uuidString.lowercased(), shardCount: UInt16(configuration.shardCount))
             let server = ServerID(node: configuration.node.text, store: store.storeID)
-            let system = SystemGroup(loop: loop, store: store, server: server, logger: logger)
+            let system = SystemGroup(
+                loop: loop, store: store, server: server, directory: directory.system, logger: logger,
+                now: WallClock.now)
             try await system.start()
             try await system.create(identity, node: configuration.node)
+            system.close()
             loop.shutdown()
             await loop.joined()
         } catch {
@@ -86,7 +89,9 @@ public final class ChatroomNode: Service, Sendable {
         let loops = try (0..<configuration.loops).map { try EventLoop(name: "loop-\($0)") }
         for loop in loops { loop.start() }
 
-        let system = SystemGroup(loop: loops[0], store: store, server: server, logger: logger)
+        let system = SystemGroup(
+            loop: loops[0], store: store, server: server, directory: directory.system, logger: logger,
+            now: WallClock.now)
         let cluster: ClusterIdentity
         let storages: [ShardStorage]
         do {
@@ -94,7 +99,7 @@ public final class ChatroomNode: Service, Sendable {
             cluster = try await system.identity()
             storages = try openStorages(directory, cluster)
         } catch {
-            await stop(nil, nil, [], store, loops)
+            await stop(nil, nil, system, [], store, loops)
             throw (error as? NodeError) ?? NodeError(.storage, "the system log can't be used: \(error)")
         }
         let shardMap = ShardMap(shardCount: cluster.shardCount)
@@ -108,14 +113,14 @@ public final class ChatroomNode: Service, Sendable {
                     store: store, server: server, sink: gateway, policy: configuration.rooms, metrics: metrics,
                     logger: logger, checkpointSeconds: configuration.checkpointSeconds, now: WallClock.now))
         } catch {
-            await stop(gateway, rooms, storages, store, loops)
+            await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(.storage, "a shard's log can't be used: \(error)")
         }
         let clientPort: Int
         do {
             clientPort = try await gateway.start()
         } catch {
-            await stop(gateway, rooms, storages, store, loops)
+            await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(
                 .address,
                 "the client port \(configuration.gateway.host):\(configuration.gateway.port) can't be used: \(error)")
@@ -123,7 +128,7 @@ public final class ChatroomNode: Service, Sendable {
         addGauges(metrics, store, directory)
 
         let service = NodeService(
-            configuration: configuration, rooms: rooms, keys: keys, registry: metrics)
+            configuration: configuration, rooms: rooms, system: system, keys: keys, registry: metrics)
         let (onReady, logger) = (onReady, logger)
         let node = configuration.node
         let api = APIServer(
@@ -143,7 +148,7 @@ public final class ChatroomNode: Service, Sendable {
         }
         await gateway.drain()
         try? await Task.sleep(for: .milliseconds(200))
-        await stop(gateway, rooms, storages, store, loops)
+        await stop(gateway, rooms, system, storages, store, loops)
         logger.info("node has stopped", metadata: ["node": "\(node)"])
         if let failure {
             throw NodeError(
@@ -154,10 +159,12 @@ public final class ChatroomNode: Service, Sendable {
     /// Stop order: clients first, then the rooms, which write what they have, then the disk, then the loops. Nothing may
     /// be freed while a loop still turns.
     private func stop(
-        _ gateway: Gateway?, _ rooms: RoomHost?, _ storages: [ShardStorage], _ store: LogStore, _ loops: [EventLoop]
+        _ gateway: Gateway?, _ rooms: RoomHost?, _ system: SystemGroup, _ storages: [ShardStorage],
+        _ store: LogStore, _ loops: [EventLoop]
     ) async {
         await gateway?.stop()
         await rooms?.stop()
+        system.close()
         for storage in storages { storage.close() }
         store.close()
         for loop in loops { loop.shutdown() }

@@ -9,6 +9,7 @@ import Wire
 struct NodeService: ClusterService {
     let configuration: NodeConfiguration
     let rooms: RoomHost
+    let system: SystemGroup
     let keys: TokenKeys
     let registry: MetricsRegistry
 

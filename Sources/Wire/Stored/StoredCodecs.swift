@@ -51,6 +51,23 @@ public enum HistoryCodec {
     }
 }
 
+/// The system group's log entries and its state on disk: protobuf, see `stored.proto`.
+public enum SystemCodec {
+    public static func encode(_ entry: SystemEntry) -> [UInt8] { WireProtobuf.encode(entry) }
+
+    /// - Throws: `corrupt`.
+    public static func decode(_ bytes: [UInt8]) throws(WireError) -> SystemEntry {
+        try stored(SystemEntry.self, bytes, "system log entry")
+    }
+
+    public static func encode(_ snapshot: SystemSnapshot) -> [UInt8] { WireProtobuf.encode(snapshot) }
+
+    /// - Throws: `corrupt`.
+    public static func decodeSnapshot(_ bytes: [UInt8]) throws(WireError) -> SystemSnapshot {
+        try stored(SystemSnapshot.self, bytes, "system state")
+    }
+}
+
 /// Decodes what the cluster wrote: limits are not enforced, since they may have changed.
 private func stored<M: WireMessage>(_ type: M.Type, _ bytes: [UInt8], _ what: StaticString) throws(WireError) -> M {
     do throws(ChatError) {

@@ -1,0 +1,60 @@
+/// What the system group's log holds: changes of what belongs to no room.
+public enum SystemCommand: Sendable, Hashable {
+    /// Creates the cluster with its first node. A repeat changes nothing.
+    case createCluster(id: String, shardCount: UInt16, node: NodeID, store: UInt64)
+    /// Refuses every token of the user that was issued until now.
+    case revoke(UserID)
+    /// Stores a setting; nil removes it.
+    case put(setting: SettingName, value: [UInt8]?)
+    /// Claims an idempotency key for a call whose work is not in this log.
+    case begin
+    /// Keeps the answer of a call that has claimed its key; nil gives the key back, because nothing was done.
+    case finish(answer: [UInt8]?)
+}
+
+/// What applying a `SystemCommand` has brought.
+public enum SystemResult: Sendable, Hashable {
+    /// Done, and nothing to tell. Of `begin`: the key was not known, and is claimed.
+    case done
+    /// Tokens of the user issued at this time or before are refused.
+    case revoked(at: Timestamp)
+    /// The key is known: its call has ended with this answer.
+    case answered([UInt8])
+    /// The key is known: its call has begun, and how it ended is not known (yet).
+    case begun
+    /// Nothing was changed.
+    case refused(ChatError)
+}
+
+/// The name of a setting of the whole cluster, 1-64 bytes.
+public struct SettingName: Hashable, Sendable, Comparable, CustomStringConvertible {
+    public let text: String
+
+    public init?(_ text: String) {
+        guard (1...Limits.opaqueIDBytes).contains(text.utf8.count) else { return nil }
+        self.text = text
+    }
+
+    private init(known text: String) { self.text = text }
+
+    /// App callbacks (contract, section 4).
+    public static let webhook = SettingName(known: "webhook")
+    /// Words and the pre-send hook (contract, section 4).
+    public static let moderation = SettingName(known: "moderation")
+
+    public var description: String { text }
+    public static func < (a: SettingName, b: SettingName) -> Bool { a.text < b.text }
+}
+
+/// A setting as it is in force.
+public struct Setting: Sendable, Hashable {
+    /// What it says is the affair of whoever put it.
+    public var value: [UInt8]
+    /// The log index that set it: a later one is higher.
+    public var version: UInt64
+
+    public init(value: [UInt8], version: UInt64) {
+        self.value = value
+        self.version = version
+    }
+}

@@ -1,0 +1,84 @@
+import ChatModel
+import Wire
+
+/// What calls with an idempotency key have brought, for as long as a `clientId` is remembered (contract, "Retry").
+///
+/// At most `callsMax`: beyond that the oldest is forgotten before its time, and a repeat of it would be done again.
+struct CallLedger: Sendable {
+    static let callsMax = 10_000
+    /// Bytes of an answer that is kept; of a longer one only that the call has begun.
+    static let answerBytesMax = 16 << 10
+
+    private struct Memory: Sendable {
+        var time: Timestamp
+        var result: SystemResult
+    }
+
+    private var memories: [String: Memory] = [:]
+    /// In the order of their times; what `memories` says otherwise of is out of date.
+    private var order: [(key: String, time: Timestamp)] = []
+    private var head = 0
+
+    init() {}
+
+    func result(of key: String) -> SystemResult? { memories[key]?.result }
+
+    mutating func remember(_ key: String, _ result: SystemResult, at time: Timestamp) {
+        guard memories.updateValue(Memory(time: time, result: result), forKey: key) == nil else { return }
+        order.append((key, time))
+        if order.count - head > Self.callsMax { forgetOldest() }
+    }
+
+    /// Keeps how a call ended that has begun, or forgets it (nil); nothing when it is not known (any more).
+    mutating func finish(_ key: String, answer: [UInt8]?) {
+        guard let answer else { return memories[key] = nil }
+        guard answer.count <= Self.answerBytesMax else { return }
+        memories[key]?.result = .answered(answer)
+    }
+
+    mutating func forget(at now: Timestamp) {
+        while head < order.count, order[head].time.adding(seconds: Limits.commandMemorySeconds) <= now {
+            forgetOldest()
+        }
+    }
+
+    private mutating func forgetOldest() {
+        let (key, time) = order[head]
+        if memories[key]?.time == time { memories[key] = nil }
+        head += 1
+        guard head == order.count || head > Self.callsMax else { return }
+        order.removeFirst(head)
+        head = 0
+    }
+}
+
+extension CallLedger {
+    init(restoring calls: [SystemCall]) {
+        for call in calls {
+            let result: SystemResult =
+                if let time = call.revokedAt {
+                    .revoked(at: time)
+                } else if let answer = call.answer {
+                    answer.isEmpty ? .done : .answered(answer)
+                } else {
+                    .begun
+                }
+            remember(call.key, result, at: call.time)
+        }
+    }
+
+    /// Everything that is remembered, oldest first.
+    var stored: [SystemCall] {
+        order[head...].compactMap { key, time in
+            guard let memory = memories[key], memory.time == time else { return nil }
+            var call = SystemCall(key: key, time: memory.time, answer: nil)
+            switch memory.result {
+            case .revoked(let time): call.revokedAt = time
+            case .answered(let answer): call.answer = answer
+            case .done: call.answer = []
+            case .begun, .refused: break
+            }
+            return call
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import ChatModel
+import Consensus
+import EventLoop
+import History
+import Logging
+import Synchronization
+import Wire
+
+/// The system group on its loop: applies its log, answers whoever proposed, tells those who observe, and keeps the log
+/// short by putting the whole state on disk now and then.
+final class SystemHost: GroupLogDelegate {
+    typealias Completion = (Result<SystemResult, ChatError>) -> Void
+
+    /// Written here only; read from anywhere.
+    private let state: SharedSystemState
+    private let file: StateFile
+    private let loop: EventLoop
+    private let logger: Logger
+    private let now: @Sendable () -> Timestamp
+    private var waiting: [() -> Bool] = []
+    private var pending: [UInt64: Completion] = [:]
+    private var observers: [@Sendable (SystemChange) -> Void] = []
+    private var isCheckpointing = false
+    private var entriesSinceCheckpoint = 0
+    private var bytesSinceCheckpoint = 0
+    private var lastStamp: Timestamp
+
+    /// Proposals that may be under way; a further one is refused with 503.
+    private static let pendingMax = 10_000
+    /// After so much of the log the state is put on disk and the log before it goes.
+    private static let checkpointEntries = 256
+    private static let checkpointBytes = 4 << 20
+
+    init(
+        state: SharedSystemState, file: StateFile, loop: EventLoop, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.state = state
+        self.file = file
+        self.loop = loop
+        self.logger = logger
+        self.now = now
+        lastStamp = state.value.withLock { $0.time }
+    }
+
+    // MARK: - Proposing
+
+    /// Proposes a command. The completion is called once, on the loop: when it is applied, or when it is in doubt.
+    func propose(_ command: SystemCommand, key: String?, to log: GroupLog, _ completion: @escaping Completion) {
+        guard log.isEstablished, pending.count < Self.pendingMax else {
+            return completion(.failure(Self.unavailable("the system group has no leader yet")))
+        }
+        let time = max(now(), lastStamp)
+        do throws(RaftError) {
+            let entry = SystemEntry(time: time, key: key, command: command)
+            let range = try log.propose([SystemCodec.encode(entry)])
+            lastStamp = time
+            pending[range.lowerBound] = completion
+            log.onInput()
+        } catch {
+            completion(.failure(Self.unavailable("the system group's log takes nothing now")))
+        }
+    }
+
+    private static func unavailable(_ reason: String) -> ChatError {
+        ChatError(.unavailable, reason, retryAfterMs: 500)
+    }
+
+    func logDidChangeLeadership(_ log: GroupLog) {
+        if !log.isEstablished {
+            let doubtful = pending
+            pending = [:]
+            for completion in doubtful.values {
+                completion(.failure(Self.unavailable("the system group's leader has changed")))
+            }
+        }
+        settle()
+    }
+
+    // MARK: - Applying
+
+    func log(_ log: GroupLog, didCommit entries: [Entry]) {
+        for entry in entries {
+            if entry.kind == .command { apply(entry) }
+            log.applied(upTo: entry.index)
+        }
+        settle()
+        checkpointIfDue(log)
+    }
+
+    private func apply(_ entry: Entry) {
+        let command: SystemEntry
+        do {
+            command = try SystemCodec.decode(entry.payload)
+        } catch {
+            // Skipping it would make nodes differ.
+            preconditionFailure("the system log's entry \(entry.index) can't be understood: \(error)")
+        }
+        let (result, change) = state.value.withLock { $0.apply(command, index: entry.index) }
+        lastStamp = max(lastStamp, command.time)
+        entriesSinceCheckpoint += 1
+        bytesSinceCheckpoint += entry.payload.count
+        // Whoever acts on a change has been told when the answer goes out.
+        if let change {
+            for observer in observers { observer(change) }
+        }
+        guard let completion = pending.removeValue(forKey: entry.index) else { return }
+        if case .refused(let error) = result {
+            completion(.failure(error))
+        } else {
+            completion(.success(result))
+        }
+    }
+
+    /// Tells `observer` of all settings that there are, then of each change.
+    func observe(_ observer: @escaping @Sendable (SystemChange) -> Void) {
+        let settings = state.value.withLock { $0.settings }
+        for (name, setting) in settings.sorted(by: { $0.key < $1.key }) { observer(.setting(name, setting)) }
+        observers.append(observer)
+    }
+
+    /// Runs `body` after each change until it returns true.
+    func wait(_ body: @escaping () -> Bool) {
+        if !body() { waiting.append(body) }
+    }
+
+    private func settle() { waiting.removeAll { $0() } }
+
+    // MARK: - Keeping the log short
+
+    private func checkpointIfDue(_ log: GroupLog) {
+        guard !isCheckpointing,
+            entriesSinceCheckpoint >= Self.checkpointEntries || bytesSinceCheckpoint >= Self.checkpointBytes
+        else { return }
+        isCheckpointing = true
+        entriesSinceCheckpoint = 0
+        bytesSinceCheckpoint = 0
+        let (state, index) = (state.value.withLock { $0 }, log.appliedIndex)
+        let me = LoopBound(onLoop: (self, log), loop: loop)
+        let logger = logger
+        file.replace({ SystemCodec.encode(state.snapshot(appliedIndex: index)) }) { result in
+            if case .failure(let error) = result {
+                // The log holds everything until the next one.
+                logger.error("the system state can't be written", metadata: ["error": "\(error)"])
+            }
+            me.loop.execute {
+                let (host, log) = me.value
+                host.isCheckpointing = false
+                guard case .success = result else { return }
+                log.trim(through: index)
+                log.onInput()
+            }
+        }
+    }
+}
+
+/// The applied state, for readers on any thread: the host alone changes it.
+final class SharedSystemState: Sendable {
+    let value: Mutex<SystemState>
+
+    init(_ state: SystemState) { value = Mutex(state) }
+}

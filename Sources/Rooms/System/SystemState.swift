@@ -1,0 +1,138 @@
+import ChatModel
+import Wire
+
+/// Which cluster this is.
+public struct ClusterIdentity: Sendable, Hashable {
+    /// Random, made when the cluster is created.
+    public var id: String
+    /// Fixed for the cluster's life.
+    public var shardCount: UInt16
+
+    public init(id: String, shardCount: UInt16) {
+        self.id = id
+        self.shardCount = shardCount
+    }
+}
+
+/// What an applied command has changed, for those who act on it.
+public enum SystemChange: Sendable, Hashable {
+    /// Tokens of the user issued at this time or before are refused from now on.
+    case revoked(UserID, at: Timestamp)
+    /// A setting has another value; nil: it was removed.
+    case setting(SettingName, Setting?)
+}
+
+/// What belongs to no room: which cluster this is, its nodes, revocations, settings, and calls that were made with an
+/// idempotency key. Pure and deterministic: every node that applies the same log has the same state.
+public struct SystemState: Sendable {
+    public struct Node: Sendable, Hashable {
+        public var node: NodeID
+        /// The store that the node had when it was taken in.
+        public var store: UInt64
+    }
+
+    /// nil until the cluster has been created.
+    public private(set) var cluster: ClusterIdentity?
+    public private(set) var nodes: [Node] = []
+    /// The last command's stamp.
+    public private(set) var time = Timestamp(0)
+    public private(set) var revocations = Revocations()
+    public private(set) var settings: [SettingName: Setting] = [:]
+    private var calls = CallLedger()
+
+    /// Settings that there may be; a further one is refused.
+    public static let settingsMax = 64
+    /// Bytes of one setting.
+    public static let settingBytesMax = 1 << 20
+
+    public init() {}
+
+    /// Applies a committed entry.
+    public mutating func apply(_ entry: SystemEntry, index: UInt64) -> (result: SystemResult, change: SystemChange?) {
+        time = max(time, entry.time)
+        calls.forget(at: time)
+        if let key = entry.key {
+            if case .finish(let answer) = entry.command {
+                calls.finish(key, answer: answer)
+                return (.done, nil)
+            }
+            if let known = calls.result(of: key) { return (known, nil) }
+            if case .begin = entry.command {
+                calls.remember(key, .begun, at: time)
+                return (.done, nil)
+            }
+        }
+        let (result, change) = perform(entry.command, index: index)
+        if let key = entry.key, !result.isRefusal { calls.remember(key, result, at: time) }
+        return (result, change)
+    }
+
+    private mutating func perform(_ command: SystemCommand, index: UInt64) -> (SystemResult, SystemChange?) {
+        switch command {
+        case .createCluster(let id, let shardCount, let node, let store):
+            if cluster == nil {
+                cluster = ClusterIdentity(id: id, shardCount: shardCount)
+                nodes = [Node(node: node, store: store)]
+            }
+            return (.done, nil)
+        case .revoke(let user):
+            let time = revocations.revoke(user, at: time)
+            return (.revoked(at: time), .revoked(user, at: time))
+        case .put(let name, let value?):
+            guard value.count <= Self.settingBytesMax else {
+                return (.refused(ChatError(.tooLarge, "a setting has at most \(Self.settingBytesMax) bytes")), nil)
+            }
+            guard settings[name] != nil || settings.count < Self.settingsMax else {
+                return (.refused(ChatError(.conflict, "there are \(Self.settingsMax) settings already")), nil)
+            }
+            let setting = Setting(value: value, version: index)
+            settings[name] = setting
+            return (.done, .setting(name, setting))
+        case .put(let name, nil):
+            guard settings.removeValue(forKey: name) != nil else { return (.done, nil) }
+            return (.done, .setting(name, nil))
+        case .begin, .finish:
+            // Without a key they say nothing.
+            return (.done, nil)
+        }
+    }
+}
+
+extension SystemResult {
+    var isRefusal: Bool { if case .refused = self { true } else { false } }
+}
+
+// MARK: - On disk
+
+extension SystemState {
+    public init(restoring snapshot: SystemSnapshot) {
+        if let shards = UInt16(exactly: snapshot.shardCount), shards > 0 {
+            cluster = ClusterIdentity(id: snapshot.clusterID, shardCount: shards)
+        }
+        nodes = snapshot.nodes.map { Node(node: $0.node, store: UInt64(bitPattern: $0.store)) }
+        time = snapshot.time
+        revocations = Revocations(floor: snapshot.floor, snapshot.revocations.map { ($0.user, $0.time) })
+        for setting in snapshot.settings {
+            guard let name = SettingName(setting.name) else { continue }
+            settings[name] = Setting(value: setting.value, version: setting.version)
+        }
+        calls = CallLedger(restoring: snapshot.calls)
+    }
+
+    /// The whole state; `restoring` it gives an equal one. O(everything): not for a loop.
+    public func snapshot(appliedIndex: UInt64) -> SystemSnapshot {
+        var snapshot = SystemSnapshot()
+        snapshot.appliedIndex = appliedIndex
+        snapshot.clusterID = cluster?.id ?? ""
+        snapshot.shardCount = Int64(cluster?.shardCount ?? 0)
+        snapshot.nodes = nodes.map { SystemNode(node: $0.node, store: Int64(bitPattern: $0.store)) }
+        snapshot.time = time
+        snapshot.floor = revocations.floor
+        snapshot.revocations = revocations.oldestFirst.map { SystemRevocation(user: $0.user, time: $0.time) }
+        snapshot.settings = settings.sorted { $0.key < $1.key }.map {
+            SystemSetting(name: $0.key.text, value: $0.value.value, version: $0.value.version)
+        }
+        snapshot.calls = calls.stored
+        return snapshot
+    }
+}

@@ -1,0 +1,118 @@
+import ChatModel
+
+/// An entry of the system group's log, with the leader's stamp.
+///
+/// Fields 1 to 4 alone are the entry that creates a cluster: the only one of version 0, and still written so.
+public struct SystemEntry: WireMessage, Hashable {
+    public var time: Timestamp
+    /// The idempotency key of the call that made it.
+    public var key: String?
+    public var command: SystemCommand
+
+    public static var blank: SystemEntry { SystemEntry(time: .blank, key: nil, command: .begin) }
+
+    public init(time: Timestamp, key: String?, command: SystemCommand) {
+        self.time = time
+        self.key = key
+        self.command = command
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var creation = Creation(command)
+        try walker.optional(1, "clusterId", &creation.clusterID)
+        try walker.optional(2, "shardCount", &creation.shardCount)
+        try walker.optional(3, "node", &creation.node)
+        try walker.optional(4, "store", &creation.store)
+        try walker.shown(5, "time", &time)
+        try walker.optional(6, "key", &key)
+        let current = command
+        var seen = 0
+        try seen +=
+            walker.choice(
+                10, "revoke", { if case .revoke(let user) = current { UserBody(user: user) } else { nil } },
+                { command = .revoke($0.user) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                11, "setting",
+                {
+                    if case .put(let name, let value) = current {
+                        SettingBody(name: name.text, value: value)
+                    } else {
+                        nil
+                    }
+                },
+                { body in
+                    if let name = SettingName(body.name) { command = .put(setting: name, value: body.value) }
+                }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                12, "begin", { if case .begin = current { Empty() } else { nil } }, { _ in command = .begin })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                13, "finish", { if case .finish(let answer) = current { AnswerBody(answer: answer) } else { nil } },
+                { command = .finish(answer: $0.answer) }) ? 1 : 0
+        guard W.isDecoding else { return }
+        if seen == 0 { command = try creation.command() }
+    }
+
+    /// The fields of version 0.
+    private struct Creation {
+        var clusterID: String?
+        var shardCount: Int64?
+        var node: String?
+        var store: Int64?
+
+        init(_ command: SystemCommand) {
+            guard case .createCluster(let id, let shards, let node, let store) = command else { return }
+            (clusterID, shardCount) = (id, Int64(shards))
+            (self.node, self.store) = (node.text, Int64(bitPattern: store))
+        }
+
+        func command() throws(ChatError) -> SystemCommand {
+            guard let clusterID, let node = node.flatMap(NodeID.init), let store,
+                let shards = shardCount.flatMap({ UInt16(exactly: $0) })
+            else { throw .missing("command") }
+            return .createCluster(id: clusterID, shardCount: shards, node: node, store: UInt64(bitPattern: store))
+        }
+    }
+}
+
+/// A user, alone.
+struct UserBody: WireMessage {
+    var user: UserID
+
+    static var blank: UserBody { UserBody(user: .blank) }
+    static var schemaName: String { "SystemRevoke" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "user", &user)
+    }
+}
+
+/// A setting and its new value.
+struct SettingBody: WireMessage {
+    var name: String
+    var value: [UInt8]?
+
+    static var blank: SettingBody { SettingBody(name: "", value: nil) }
+    static var schemaName: String { "SystemSettingChange" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "name", &name)
+        if W.isDecoding, SettingName(name) == nil { throw .wrongType("the name of a setting") }
+        try walker.optional(2, "value", &value)
+    }
+}
+
+/// The answer of a call; absent when it did nothing.
+struct AnswerBody: WireMessage {
+    var answer: [UInt8]?
+
+    static var blank: AnswerBody { AnswerBody(answer: nil) }
+    static var schemaName: String { "SystemAnswer" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.optional(1, "answer", &answer)
+    }
+}

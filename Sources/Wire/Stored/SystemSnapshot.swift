@@ -1,0 +1,118 @@
+import ChatModel
+
+/// The system group's whole state as of one log index, as it is kept on disk.
+public struct SystemSnapshot: WireMessage, Hashable {
+    /// What is applied.
+    public var appliedIndex: UInt64 = 0
+    public var clusterID = ""
+    public var shardCount: Int64 = 0
+    public var nodes: [SystemNode] = []
+    /// The last entry's stamp.
+    public var time = Timestamp(0)
+    /// Tokens of anybody issued at this time or before are refused.
+    public var floor = Timestamp(0)
+    /// Oldest first.
+    public var revocations: [SystemRevocation] = []
+    public var settings: [SystemSetting] = []
+    /// Oldest first.
+    public var calls: [SystemCall] = []
+
+    public static var blank: SystemSnapshot { SystemSnapshot() }
+
+    public init() {}
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "appliedIndex", &appliedIndex)
+        try walker.required(2, "clusterId", &clusterID)
+        try walker.required(3, "shardCount", &shardCount)
+        try walker.list(4, "nodes", &nodes)
+        try walker.shown(5, "time", &time)
+        try walker.shown(6, "floor", &floor)
+        try walker.list(7, "revocations", &revocations)
+        try walker.list(8, "settings", &settings)
+        try walker.list(9, "calls", &calls)
+    }
+}
+
+/// A node that the cluster consists of.
+public struct SystemNode: WireMessage, Hashable {
+    public var node: NodeID
+    /// The store that it had when it was taken in: the bits of an unsigned number.
+    public var store: Int64
+
+    public static var blank: SystemNode { SystemNode(node: .blank, store: 0) }
+
+    public init(node: NodeID, store: Int64) {
+        self.node = node
+        self.store = store
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "node", &node)
+        try walker.required(2, "store", &store)
+    }
+}
+
+/// A user whose tokens issued until then are refused.
+public struct SystemRevocation: WireMessage, Hashable {
+    public var user: UserID
+    public var time: Timestamp
+
+    public static var blank: SystemRevocation { SystemRevocation(user: .blank, time: .blank) }
+
+    public init(user: UserID, time: Timestamp) {
+        self.user = user
+        self.time = time
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "user", &user)
+        try walker.required(2, "time", &time)
+    }
+}
+
+/// A setting of the whole cluster.
+public struct SystemSetting: WireMessage, Hashable {
+    public var name: String
+    public var value: [UInt8]
+    public var version: UInt64
+
+    public static var blank: SystemSetting { SystemSetting(name: "", value: [], version: 0) }
+
+    public init(name: String, value: [UInt8], version: UInt64) {
+        self.name = name
+        self.value = value
+        self.version = version
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "name", &name)
+        try walker.required(2, "value", &value)
+        try walker.required(3, "version", &version)
+    }
+}
+
+/// A call that carried an idempotency key.
+public struct SystemCall: WireMessage, Hashable {
+    public var key: String
+    public var time: Timestamp
+    /// Empty when there was nothing to tell, absent while it is not known how the call ended.
+    public var answer: [UInt8]?
+    /// Of a revocation: its time.
+    public var revokedAt: Timestamp?
+
+    public static var blank: SystemCall { SystemCall(key: "", time: .blank, answer: nil) }
+
+    public init(key: String, time: Timestamp, answer: [UInt8]?) {
+        self.key = key
+        self.time = time
+        self.answer = answer
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "key", &key)
+        try walker.required(2, "time", &time)
+        try walker.optional(3, "answer", &answer)
+        try walker.optional(4, "revokedAt", &revokedAt)
+    }
+}

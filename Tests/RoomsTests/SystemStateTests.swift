@@ -1,0 +1,153 @@
+import ChatModel
+import Testing
+import Wire
+
+@testable import Rooms
+
+private func user(_ name: String) throws -> UserID { try #require(UserID(name)) }
+
+extension SystemState {
+    @discardableResult
+    fileprivate mutating func apply(
+        _ command: SystemCommand, at milliseconds: Int64, key: String? = nil, index: UInt64 = 1
+    ) -> SystemResult {
+        apply(SystemEntry(time: Timestamp(milliseconds), key: key, command: command), index: index).result
+    }
+}
+
+struct SystemStateTests {
+    @Test func `a token issued at the time of the revocation is refused and one issued a millisecond later is not`()
+        throws
+    {
+        var state = SystemState()
+        let ann = try user("ann")
+        #expect(!state.revocations.refuses(ann, issuedAt: Timestamp(5_000)))
+        #expect(state.apply(.revoke(ann), at: 5_000) == .revoked(at: Timestamp(5_000)))
+        #expect(state.revocations.refuses(ann, issuedAt: Timestamp(5_000)))
+        #expect(!state.revocations.refuses(ann, issuedAt: Timestamp(5_001)))
+        #expect(!state.revocations.refuses(try user("bob"), issuedAt: Timestamp(1)))
+    }
+
+    @Test func `a token without a time of issue is refused once its user was revoked`() throws {
+        var state = SystemState()
+        let ann = try user("ann")
+        #expect(!state.revocations.refuses(ann, issuedAt: nil))
+        state.apply(.revoke(ann), at: 5_000)
+        #expect(state.revocations.refuses(ann, issuedAt: nil))
+        #expect(!state.revocations.refuses(try user("bob"), issuedAt: nil))
+    }
+
+    @Test func `what is issued within the millisecond of a revocation is later than it, and the next one later still`()
+        throws
+    {
+        var state = SystemState()
+        let ann = try user("ann")
+        state.apply(.revoke(ann), at: 5_000)
+        let issued = state.revocations.issueTime(for: ann, at: Timestamp(5_000))
+        #expect(!state.revocations.refuses(ann, issuedAt: issued))
+        state.apply(.revoke(ann), at: 5_000)
+        #expect(state.revocations.refuses(ann, issuedAt: issued))
+    }
+
+    @Test func `a revocation that is forgotten at the bound leaves its time behind for everybody`() throws {
+        var revocations = Revocations(usersMax: 2)
+        let (ann, bob, cid) = (try user("ann"), try user("bob"), try user("cid"))
+        _ = revocations.revoke(ann, at: Timestamp(100))
+        _ = revocations.revoke(bob, at: Timestamp(200))
+        #expect(revocations.floor == Timestamp(0))
+        _ = revocations.revoke(cid, at: Timestamp(300))
+        #expect(revocations.count == 2)
+        #expect(revocations.floor == Timestamp(100))
+        #expect(revocations.refuses(ann, issuedAt: Timestamp(100)))
+        #expect(!revocations.refuses(ann, issuedAt: Timestamp(101)))
+        #expect(revocations.refuses(try user("dan"), issuedAt: nil))
+    }
+
+    @Test func `revoking one user again and again takes no more room`() throws {
+        var revocations = Revocations(usersMax: 3)
+        let (ann, bob) = (try user("ann"), try user("bob"))
+        _ = revocations.revoke(bob, at: Timestamp(1))
+        for time in Int64(2)...100 { _ = revocations.revoke(ann, at: Timestamp(time)) }
+        #expect(revocations.oldestFirst.map(\.user) == [bob, ann])
+        #expect(revocations.floor == Timestamp(0))
+    }
+
+    @Test func `a repeated key gets the first result within ten minutes and changes nothing`() throws {
+        var state = SystemState()
+        let ann = try user("ann")
+        #expect(state.apply(.revoke(ann), at: 1_000, key: "k") == .revoked(at: Timestamp(1_000)))
+        #expect(state.apply(.revoke(ann), at: 600_999, key: "k") == .revoked(at: Timestamp(1_000)))
+        #expect(!state.revocations.refuses(ann, issuedAt: Timestamp(1_001)))
+        #expect(state.apply(.revoke(ann), at: 601_000, key: "k") == .revoked(at: Timestamp(601_000)))
+    }
+
+    @Test func `a claimed key is done once, then begun, then answered, and free again when it is given back`() {
+        var state = SystemState()
+        #expect(state.apply(.begin, at: 1, key: "a") == .done)
+        #expect(state.apply(.begin, at: 2, key: "a") == .begun)
+        state.apply(.finish(answer: [1, 2]), at: 3, key: "a")
+        #expect(state.apply(.begin, at: 4, key: "a") == .answered([1, 2]))
+        #expect(state.apply(.begin, at: 5, key: "b") == .done)
+        state.apply(.finish(answer: nil), at: 6, key: "b")
+        #expect(state.apply(.begin, at: 7, key: "b") == .done)
+    }
+
+    @Test func `of more calls than are remembered the oldest is forgotten`() {
+        var state = SystemState()
+        for number in 0..<CallLedger.callsMax { state.apply(.begin, at: 1, key: "\(number)") }
+        #expect(state.apply(.begin, at: 1, key: "0") == .begun)
+        #expect(state.apply(.begin, at: 1, key: "one more") == .done)
+        #expect(state.apply(.begin, at: 1, key: "1") == .begun)
+        #expect(state.apply(.begin, at: 1, key: "0") == .done)
+    }
+
+    @Test func `a setting has the version of its entry and may have exactly its bound of bytes`() {
+        var state = SystemState()
+        let full = [UInt8](repeating: 7, count: SystemState.settingBytesMax)
+        #expect(state.apply(.put(setting: .webhook, value: full), at: 1, index: 9) == .done)
+        #expect(state.settings[.webhook] == Setting(value: full, version: 9))
+        guard case .refused(let error) = state.apply(.put(setting: .webhook, value: full + [7]), at: 2, index: 10)
+        else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(error.code == .tooLarge)
+        #expect(state.settings[.webhook]?.version == 9)
+        state.apply(.put(setting: .webhook, value: nil), at: 3)
+        #expect(state.settings[.webhook] == nil)
+    }
+
+    @Test func `a cluster is created once`() throws {
+        var state = SystemState()
+        let node = try #require(NodeID("n1"))
+        state.apply(.createCluster(id: "first", shardCount: 16, node: node, store: .max), at: 0)
+        state.apply(.createCluster(id: "second", shardCount: 8, node: node, store: 1), at: 0)
+        #expect(state.cluster == ClusterIdentity(id: "first", shardCount: 16))
+        #expect(state.nodes == [SystemState.Node(node: node, store: .max)])
+    }
+
+    @Test func `a snapshot restores everything`() throws {
+        var state = SystemState()
+        let (ann, bob) = (try user("ann"), try user("bob"))
+        state.apply(.createCluster(id: "c", shardCount: 16, node: try #require(NodeID("n1")), store: .max), at: 0)
+        state.apply(.revoke(ann), at: 10, key: "revoke")
+        state.apply(.revoke(bob), at: 20)
+        state.apply(.put(setting: .moderation, value: []), at: 30, key: "put", index: 4)
+        state.apply(.begin, at: 40, key: "begun")
+        state.apply(.begin, at: 50, key: "answered")
+        state.apply(.finish(answer: [1]), at: 60, key: "answered")
+        let snapshot = state.snapshot(appliedIndex: 7)
+        let read = try SystemCodec.decodeSnapshot(SystemCodec.encode(snapshot))
+        #expect(read == snapshot)
+        #expect(read.appliedIndex == 7)
+        var restored = SystemState(restoring: read)
+        #expect(restored.snapshot(appliedIndex: 7) == snapshot)
+        #expect(restored.revocations.refuses(ann, issuedAt: Timestamp(10)))
+        #expect(restored.settings[.moderation] == Setting(value: [], version: 4))
+        #expect(restored.apply(.revoke(ann), at: 70, key: "revoke") == .revoked(at: Timestamp(10)))
+        #expect(restored.apply(.put(setting: .moderation, value: nil), at: 70, key: "put") == .done)
+        #expect(restored.settings[.moderation] != nil)
+        #expect(restored.apply(.begin, at: 70, key: "begun") == .begun)
+        #expect(restored.apply(.begin, at: 70, key: "answered") == .answered([1]))
+    }
+}
