@@ -154,7 +154,7 @@ public struct CommandFacts: Sendable, Hashable {
     public var queueElementsMax: Int
     public var recallWindowSeconds: Int64
     /// HIGH messages a second and room; further ones count as NORMAL (contract, "Priority").
-    public var highPerSecondMax = 10
+    public var highPerSecondMax: Int
     /// Nicks and avatars of the users that the command names and who are here.
     public var names: [UserID: Profile]
 
@@ -164,6 +164,7 @@ public struct CommandFacts: Sendable, Hashable {
         managersMax = policy.managersMax
         queueElementsMax = policy.queueElementsMax
         recallWindowSeconds = policy.recallWindowSeconds
+        highPerSecondMax = policy.highPerSecondMax
         self.names = names
     }
 }

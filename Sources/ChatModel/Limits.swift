@@ -52,7 +52,12 @@ public struct RoomPolicy: Sendable, Hashable {
     public var recallWindowSeconds: Int64 = 120
     /// Above this many online, enters and exits of guests become one digest (350) a second.
     public var digestAboveOnline = 1_000
+    /// Reliable messages a second to one viewer while a room has more than `viewerBudgetAboveOnline`.
     public var viewerBudgetPerSecond = 50
+    public var viewerBudgetAboveOnline = 1_000
+    public var barragePerViewerPerSecond = 200
+    /// HIGH messages a second and room, and as many HIGH barrages; further ones count as NORMAL.
+    public var highPerSecondMax = 10
     public var onlinePushSeconds: Int64 = 2
     public var retentionDays: Int64 = 10
     public var graceSeconds: Int64 = 10

@@ -21,7 +21,8 @@ extension GatewayLane {
                 if let viewer = viewer(id, of: room) { frames.enqueue(to: viewer) }
             }
         case .frameExcept(let ids, let frame):
-            hubs[room]?.broadcast(frame, except: ids.compactMap { viewer($0, of: room) })
+            let excluded = Set(ids.compactMap { viewer($0, of: room) }.map { ObjectIdentifier($0) })
+            hubs[room]?.broadcast(frame, except: excluded)
         case .reply(let id, let request, let result, let isRepeat):
             if isRepeat { sessions[id]?.changes.giveBack() }
             reply(to: id, request, result)

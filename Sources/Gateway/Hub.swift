@@ -62,10 +62,10 @@ final class Hub {
         }
     }
 
-    func broadcast(_ shared: SharedFrame, except excluded: [ClientConnection]) {
+    func broadcast(_ shared: SharedFrame, except excluded: Set<ObjectIdentifier>) {
         var frames = LaneFrames(shared, of: room)
         for viewers in [json, protobuf] {
-            for viewer in viewers where !excluded.contains(where: { $0 === viewer }) { frames.enqueue(to: viewer) }
+            for viewer in viewers where !excluded.contains(ObjectIdentifier(viewer)) { frames.enqueue(to: viewer) }
         }
     }
 }

@@ -84,6 +84,11 @@ public struct NodeConfiguration: Sendable {
         rooms.digestAboveOnline = try settings.int("rooms.digestAboveOnline", default: 1000, in: 0...10_000_000)
         rooms.onlinePushSeconds = Int64(try settings.int("rooms.onlinePushSeconds", default: 2, in: 1...3600))
         rooms.viewerBudgetPerSecond = try settings.int("rooms.viewerBudget", default: 50, in: 1...1_000_000)
+        rooms.viewerBudgetAboveOnline = try settings.int(
+            "rooms.viewerBudgetAboveOnline", default: 1000, in: 0...10_000_000)
+        rooms.barragePerViewerPerSecond = try settings.int(
+            "rooms.barragePerViewer", default: 200, in: 1...1_000_000)
+        rooms.highPerSecondMax = try settings.int("rooms.highPerSecond", default: 10, in: 0...100_000)
         if let policy = try settings.string("rooms.conflictPolicy") {
             guard let known = ConflictPolicy(rawValue: policy) else {
                 throw NodeError(

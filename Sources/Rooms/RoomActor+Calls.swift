@@ -132,7 +132,9 @@ extension RoomActor {
             text: request.text, time: now)
         item.ext = request.ext
         item.style = request.style
-        item.priority = request.priority
+        // HIGH is for creator and managers (contract, "Priority").
+        let mayBeHigh = state.role(of: visitor.user).rank >= Role.manager.rank
+        item.priority = request.priority == .high && !mayBeHigh ? .normal : request.priority
         barrage.add(item, from: visitor.key)
         touchBarrage()
         reply(call, .success(.barrage(BarrageResult())))

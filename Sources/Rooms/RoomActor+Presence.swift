@@ -86,7 +86,9 @@ extension RoomActor {
         if let everybody { stream.tellEverybody(.frameExcept(special.map(\.key.session), everybody)) }
         for visitor in special {
             let own = echoes[visitor.key] ?? []
-            if let frame = barrageFrame(sample.items + own, skipped: sample.skipped - own.count) {
+            if let frame = barrageFrame(
+                sample.items + own, skipped: sample.skipped - own.reduce(0) { $0 + Int(clamping: $1.count) })
+            {
                 stream.tell(visitor.lane, .frameFor([visitor.key.session], frame))
             }
         }

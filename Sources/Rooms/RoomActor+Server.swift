@@ -44,11 +44,24 @@ extension RoomActor {
             guard !view.info.closed else { throw ChatError(.roomClosed, "\(id) is closed") }
             var item = item
             item.time = now
+            item.from = item.from.map(completed)
             barrage.add(item, from: nil)
             touchBarrage()
             completion(.success(()))
         }
         return []
+    }
+
+    /// What the call leaves open of a sender follows from its stay, or from what it has saved.
+    private func completed(_ given: Sender) -> Sender {
+        var sender = given
+        sender.role = presence.isAnonymous(given.user) ? .anonymous : state.role(of: given.user)
+        guard let known = presence.profile(of: given.user) ?? state.memberRecord(of: given.user)?.savedProfile else {
+            return sender
+        }
+        if given.profile.nick.isEmpty { sender.profile.nick = known.nick }
+        if given.profile.avatar.isEmpty { sender.profile.avatar = known.avatar }
+        return sender
     }
 
     private func readMessage(_ text: String, _ completion: @escaping @Sendable (Result<Message, ChatError>) -> Void) {

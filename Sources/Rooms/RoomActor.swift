@@ -54,7 +54,8 @@ actor RoomActor {
         self.storage = storage
         self.context = context
         presence = Presence(policy: context.policy)
-        barrage = BarrageWindow(perSecond: 200)
+        barrage = BarrageWindow(
+            perSecond: context.policy.barragePerViewerPerSecond, highPerSecond: context.policy.highPerSecondMax)
         idleSince = context.now()
         activatedAt = idleSince
         (state, tail) = try Self.restore(id, loaded)
@@ -301,7 +302,7 @@ actor RoomActor {
 
     func closeBarrageWindow() {
         barrageIsOpen = false
-        let sample = barrage.take()
+        let sample = barrage.take(at: context.now())
         guard !sample.items.isEmpty || sample.skipped > 0 else { return }
         isDirty = true
         context.figures.barrageShown.add(sample.items.count)

@@ -33,6 +33,7 @@ extension TestClient {
         try await enter(EnterRequest(room: room, since: since, epoch: epoch))
     }
 
+    @discardableResult
     func enter(_ request: EnterRequest) async throws -> EnterResult {
         guard case .enter(let result) = try await ask(.enter(request)).get() else {
             throw TestFailure("enter has another result")

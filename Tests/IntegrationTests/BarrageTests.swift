@@ -1,0 +1,173 @@
+import ChatModel
+import Foundation
+import Testing
+import Wire
+
+extension IntegrationTests {
+    /// Barrage as viewers get it.
+    @Suite struct BarrageTests {
+        @Test func `with an id a barrage is answered, without one it is not, and it comes back to its sender`()
+            async throws
+        {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("live")
+                let ann = try await TestClient.connected(node, "ann", encoding: .json)
+                let bob = try await TestClient.connected(node, "bob")
+                try await ann.enter(EnterRequest(room: room, nick: "Ann", avatar: "https://example.org/a.png"))
+                try await bob.enter(room)
+                guard
+                    case .barrage(let result) = try await ann.ask(.barrage(BarrageRequest(room: room, text: "one")))
+                        .get()
+                else { throw TestFailure("barrage has another result") }
+                #expect(result.accepted)
+                await ann.write(
+                    text: #"{"barrage":{"room":"live","text":"two","ext":"e","style":"s","priority":"LOW"}}"#)
+                for client in [ann, bob] {
+                    let two = try await self.barrage("two", client)
+                    #expect(two.from?.user.text == "ann" && two.from?.profile.nick == "Ann")
+                    #expect(two.ext == "e" && two.style == "s" && two.priority == .low && two.count == 1)
+                    #expect(two.from?.profile.avatar == "https://example.org/a.png" && two.from?.role == .guest)
+                }
+                let replies = await ann.items.count { if case .reply = $0 { true } else { false } }
+                #expect(replies == 3, "connect, enter and the barrage with an id")
+                #expect(try await ann.wholeHistory(room).isEmpty, "barrage is never kept")
+            }
+        }
+
+        @Test func `ext and style hold to the byte, and HIGH is not for guests`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("live", creator: "owner")
+                let ann = try await TestClient.connected(node, "ann")
+                let owner = try await TestClient.connected(node, "owner")
+                for client in [ann, owner] { try await client.enter(room) }
+                func barrage(ext: Int, style: Int) -> ClientOperation {
+                    let (ext, style) = (String(repeating: "e", count: ext), String(repeating: "s", count: style))
+                    return .barrage(BarrageRequest(room: room, text: "!", ext: ext, style: style))
+                }
+                _ = try await ann.ask(barrage(ext: 1024, style: 256)).get()
+                for (operation, field) in [
+                    (barrage(ext: 1025, style: 1), "ext"), (barrage(ext: 1, style: 257), "style"),
+                ] {
+                    let error = try await ann.refusal(of: operation)
+                    #expect(error.code == .tooLarge && error.field == field)
+                }
+                _ = try await ann.ask(.barrage(BarrageRequest(room: room, text: "guest", priority: .high))).get()
+                _ = try await owner.ask(.barrage(BarrageRequest(room: room, text: "owner", priority: .high))).get()
+                #expect(try await self.barrage("guest", owner).priority == .normal)
+                #expect(try await self.barrage("owner", ann).priority == .high)
+            }
+        }
+
+        @Test func `who may not speak may not barrage`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("live", creator: "owner")
+                let ann = try await TestClient.connected(node, "ann")
+                try await ann.enter(room)
+                let operation = ClientOperation.barrage(BarrageRequest(room: room, text: "!"))
+                #expect(try await node.api("PUT", "/v1/rooms/live/members/ann/mute", #"{"enable":true}"#).status < 300)
+                #expect(try await ann.refusal(of: operation).code == .muted)
+                #expect(try await node.api("PUT", "/v1/rooms/live/members/ann/mute", #"{"enable":false}"#).status < 300)
+                #expect(
+                    try await node.api("PUT", "/v1/rooms/live/members/ann/tempMute", #"{"seconds":60}"#).status < 300)
+                let muted = try await ann.refusal(of: operation)
+                #expect(muted.code == .muted && (1...60_000).contains(muted.retryAfterMs ?? 0))
+                #expect(
+                    try await node.api("PUT", "/v1/rooms/live/members/ann/tempMute", #"{"seconds":0}"#).status < 300)
+                #expect(try await node.api("PUT", "/v1/rooms/live/mute", #"{"enable":true}"#).status < 300)
+                #expect(try await ann.refusal(of: operation).code == .roomMuted)
+                #expect(try await node.api("PUT", "/v1/rooms/live/mute", #"{"enable":false}"#).status < 300)
+                _ = try await ann.ask(operation).get()
+                _ = try await ann.ask(.exit(RoomRequest(room: room))).get()
+                #expect(try await ann.refusal(of: operation).code == .notInRoom)
+            }
+        }
+
+        @Test func `above the budget viewers share one sample, are told of the rest, and get their own`() async throws {
+            try await TestNode.run(["rooms": ["barragePerViewer": 20]]) { node in
+                let room = try await node.createRoom("flood")
+                let ann = try await TestClient.connected(node, "ann")
+                let bob = try await TestClient.connected(node, "bob")
+                let cid = try await TestClient.connected(node, "cid")
+                for client in [ann, bob, cid] { try await client.enter(room) }
+                let count = 200
+                for number in 1...count {
+                    _ = await ann.begin(.barrage(BarrageRequest(room: room, text: "\(number)")))
+                }
+                for client in [ann, bob, cid] {
+                    let deadline = ContinuousClock.now + waitLimit
+                    while await shown(client).count + skipped(client) < count {
+                        try await client.change(before: deadline, waitingFor: "\(count) items or their count")
+                    }
+                    #expect(await shown(client).count + skipped(client) == count)
+                }
+                #expect(await Set(shown(ann)) == Set((1...count).map(String.init)), "one's own always")
+                #expect(await shown(bob) == shown(cid), "the sample is the same for all")
+                #expect(await shown(bob).count < count / 2)
+            }
+        }
+
+        @Test func `equal texts of a window are one item with a count`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("live")
+                let clients = try await ["ann", "bob", "cid"].asyncMap { try await TestClient.connected(node, $0) }
+                for client in clients { try await client.enter(room) }
+                for _ in 1...20 {
+                    for client in clients { _ = await client.begin(.barrage(BarrageRequest(room: room, text: "666"))) }
+                }
+                let deadline = ContinuousClock.now + waitLimit
+                while await total(clients[0]) < 60 {
+                    try await clients[0].change(before: deadline, waitingFor: "60 times 666")
+                }
+                #expect(await total(clients[0]) == 60)
+                #expect(await shown(clients[0]).count < 60)
+            }
+        }
+
+        @Test func `the server API's barrage shows the sender as it is here`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("live", creator: "owner")
+                let ann = try await TestClient.connected(node, "ann")
+                let owner = try await TestClient.connected(node, "owner")
+                try await ann.enter(room)
+                try await owner.enter(EnterRequest(room: room, nick: "Olga", avatar: "https://example.org/o.png"))
+                let calls = [
+                    #"{"sender":{"user":"owner"},"text":"here","priority":"HIGH"}"#,
+                    #"{"sender":{"user":"owner","nick":"Boss"},"text":"named"}"#,
+                    #"{"sender":{"user":"away","nick":"Away"},"text":"away"}"#, #"{"text":"system"}"#,
+                ]
+                for call in calls { #expect(try await node.api("POST", "/v1/rooms/live/barrage", call).status < 300) }
+                let here = try await self.barrage("here", ann)
+                #expect(here.from?.profile.nick == "Olga" && here.from?.role == .creator && here.priority == .high)
+                #expect(here.from?.profile.avatar == "https://example.org/o.png")
+                let named = try await self.barrage("named", ann)
+                #expect(named.from?.profile.nick == "Boss" && named.from?.profile.avatar == "https://example.org/o.png")
+                let away = try await self.barrage("away", ann)
+                #expect(away.from?.profile.nick == "Away" && away.from?.role == .guest)
+                #expect(try await self.barrage("system", ann).from == nil)
+            }
+        }
+
+        private func barrage(_ text: String, _ client: TestClient) async throws -> BarrageItem {
+            try await client.item("the barrage \(text)") { item in
+                guard case .push(.barrage(let push)) = item else { return nil }
+                return push.items.first { $0.text == text }
+            }
+        }
+
+        private func items(_ client: TestClient) async -> [BarrageItem] {
+            await client.items.flatMap { item -> [BarrageItem] in
+                if case .push(.barrage(let push)) = item { push.items } else { [] }
+            }
+        }
+
+        private func shown(_ client: TestClient) async -> [String] { await items(client).map(\.text) }
+
+        private func total(_ client: TestClient) async -> Int64 { await items(client).reduce(0) { $0 + $1.count } }
+
+        private func skipped(_ client: TestClient) async -> Int {
+            await client.items.reduce(0) { sum, item in
+                if case .push(.skipped(let push)) = item { sum + Int(push.barrage) } else { sum }
+            }
+        }
+    }
+}
