@@ -8,7 +8,7 @@ import Testing
         var history = [room.say(1)]
         history += [room.say(2, to: [0]), room.say(3, to: [0]), room.say(4), room.say(5, to: [0]), room.say(6)]
         // The ranges may cover what the viewer did receive.
-        #expect(room.ledger.gap(room.viewers[1], [2...5], .budget) == [])
+        #expect(room.gap(1, [2...5], .budget) == [])
         #expect(room.ledger.isSettled())
         #expect(room.close(history: history) == [:])
         #expect(room.ledger.totals.namedByBudget == 3)
@@ -18,7 +18,7 @@ import Testing
         var room = try LedgerFixture(viewers: 2)
         var history = [room.say(1)]
         history += [room.say(2, to: [0]), room.say(3, to: [0]), room.say(4)]
-        _ = room.ledger.gap(room.viewers[1], [2...2], .budget)
+        _ = room.gap(1, [2...2], .budget)
         #expect(room.close(history: history) == [.hole: 1])
     }
 
@@ -26,7 +26,7 @@ import Testing
         var room = try LedgerFixture(viewers: 2)
         var history = [room.say(1)]
         history += [room.say(2, to: [0]), room.say(3, to: [0]), room.say(4, to: [0])]
-        #expect(room.ledger.gap(room.viewers[1], [2...4], .slow) == [2...4])
+        #expect(room.gap(1, [2...4], .slow) == [2...4])
         history.append(room.say(5))
         #expect(room.ledger.fetch(room.viewers[1], 2...4, page: Array(history[1...2])) == 4...4)
         #expect(room.ledger.fetch(room.viewers[1], 4...4, page: Array(history[3...4])) == nil)
@@ -39,14 +39,14 @@ import Testing
         var room = try LedgerFixture(viewers: 2)
         var history = [room.say(1)]
         history += [room.say(2, to: [0]), room.say(3, to: [0]), room.say(4, to: [0])]
-        #expect(room.ledger.gap(room.viewers[1], [3...4], .slow) == [3...4])
+        #expect(room.gap(1, [3...4], .slow) == [3...4])
         #expect(room.close(history: history) == [.hole: 1])
     }
 
     @Test func `a gap of what history does not have does not balance`() throws {
         var room = try LedgerFixture(viewers: 1)
         let first = room.say(1)
-        #expect(room.ledger.gap(room.viewers[0], [2...3], .slow) == [2...3])
+        #expect(room.gap(0, [2...3], .slow) == [2...3])
         #expect(room.ledger.fetch(room.viewers[0], 2...3, page: []) == nil)
         #expect(room.ledger.findings.counts == [.notInHistory: 1])
         #expect(room.close(history: [first]) == [.notInHistory: 2])
@@ -55,16 +55,45 @@ import Testing
     @Test func `a gap beyond the end of the room does not balance`() throws {
         var room = try LedgerFixture(viewers: 1)
         let first = room.say(1)
-        _ = room.ledger.gap(room.viewers[0], [2...9], .budget)
+        _ = room.gap(0, [2...9], .budget)
         #expect(room.close(history: [first]) == [.notInHistory: 1])
     }
 
     @Test func `a message after the gap that names it is a duplicate`() throws {
         var room = try LedgerFixture(viewers: 2)
         let history = [room.say(1), room.say(2, to: [0])]
-        _ = room.ledger.gap(room.viewers[1], [2...2], .slow)
+        _ = room.gap(1, [2...2], .slow)
         room.receive(history[1], 1)
         #expect(room.close(history: history) == [.duplicate: 1])
+    }
+
+    @Test func `what a budget gap names is not fetched, and must be in history at the end`() throws {
+        var room = try LedgerFixture(viewers: 2)
+        let history = [room.say(1), room.say(2, to: [0]), room.say(3, to: [0]), room.say(4)]
+        #expect(room.gap(1, [2...3], .budget) == [])
+        #expect(room.close(history: Array(history.prefix(2)) + [history[3]], end: 4)[.notInHistory] == 4)
+    }
+
+    @Test func `a message after the budget gap that names it is a duplicate`() throws {
+        var room = try LedgerFixture(viewers: 2)
+        let history = [room.say(1), room.say(2, to: [0]), room.say(3, to: [0])]
+        _ = room.gap(1, [2...3], .budget)
+        room.receive(history[1], 1)
+        #expect(room.close(history: history) == [.duplicate: 1])
+    }
+
+    @Test func `budget gaps come once a second, give or take how long they were on their way`() throws {
+        var room = try LedgerFixture(viewers: 1)
+        let history = [room.say(1)]
+        for second in 0..<10 {
+            room.now = UInt64(1 + second) * 1_000_000_000
+            _ = room.gap(0, [1...1], .budget)
+        }
+        _ = room.gap(0, [1...1], .budget)
+        _ = room.gap(0, [1...1], .budget)
+        #expect(room.ledger.findings.counts == [:])
+        _ = room.gap(0, [1...1], .budget)
+        #expect(room.close(history: history) == [.tooOften: 1])
     }
 
     @Test func `more holes than can be noted are a finding, and memory stays bounded`() throws {

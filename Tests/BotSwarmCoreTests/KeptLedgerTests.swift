@@ -196,11 +196,11 @@ import Testing
         var room = try LedgerFixture(viewers: 1)
         let n = room.send(.kept)
         room.receive(room.kept(n, seq), 0)
-        _ = room.ledger.gap(room.viewers[0], [seq...seq], .slow)
+        _ = room.gap(0, [seq...seq], .slow)
         #expect(room.ledger.findings.counts == [.malformed: 2])
         room.ack(n, seq)
         #expect(room.ledger.findings.counts == [.malformed: 3])
-        _ = room.ledger.gap(room.viewers[0], [0...UInt64.max], .budget)
+        _ = room.gap(0, [0...UInt64.max], .budget)
         #expect(room.ledger.findings.counts == [.malformed: 4])
         #expect(room.ledger.book(of: room.viewers[0]).position == 0)
     }

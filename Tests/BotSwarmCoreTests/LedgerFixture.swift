@@ -86,6 +86,11 @@ struct LedgerFixture {
         _ = ledger.receive(sighting, viewers[index])
     }
 
+    mutating func gap(_ index: Int, _ ranges: [ClosedRange<UInt64>], _ reason: GapReason) -> [ClosedRange<UInt64>] {
+        let instant = tick()
+        return ledger.gap(viewers[index], ranges, reason, at: instant)
+    }
+
     /// Reads the whole history, which holds `messages`, and closes the books.
     mutating func close(history messages: [KeptSighting], end: UInt64? = nil) -> [Finding.Kind: Int] {
         let end = end ?? messages.map(\.seq).max() ?? 0

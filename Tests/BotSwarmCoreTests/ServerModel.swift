@@ -239,7 +239,8 @@ struct ServerModel {
             case .barrage(let sighting): fixture.receive(sighting, index)
             case .skipped(let unkept, let barrage): fixture.ledger.skip(viewer, unkept: unkept, barrage: barrage)
             case .gap(let ranges, let reason):
-                for range in fixture.ledger.gap(viewer, ranges, reason) {
+                fixture.now += 1_000_000_000
+                for range in fixture.gap(index, ranges, reason) {
                     let page = Array(stream[Int(range.lowerBound - 1)...].prefix(range.count))
                     _ = fixture.ledger.fetch(viewer, range, page: page)
                 }

@@ -25,6 +25,8 @@ package struct Finding: Hashable, Sendable {
         case unanswered
         /// A bot was put out, or is not in its room at the end.
         case notHere
+        /// More pushes of a kind than a second may bring.
+        case tooOften
         /// A frame, number or text that the protocol does not allow.
         case malformed
     }

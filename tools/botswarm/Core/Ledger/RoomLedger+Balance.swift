@@ -48,6 +48,12 @@ extension RoomLedger {
         // The pages' own findings name what they lack; this notices pages that were never read.
         let first = base ?? 0
         let expected = end > first ? end - first : 0
+        for range in budgetRanges.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.lowerBound <= end {
+            let known = max(range.lowerBound, first + 1)...max(min(range.upperBound, end), first + 1)
+            guard range.upperBound > first, let lost = known.first(where: { contents[$0]?.isInHistory != true })
+            else { continue }
+            note(.notInHistory, "\(room): seq \(lost) was named by a BUDGET gap and is not in history")
+        }
         if inHistoryCount < expected, findings.counts[.notInHistory] == nil {
             note(.notInHistory, "history of \(room) has \(inHistoryCount) of \(expected) messages")
         }

@@ -179,9 +179,10 @@ extension RoomLedger {
 
     /// Notes a `gap`.
     ///
-    /// - Returns: with SLOW, what the bot must fetch from history after a random delay.
+    /// - Returns: with SLOW, what the bot must fetch from history after a random delay. What BUDGET names is never
+    ///   fetched: the reading of the whole history at the end has to find it.
     package mutating func gap(
-        _ viewer: Viewer, _ ranges: [ClosedRange<UInt64>], _ reason: GapReason
+        _ viewer: Viewer, _ ranges: [ClosedRange<UInt64>], _ reason: GapReason, at instant: SwarmInstant
     ) -> [ClosedRange<UInt64>] {
         guard viewers[viewer.index].stay == .here else { return [] }
         var missing: [ClosedRange<UInt64>] = []
@@ -192,6 +193,7 @@ extension RoomLedger {
             }
             lastSeq = max(lastSeq, range.upperBound)
             missing += viewers[viewer.index].name(range)
+            if reason == .budget { budgetRanges.insert(range) }
         }
         let count = missing.reduce(0) { $0 + UInt64($1.count) }
         switch reason {
@@ -200,6 +202,9 @@ extension RoomLedger {
             return missing
         case .budget:
             namedByBudget += count
+            if !viewers[viewer.index].noteBudgetGap(at: instant) {
+                note(.tooOften, "\(name(viewer)): more than one BUDGET gap a second")
+            }
             return []
         }
     }

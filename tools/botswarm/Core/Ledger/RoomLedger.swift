@@ -35,6 +35,8 @@ package struct RoomLedger: Sendable {
     var namedBySlow: UInt64 = 0
     var namedByBudget: UInt64 = 0
     var foundAfterGap: UInt64 = 0
+    /// What BUDGET gaps have named. Gaps of a room are the same for all viewers, so these are few.
+    var budgetRanges: Set<ClosedRange<UInt64>> = []
     var otherUnkept: UInt64 = 0
 
     package init(room: RoomID, names: BotNames) {

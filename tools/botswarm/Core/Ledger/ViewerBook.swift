@@ -46,6 +46,10 @@ package struct ViewerBook: Sendable {
     package private(set) var recovered: UInt64 = 0
     package private(set) var named: UInt64 = 0
 
+    /// The BUDGET gaps of this stay.
+    private var budgetGaps = 0
+    private var firstBudgetGap: SwarmInstant?
+
     package init(bot: BotID) { self.bot = bot }
 
     /// The seq with which to resume: the last one before anything that is missing.
@@ -64,6 +68,8 @@ package struct ViewerBook: Sendable {
         stay = .here
         position = seq
         holes = SeqSet()
+        budgetGaps = 0
+        firstBudgetGap = nil
         self.catchUp = catchUp
         self.recovered += UInt64(recovered)
     }
@@ -97,6 +103,18 @@ package struct ViewerBook: Sendable {
         named += missing.reduce(0) { $0 + UInt64($1.count) }
         return missing
     }
+
+    /// Returns false when there were more than one a second since the first. Two may come early: how long each was on
+    /// its way differs.
+    package mutating func noteBudgetGap(at instant: SwarmInstant) -> Bool {
+        let first = firstBudgetGap ?? instant
+        firstBudgetGap = first
+        budgetGaps += 1
+        let seconds = instant.microseconds(since: first) / 1_000_000
+        return budgetGaps <= Int(clamping: seconds) + 1 + Self.earlyGapsMax
+    }
+
+    private static let earlyGapsMax = 2
 
     /// Notes that history gave everything that was missed up to `seq`.
     package mutating func catchUp(to seq: UInt64) {

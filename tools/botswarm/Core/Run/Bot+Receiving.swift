@@ -43,7 +43,7 @@ extension Bot {
     }
 
     private func gap(_ ranges: [ClosedRange<UInt64>], _ reason: GapReason) {
-        for range in book.ledger.withLock({ $0.gap(viewer, ranges, reason) }) {
+        for range in book.ledger.withLock({ $0.gap(viewer, ranges, reason, at: lane.readTime) }) {
             // Beyond the bound the reading of everything at the end has to do.
             guard delayedFetches + fetches.count < Self.fetchesMax else { return }
             delayedFetches += 1
