@@ -35,13 +35,18 @@ public struct Losses: Sendable, Hashable {
         }
         rooms[index].unkept += unkept
         rooms[index].barrage += barrage
-        guard let seqs = keptSeqs else { return }
-        let last = rooms[index].ranges.count - 1
-        if last >= 0, rooms[index].ranges[last].upperBound + 1 == seqs.lowerBound || last + 1 == Self.rangesMax {
-            rooms[index].ranges[last] = rooms[index].ranges[last].lowerBound...seqs.upperBound
-        } else {
-            rooms[index].ranges.append(seqs)
+        if let seqs = keptSeqs { rooms[index].ranges = Self.adding(seqs, to: rooms[index].ranges) }
+    }
+
+    /// Ranges come in order, but for a `gap` that is lost itself: it names seqs of before.
+    private static func adding(_ seqs: ClosedRange<UInt64>, to ranges: [ClosedRange<UInt64>]) -> [ClosedRange<UInt64>] {
+        var (ranges, seqs) = (ranges, seqs)
+        while let last = ranges.last, last.upperBound &+ 1 >= seqs.lowerBound || ranges.count == rangesMax {
+            seqs = min(last.lowerBound, seqs.lowerBound)...max(last.upperBound, seqs.upperBound)
+            ranges.removeLast()
         }
+        ranges.append(seqs)
+        return ranges
     }
 
     /// Forgets a room that the session has left: nobody waits for it.

@@ -89,4 +89,26 @@ struct SendQueueTests {
         #expect(losses.take().count == 1)
         #expect(losses.isEmpty)
     }
+
+    @Test func `a gap that is lost itself is joined with what it overlaps`() {
+        var losses = Losses()
+        losses.note(TestFrame.message(10...12))
+        losses.note(TestFrame.message(20...22))
+        losses.note(TestFrame.message(5...15))
+        #expect(losses.rooms.map(\.ranges) == [[5...22]])
+        losses.note(TestFrame.message(30...30))
+        losses.note(TestFrame.message(30...30))
+        losses.note(TestFrame.message(1...2))
+        #expect(losses.rooms.map(\.ranges) == [[1...30]])
+    }
+
+    @Test func `a directed message that is dropped counts as unkept`() {
+        var queue = SendQueue<TestFrame>()
+        var directed = TestFrame.message(1...1)
+        (directed.keptSeqs, directed.unkeptCount) = (nil, 1)
+        queue.append(directed)
+        var losses = Losses()
+        queue.shed(to: 0, losses: &losses)
+        #expect(losses.rooms.map(\.unkept) == [1] && losses.rooms.map(\.ranges) == [[]])
+    }
 }
