@@ -115,10 +115,12 @@ extension RoomActor {
             anonymous: caller.anonymous, device: caller.device, enteredAt: now)
         visitor.notifyExt = request.notifyExt
         visitor.encoding = arrival.call.address.encoding
+        let isNew = presence.visitor(arrival.key) == nil
         let effects = try presence.enter(
             visitor, role: role(of: visitor), notify: info.enterExitNotify, at: now)
         // Those who go by this see no more but their own end, so what only they understand ends here too.
         stream.encodings = presence.encodings
+        if isNew { budget.noteEntered(arrival.key) }
         var result = EnterResult(
             room: roomView ?? RoomView(info: info, online: Int64(presence.online)),
             me: presence.overlay(state.member(caller.user, at: now)), epoch: epoch,
@@ -128,6 +130,7 @@ extension RoomActor {
         tell(
             arrival.call,
             .entered(arrival.call.address.session, request: arrival.call.request, .success(result)))
+        tellUntold(arrival, at: now)
         // Others hear of it behind the reply; so does whoever came.
         perform(effects)
     }

@@ -61,7 +61,7 @@ extension RoomActor {
     /// 301, 302 and 350: unkept, so they never go through the log.
     private func show(_ notification: Notification) {
         guard let incarnation = state.incarnation else { return }
-        stream.show(
+        publish(
             presence.message(notification, in: id, incarnation, after: state.lastSeq, at: context.now()))
     }
 

@@ -23,6 +23,7 @@ actor RoomActor {
     var presence: Presence
     var tail = HotTail()
     var barrage: BarrageWindow
+    var budget = ViewerBudget()
     var stream = TurnStream()
     /// Enters that are answered at the end of the turn, behind what the turn shows.
     var arrivals: [Arrival] = []
@@ -153,6 +154,7 @@ actor RoomActor {
             roomRow = nil
             rows.retired.append(RetiredRoom(room: id, incarnation: retired))
             tail = HotTail()
+            budget = ViewerBudget()
         case .result:
             break
         }
@@ -163,19 +165,6 @@ actor RoomActor {
             room: id, incarnation: incarnation ?? Incarnation(0), kind: change.kind.rawValue, key: change.key,
             value: change.value.map(CatalogueCodec.encode),
             deadline: change.deadline, index: index)
-    }
-
-    private func publish(_ message: Message) {
-        guard !message.to.isEmpty else { return stream.show(message) }
-        stream.endFrame()
-        var users = Set(message.to)
-        if let sender = message.from?.user { users.insert(sender) }
-        var writer = stream.blankWriter
-        writer.append(.message(message))
-        let frame = writer.frame(.messages, unkept: 1)
-        for (lane, sessions) in presence.sessions(of: users) {
-            stream.tell(lane, .frameFor(sessions, frame))
-        }
     }
 
     private func answer(_ origin: Proposal.Origin, _ result: CommandResult, isRepeat: Bool) {
@@ -248,6 +237,7 @@ actor RoomActor {
     func takePublications() -> (publications: [(Lane, Publication)], roomRow: CatalogueRow?) {
         isDirty = false
         wasReported = false
+        tellLeftOut(at: context.now())
         settleArrivals()
         let publications = stream.take(room: id, viewerLanes: presence.lanes)
         stream.encodings = presence.encodings
@@ -277,6 +267,7 @@ actor RoomActor {
             isDirty = true
             perform(due)
         }
+        if let told = budget.reportDueAt, told <= now { touch() }
         if let deadline = state.nextDeadline, deadline <= now {
             proposals.append(
                 Proposal(

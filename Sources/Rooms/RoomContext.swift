@@ -17,6 +17,7 @@ struct RoomContext: Sendable {
 struct RoomFigures: Sendable {
     let acked: Counter
     let refused: Counter
+    let messagesLeftOut: Counter
     let barrageShown: Counter
     let barrageSkipped: Counter
     let activeRooms: Counter
@@ -26,8 +27,10 @@ struct RoomFigures: Sendable {
         acked = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "acked")])
         refused = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "refused")])
         barrageShown = metrics.counter("chatroom_barrage_total", "Barrage items.", labels: [("result", "shown")])
+        let help = "What viewers were not given, by class and cause."
         barrageSkipped = metrics.counter(
-            "chatroom_dropped_total", "What viewers were not given, by class and cause.",
-            labels: [("class", "barrage"), ("cause", "budget")])
+            "chatroom_dropped_total", help, labels: [("class", "barrage"), ("cause", "budget")])
+        messagesLeftOut = metrics.counter(
+            "chatroom_dropped_total", help, labels: [("class", "message"), ("cause", "budget")])
     }
 }

@@ -45,6 +45,17 @@ struct TurnStream {
         if writer.byteCount >= Self.frameBytesMax { endFrame() }
     }
 
+    /// A message for some sessions, behind what was shown so far.
+    mutating func show(_ message: Message, to sessions: [(lane: Lane, sessions: [SessionID])]) {
+        guard !sessions.isEmpty else { return }
+        endFrame()
+        var writer = blankWriter
+        writer.append(.message(message))
+        let frame = writer.frame(
+            .messages, keptSeqs: message.seq.map { $0...$0 }, unkept: message.seq == nil ? 1 : 0)
+        for (lane, sessions) in sessions { items.append(.one(lane, .frameFor(sessions, frame))) }
+    }
+
     /// Something for one session; what was shown before it in this turn may come after it, so an ack precedes the
     /// sender's own push.
     mutating func tell(_ lane: Lane, _ output: RoomOutput) { items.append(.one(lane, output)) }

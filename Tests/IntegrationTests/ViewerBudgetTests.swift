@@ -1,0 +1,145 @@
+import ChatModel
+import Testing
+import Wire
+
+extension IntegrationTests {
+    /// What viewers of a big room get, and what they are told of the rest.
+    @Suite struct ViewerBudgetTests {
+        /// A room is big with four people in it.
+        private static var small: [String: Any] { ["rooms": ["viewerBudgetAboveOnline": 3]] }
+
+        @Test func `up to the threshold everybody gets everything, above it the budget holds`() async throws {
+            try await TestNode.run(Self.small) { node in
+                let room = try await node.createRoom("big", fields: #","viewerBudget":10,"enterExitNotify":"NONE""#)
+                let clients = try await ["ann", "bob", "cid"].asyncMap { try await TestClient.connected(node, $0) }
+                for client in clients { try await client.enter(room) }
+                try await burst(clients[0], room, 60)
+                for client in clients { #expect(try await seqs(client, room, through: 60) == Array(1...60)) }
+
+                let dan = try await TestClient.connected(node, "dan")
+                #expect(try await dan.enter(room).seq == 60)
+                try await burst(clients[0], room, 60)
+                for client in clients.dropFirst() + [dan] {
+                    let got = try await seqs(client, room, through: 120).filter { $0 > 60 }
+                    #expect(got.count < 60, "\(got)")
+                }
+                // All is in history, in its order.
+                #expect(try await dan.wholeHistory(room).compactMap(\.seq) == Array(1...120))
+            }
+        }
+
+        @Test func `notifications, mentions and one's own come first, and the sample is the same for all`() async throws
+        {
+            try await TestNode.run(Self.small) { node in
+                let room = try await node.createRoom("busy", fields: #","viewerBudget":30,"enterExitNotify":"NONE""#)
+                let names = ["ann", "bob", "cid", "dan"]
+                let clients = try await names.asyncMap { try await TestClient.connected(node, $0) }
+                for client in clients { try await client.enter(room) }
+                var own: [UInt64] = []
+                var mentions: [UInt64] = []
+                var high: [UInt64] = []
+                for round in 1...20 {
+                    for number in 1...10 { own.append(try seq(await clients[0].send(room, "\(round) \(number)"))) }
+                    guard round % 10 == 0 else { continue }
+                    var draft = MessageDraft(body: .text("bob!"))
+                    draft.mentions = try [#require(UserID("bob"))]
+                    let mention = SendRequest(room: room, clientID: "m\(round)", draft: draft)
+                    mentions.append(try await posted(clients[0], mention))
+                    let body = #"{"type":"TEXT","text":"high","priority":"HIGH"}"#
+                    let answer = try await node.api("POST", "/v1/rooms/busy/messages", body).fields()
+                    high.append(UInt64(try #require(answer["seq"] as? Int)))
+                    #expect(try await node.api("PATCH", "/v1/rooms/busy", #"{"name":"\#(round)"}"#).status < 300)
+                }
+                let end = try #require(await clients[0].wholeHistory(room).last?.seq)
+                let received = try await clients.asyncMap { Set(try await seqs($0, room, through: end)) }
+                // Ann sent more than a second's budget: each of hers comes while her second has room.
+                #expect(own.filter { received[0].contains($0) }.count >= min(own.count, 30))
+                #expect(received[1].isSuperset(of: mentions), "mentions of the viewer")
+                let notifications = await clients[2].messages(of: room).compactMap(\.notification?.event)
+                #expect(notifications == [.roomInfoUpdated, .roomInfoUpdated])
+                for viewer in 1...3 { #expect(received[viewer].isSuperset(of: high)) }
+                #expect(received[2] == received[3] && received[1].subtracting(mentions).isSubset(of: received[2]))
+                #expect(received[2].count < Int(end))
+            }
+        }
+
+        @Test func `unkept messages that were left out are counted exactly`() async throws {
+            try await TestNode.run(["rooms": ["viewerBudgetAboveOnline": 0]]) { node in
+                let room = try await node.createRoom("signals", fields: #","viewerBudget":5,"enterExitNotify":"NONE""#)
+                let ann = try await TestClient.connected(node, "ann")
+                let bob = try await TestClient.connected(node, "bob")
+                for client in [ann, bob] { try await client.enter(room) }
+                var ids: [UInt32] = []
+                for number in 1...50 {
+                    var draft = MessageDraft(body: .command(payload: [7]))
+                    draft.ext = "\(number)"
+                    ids.append(
+                        await ann.begin(.send(SendRequest(room: room, clientID: "c\(number)", draft: draft))))
+                }
+                for id in ids { _ = try await ann.reply(to: id).get() }
+                for client in [ann, bob] {
+                    let deadline = ContinuousClock.now + waitLimit
+                    while await unkept(client, room) < 50 {
+                        try await client.change(before: deadline, waitingFor: "the rest, or its count")
+                    }
+                    #expect(await unkept(client, room) == 50)
+                }
+                #expect(await bob.messages(of: room).count < 50)
+            }
+        }
+
+        /// The unkept messages that came and those that were told as skipped.
+        private func unkept(_ client: TestClient, _ room: RoomID) async -> Int {
+            await client.items.reduce(0) { sum, item in
+                switch item {
+                case .push(.message(let message)) where message.room == room && message.seq == nil: sum + 1
+                case .push(.skipped(let skipped)) where skipped.room == room: sum + Int(skipped.unkept)
+                default: sum
+                }
+            }
+        }
+
+        private func burst(_ client: TestClient, _ room: RoomID, _ count: Int) async throws {
+            var ids: [UInt32] = []
+            for number in 0..<count { ids.append(await client.begin(.text(room, "\(number)"))) }
+            for id in ids { _ = try await client.reply(to: id).get() }
+        }
+
+        private func seq(_ result: SendResult) throws -> UInt64 {
+            guard case .kept(let seq) = result.place else { throw TestFailure("no seq in \(result)") }
+            return seq
+        }
+
+        private func posted(_ client: TestClient, _ request: SendRequest) async throws -> UInt64 {
+            guard case .send(let result) = try await client.ask(.send(request)).get() else {
+                throw TestFailure("send has another result")
+            }
+            return try seq(result)
+        }
+
+        /// Waits until every seq up to `end` has come or was named by a BUDGET gap; checks the order, and that nothing
+        /// comes after the gap that names it. Those that came.
+        private func seqs(_ client: TestClient, _ room: RoomID, through end: UInt64) async throws -> [UInt64] {
+            let deadline = ContinuousClock.now + waitLimit
+            while true {
+                var (got, named, first): ([UInt64], Set<UInt64>, UInt64) = ([], [], 1)
+                for item in await client.items {
+                    switch item {
+                    case .reply(_, .success(.enter(let result))): first = result.seq + 1
+                    case .push(.message(let message)):
+                        guard let seq = message.seq else { continue }
+                        #expect(seq > got.last ?? 0 && !named.contains(seq))
+                        got.append(seq)
+                    case .push(.gap(let gap)):
+                        #expect(gap.cause == .budget && gap.room == room)
+                        for range in gap.ranges { named.formUnion(range.from...range.to) }
+                    default: continue
+                    }
+                }
+                let known = named.union(got)
+                if first > end || (first...end).allSatisfy({ known.contains($0) }) { return got }
+                try await client.change(before: deadline, waitingFor: "seq \(end) or its gap")
+            }
+        }
+    }
+}
