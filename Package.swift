@@ -34,6 +34,7 @@ let package = Package(
         .executable(name: "chatroomd", targets: ["chatroomd"]),
         .executable(name: "chatroomctl", targets: ["chatroomctl"]),
         .executable(name: "botswarm", targets: ["botswarm"]),
+        .library(name: "ChatroomClient", targets: ["ChatroomClient"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -42,6 +43,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -64,6 +66,7 @@ let package = Package(
         core("SessionCore", ["ChatModel"]),
         core("RoomLink", ["ChatModel", "Wire"]),
         core("Moderation", ["ChatModel"]),
+        core("ClientCore", ["ChatModel", "Wire"]),
 
         // Layer 2: drivers.
         core("EventLoop", ["CUV", "CShims"]),
@@ -104,6 +107,16 @@ let package = Package(
                 lifecycle,
             ]),
 
+        // The SDK: for apps, and no part of the node.
+        core(
+            "ChatroomClient",
+            [
+                "ChatModel", "Wire", "ClientCore",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
+
         // Layer 4: the root that builds everything, and the programs.
         core(
             "Node",
@@ -129,6 +142,8 @@ let package = Package(
             ], path: "tools/botswarm/Core", swiftSettings: strict),
         program("botswarm", ["BotSwarmCore", "ChatModel", argumentParser], path: "tools/botswarm/Program"),
 
+        program("chat-example", ["ChatroomClient", argumentParser], path: "tools/examples/chat"),
+
         // Tests.
         tests("BotSwarmCoreTests", ["BotSwarmCore", "ChatModel", "Wire"]),
         tests("EventLoopTests", ["EventLoop"]),
@@ -150,9 +165,15 @@ let package = Package(
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
         tests("CallbacksTests", ["Callbacks"]),
+        tests("ChatroomClientTests", ["ChatroomClient", "ClientCore", "ChatModel", "Wire"]),
         // Runs the programs as processes; naming them here gets them built.
         tests(
             "IntegrationTests",
-            ["ChatModel", "Wire", "EventLoop", "Transport", crypto, "chatroomd", "chatroomctl"]),
+            [
+                "ChatModel", "Wire", "EventLoop", "Transport", "ChatroomClient", "ClientCore", crypto, "chatroomd",
+                "chatroomctl",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
     ]
 )

@@ -123,9 +123,10 @@ final class TestNode: Sendable {
     var apiPort: Int { running.withLock { $0?.apiPort ?? 0 } }
 
     /// A token that the app has signed itself.
-    func token(_ user: String, rooms: [String]? = nil) throws -> String {
+    func token(_ user: String, rooms: [String]? = nil, seconds: Int = 600) throws -> String {
         var token = TestToken()
         token.claims["sub"] = user
+        token.claims["exp"] = Int(Date().timeIntervalSince1970) + seconds
         if let rooms { token.claims["rooms"] = rooms }
         return try token.signed()
     }

@@ -1,0 +1,48 @@
+import ChatModel
+
+/// What became of one send.
+public enum DeliveryStatus: Sendable, Hashable {
+    /// It waits for the connection or for its ack.
+    case sending
+    /// Acked: on disk on a majority of the room's replicas.
+    case sent(SendReceipt)
+    /// Refused: it is not in the room.
+    case failed(ClientError)
+    /// The ack was lost. The client repeats it with the same `clientID` and learns the truth; after 10 minutes it does
+    /// not repeat it any more, and this status is the last one.
+    case unknown
+}
+
+/// What the server answered to a send.
+public struct SendReceipt: Sendable, Hashable {
+    public var clientID: String
+    public var messageID: String
+    public var time: Timestamp
+    /// Where in the room's order the message stands.
+    public var place: MessagePlace
+    /// There if the priority was lowered.
+    public var priority: Priority?
+    /// How many of the users in `to` are here; there if `to` was given.
+    public var delivered: Int64?
+
+    public init(clientID: String, messageID: String, time: Timestamp, place: MessagePlace) {
+        self.clientID = clientID
+        self.messageID = messageID
+        self.time = time
+        self.place = place
+    }
+
+    /// The message's seq; nil for one that is not kept.
+    public var seq: UInt64? { if case .kept(let seq) = place { seq } else { nil } }
+}
+
+/// A send whose status has changed.
+public struct DeliveryChange: Sendable, Hashable {
+    public var clientID: String
+    public var status: DeliveryStatus
+
+    public init(clientID: String, status: DeliveryStatus) {
+        self.clientID = clientID
+        self.status = status
+    }
+}

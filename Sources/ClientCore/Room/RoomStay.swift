@@ -1,0 +1,40 @@
+import ChatModel
+import Wire
+
+/// One stay in a room, from the app's `enter` to its end.
+struct RoomStay: Sendable {
+    let room: RoomID
+    var options: EnterOptions
+    var state = ConnectionState.connecting
+    var stream: RoomStream
+    /// Whether an `enter` has succeeded during this stay.
+    var hasEntered = false
+    /// Whether an `enter` is on the connection.
+    var isAsking = false
+    /// The app's calls that wait for the next entry.
+    var tickets: [UInt64] = []
+    /// Refusals in a row that may pass.
+    var refusals = 0
+    /// When `enter` is tried again.
+    var retryAt: ClientInstant?
+    /// SLOW gaps and when to read them.
+    var fetches: [(range: ClosedRange<UInt64>, at: ClientInstant)] = []
+
+    init(room: RoomID, options: EnterOptions, settings: ClientSettings) {
+        self.room = room
+        self.options = options
+        stream = RoomStream(heldMax: settings.heldPushesMax, gapReadsMax: settings.gapReadsMax)
+    }
+
+    /// The request for the next entry: anew, or with what was received before.
+    func request() -> EnterRequest {
+        var request = EnterRequest(
+            room: room, nick: options.nick, avatar: options.avatar, ext: options.ext,
+            notifyExt: hasEntered ? nil : options.notifyExt, withQueue: options.withQueue)
+        if let point = stream.resumePoint {
+            request.since = point.since
+            request.epoch = point.epoch
+        }
+        return request
+    }
+}

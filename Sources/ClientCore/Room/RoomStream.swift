@@ -1,0 +1,281 @@
+import ChatModel
+import Wire
+
+/// What came of a room's stream and what is missing of it: puts replies, pushes and pages of history into the events
+/// that the app gets, in order and each once.
+///
+/// `seq` is as far as the stream is known. Below it, every seq was delivered, or is in one of the two sets of holes, or
+/// was told to the app as a gap that nobody will fill.
+struct RoomStream: Sendable {
+    /// What is to be done after an input.
+    enum Output: Sendable, Hashable {
+        case event(RoomEvent)
+        /// Read history from the first of these seqs, now, and bring it as `caughtUp`.
+        case catchUp(ClosedRange<UInt64>)
+        /// Read them after a random wait, and bring them as `fetched`.
+        case fetchLater(ClosedRange<UInt64>)
+        /// The same, now: the rest of a read that has begun.
+        case fetch(ClosedRange<UInt64>)
+    }
+
+    /// The room's life that `seq` counts in; nil until the first entry.
+    private(set) var epoch: String?
+    private(set) var seq: UInt64 = 0
+    /// Seqs that were jumped over and not told yet. A BUDGET gap comes after the messages around it.
+    private var unexplained = SeqRanges()
+    /// Seqs that are being read from history because the connection was too slow.
+    private var slow = SeqRanges()
+    /// Reads of `slow` that were asked for and have not ended.
+    private var gapReads = 0
+    /// How far history must be read before live pushes go on; nil when they flow.
+    private var catchUpEnd: UInt64?
+    private var held: [Push] = []
+
+    private let heldMax: Int
+    private let gapReadsMax: Int
+
+    init(heldMax: Int, gapReadsMax: Int) {
+        self.heldMax = max(1, heldMax)
+        self.gapReadsMax = gapReadsMax
+    }
+
+    // MARK: - Entering
+
+    /// What of the stream the next `enter` begins from; nil for a first one.
+    var resumePoint: (since: UInt64, epoch: String)? { epoch.map { (seq, $0) } }
+
+    /// Takes the reply to `enter`.
+    /// - Parameter resumes: whether the request had `since`.
+    mutating func enter(_ result: EnterResult, resumes: Bool) -> [Output] {
+        let recovered = resumes && result.recovered == true && result.epoch == epoch
+        var entry = RoomEntry(
+            room: result.room, me: result.me, epoch: result.epoch, seq: result.seq,
+            recovery: recovered ? .complete : resumes ? .impossible : .fresh)
+        entry.queue = result.queue
+        guard recovered else {
+            begin(epoch: result.epoch, seq: result.seq)
+            return [.event(.entered(entry))]
+        }
+        var outputs = [Output.event(.entered(entry))]
+        for message in result.missed ?? [] { outputs += kept(message) }
+        guard seq < result.seq else { return outputs }
+        if result.missedMore == true {
+            catchUpEnd = max(catchUpEnd ?? 0, result.seq)
+            outputs.append(.catchUp((seq + 1)...result.seq))
+        } else {
+            outputs += giveUp(upTo: result.seq)
+        }
+        return outputs
+    }
+
+    private mutating func begin(epoch: String, seq: UInt64) {
+        self.epoch = epoch
+        self.seq = seq
+        unexplained.removeAll()
+        slow.removeAll()
+        gapReads = 0
+        catchUpEnd = nil
+        held = []
+    }
+
+    /// The connection is lost. What waited behind history comes again with the next entry, as far as it is kept.
+    mutating func interrupt() -> [Output] {
+        var skipped = Skipped()
+        for push in held { skipped.count(push) }
+        held = []
+        catchUpEnd = nil
+        gapReads = 0
+        var outputs: [Output] = skipped == Skipped() ? [] : [.event(.skipped(skipped))]
+        // A SLOW gap is told before the messages behind it (PROTOCOL.md, "Losses"), so these are BUDGET's.
+        let ranges = unexplained.ranges
+        unexplained.removeAll()
+        if !ranges.isEmpty { outputs.append(.event(.gap(Gap(ranges: ranges, cause: .budget)))) }
+        return outputs
+    }
+
+    /// The SLOW gaps that are still to be read after an interruption.
+    mutating func readsAfterEntry() -> [Output] {
+        let ranges = slow.ranges
+        gapReads = ranges.count
+        return ranges.map { .fetchLater($0) }
+    }
+
+    // MARK: - Live
+
+    /// Takes a push of this room: a message, barrage, a gap, skipped or online.
+    mutating func push(_ push: Push) -> [Output] {
+        guard catchUpEnd != nil else { return live(push) }
+        if case .online(let push) = push { return [.event(.online(push.online))] }
+        held.append(push)
+        return held.count > heldMax ? shorten() : []
+    }
+
+    private mutating func live(_ push: Push) -> [Output] {
+        switch push {
+        case .message(let message):
+            if case .kept = message.place { return kept(message) }
+            return [.event(.message(message))]
+        case .barrage(let push): return [.event(.barrage(push.items))]
+        case .gap(let push): return gap(push)
+        case .skipped(let push):
+            return [.event(.skipped(Skipped(barrage: push.barrage, unkept: push.unkept)))]
+        case .online(let push): return [.event(.online(push.online))]
+        case .broadcast, .direct, .kicked, .state, .token, .reconnect: return []
+        }
+    }
+
+    /// A message with a seq, from a push or from `missed`.
+    private mutating func kept(_ message: Message) -> [Output] {
+        guard let number = message.seq else { return [] }
+        guard number > seq else {
+            guard take(number) else { return [] }
+            return [.event(.filled([message]))]
+        }
+        var outputs: [Output] = []
+        if number > seq + 1 { outputs = jump(over: (seq + 1)...(number - 1)) }
+        seq = number
+        outputs.append(.event(.message(message)))
+        return outputs
+    }
+
+    /// Whether that seq was missing; it is not any more.
+    private mutating func take(_ number: UInt64) -> Bool {
+        !unexplained.remove(number...number).isEmpty || !slow.remove(number...number).isEmpty
+    }
+
+    private mutating func jump(over range: ClosedRange<UInt64>) -> [Output] {
+        unexplained.insert(range)
+        guard unexplained.count > Self.unexplainedMax, let first = unexplained.removeFirst() else { return [] }
+        return [.event(.gap(Gap(ranges: [first], cause: .budget)))]
+    }
+
+    private mutating func gap(_ push: GapPush) -> [Output] {
+        var missing = SeqRanges()
+        for range in Self.bounded(push.ranges) where range.from <= range.to && range.to > 0 {
+            for known in unexplained.remove(range.from...range.to) { missing.insert(known) }
+            guard range.to > seq else { continue }
+            let first = max(range.from, seq + 1)
+            if first > seq + 1 { unexplained.insert((seq + 1)...(first - 1)) }
+            missing.insert(first...range.to)
+            seq = range.to
+        }
+        guard !missing.isEmpty else { return [] }
+        let isSlow = push.cause == .slow
+        var outputs = [Output.event(.gap(Gap(ranges: missing.ranges, cause: isSlow ? .slow : .budget)))]
+        guard isSlow else { return outputs }
+        for range in missing.ranges where gapReads < gapReadsMax {
+            gapReads += 1
+            slow.insert(range)
+            outputs.append(.fetchLater(range))
+        }
+        return outputs
+    }
+
+    /// No more ranges than are worth telling apart: the rest as one, which may then contain what was received.
+    private static func bounded(_ ranges: [SeqRange]) -> [SeqRange] {
+        guard ranges.count > gapRangesMax else { return ranges }
+        let rest = ranges[(gapRangesMax - 1)...]
+        let (low, high) = (rest.map(\.from).min() ?? 0, rest.map(\.to).max() ?? 0)
+        return ranges.prefix(gapRangesMax - 1) + [SeqRange(from: low, to: high)]
+    }
+
+    /// More pushes wait than may: what history has too is left to it, the rest is counted.
+    private mutating func shorten() -> [Output] {
+        var skipped = Skipped()
+        var end = catchUpEnd ?? seq
+        for push in held {
+            if case .message(let message) = push, let number = message.seq { end = max(end, number) }
+            if case .gap(let gap) = push { for range in gap.ranges { end = max(end, range.to) } }
+            skipped.count(push)
+        }
+        held = []
+        catchUpEnd = end
+        return skipped == Skipped() ? [] : [.event(.skipped(skipped))]
+    }
+
+    // MARK: - History
+
+    /// Takes a page that follows `seq`, while live pushes wait.
+    mutating func caughtUp(_ page: MessagesResult) -> [Output] {
+        guard let end = catchUpEnd else { return [] }
+        let before = seq
+        var outputs: [Output] = []
+        for message in page.messages {
+            guard let number = message.seq, number <= end else { continue }
+            outputs += kept(message)
+        }
+        if seq < end, page.more == true, seq > before {
+            return outputs + [.catchUp((seq + 1)...end)]
+        }
+        return outputs + resumeLive(end)
+    }
+
+    /// What was missed cannot be read: live pushes go on behind a told gap.
+    mutating func catchUpFailed() -> [Output] {
+        guard let end = catchUpEnd else { return [] }
+        return resumeLive(end)
+    }
+
+    private mutating func resumeLive(_ end: UInt64) -> [Output] {
+        var outputs = giveUp(upTo: end)
+        catchUpEnd = nil
+        let waiting = held
+        held = []
+        for push in waiting { outputs += live(push) }
+        return outputs
+    }
+
+    /// Tells what is not there up to `end`, and is not going to come.
+    private mutating func giveUp(upTo end: UInt64) -> [Output] {
+        var missing = SeqRanges()
+        for range in unexplained.remove(0...end) { missing.insert(range) }
+        if seq < end { missing.insert((seq + 1)...end) }
+        seq = max(seq, end)
+        return missing.isEmpty ? [] : [.event(.gap(Gap(ranges: missing.ranges, cause: .unavailable)))]
+    }
+
+    /// Takes a page of a SLOW gap that begins with the first of `range`.
+    mutating func fetched(_ range: ClosedRange<UInt64>, _ page: MessagesResult) -> [Output] {
+        let messages = page.messages.filter { message in
+            guard let number = message.seq, range.contains(number) else { return false }
+            return !slow.remove(number...number).isEmpty
+        }
+        var outputs: [Output] = messages.isEmpty ? [] : [.event(.filled(messages))]
+        let last = page.messages.compactMap(\.seq).max() ?? 0
+        if last >= range.lowerBound, last < range.upperBound, page.more == true {
+            outputs += unavailable(range.lowerBound...last)
+            return outputs + [.fetch((last + 1)...range.upperBound)]
+        }
+        gapReads = max(0, gapReads - 1)
+        return outputs + unavailable(range)
+    }
+
+    /// A SLOW gap cannot be read.
+    mutating func fetchFailed(_ range: ClosedRange<UInt64>) -> [Output] {
+        gapReads = max(0, gapReads - 1)
+        return unavailable(range)
+    }
+
+    private mutating func unavailable(_ range: ClosedRange<UInt64>) -> [Output] {
+        let ranges = slow.remove(range)
+        return ranges.isEmpty ? [] : [.event(.gap(Gap(ranges: ranges, cause: .unavailable)))]
+    }
+
+    /// Jumps that wait for their explanation. At the bound the oldest is told as BUDGET.
+    private static let unexplainedMax = 256
+    private static let gapRangesMax = 1_000
+}
+
+extension Skipped {
+    /// Counts what of a push is lost with it; kept messages come from history.
+    fileprivate mutating func count(_ push: Push) {
+        switch push {
+        case .message(let message): if message.seq == nil { unkept += 1 }
+        case .barrage(let push): barrage += Int64(push.items.count)
+        case .skipped(let push):
+            unkept = unkept.addingReportingOverflow(push.unkept).partialValue
+            barrage = barrage.addingReportingOverflow(push.barrage).partialValue
+        case .gap, .online, .broadcast, .direct, .kicked, .state, .token, .reconnect: break
+        }
+    }
+}

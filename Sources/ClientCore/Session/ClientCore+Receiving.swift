@@ -1,0 +1,81 @@
+import ChatModel
+import Wire
+
+/// What the server says.
+extension ClientCore {
+    mutating func received(_ number: UInt64, _ item: ServerItem, _ now: ClientInstant) {
+        guard number == connection else { return }
+        switch item {
+        case .reply(let id?, let result): answered(id, result, now)
+        case .reply(nil, .failure(let error)):
+            log(.error, "the server did not understand a request: \(error.message)")
+        case .reply(nil, .success): break
+        case .push(let push): pushed(push, now)
+        case .unknown:
+            effects.append(.clientEvent(.unsupported(Unsupported("a push of a later version"))))
+        }
+    }
+
+    /// RFC 6455 or JSON was broken: nothing that comes after can be trusted, and the next connection tells the rest.
+    mutating func broken(_ number: UInt64, _ what: String, _ now: ClientInstant) {
+        guard number == connection else { return }
+        drop("the server said what cannot be read: \(what)", now)
+    }
+
+    private mutating func pushed(_ push: Push, _ now: ClientInstant) {
+        switch push {
+        case .message(let message): toRoom(message.room, push, now)
+        case .barrage(let it): toRoom(it.room, push, now)
+        case .gap(let it): toRoom(it.room, push, now)
+        case .skipped(let it): toRoom(it.room, push, now)
+        case .online(let it): toRoom(it.room, push, now)
+        case .broadcast(let message): effects.append(.clientEvent(.broadcast(message)))
+        case .direct(let message): effects.append(.clientEvent(.direct(message)))
+        case .kicked(let it): kicked(it)
+        case .state(let it): roomState(it, now)
+        case .token(let it):
+            effects.append(.clientEvent(.tokenExpiring(seconds: it.expiresInSeconds)))
+            if !settings.anonymous { effects.append(.renewToken) }
+        case .reconnect(let it): reconnect(it, now)
+        }
+    }
+
+    /// Pushes of a room count from the reply to `enter` on.
+    private mutating func toRoom(_ room: RoomID?, _ push: Push, _ now: ClientInstant) {
+        guard let room, var stay = stays[room], stay.state == .entered || stay.state == .lost else { return }
+        let outputs = stay.stream.push(push)
+        stays[room] = stay
+        perform(outputs, room, now)
+    }
+
+    /// The room's owner is away, is back, or will not come back. Seqs go on where they were.
+    private mutating func roomState(_ push: StatePush, _ now: ClientInstant) {
+        guard let stay = stays[push.room], stay.state == .entered || stay.state == .lost else { return }
+        switch push.state {
+        case .lost: move(push.room, to: .lost)
+        case .entered:
+            move(push.room, to: .entered)
+            transmit(now)
+        case .failed:
+            let error = push.error.map { ClientError($0) } ?? ClientError(.notInRoom, "\(push.room) does not come back")
+            end(push.room, .failed(error), error)
+        }
+    }
+
+    private mutating func reconnect(_ push: ReconnectPush, _ now: ClientInstant) {
+        if !push.gateways.isEmpty { knownGateways = Array(push.gateways.prefix(64)) }
+        addressIndex = 0
+        backoff.obey(minMilliseconds: push.minMs, maxMilliseconds: push.maxMs)
+        let wait = backoff.next(using: &random)
+        if onlineConnection != nil { moveAt = now.adding(milliseconds: wait) }
+        // If the server closes first, the same window counts.
+        backoff.obey(minMilliseconds: push.minMs, maxMilliseconds: push.maxMs)
+    }
+
+    mutating func renewedTokenCame(_ token: String?, _ now: ClientInstant) {
+        guard let token else { return log(.warning, "the token provider gave no new token") }
+        self.token = token
+        guard onlineConnection != nil else { return }
+        add(PendingRequest(.refresh(RefreshRequest(token: token)), .refresh, at: now), now)
+    }
+}

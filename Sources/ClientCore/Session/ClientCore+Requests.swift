@@ -1,0 +1,211 @@
+import ChatModel
+import Wire
+
+/// What waits for an answer: sent when it can be, repeated when that is harmless, given up in time.
+extension ClientCore {
+    mutating func perform(_ ticket: UInt64, _ operation: ClientOperation, _ now: ClientInstant) {
+        guard isRunning else { return fail(ticket, ClientError(.notConnected, "the client is not connected")) }
+        if let room = operation.room, stays[room] == nil {
+            return fail(ticket, ClientError(.notInRoom, "the user is not in \(room)"))
+        }
+        guard requests.count < settings.pendingRequestsMax else {
+            return fail(ticket, ClientError(.tooManyPending, "\(requests.count) requests wait for an answer"))
+        }
+        let request = PendingRequest(operation, .app(ticket: ticket), at: now)
+        tell(request, .sending)
+        add(request, now)
+    }
+
+    /// A barrage without an answer: sent now or not at all.
+    mutating func say(_ request: BarrageRequest) {
+        guard let number = onlineConnection, stays[request.room]?.state == .entered else { return }
+        effects.append(.write(connection: number, ClientRequest(id: nil, operation: .barrage(request))))
+    }
+
+    mutating func add(_ request: PendingRequest, _ now: ClientInstant) {
+        let serial = nextRequest
+        nextRequest += 1
+        requests[serial] = request
+        if canSend(request) { put(serial, now) }
+    }
+
+    /// Whether the connection takes it: a room's requests wait for the room.
+    func canSend(_ request: PendingRequest) -> Bool {
+        guard request.wireID == nil else { return false }
+        if case .connect = request.purpose { return connection != nil }
+        guard onlineConnection != nil else { return false }
+        guard let room = request.room else { return true }
+        switch request.operation {
+        case .enter, .exit: return true
+        default: return stays[room]?.state == .entered
+        }
+    }
+
+    /// Sends what can be sent, in the order in which it was asked.
+    mutating func transmit(_ now: ClientInstant) {
+        guard onlineConnection != nil else { return }
+        let due = requests.filter { canSend($0.value) && ($0.value.notBefore ?? now) <= now }
+        for serial in due.keys.sorted() { put(serial, now) }
+    }
+
+    private mutating func put(_ serial: UInt64, _ now: ClientInstant) {
+        guard let number = connection, var request = requests[serial] else { return }
+        let id = takeWireID()
+        if request.firstSentAt != nil { tell(request, .sending) }
+        request.wireID = id
+        request.notBefore = nil
+        request.firstSentAt = request.firstSentAt ?? now
+        requests[serial] = request
+        onWire[id] = serial
+        effects.append(.write(connection: number, ClientRequest(id: id, operation: request.operation)))
+    }
+
+    mutating func takeWireID() -> UInt32 {
+        let id = nextWireID
+        nextWireID = id == .max ? 1 : id + 1
+        return id
+    }
+
+    // MARK: - Answers
+
+    mutating func answered(_ id: UInt32, _ answer: Result<OperationResult, ChatError>, _ now: ClientInstant) {
+        guard let serial = onWire.removeValue(forKey: id), var request = requests[serial] else { return }
+        request.wireID = nil
+        switch answer {
+        case .success(let result):
+            requests[serial] = nil
+            succeeded(request, result, now)
+        case .failure(let refusal):
+            if let wait = wait(after: refusal, request, now) {
+                request.refusals += 1
+                request.notBefore = now.adding(milliseconds: wait)
+                requests[serial] = request
+                return
+            }
+            requests[serial] = nil
+            refused(request, refusal, now)
+        }
+    }
+
+    private mutating func succeeded(_ request: PendingRequest, _ result: OperationResult, _ now: ClientInstant) {
+        switch (request.purpose, result) {
+        case (.app(let ticket), _):
+            if case .send(let result) = result, let id = request.sendID {
+                tell(request, .sent(SendReceipt(id, result)))
+            }
+            if case .exit = result { return complete(ticket, .done) }
+            complete(ticket, .result(result))
+        case (.connect, .connect(let result)): connected(result, now)
+        case (.enter(let resumes), .enter(let result)):
+            if let room = request.room { entered(room, result, resumes: resumes, now) }
+        case (.catchUp, .history(let page)): if let room = request.room { caughtUp(room, page, now) }
+        case (.fetch(let range), .history(let page)):
+            if let room = request.room { fetched(range, room, page, now) }
+        case (.refresh, _), (.ping, _), (.exit, _): break
+        default: drop("the server answered another operation than was asked", now)
+        }
+    }
+
+    private mutating func refused(_ request: PendingRequest, _ refusal: ChatError, _ now: ClientInstant) {
+        switch request.purpose {
+        case .app(let ticket):
+            // Who is out already has what he wanted.
+            if case .exit = request.operation, refusal.code == .notInRoom { return complete(ticket, .done) }
+            let error = ClientError(refusal)
+            tell(request, .failed(error))
+            fail(ticket, error)
+        case .connect: connectRefused(refusal, now)
+        case .enter: if let room = request.room { enterRefused(room, refusal, now) }
+        case .refresh: log(.warning, "the new token was refused: \(refusal.message)")
+        case .catchUp: if let room = request.room { caughtUp(room, nil, now) }
+        case .fetch(let range): if let room = request.room { fetched(range, room, nil, now) }
+        case .ping, .exit: break
+        }
+    }
+
+    /// How long to wait before a refused request is sent again; nil if the refusal is its answer.
+    private func wait(after refusal: ChatError, _ request: PendingRequest, _ now: ClientInstant) -> Int64? {
+        guard request.repeating != .never else { return nil }
+        let milliseconds = waitingTime(refusal, refusals: request.refusals)
+        guard now.adding(milliseconds: milliseconds) < request.expiry(settings) else { return nil }
+        switch refusal.code {
+        case .unavailable: return milliseconds
+        case .tooOften: return milliseconds <= settings.refusalWaitMilliseconds ? milliseconds : nil
+        case .internal: return request.refusals < Self.internalErrorsMax ? milliseconds : nil
+        default: return nil
+        }
+    }
+
+    /// What the server asked for, else doubling from half a second.
+    func waitingTime(_ refusal: ChatError, refusals: Int) -> Int64 {
+        if let asked = refusal.retryAfterMs { return min(max(asked, 10), Backoff.windowMilliseconds) }
+        return min(500 << Int64(min(max(refusals, 0), 6)), settings.reconnectMaxMilliseconds)
+    }
+
+    // MARK: - No answers
+
+    /// The connection is gone: what may be repeated waits for the next one.
+    mutating func requestsLost(_ now: ClientInstant) {
+        onWire = [:]
+        for serial in requests.keys.sorted() {
+            guard var request = requests[serial] else { continue }
+            guard !request.endsWithConnection else {
+                requests[serial] = nil
+                continue
+            }
+            guard request.wireID != nil else { continue }
+            if case .app(let ticket) = request.purpose, request.repeating == .never {
+                requests[serial] = nil
+                fail(ticket, ClientError(.connectionLost, "the connection was lost before the answer"))
+            } else if case .app(let ticket) = request.purpose, case .exit = request.operation {
+                requests[serial] = nil
+                if let room = request.room { owedExits.insert(room) }
+                complete(ticket, .done)
+            } else {
+                request.wireID = nil
+                requests[serial] = request
+                tell(request, .unknown)
+            }
+        }
+    }
+
+    mutating func expireRequests(_ now: ClientInstant) {
+        for serial in requests.keys.sorted() {
+            guard let request = requests[serial], request.expiry(settings) <= now else { continue }
+            // A server that does not answer these is no use; dropping the connection ends them all.
+            if request.endsWithConnection { return drop("no answer to a request in time", now) }
+            abandon(serial, ClientError(.timedOut, "no answer in time"))
+        }
+    }
+
+    /// Gives a request up. A change that was sent may have been made.
+    mutating func abandon(_ serial: UInt64, _ error: ClientError) {
+        guard let request = requests.removeValue(forKey: serial) else { return }
+        if let id = request.wireID { onWire[id] = nil }
+        guard case .app(let ticket) = request.purpose else { return }
+        guard request.firstSentAt != nil, request.repeating == .change else {
+            tell(request, .failed(error))
+            return fail(ticket, error)
+        }
+        tell(request, .unknown)
+        fail(ticket, ClientError(.outcomeUnknown, "sent and never answered: \(error.message)"))
+    }
+
+    /// Tells the delivery of a send; other requests have none.
+    mutating func tell(_ request: PendingRequest, _ status: DeliveryStatus) {
+        guard let id = request.sendID, let room = request.room else { return }
+        emit(room, .delivery(DeliveryChange(clientID: id, status: status)))
+    }
+
+    /// 500 means a fault, which may be a lasting one.
+    private static let internalErrorsMax = 3
+}
+
+extension SendReceipt {
+    package init(_ clientID: String, _ result: SendResult) {
+        self.init(
+            clientID: clientID, messageID: result.messageID, time: result.time, place: result.place)
+        priority = result.priority
+        delivered = result.delivered
+    }
+}

@@ -1,0 +1,101 @@
+import ChatModel
+import Wire
+
+/// A request that waits for the connection, for its room, or for its answer.
+struct PendingRequest: Sendable {
+    /// What the answer is for.
+    enum Purpose: Sendable, Hashable {
+        /// The app, which waits under that ticket.
+        case app(ticket: UInt64)
+        case connect
+        case refresh
+        /// A sign of life is wanted.
+        case ping
+        case enter(resumes: Bool)
+        /// A stay that ended without a connection is made known.
+        case exit
+        /// Read while live pushes wait.
+        case catchUp
+        /// Read because of a SLOW gap.
+        case fetch(ClosedRange<UInt64>)
+    }
+
+    /// What may be done when the answer was lost.
+    enum Repeating: Sendable, Hashable {
+        /// Nothing: it may have been performed.
+        case never
+        /// Ask again: it changes nothing.
+        case read
+        /// Ask again with the same `clientId` (contract, "Retry").
+        case change
+    }
+
+    var operation: ClientOperation
+    var purpose: Purpose
+    var repeating: Repeating
+    var createdAt: ClientInstant
+    /// When it was sent for the first time; a repeat counts from here.
+    var firstSentAt: ClientInstant?
+    /// Set while it is on the connection.
+    var wireID: UInt32?
+    /// After a refusal for now.
+    var notBefore: ClientInstant?
+    /// How often it was refused for now.
+    var refusals = 0
+
+    init(_ operation: ClientOperation, _ purpose: Purpose, at now: ClientInstant) {
+        self.operation = operation
+        self.purpose = purpose
+        repeating = operation.repeating
+        createdAt = now
+    }
+
+    var room: RoomID? { operation.room }
+
+    /// The `clientId` of a send, whose delivery is told.
+    var sendID: String? { if case .send(let request) = operation { request.clientID } else { nil } }
+
+    /// Whether it ends with the connection: the next one asks anew.
+    var endsWithConnection: Bool {
+        switch purpose {
+        case .app: false
+        case .connect, .refresh, .ping, .enter, .exit, .catchUp, .fetch: true
+        }
+    }
+
+    /// When it is given up. A change may not be repeated when the server may have forgotten its `clientId`, after 10
+    /// minutes; a little less is safe.
+    func expiry(_ settings: ClientSettings) -> ClientInstant {
+        switch repeating {
+        case .never, .read: createdAt.adding(milliseconds: settings.readMilliseconds)
+        case .change: (firstSentAt ?? createdAt).adding(milliseconds: Self.changeMilliseconds)
+        }
+    }
+
+    static let changeMilliseconds = Limits.commandMemorySeconds * 1_000 - 10_000
+}
+
+extension ClientOperation {
+    /// What may be done with this operation when its answer was lost.
+    var repeating: PendingRequest.Repeating {
+        switch self {
+        case .connect, .refresh, .enter, .barrage: .never
+        // A repeated exit finds nobody, which is as good.
+        case .ping, .exit, .combined, .history, .room, .members, .membersById, .queue: .read
+        case .send: .change
+        case .recall(let request): request.clientID == nil ? .never : .change
+        case .updateRoom(let request): request.clientID == nil ? .never : .change
+        case .updateMe(let request): request.clientID == nil ? .never : .change
+        case .setManager(let request), .setMember(let request), .setMute(let request):
+            request.clientID == nil ? .never : .change
+        case .setBlacklist(let request): request.clientID == nil ? .never : .change
+        case .tempMute(let request): request.clientID == nil ? .never : .change
+        case .kick(let request): request.clientID == nil ? .never : .change
+        case .muteRoom(let request): request.clientID == nil ? .never : .change
+        case .queueSet(let request): request.clientID == nil ? .never : .change
+        case .queueSetMany(let request): request.clientID == nil ? .never : .change
+        case .queueTake(let request): request.clientID == nil ? .never : .change
+        case .queueClear(let request): request.clientID == nil ? .never : .change
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Between a client and a node: passes everything on, until it is told to lose an answer and the connection with it.
+final class LossyProxy: Sendable {
+    /// What all connections share.
+    final class Plan: Sendable {
+        private struct State {
+            var loses: [UInt8]?
+            var lost = 0
+            var accepted = 0
+        }
+
+        private let state = Mutex(State())
+
+        func noteAccepted() { state.withLock { $0.accepted += 1 } }
+
+        /// Whether these bytes from the node are to be lost, and the connection with them.
+        func losesNow(_ bytes: [UInt8]) -> Bool {
+            state.withLock { state in
+                guard let text = state.loses, bytes.contains(text) else { return false }
+                state.loses = nil
+                state.lost += 1
+                return true
+            }
+        }
+
+        func lose(_ text: String) { state.withLock { $0.loses = Array(text.utf8) } }
+        var counts: (accepted: Int, lost: Int) { state.withLock { ($0.accepted, $0.lost) } }
+    }
+
+    let plan = Plan()
+    let port: Int
+    private let listener: any Channel
+
+    /// - Parameter target: the node's port.
+    init(target: Int) async throws {
+        let plan = plan
+        listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { client in
+                plan.noteAccepted()
+                return ClientBootstrap(group: client.eventLoop).connect(host: "127.0.0.1", port: target).flatMap {
+                    node in
+                    client.eventLoop.makeCompletedFuture {
+                        try client.pipeline.syncOperations.addHandler(Pipe(to: node, plan: nil))
+                        try node.pipeline.syncOperations.addHandler(Pipe(to: client, plan: plan))
+                    }.flatMap { client.setOption(.autoRead, value: true) }
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        port = listener.localAddress?.port ?? 0
+    }
+
+    deinit { listener.close(promise: nil) }
+}
+
+/// One direction.
+private final class Pipe: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let other: any Channel
+    private let plan: LossyProxy.Plan?
+
+    init(to other: any Channel, plan: LossyProxy.Plan?) {
+        self.other = other
+        self.plan = plan
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        if let plan, plan.losesNow(Array(bytes.readableBytesView)) {
+            other.close(promise: nil)
+            return context.close(promise: nil)
+        }
+        other.writeAndFlush(bytes, promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { other.close(promise: nil) }
+}
