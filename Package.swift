@@ -95,7 +95,8 @@ let package = Package(
             ]),
         core(
             "Gateway",
-            ["ChatModel", "Wire", "RoomLink", "SessionCore", "EventLoop", "Transport", "Telemetry", logging]),
+            ["ChatModel", "Wire", "RoomLink", "SessionCore", "EventLoop", "Transport", "Telemetry", logging],
+            exclude: ["Web"]),
         core(
             "ServerAPI",
             [
@@ -174,6 +175,6 @@ let package = Package(
                 "chatroomctl",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-            ]),
+            ], exclude: ["Web"]),
     ]
 )

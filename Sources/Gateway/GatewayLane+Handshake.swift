@@ -26,7 +26,7 @@ extension GatewayLane {
 
     private func answer(_ request: UpgradeRequest, _ connection: ClientConnection) {
         guard request.path == Self.path else {
-            return connection.refuseHandshake(HTTPResponse.plain(status: 404, reason: "Not Found"))
+            return connection.refuseHandshake(WebFile.response(to: request))
         }
         guard isAllowed(origin: request.header("origin"), host: request.header("host")) else {
             return connection.refuseHandshake(HTTPResponse.plain(status: 403, reason: "Forbidden"))

@@ -15,12 +15,18 @@ final class Program: Sendable {
     let pid: pid_t
 
     /// Starts a program that was built beside the tests. Of this process's environment it sees the path only.
-    init(_ name: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+    convenience init(_ name: String, _ arguments: [String], environment: [String: String] = [:]) throws {
         guard let directory = Bundle.main.executableURL?.deletingLastPathComponent() else {
             throw TestFailure("where the tests are is unknown")
         }
+        try self.init(
+            executable: directory.appendingPathComponent(name), arguments, environment: environment)
+    }
+
+    /// Starts any program, with the same environment.
+    init(executable: URL, _ arguments: [String], environment: [String: String]) throws {
         let process = Process()
-        process.executableURL = directory.appendingPathComponent(name)
+        process.executableURL = executable
         process.arguments = arguments
         process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { given, _ in given }
         process.standardInput = FileHandle.nullDevice

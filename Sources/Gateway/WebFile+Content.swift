@@ -1,0 +1,1082 @@
+// Made from Sources/Gateway/Web by `UPDATE_WEB=1 swift test --filter WebFileTests`. Change the files there.
+
+extension WebFile {
+    static let pageText = ##"""
+        <!doctype html>
+        <html lang="en">
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <title>Chatroom</title>
+        <style>
+          body { font: 16px/1.4 system-ui, sans-serif; max-width: 44rem; margin: 1rem auto; padding: 0 1rem; }
+          form { display: flex; gap: .5rem; flex-wrap: wrap; }
+          input { flex: 1; min-width: 6rem; font: inherit; padding: .4rem; }
+          button { font: inherit; padding: .4rem 1rem; }
+          #log { height: 50vh; overflow-y: auto; border: 1px solid #ccc; padding: .5rem; margin: .5rem 0; }
+          #log p { margin: 0; overflow-wrap: anywhere; }
+          .note { color: #777; }
+          .barrage { color: #a40; }
+          #state { font-weight: bold; }
+        </style>
+        <h1>Chatroom</h1>
+        <form id="entry">
+          <input name="room" placeholder="Room" required>
+          <input name="nick" placeholder="Name" required>
+          <input name="token" placeholder="Token (empty: listen only)" autocomplete="off">
+          <button>Enter</button>
+        </form>
+        <p><span id="state">outside</span> <span id="online" class="note"></span></p>
+        <div id="log" role="log"></div>
+        <form id="speech">
+          <input name="text" placeholder="Message" autocomplete="off" required>
+          <button>Send</button>
+          <button type="button" id="throw">Barrage</button>
+        </form>
+        <script type="module" src="/demo.js"></script>
+        </html>
+
+        """##
+
+    static let demoText = ##"""
+        // The page at "/": one room, with chatroom.js. Everything that comes from people is put in as text, never as HTML.
+        import { ChatroomClient } from "/chatroom.js";
+
+        const find = (id) => document.getElementById(id);
+        let client = null;
+        let room = null;
+
+        function show(text, kind = "") {
+          const line = document.createElement("p");
+          line.textContent = text;
+          line.className = kind;
+          const log = find("log");
+          const isAtEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 20;
+          log.append(line);
+          while (log.childElementCount > 500) log.firstElementChild.remove();
+          if (isAtEnd) log.scrollTop = log.scrollHeight;
+        }
+
+        const name = (person) => person ? person.nick || person.user : "system";
+
+        function words(message) {
+          const data = message.data ?? {};
+          switch (message.type) {
+            case "TEXT": case "TIP": return message.text;
+            case "NOTIFICATION": {
+              const people = (message.targets ?? []).map(name).join(", ");
+              const verb = { 301: "entered", 302: "left", 305: "is muted", 306: "may speak again", 311: "The room was closed",
+                312: "The room was changed", 313: "was put out", 317: `queue: ${data.change} ${data.key ?? ""}` }[message.event];
+              return `${people} ${verb ?? `(${message.event})`}`;
+            }
+            default: return `(${message.type})`;
+          }
+        }
+
+        function showMessage(message) {
+          const isNote = message.type === "NOTIFICATION";
+          const text = message.recalled ? "(recalled)" : words(message);
+          show(isNote ? text : `${name(message.from)}: ${text}`, isNote ? "note" : "");
+        }
+
+        find("entry").addEventListener("submit", async (event) => {
+          event.preventDefault();
+          const { room: id, nick, token } = Object.fromEntries(new FormData(event.target));
+          client?.close();
+          client = new ChatroomClient(token ? { tokenProvider: () => token } : { anonymous: true });
+          room = client.room(id);
+          room.on("state", ({ state, error }) => {
+            find("state").textContent = error ? `${state}: ${error.message}` : state;
+          });
+          room.on("message", showMessage);
+          room.on("filled", (messages) => messages.forEach(showMessage));
+          room.on("barrage", (items) => {
+            for (const item of items) show(`${name(item.from)}: ${item.text}${item.count > 1 ? ` ×${item.count}` : ""}`, "barrage");
+          });
+          room.on("online", (online) => { find("online").textContent = `${online} online`; });
+          room.on("gap", ({ ranges, cause }) => show(`not received (${cause}): ${ranges.map((range) => range.join("-"))}`, "note"));
+          room.on("kicked", ({ reason }) => show(`You were put out (reason ${reason}).`, "note"));
+          try {
+            await client.connect();
+            const avatar = token ? undefined : `${location.origin}/favicon.ico`;
+            const entry = await room.enter({ nick, avatar });
+            find("online").textContent = `${entry.room.online} online`;
+            const { messages } = await room.history({ limit: 20 });
+            messages.reverse().forEach(showMessage);
+          } catch (error) {
+            show(error.message, "note");
+            find("state").textContent = error.message;
+          }
+        });
+
+        async function speak(how) {
+          const input = find("speech").elements.text;
+          const text = input.value;
+          if (!text || !room) return;
+          input.value = "";
+          try { await how(text); } catch (error) { show(error.message, "note"); }
+        }
+
+        find("speech").addEventListener("submit", (event) => {
+          event.preventDefault();
+          speak((text) => room.send(text));
+        });
+        find("throw").addEventListener("click", () => speak((text) => room.barrage(text)));
+
+        """##
+
+    static let sdkText = ##"""
+        /**
+         * The browser SDK of the Chatroom Cluster: one ES module, nothing else needed.
+         *
+         *     import { ChatroomClient } from "/chatroom.js";
+         *     const client = new ChatroomClient({ tokenProvider: () => myServer.chatToken() });
+         *     await client.connect();
+         *     const room = client.room("live-1");
+         *     room.on("message", (message) => show(message));
+         *     await room.enter({ nick: "Ann" });
+         *     await room.send("hello");
+         *
+         * It behaves as the Swift SDK does: it reconnects with jitter, resumes without holes or duplicates, repeats changes
+         * whose answer was lost with the same clientId, and tells what was not received. Names, fields and codes are those of
+         * docs/PROTOCOL.md.
+         */
+
+        /** Why a call failed. `code` is for programs: refused, notConnected, closed, notInRoom, kicked, connectionFailed,
+         * connectionLost, timedOut, outcomeUnknown, tooManyPending, tokenUnavailable, noAddress, unauthorized, forcedOffline,
+         * takenOver, protocolViolation. `refusal` is the server's error {code, name, message, retryAfterMs, field}, if it was
+         * one. */
+        export class ChatroomError extends Error {
+          constructor(code, message, refusal) {
+            super(message);
+            this.name = "ChatroomError";
+            this.code = code;
+            this.refusal = refusal;
+          }
+
+          static of(refusal) {
+            return new ChatroomError("refused", `${refusal.code} ${refusal.name}: ${refusal.message}`, refusal);
+          }
+        }
+
+        /** A list of listeners by event name. Adding the same function twice has no effect. */
+        class Emitter {
+          #listeners = new Map();
+
+          on(event, listener) {
+            if (!this.#listeners.has(event)) this.#listeners.set(event, new Set());
+            this.#listeners.get(event).add(listener);
+            return this;
+          }
+
+          off(event, listener) {
+            this.#listeners.get(event)?.delete(listener);
+            return this;
+          }
+
+          emit(event, value) {
+            for (const listener of [...(this.#listeners.get(event) ?? [])]) {
+              // One listener's fault is not the next one's, nor the client's.
+              try { listener(value); } catch (error) { console.error(error); }
+            }
+          }
+        }
+
+        /** A set of seqs as ascending, disjoint pairs [from, to]. */
+        class SeqRanges {
+          list = [];
+
+          insert(from, to) {
+            const kept = [];
+            for (const [low, high] of this.list) {
+              if (low > to + 1 || high + 1 < from) kept.push([low, high]);
+              else [from, to] = [Math.min(from, low), Math.max(to, high)];
+            }
+            kept.push([from, to]);
+            this.list = kept.sort((a, b) => a[0] - b[0]);
+          }
+
+          /** Takes the seqs of the pair out; what of them was there. */
+          remove(from, to) {
+            const kept = [], removed = [];
+            for (const [low, high] of this.list) {
+              if (low > to || high < from) { kept.push([low, high]); continue; }
+              removed.push([Math.max(low, from), Math.min(high, to)]);
+              if (low < from) kept.push([low, from - 1]);
+              if (high > to) kept.push([to + 1, high]);
+            }
+            this.list = kept;
+            return removed;
+          }
+        }
+
+        const HISTORY_PAGE = 100;
+        const HELD_PUSHES_MAX = 1024;
+        const UNEXPLAINED_MAX = 256;
+        const GAP_READS_MAX = 64;
+        const PENDING_MAX = 256;
+        /** The server remembers a clientId for 10 minutes; a little less is safe. */
+        const CHANGE_MS = 590_000;
+        const READ_MS = 30_000;
+        const PROVIDER_MS = 10_000;
+        const CONNECT_MS = 10_000;
+        const STEADY_MS = 10_000;
+        /** A refusal for now is waited for by itself if it asks for no more than this. */
+        const REFUSAL_WAIT_MS = 5_000;
+        const WINDOW_MS_MAX = 600_000;
+        const REFUSED_TOKENS_MAX = 3;
+        const READS = new Set(["ping", "combined", "history", "room", "members", "membersById", "queue"]);
+        const STOPS = { 4403: "forcedOffline", 4410: "takenOver" };
+        const MISTAKES = new Set([1002, 1003, 1007, 1008, 1009]);
+
+        function freshId() {
+          return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+        }
+
+        /** A room. Events: state (connecting, entering, entered, lost, failed, exited; with `error`), entered (with `recovery`:
+         * fresh, complete, impossible), message, filled, barrage, gap {ranges, cause: SLOW, BUDGET, UNAVAILABLE}, skipped,
+         * online, kicked, delivery {clientId, status: sending, sent, failed, unknown}. Kept messages come in the order of seq,
+         * each once; `filled` brings what a SLOW gap had left out, to be sorted in by seq. */
+        export class Room extends Emitter {
+          #client;
+          #options = {};
+          #waiters = [];
+          #asking = false;
+          #refusals = 0;
+          #retry = null;
+          // The stream: below `#seq` everything came, is in one of the two sets, or was told.
+          #epoch = null;
+          #seq = 0;
+          #unexplained = new SeqRanges();
+          #slow = new SeqRanges();
+          #reads = 0;
+          #catchUpEnd = null;
+          #held = [];
+          #timers = new Set();
+
+          constructor(client, id) {
+            super();
+            this.#client = client;
+            this.id = id;
+            this.state = "exited";
+          }
+
+          /** Whether the app wants to be in it. */
+          get isWanted() { return !["exited", "failed"].includes(this.state); }
+
+          // Entering and leaving
+
+          /** Enters, and stays over lost connections until exit, a kick or a failure. Options: nick, avatar, ext, notifyExt,
+           * withQueue. Resolves with the answer {room, me, epoch, seq, recovery, [queue]}. */
+          enter(options = {}) {
+            if (!this.#client.isRunning) return Promise.reject(new ChatroomError("notConnected", "the client is not connected"));
+            if (!this.isWanted) {
+              this.#forget();
+              this.#client._rooms.set(this.id, this);
+              this._move("connecting");
+            }
+            this.#options = options;
+            return new Promise((resolve, reject) => {
+              this.#waiters.push({ resolve, reject });
+              this._ask();
+            });
+          }
+
+          async exit() {
+            if (!this.isWanted) throw new ChatroomError("notInRoom", `the user is not in ${this.id}`);
+            this._end("exited", new ChatroomError("notInRoom", `the app left ${this.id}`));
+            await this.#client._exit(this.id);
+          }
+
+          // Speaking
+
+          /** Sends a text, or a message {type, text, …}. Resolves when it is on disk on a majority of the room's replicas. */
+          send(message, { clientId = freshId() } = {}) {
+            const draft = typeof message === "string" ? { type: "TEXT", text: message } : message;
+            return this.#ask("send", { ...draft, clientId });
+          }
+
+          barrage(text, options = {}) { return this.#ask("barrage", { text, ...options }); }
+          recall(messageId) { return this.#change("recall", { messageId }); }
+
+          // Reading
+
+          async combined(messageId) { return (await this.#ask("combined", { messageId })).messages; }
+          history(query = {}) { return this.#ask("history", query); }
+          info() { return this.#ask("room", {}); }
+          members(kind, options = {}) { return this.#ask("members", { kind, ...options }); }
+          async membersById(users) { return (await this.#ask("membersById", { users })).members; }
+
+          // Changing
+
+          async update(set, options = {}) { return (await this.#change("updateRoom", { set, ...options })).room; }
+          async updateMe(set, options = {}) { return (await this.#change("updateMe", { set, ...options })).member; }
+          setManager(user, enable, options = {}) { return this.#member("setManager", { user, enable, ...options }); }
+          setMember(user, enable, options = {}) { return this.#member("setMember", { user, enable, ...options }); }
+          setMute(user, enable, options = {}) { return this.#member("setMute", { user, enable, ...options }); }
+          setBlacklist(user, enable, options = {}) { return this.#member("setBlacklist", { user, enable, ...options }); }
+          tempMute(user, seconds, options = {}) { return this.#member("tempMute", { user, seconds, ...options }); }
+          kick(user, options = {}) { return this.#change("kick", { user, ...options }); }
+          muteAll(enable, options = {}) { return this.#change("muteRoom", { enable, ...options }); }
+
+          // The queue
+
+          queue(options = {}) { return this.#ask("queue", options); }
+          async queueSet(key, value, options = {}) {
+            return (await this.#change("queueSet", { key, value, ...options })).element;
+          }
+          async queueSetMany(values, options = {}) {
+            return (await this.#change("queueSetMany", { values, ...options })).missing;
+          }
+          async queueTake(key, options = {}) {
+            return (await this.#change("queueTake", key === undefined ? options : { key, ...options })).element;
+          }
+          queueClear(options = {}) { return this.#change("queueClear", options); }
+
+          #ask(operation, fields) { return this.#client._perform(operation, { room: this.id, ...fields }, this); }
+          #change(operation, fields) { return this.#ask(operation, { clientId: freshId(), ...fields }); }
+          async #member(operation, fields) { return (await this.#change(operation, fields)).member; }
+
+          // For the client
+
+          _move(state, error) {
+            if (state === this.state) return;
+            this.state = state;
+            this.emit("state", { state, error });
+          }
+
+          /** Sends `enter` if there is a connection and none is on it. */
+          _ask() {
+            clearTimeout(this.#retry);
+            if (!this.#client.isOnline || this.#asking || !this.isWanted) return;
+            if (this.state !== "entered") this._move("entering");
+            const { notifyExt, ...options } = this.#options;
+            const fields = { room: this.id, ...options };
+            if (this.#epoch === null) { if (notifyExt !== undefined) fields.notifyExt = notifyExt; }
+            else Object.assign(fields, { since: this.#seq, epoch: this.#epoch });
+            this.#asking = true;
+            this.#client._internal("enter", fields, (error, result) => {
+              if (!this.isWanted) return;
+              this.#asking = false;
+              if (error) this.#refused(error); else this.#entered(result, fields.since !== undefined);
+            });
+          }
+
+          #entered(result, resumes) {
+            const comesBack = this.state !== "entered";
+            this.#refusals = 0;
+            const recovered = resumes && result.recovered === true && result.epoch === this.#epoch;
+            const recovery = recovered ? "complete" : resumes ? "impossible" : "fresh";
+            if (!recovered) {
+              this.#forget();
+              [this.#epoch, this.#seq] = [result.epoch, result.seq];
+            }
+            const { missed = [], missedMore, recovered: _, ...entry } = result;
+            entry.recovery = recovery;
+            this._move("entered");
+            this.emit("entered", entry);
+            if (recovered) {
+              for (const message of missed) this.#kept(message);
+              if (this.#seq < result.seq && missedMore) {
+                this.#catchUpEnd = Math.max(this.#catchUpEnd ?? 0, result.seq);
+                this.#catchUp();
+              } else {
+                this.#giveUp(result.seq);
+              }
+            }
+            if (comesBack) {
+              this.#reads = 0;
+              for (const [from, to] of this.#slow.list) this.#fetchLater(from, to);
+            }
+            for (const waiter of this.#waiters.splice(0)) waiter.resolve(entry);
+            this.#client._transmit();
+          }
+
+          #refused(refusal) {
+            const mayPass = [416, 500, 503].includes(refusal.code);
+            const { retryCount } = this.#client.options;
+            this.#refusals += 1;
+            if (mayPass && (this.#epoch !== null || retryCount < 0 || this.#refusals <= retryCount)) {
+              this.#retry = this.#client._later(() => this._ask(), waitingTime(refusal, this.#refusals));
+              return;
+            }
+            const error = ChatroomError.of(refusal);
+            if (this.state !== "entered") return this._end("failed", error);
+            for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
+          }
+
+          _end(state, error) {
+            if (!this.isWanted) return;
+            this.#client._abandonRoom(this, error);
+            this.#forget();
+            this.#client._rooms.delete(this.id);
+            this._move(state, error);
+            for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
+          }
+
+          /** The connection is gone. */
+          _interrupt() {
+            this.#asking = false;
+            clearTimeout(this.#retry);
+            for (const timer of this.#timers) clearTimeout(timer);
+            this.#timers.clear();
+            this.#loseHeld();
+            this.#catchUpEnd = null;
+            const ranges = this.#unexplained.list;
+            this.#unexplained = new SeqRanges();
+            // A SLOW gap is told before the messages behind it, so these are BUDGET's.
+            if (ranges.length > 0) this.emit("gap", { ranges, cause: "BUDGET" });
+            this._move(this.#epoch === null ? "connecting" : "lost");
+          }
+
+          #forget() {
+            clearTimeout(this.#retry);
+            for (const timer of this.#timers) clearTimeout(timer);
+            this.#timers.clear();
+            [this.#epoch, this.#seq, this.#reads, this.#catchUpEnd, this.#held] = [null, 0, 0, null, []];
+            [this.#unexplained, this.#slow] = [new SeqRanges(), new SeqRanges()];
+            this.#asking = false;
+          }
+
+          // The stream
+
+          /** Takes a push of this room. */
+          _push(key, value) {
+            if (key === "kicked") {
+              this.emit("kicked", { reason: value.reason, ext: value.ext });
+              return this._end("failed", new ChatroomError("kicked", `put out of ${this.id} with reason ${value.reason}`));
+            }
+            if (this.state !== "entered" && this.state !== "lost") return;
+            if (key === "state") return this.#ownerIs(value);
+            if (key === "online" || this.#catchUpEnd === null) return this.#live(key, value);
+            this.#held.push([key, value]);
+            if (this.#held.length > HELD_PUSHES_MAX) this.#shorten();
+          }
+
+          #ownerIs({ state, error }) {
+            if (state === "LOST") this._move("lost");
+            if (state === "ENTERED") { this._move("entered"); this.#client._transmit(); }
+            if (state === "FAILED") {
+              const reason = error ? ChatroomError.of(error) : new ChatroomError("notInRoom", `${this.id} does not come back`);
+              this._end("failed", reason);
+            }
+          }
+
+          #live(key, value) {
+            if (key === "message") return value.seq === undefined ? this.emit("message", value) : this.#kept(value);
+            if (key === "barrage") return this.emit("barrage", value.items);
+            if (key === "gap") return this.#gap(value);
+            if (key === "skipped") return this.emit("skipped", { barrage: value.barrage ?? 0, unkept: value.unkept ?? 0 });
+            if (key === "online") return this.emit("online", value.online);
+          }
+
+          #kept(message) {
+            const { seq } = message;
+            if (seq <= this.#seq) {
+              const wasMissing = this.#unexplained.remove(seq, seq).length + this.#slow.remove(seq, seq).length > 0;
+              if (wasMissing) this.emit("filled", [message]);
+              return;
+            }
+            if (seq > this.#seq + 1) {
+              this.#unexplained.insert(this.#seq + 1, seq - 1);
+              if (this.#unexplained.list.length > UNEXPLAINED_MAX) {
+                this.emit("gap", { ranges: [this.#unexplained.list.shift()], cause: "BUDGET" });
+              }
+            }
+            this.#seq = seq;
+            this.emit("message", message);
+          }
+
+          #gap({ ranges, cause }) {
+            const missing = new SeqRanges();
+            for (const [from, to] of ranges) {
+              if (from > to) continue;
+              for (const [low, high] of this.#unexplained.remove(from, to)) missing.insert(low, high);
+              if (to <= this.#seq) continue;
+              const first = Math.max(from, this.#seq + 1);
+              if (first > this.#seq + 1) this.#unexplained.insert(this.#seq + 1, first - 1);
+              missing.insert(first, to);
+              this.#seq = to;
+            }
+            if (missing.list.length === 0) return;
+            this.emit("gap", { ranges: missing.list, cause });
+            if (cause !== "SLOW") return;
+            for (const [from, to] of missing.list) {
+              if (this.#reads >= GAP_READS_MAX) return;
+              this.#slow.insert(from, to);
+              this.#fetchLater(from, to);
+            }
+          }
+
+          /** SLOW gaps are read after a random 0 to 5 s, so that not all viewers come at once. */
+          #fetchLater(from, to) {
+            this.#reads += 1;
+            const timer = this.#client._later(() => {
+              this.#timers.delete(timer);
+              this.#fetch(from, to);
+            }, Math.random() * this.#client.options.gapWaitMs);
+            this.#timers.add(timer);
+          }
+
+          #read(from, to, then) {
+            const limit = Math.min(to - from + 1, HISTORY_PAGE);
+            this.#client._internal("history", { room: this.id, order: "ASC", afterSeq: from - 1, limit }, then);
+          }
+
+          #fetch(from, to) {
+            this.#read(from, to, (error, page) => {
+              const messages = (page?.messages ?? []).filter((message) => {
+                return message.seq >= from && message.seq <= to && this.#slow.remove(message.seq, message.seq).length > 0;
+              });
+              if (messages.length > 0) this.emit("filled", messages);
+              const last = (page?.messages ?? []).at(-1)?.seq ?? 0;
+              const goesOn = !error && page.more && last >= from && last < to;
+              const gone = this.#slow.remove(from, goesOn ? last : to);
+              if (gone.length > 0) this.emit("gap", { ranges: gone, cause: "UNAVAILABLE" });
+              if (goesOn) this.#fetch(last + 1, to); else this.#reads -= 1;
+            });
+          }
+
+          /** Reads what was missed, while live pushes wait. */
+          #catchUp() {
+            this.#read(this.#seq + 1, this.#catchUpEnd, (error, page) => {
+              if (this.#catchUpEnd === null) return;
+              const before = this.#seq;
+              for (const message of page?.messages ?? []) if (message.seq <= this.#catchUpEnd) this.#kept(message);
+              if (!error && page.more && this.#seq > before && this.#seq < this.#catchUpEnd) return this.#catchUp();
+              this.#giveUp(this.#catchUpEnd);
+              this.#catchUpEnd = null;
+              for (const [key, value] of this.#held.splice(0)) this.#live(key, value);
+            });
+          }
+
+          /** Tells what is not there up to `end`, and is not going to come. */
+          #giveUp(end) {
+            const missing = new SeqRanges();
+            for (const [low, high] of this.#unexplained.remove(0, end)) missing.insert(low, high);
+            if (this.#seq < end) missing.insert(this.#seq + 1, end);
+            this.#seq = Math.max(this.#seq, end);
+            if (missing.list.length > 0) this.emit("gap", { ranges: missing.list, cause: "UNAVAILABLE" });
+          }
+
+          /** Too much waits: what history has too is left to it, the rest is counted. */
+          #shorten() {
+            for (const [key, value] of this.#held) {
+              if (key === "message" && value.seq > this.#catchUpEnd) this.#catchUpEnd = value.seq;
+              if (key === "gap") for (const [, to] of value.ranges) this.#catchUpEnd = Math.max(this.#catchUpEnd, to);
+            }
+            this.#loseHeld();
+          }
+
+          #loseHeld() {
+            const skipped = { barrage: 0, unkept: 0 };
+            for (const [key, value] of this.#held.splice(0)) {
+              if (key === "message" && value.seq === undefined) skipped.unkept += 1;
+              if (key === "barrage") skipped.barrage += value.items.length;
+              if (key === "skipped") {
+                skipped.barrage += value.barrage ?? 0;
+                skipped.unkept += value.unkept ?? 0;
+              }
+            }
+            if (skipped.barrage + skipped.unkept > 0) this.emit("skipped", skipped);
+          }
+        }
+
+        /** What the server asked for, else doubling from half a second. */
+        function waitingTime(refusal, refusals) {
+          if (refusal.retryAfterMs !== undefined) return Math.min(Math.max(refusal.retryAfterMs, 10), WINDOW_MS_MAX);
+          return Math.min(500 * 2 ** Math.min(refusals, 6), 30_000);
+        }
+
+        /** Gives up on a promise after a while; resolves with undefined then, and when it fails. */
+        function within(milliseconds, work) {
+          return new Promise((resolve) => {
+            const timer = setTimeout(resolve, milliseconds);
+            Promise.resolve().then(work).then(resolve, () => resolve()).finally(() => clearTimeout(timer));
+          });
+        }
+
+        /** A client: one session, any number of rooms. Events: state (connecting, connected, lost, failed, closed; with
+         * `error`), broadcast, direct, tokenExpiring, tokenExpired, forcedOffline, takenOver, unsupported. */
+        export class ChatroomClient extends Emitter {
+          /** Options: gateways (URLs; the page's own host if there are none), addressProvider (asked at each connect, 10 s),
+           * tokenProvider (asked at each login, 10 s), anonymous, device, retryCount (3; 0 none, -1 endless), reconnectCount
+           * (-1), reconnectMinMs, reconnectMaxMs, gapWaitMs, log (level, text). */
+          constructor(options = {}) {
+            super();
+            const host = globalThis.location?.host;
+            const own = host ? [`${location.protocol === "https:" ? "wss" : "ws"}://${host}/v1/ws`] : [];
+            this.options = {
+              gateways: own, device: "web", retryCount: 3, reconnectCount: -1, reconnectMinMs: 500, reconnectMaxMs: 30_000,
+              gapWaitMs: 5_000, log: () => {}, ...options,
+            };
+            this.state = "idle";
+            this.user = null;
+            this._rooms = new Map();
+          }
+
+          #socket = null;
+          #online = false;
+          #onlineSince = 0;
+          #attempt = 0;
+          #tries = 0;
+          #failures = 0;
+          #addressIndex = 0;
+          #refusedTokens = 0;
+          #wasConnected = false;
+          #window = null;
+          #found = [];
+          #known = [];
+          #session = null;
+          #waiters = [];
+          #owedExits = new Set();
+          #pending = new Map();
+          #onWire = new Map();
+          #nextSerial = 1;
+          #nextId = 1;
+          #heartbeatMs = 15_000;
+          #lastHeard = 0;
+          #timers = new Set();
+          #watch = null;
+
+          get isOnline() { return this.#online; }
+          get isRunning() { return ["connecting", "connected", "lost"].includes(this.state); }
+
+          /** Connects, and stays connected until `close`. Resolves when the first connection is up. */
+          connect() {
+            if (this.#online) return Promise.resolve();
+            return new Promise((resolve, reject) => {
+              this.#waiters.push({ resolve, reject });
+              if (this.isRunning) return;
+              [this.#wasConnected, this.#tries, this.#failures, this.#refusedTokens, this.#window] = [false, 0, 0, 0, null];
+              this.#move("connecting");
+              this.#attemptConnection();
+            });
+          }
+
+          /** Leaves all rooms and closes. */
+          close() {
+            if (this.#online) for (const id of this._rooms.keys()) this.#write({ id: this.#takeId(), exit: { room: id } });
+            this.#stop("closed", new ChatroomError("closed", "the client was closed"), "exited");
+          }
+
+          /** A room; the same object for the same ID while it is wanted. */
+          room(id) { return this._rooms.get(id) ?? new Room(this, id); }
+
+          async ping() { return (await this._perform("ping", {})).time; }
+          async refresh(token) { return (await this._perform("refresh", { token })).expiresAt; }
+
+          // Connecting
+
+          #move(state, error) {
+            if (state === this.state) return;
+            this.state = state;
+            this.emit("state", { state, error });
+          }
+
+          #mayTry() {
+            const count = this.#wasConnected ? this.options.reconnectCount : this.options.retryCount;
+            return count < 0 || this.#tries < (this.#wasConnected ? count : count + 1);
+          }
+
+          #addresses() { return [...new Set([...this.#found, ...this.#known, ...this.options.gateways])]; }
+
+          async #attemptConnection() {
+            const attempt = (this.#attempt += 1);
+            this.#tries += 1;
+            const { addressProvider, tokenProvider, anonymous } = this.options;
+            if (addressProvider) {
+              const urls = await within(PROVIDER_MS, addressProvider);
+              if (attempt !== this.#attempt) return;
+              if (Array.isArray(urls) && urls.length > 0) this.#found = urls.slice(0, 64);
+            }
+            const addresses = this.#addresses();
+            if (addresses.length === 0) return this.#failed(new ChatroomError("noAddress", "no address of a gateway is known"));
+            let token;
+            if (!anonymous) {
+              token = await within(PROVIDER_MS, tokenProvider ?? (() => undefined));
+              if (attempt !== this.#attempt) return;
+              if (!token) return this.#failed(new ChatroomError("tokenUnavailable", "the token provider gave no token"));
+            }
+            this.#open(addresses[this.#addressIndex % addresses.length], token, attempt);
+          }
+
+          #open(address, token, attempt) {
+            this.options.log("info", `connecting to ${address}`);
+            let socket;
+            try {
+              const url = new URL(address);
+              if (url.pathname === "/") url.pathname = "/v1/ws";
+              socket = new WebSocket(url.href, ["chatroom.v1.json"]);
+            } catch (error) {
+              return this.#failed(new ChatroomError("noAddress", String(error)));
+            }
+            this.#socket = socket;
+            const isCurrent = () => socket === this.#socket && attempt === this.#attempt;
+            const patience = this._later(() => isCurrent() && this.#drop("the server did not answer in time"), CONNECT_MS);
+            socket.onopen = () => {
+              if (!isCurrent()) return socket.close();
+              this.#heard();
+              const fields = { device: this.options.device };
+              if (this.#session) fields.session = this.#session;
+              if (this.options.anonymous) fields.anonymous = true; else fields.token = token;
+              this._internal("connect", fields, (error, result) => {
+                clearTimeout(patience);
+                if (error) this.#connectRefused(error); else this.#connected(result);
+              }, true);
+            };
+            socket.onmessage = ({ data }) => { if (isCurrent()) this.#received(data); };
+            socket.onclose = ({ code, reason }) => {
+              clearTimeout(patience);
+              if (isCurrent()) this.#closed(code, reason);
+            };
+            socket.onerror = () => {};
+          }
+
+          #connected(result) {
+            this.#online = true;
+            this.#onlineSince = Date.now();
+            [this.#wasConnected, this.#tries, this.#refusedTokens] = [true, 0, 0];
+            this.#session = result.session;
+            this.user = result.user;
+            this.#heartbeatMs = Math.min(Math.max(result.heartbeatSeconds, 1), 3600) * 1000;
+            this.#known = (result.gateways ?? []).slice(0, 64);
+            this.#watchOver();
+            this.#move("connected");
+            for (const waiter of this.#waiters.splice(0)) waiter.resolve();
+            if (result.resumed) for (const room of this.#owedExits) this._internal("exit", { room }, () => {});
+            this.#owedExits.clear();
+            for (const room of [...this._rooms.values()]) room._ask();
+            this._transmit();
+          }
+
+          #connectRefused(refusal) {
+            const error = ChatroomError.of(refusal);
+            if (refusal.code === 401) return this.#tokenRefused();
+            if ([416, 500, 503].includes(refusal.code)) return this.#failed(error);
+            this.#stop("failed", error);
+          }
+
+          #tokenRefused() {
+            this.emit("tokenExpired");
+            const error = new ChatroomError("unauthorized", "the token was refused");
+            this.#refusedTokens += 1;
+            if (this.#refusedTokens >= REFUSED_TOKENS_MAX || this.options.anonymous) return this.#stop("failed", error);
+            this.#failed(error);
+          }
+
+          /** A try came to nothing. */
+          #failed(error) {
+            this.#disconnect();
+            this.#failures += 1;
+            if (!this.#window) this.#addressIndex += 1;
+            this.options.log("warning", `connecting failed: ${error.message}`);
+            this.#wait(error);
+          }
+
+          /** Full jitter below a bound that doubles, or the window of a reconnect push. */
+          #wait(error) {
+            if (!this.#mayTry()) return this.#stop("failed", error);
+            const { reconnectMinMs, reconnectMaxMs } = this.options;
+            const [low, high] = this.#window
+              ?? [reconnectMinMs, Math.min(reconnectMaxMs, reconnectMinMs * 2 ** Math.min(this.#failures + 1, 30))];
+            this.#window = null;
+            const attempt = this.#attempt;
+            this._later(() => attempt === this.#attempt && this.#attemptConnection(), low + Math.random() * (high - low));
+          }
+
+          #closed(code, reason) {
+            const words = `${code} ${reason}`;
+            if (STOPS[code]) {
+              this.emit(STOPS[code]);
+              return this.#stop("failed", new ChatroomError(STOPS[code], `the server closed: ${words}`));
+            }
+            if (MISTAKES.has(code)) return this.#stop("failed", new ChatroomError("protocolViolation", words));
+            if (code === 4401) {
+              if (!this.#online) return this.#tokenRefused();
+              this.emit("tokenExpired");
+              this.#lost();
+              if (this.#mayTry() && this.#failures === 0) return this.#attemptConnection();
+              return this.#wait(new ChatroomError("unauthorized", "the token has ended"));
+            }
+            if (!this.#online) return this.#failed(new ChatroomError("connectionFailed", `the connection was closed: ${words}`));
+            this.#lost();
+            this.#wait(new ChatroomError("connectionLost", `the connection was lost: ${words}`));
+          }
+
+          #lost() {
+            if (Date.now() - this.#onlineSince >= STEADY_MS) this.#failures = 0;
+            // One that does not hold is as good as none, unless the node asked to leave.
+            else if (!this.#window) { this.#failures += 1; this.#addressIndex += 1; }
+            this.#disconnect();
+            this.#move("lost");
+          }
+
+          /** Ends the connection from this side and makes another. */
+          #drop(words) {
+            const wasOnline = this.#online;
+            const error = new ChatroomError(wasOnline ? "connectionLost" : "connectionFailed", words);
+            if (!wasOnline) return this.#failed(error);
+            this.#lost();
+            this.#wait(error);
+          }
+
+          #disconnect() {
+            const socket = this.#socket;
+            this.#socket = null;
+            this.#online = false;
+            this.#attempt += 1;
+            clearInterval(this.#watch);
+            if (socket) {
+              socket.onmessage = socket.onclose = null;
+              try { socket.close(1000); } catch { /* It was never open. */ }
+            }
+            this.#onWire.clear();
+            for (const [serial, request] of [...this.#pending]) {
+              if (request.internal) { this.#pending.delete(serial); continue; }
+              if (request.wireId === null) continue;
+              request.wireId = null;
+              if (request.operation === "exit") {
+                this.#owedExits.add(request.fields.room);
+                this.#finish(serial, null, {});
+              } else if (request.repeating === "never") {
+                this.#finish(serial, new ChatroomError("connectionLost", "the connection was lost before the answer"));
+              } else {
+                this.#tell(request, "unknown");
+              }
+            }
+            for (const room of [...this._rooms.values()]) room._interrupt();
+          }
+
+          #stop(state, error, roomState = "failed") {
+            this.#disconnect();
+            for (const timer of this.#timers) clearTimeout(timer);
+            this.#timers.clear();
+            this.#session = null;
+            this.#owedExits.clear();
+            for (const room of [...this._rooms.values()]) room._end(roomState, error);
+            for (const serial of [...this.#pending.keys()]) this.#abandon(serial, error);
+            this.#move(state, error);
+            for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
+          }
+
+          /** Browsers don't show the server's pings, so silence is broken by one of our own. */
+          #watchOver() {
+            let isPinged = false;
+            this.#watch = setInterval(() => {
+              const silence = Date.now() - this.#lastHeard;
+              if (silence >= 2.5 * this.#heartbeatMs) return this.#drop("nothing was heard for 2.5 heartbeats");
+              if (silence < this.#heartbeatMs) isPinged = false;
+              else if (!isPinged) { isPinged = true; this._internal("ping", {}, () => {}); }
+              this.#expire();
+            }, Math.min(1000, this.#heartbeatMs / 4));
+            this.#watch.unref?.();
+          }
+
+          #heard() { this.#lastHeard = Date.now(); }
+
+          _later(work, milliseconds) {
+            const timer = setTimeout(() => { this.#timers.delete(timer); work(); }, milliseconds);
+            this.#timers.add(timer);
+            return timer;
+          }
+
+          // Requests
+
+          _perform(operation, fields, room) {
+            if (!this.isRunning) return Promise.reject(new ChatroomError("notConnected", "the client is not connected"));
+            if (room && !room.isWanted) {
+              return Promise.reject(new ChatroomError("notInRoom", `the user is not in ${room.id}`));
+            }
+            if (this.#pending.size >= PENDING_MAX) {
+              return Promise.reject(new ChatroomError("tooManyPending", `${PENDING_MAX} requests wait for an answer`));
+            }
+            return new Promise((resolve, reject) => {
+              const repeating = READS.has(operation) ? "read" : fields.clientId !== undefined ? "change" : "never";
+              this.#add({ operation, fields, room, repeating, done: (error, result) => error ? reject(error) : resolve(result) });
+            });
+          }
+
+          _exit(room) {
+            if (!this.#online) {
+              if (this.#session) this.#owedExits.add(room);
+              return Promise.resolve();
+            }
+            return new Promise((resolve, reject) => {
+              const done = (error) => error && error.refusal?.code !== 13007 ? reject(error) : resolve();
+              this.#add({ operation: "exit", fields: { room }, repeating: "read", done });
+            });
+          }
+
+          /** A request of the client's own: it ends with the connection. */
+          _internal(operation, fields, done, isConnect = false) {
+            this.#add({ operation, fields, repeating: READS.has(operation) ? "read" : "never", internal: true, isConnect, done });
+          }
+
+          #add(request) {
+            const serial = this.#nextSerial++;
+            Object.assign(request, { createdAt: Date.now(), sentAt: null, wireId: null, notBefore: 0, refusals: 0 });
+            this.#pending.set(serial, request);
+            if (!request.internal) this.#tell(request, "sending");
+            if (this.#canSend(request)) this.#put(serial, request);
+            // Without a connection nobody watches over the time.
+            if (!request.internal) request.timer = setTimeout(() => this.#expire(), this.#expiry(request) - Date.now() + 1);
+            request.timer?.unref?.();
+          }
+
+          #canSend(request) {
+            if (request.wireId !== null || request.notBefore > Date.now()) return false;
+            if (request.isConnect) return this.#socket !== null;
+            if (!this.#online) return false;
+            return !request.room || request.room.state === "entered";
+          }
+
+          /** Sends what can be sent, in the order in which it was asked. */
+          _transmit() {
+            for (const [serial, request] of [...this.#pending]) if (this.#canSend(request)) this.#put(serial, request);
+          }
+
+          #takeId() { return this.#nextId = this.#nextId >= 4_294_967_295 ? 1 : this.#nextId + 1; }
+
+          #put(serial, request) {
+            if (request.sentAt !== null) this.#tell(request, "sending");
+            request.wireId = this.#takeId();
+            request.sentAt ??= Date.now();
+            this.#onWire.set(request.wireId, serial);
+            this.#write({ id: request.wireId, [request.operation]: request.fields });
+          }
+
+          #write(object) {
+            if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(object));
+          }
+
+          #tell(request, status, more = {}) {
+            if (request.operation !== "send") return;
+            request.room?.emit("delivery", { clientId: request.fields.clientId, status, ...more });
+          }
+
+          #finish(serial, error, result) {
+            const request = this.#pending.get(serial);
+            this.#pending.delete(serial);
+            clearTimeout(request.timer);
+            request.done(error, result);
+          }
+
+          #answered(id, error, result) {
+            const serial = this.#onWire.get(id);
+            const request = this.#pending.get(serial);
+            this.#onWire.delete(id);
+            if (!request) return;
+            request.wireId = null;
+            if (!error) {
+              this.#tell(request, "sent", { receipt: result });
+              return this.#finish(serial, null, result);
+            }
+            const wait = this.#waitAfter(error, request);
+            if (wait !== null) {
+              request.refusals += 1;
+              request.notBefore = Date.now() + wait;
+              this._later(() => this._transmit(), wait + 1);
+              return;
+            }
+            const failure = ChatroomError.of(error);
+            this.#tell(request, "failed", { error: failure });
+            this.#finish(serial, request.internal ? error : failure);
+          }
+
+          /** How long to wait before a refused request is sent again; null if the refusal is its answer. */
+          #waitAfter(refusal, request) {
+            if (request.repeating === "never") return null;
+            const wait = waitingTime(refusal, request.refusals);
+            if (Date.now() + wait >= this.#expiry(request)) return null;
+            if (refusal.code === 503) return wait;
+            if (refusal.code === 416) return wait <= REFUSAL_WAIT_MS ? wait : null;
+            if (refusal.code === 500) return request.refusals < 3 ? wait : null;
+            return null;
+          }
+
+          #expiry(request) {
+            return request.repeating === "change" ? (request.sentAt ?? request.createdAt) + CHANGE_MS : request.createdAt + READ_MS;
+          }
+
+          #expire() {
+            const now = Date.now();
+            for (const [serial, request] of [...this.#pending]) {
+              if (this.#expiry(request) > now) continue;
+              if (request.internal) return this.#drop("no answer to a request in time");
+              this.#abandon(serial, new ChatroomError("timedOut", "no answer in time"));
+            }
+          }
+
+          /** Gives a request up. A change that was sent may have been made. */
+          #abandon(serial, error) {
+            const request = this.#pending.get(serial);
+            if (!request) return;
+            if (request.wireId !== null) this.#onWire.delete(request.wireId);
+            if (request.internal) return void this.#pending.delete(serial);
+            const isUnknown = request.sentAt !== null && request.repeating === "change";
+            this.#tell(request, isUnknown ? "unknown" : "failed", { error });
+            const unknown = new ChatroomError("outcomeUnknown", `sent and never answered: ${error.message}`);
+            this.#finish(serial, isUnknown ? unknown : error);
+          }
+
+          _abandonRoom(room, error) {
+            for (const [serial, request] of [...this.#pending]) {
+              if (request.fields.room === room.id) this.#abandon(serial, error);
+            }
+          }
+
+          // What the server says
+
+          #received(data) {
+            this.#heard();
+            for (const line of String(data).split("\n")) {
+              if (line.trim() === "") continue;
+              let object;
+              try { object = JSON.parse(line); } catch { return this.#drop("the server said what cannot be read"); }
+              this.#item(object);
+            }
+          }
+
+          #item(object) {
+            const { id, error, ...rest } = object;
+            if (id !== undefined) return this.#answered(id, error, Object.values(rest)[0]);
+            if (error) return this.options.log("error", `the server did not understand a request: ${error.message}`);
+            const [key, value] = Object.entries(rest)[0] ?? [];
+            switch (key) {
+              case "message": case "barrage": case "kicked": case "gap": case "skipped": case "online": case "state":
+                return this._rooms.get(value.room)?._push(key, value);
+              case "broadcast": case "direct": return this.emit(key, value);
+              case "token": return this.#renew(value.expiresInSeconds);
+              case "reconnect": return this.#sentAway(value);
+              default: this.emit("unsupported", object);
+            }
+          }
+
+          async #renew(seconds) {
+            this.emit("tokenExpiring", seconds);
+            if (this.options.anonymous || !this.options.tokenProvider) return;
+            const attempt = this.#attempt;
+            const token = await within(PROVIDER_MS, this.options.tokenProvider);
+            if (token && attempt === this.#attempt && this.#online) this._internal("refresh", { token }, () => {});
+          }
+
+          /** Moves to another node after a random wait in the window that was named. */
+          #sentAway({ minMs, maxMs, gateways = [] }) {
+            if (gateways.length > 0) this.#known = gateways.slice(0, 64);
+            this.#addressIndex = 0;
+            const low = Math.min(Math.max(minMs, 0), WINDOW_MS_MAX);
+            this.#window = [low, Math.min(Math.max(low, maxMs), WINDOW_MS_MAX)];
+            const attempt = this.#attempt;
+            this._later(() => {
+              if (attempt !== this.#attempt || !this.#online) return;
+              this.#lost();
+              // The wait was before.
+              this.#window = null;
+              if (this.#mayTry()) this.#attemptConnection();
+              else this.#stop("failed", new ChatroomError("connectionLost", "the node asked to connect elsewhere"));
+            }, low + Math.random() * (this.#window[1] - low));
+          }
+        }
+
+        """##
+}

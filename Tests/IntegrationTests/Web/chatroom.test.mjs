@@ -1,0 +1,319 @@
+// Tests of chatroom.js with Node: first dialogues with a made-up server, then with a real one.
+//
+// Environment: NODE_PORT_FILE (holds the node's client port, also after a restart), TOKEN_ANN, TOKEN_BOB, ROOM.
+// "RESTART" on standard error asks the caller to kill the node, start it again and write the port. The last line of
+// standard output is "ok" if all went well.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+
+const RealWebSocket = globalThis.WebSocket;
+const port = () => readFileSync(process.env.NODE_PORT_FILE, "utf8").trim();
+const answer = await fetch(`http://127.0.0.1:${port()}/chatroom.js`);
+assert.equal(answer.status, 200);
+assert.equal(answer.headers.get("content-type"), "text/javascript; charset=utf-8");
+// What is served is what is tested.
+const module = `${process.env.NODE_PORT_FILE}.chatroom.mjs`;
+writeFileSync(module, await answer.text());
+const { ChatroomClient } = await import(module);
+
+/** A WebSocket whose other end is the test. */
+class FakeSocket {
+  static all = [];
+  readyState = 0;
+  sent = [];
+  constructor(url) { this.url = url; FakeSocket.all.push(this); }
+  send(text) { this.sent.push(JSON.parse(text)); }
+  close() { this.readyState = 3; }
+  open() { this.readyState = 1; this.onopen(); }
+  say(...objects) { this.onmessage?.({ data: objects.map((object) => JSON.stringify(object)).join("\n") }); }
+  lose(code = 1006) { this.readyState = 3; this.onclose?.({ code, reason: "" }); }
+  /** The last request of an operation. */
+  last(operation) { return this.sent.findLast((request) => operation in request); }
+  answer(operation, result) { this.say({ id: this.last(operation).id, [operation]: result }); }
+  refuse(operation, code, more = {}) {
+    this.say({ id: this.last(operation).id, error: { code, name: "X", message: "no", ...more } });
+  }
+}
+
+/** Waits until something is there; fails after 20 s. */
+async function until(what, find) {
+  const end = Date.now() + 20_000;
+  for (;;) {
+    const found = await find();
+    if (found) return found;
+    assert.ok(Date.now() < end, `no ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const session = (more) => ({ session: "s", user: "ann", anonymous: false, heartbeatSeconds: 15, time: 1, gateways: [], ...more });
+const entry = (seq, more) => ({ room: { id: "r", online: 1 }, me: { user: "ann" }, epoch: "e", seq, ...more });
+const message = (seq) => ({ room: "r", seq, messageId: `m${seq}`, time: 1, type: "TEXT", text: `${seq}` });
+const push = (seq) => ({ message: message(seq) });
+const range = (from, to) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+/** A client in room r at a seq, with what it has been told. */
+async function inRoom(seq, options = {}) {
+  FakeSocket.all = [];
+  const client = new ChatroomClient({
+    gateways: ["ws://fake"], tokenProvider: () => "t", reconnectMinMs: 1, reconnectMaxMs: 4, gapWaitMs: 1, ...options,
+  });
+  const told = [];
+  client.on("state", ({ state, error }) => told.push(["client", state, error?.code]));
+  const connecting = client.connect();
+  const socket = await nextSocket(client);
+  await connecting;
+  const room = client.room("r");
+  for (const event of ["message", "filled", "gap", "skipped", "kicked", "delivery"]) {
+    room.on(event, (value) => told.push([event, value]));
+  }
+  room.on("state", ({ state }) => told.push(["room", state]));
+  const entering = room.enter({ nick: "Ann", notifyExt: "hi" });
+  socket.answer("enter", entry(seq));
+  await entering;
+  const seqs = () => told.filter(([event]) => event === "message").map(([, { seq }]) => seq);
+  return { client, room, socket, told, seqs };
+}
+
+/** The next socket that the client opens, connected. */
+async function nextSocket(client, number = FakeSocket.all.length + 1) {
+  const socket = await until("socket", () => FakeSocket.all[number - 1]);
+  socket.open();
+  socket.answer("connect", session({ resumed: number > 1 }));
+  return socket;
+}
+
+const tests = {
+  async "a message comes once and in order"() {
+    const { socket, seqs, client } = await inRoom(10);
+    for (const seq of [11, 11, 10, 12, 11]) socket.say(push(seq));
+    assert.deepEqual(seqs(), [11, 12]);
+    client.close();
+  },
+
+  async "coming back asks from where it was; history is read while live pushes wait"() {
+    const { socket, seqs, client, told } = await inRoom(0);
+    socket.say(push(1));
+    socket.lose();
+    const next = await nextSocket(client, 2);
+    assert.deepEqual(next.last("enter").enter, { room: "r", nick: "Ann", since: 1, epoch: "e" });
+    assert.equal(next.last("connect").connect.session, "s");
+    next.answer("enter", entry(250, { recovered: true, missed: range(2, 101).map(message), missedMore: true }));
+    next.say(push(251));
+    assert.deepEqual(next.last("history").history, { room: "r", order: "ASC", afterSeq: 101, limit: 100 });
+    next.answer("history", { messages: range(102, 201).map(message), more: true });
+    next.answer("history", { messages: range(202, 251).map(message), more: false });
+    assert.deepEqual(seqs(), range(1, 251));
+    assert.deepEqual(told.filter(([event]) => event === "room").map(([, state]) => state),
+      ["connecting", "entering", "entered", "lost", "entering", "entered"]);
+    client.close();
+  },
+
+  async "a SLOW gap is read, a BUDGET gap is not"() {
+    const { socket, told, client } = await inRoom(10);
+    socket.say({ gap: { room: "r", ranges: [[9, 12]], cause: "SLOW" } }, push(13), push(16));
+    socket.say({ gap: { room: "r", ranges: [[14, 15]], cause: "BUDGET" } });
+    const gaps = told.filter(([event]) => event === "gap").map(([, gap]) => gap);
+    assert.deepEqual(gaps, [{ ranges: [[11, 12]], cause: "SLOW" }, { ranges: [[14, 15]], cause: "BUDGET" }]);
+    await until("read", () => socket.last("history"));
+    assert.deepEqual(socket.last("history").history, { room: "r", order: "ASC", afterSeq: 10, limit: 2 });
+    socket.answer("history", { messages: [message(12)], more: true });
+    assert.deepEqual(told.at(-2), ["filled", [message(12)]]);
+    assert.deepEqual(told.at(-1), ["gap", { ranges: [[11, 11]], cause: "UNAVAILABLE" }]);
+    assert.equal(socket.sent.filter((request) => "history" in request).length, 1);
+    client.close();
+  },
+
+  async "another epoch is told"() {
+    const { socket, room, client } = await inRoom(10);
+    const entries = [];
+    room.on("entered", ({ recovery }) => entries.push(recovery));
+    socket.lose();
+    const next = await nextSocket(client, 2);
+    next.answer("enter", entry(3, { epoch: "other", recovered: false }));
+    assert.deepEqual(entries, ["impossible"]);
+    client.close();
+  },
+
+  async "a lost ack is repaired with the same clientId"() {
+    const { socket, room, told, client } = await inRoom(0);
+    const sending = room.send("hello");
+    const first = socket.last("send").send;
+    socket.lose();
+    const next = await nextSocket(client, 2);
+    assert.equal(next.last("send"), undefined, "the room comes first");
+    next.answer("enter", entry(1, { recovered: true, missed: [message(1)], missedMore: false }));
+    assert.deepEqual(next.last("send").send, first);
+    next.answer("send", { messageId: "m1", time: 1, seq: 1 });
+    assert.equal((await sending).seq, 1);
+    const statuses = told.filter(([event]) => event === "delivery").map(([, { status }]) => status);
+    assert.deepEqual(statuses, ["sending", "unknown", "sending", "sent"]);
+    client.close();
+  },
+
+  async "a short refusal is waited for, a long one and a real one are told"() {
+    const { socket, room, client } = await inRoom(0);
+    const sending = room.send("hello");
+    socket.refuse("send", 416, { retryAfterMs: 20 });
+    await until("repeat", () => socket.sent.filter((request) => "send" in request).length === 2);
+    socket.refuse("send", 416, { retryAfterMs: 5001 });
+    await assert.rejects(sending, (error) => error.code === "refused" && error.refusal.code === 416);
+    const muted = room.send("hello");
+    socket.refuse("send", 13004);
+    await assert.rejects(muted, (error) => error.refusal.code === 13004);
+    client.close();
+  },
+
+  async "a kick ends the stay and nothing comes back"() {
+    const { socket, told, client } = await inRoom(0);
+    socket.say({ kicked: { room: "r", reason: 2, ext: "why" } });
+    assert.deepEqual(told.slice(-2), [["kicked", { reason: 2, ext: "why" }], ["room", "failed"]]);
+    socket.lose();
+    const next = await nextSocket(client, 2);
+    assert.equal(next.last("enter"), undefined);
+    client.close();
+  },
+
+  async "4403, 4410 and mistakes stop; anything else reconnects"() {
+    for (const [code, reason] of [[4403, "forcedOffline"], [4410, "takenOver"], [1008, "protocolViolation"]]) {
+      const { socket, client, told } = await inRoom(0);
+      socket.lose(code);
+      assert.equal(client.state, "failed");
+      assert.ok(told.some(([who, state, error]) => who === "client" && state === "failed" && error === reason));
+    }
+    for (const code of [1001, 1006, 4408, 4429]) {
+      const { socket, client } = await inRoom(0);
+      socket.lose(code);
+      assert.equal(client.state, "lost");
+      await until("socket", () => FakeSocket.all.length === 2);
+      client.close();
+    }
+  },
+
+  async "the first connection is retried as often as asked"() {
+    for (const [retryCount, tries] of [[0, 1], [3, 4]]) {
+      FakeSocket.all = [];
+      const options = { gateways: ["ws://fake"], tokenProvider: () => "t", reconnectMinMs: 1, reconnectMaxMs: 2 };
+      const client = new ChatroomClient({ ...options, retryCount });
+      const connecting = assert.rejects(client.connect(), (error) => error.code === "connectionFailed");
+      for (let number = 1; number <= tries; number += 1) {
+        (await until("socket", () => FakeSocket.all[number - 1])).lose();
+      }
+      await connecting;
+      assert.equal(FakeSocket.all.length, tries);
+    }
+  },
+
+  async "a token that is refused thrice stops"() {
+    FakeSocket.all = [];
+    let asked = 0;
+    const tokenProvider = () => `t${asked += 1}`;
+    const client = new ChatroomClient({ gateways: ["ws://fake"], tokenProvider, reconnectMinMs: 1, reconnectMaxMs: 2 });
+    const connecting = assert.rejects(client.connect(), (error) => error.code === "unauthorized");
+    for (let number = 1; number <= 3; number += 1) {
+      const socket = await until("socket", () => FakeSocket.all[number - 1]);
+      socket.open();
+      assert.equal(socket.last("connect").connect.token, `t${number}`);
+      socket.refuse("connect", 401);
+    }
+    await connecting;
+  },
+
+  async "a listener that is added twice hears once; what is unknown is told"() {
+    const { socket, room, client } = await inRoom(0);
+    let heard = 0;
+    const listener = () => { heard += 1; };
+    room.on("online", listener).on("online", listener);
+    socket.say({ online: { room: "r", online: 5 } });
+    assert.equal(heard, 1);
+    const unknown = [];
+    client.on("unsupported", (object) => unknown.push(object));
+    socket.say({ hologram: { room: "r" } });
+    assert.deepEqual(unknown, [{ hologram: { room: "r" } }]);
+    client.close();
+  },
+
+  async "a reconnect push moves within its window"() {
+    const { socket, client } = await inRoom(0);
+    socket.say({ reconnect: { minMs: 10, maxMs: 20, gateways: ["ws://other"] } });
+    assert.equal(client.state, "connected");
+    const next = await until("socket", () => FakeSocket.all[1]);
+    assert.equal(next.url, "ws://other/v1/ws");
+    client.close();
+  },
+};
+
+globalThis.WebSocket = FakeSocket;
+for (const [name, test] of Object.entries(tests)) {
+  try { await test(); } catch (error) {
+    console.error(`FAILED: ${name}`);
+    throw error;
+  }
+}
+
+// With a real node. `sockets` are all connections that were made; `swallow` loses an answer and its connection.
+const sockets = [];
+let swallow = null;
+globalThis.WebSocket = class extends RealWebSocket {
+  constructor(...options) {
+    super(...options);
+    sockets.push(this);
+  }
+
+  set onmessage(listener) {
+    super.onmessage = listener && ((event) => {
+      if (swallow && event.data.includes(swallow)) {
+        swallow = null;
+        return this.close();
+      }
+      listener(event);
+    });
+  }
+};
+
+const options = (token) => ({
+  addressProvider: () => [`ws://127.0.0.1:${port()}`], tokenProvider: () => token, reconnectMinMs: 50, gapWaitMs: 100,
+});
+const ann = new ChatroomClient(options(process.env.TOKEN_ANN));
+const bob = new ChatroomClient(options(process.env.TOKEN_BOB));
+await Promise.all([ann.connect(), bob.connect()]);
+assert.equal(ann.user, "ann");
+assert.ok(await ann.ping() > 0);
+const [annRoom, bobRoom] = [ann.room(process.env.ROOM), bob.room(process.env.ROOM)];
+const heard = [];
+bobRoom.on("message", (message) => { if (message.type === "TEXT") heard.push(message); });
+await annRoom.enter({ nick: "Ann" });
+await bobRoom.enter({ nick: "Bob" });
+const texts = () => heard.map((message) => message.text);
+
+await annRoom.send("one");
+swallow = '"send":{"messageId"';
+await annRoom.send("two");
+await annRoom.queueSet("seat", "ann", { ifVersion: 0 });
+await assert.rejects(annRoom.queueSet("seat", "x", { ifVersion: 0 }), (error) => error.refusal.code === 409);
+assert.equal((await bobRoom.queue()).elements[0].value, "ann");
+assert.equal((await bobRoom.queueTake()).key, "seat");
+assert.equal((await bobRoom.members("TEMPORARY")).members.length, 2);
+const items = [];
+annRoom.on("barrage", (list) => items.push(...list));
+await bobRoom.barrage("wow");
+await until("barrage", () => items.some((item) => item.text === "wow"));
+await until("two", () => texts().length === 2);
+
+console.error("RESTART");
+await until("loss", () => bob.state === "lost");
+const waiting = range(1, 150).map((number) => annRoom.send(`away ${number}`));
+await Promise.all(waiting);
+await annRoom.send("end");
+await until("end", () => texts().includes("end"));
+assert.equal(new Set(texts()).size, 153);
+assert.deepEqual(heard.map(({ seq }) => seq), [...heard.map(({ seq }) => seq)].sort((a, b) => a - b));
+const { messages } = await bobRoom.history({ limit: 100, types: ["TEXT"] });
+assert.equal(messages[0].text, "end");
+await annRoom.exit();
+assert.equal(annRoom.state, "exited");
+ann.close();
+bob.close();
+assert.equal(bobRoom.state, "exited");
+console.log("ok");
+process.exit(0);
