@@ -175,6 +175,7 @@ let package = Package(
                 "chatroomctl",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ], exclude: ["Web"]),
     ]
 )

@@ -175,6 +175,8 @@ extension IntegrationTests {
                 let proxy = try await LossyProxy(target: node.clientPort)
                 var configuration = node.sdkConfiguration("ann")
                 configuration.addressProvider = { ["ws://127.0.0.1:\(proxy.port)/v1/ws"] }
+                // Each connection is lost at once, so the waits would grow.
+                configuration.settings.reconnectMaxMilliseconds = 600
                 let ann = ChatroomClient(configuration)
                 try await ann.connect()
                 let (room, watch) = try await ann.entered(id)
@@ -299,6 +301,39 @@ extension IntegrationTests {
                 let ann = ChatroomClient(configuration)
                 try await ann.connect()
                 #expect(asked.withLock { $0 } == 2)
+            }
+        }
+
+        @Test func `wss is spoken, and a certificate that is not trusted is refused`() async throws {
+            try await TestNode.run { node in
+                let id = try await node.createRoom("secure")
+                let proxy = try await LossyProxy(target: node.clientPort, isSecure: true)
+                var configuration = node.sdkConfiguration("ann")
+                configuration.addressProvider = { ["wss://localhost:\(proxy.port)"] }
+                configuration.settings.retryCount = 0
+                let suspicious = ChatroomClient(configuration)
+                do {
+                    try await suspicious.connect()
+                    Issue.record("an unknown certificate was trusted")
+                } catch {
+                    #expect((error as? ClientError)?.code == .connectionFailed)
+                }
+                configuration.tls.trustedCertificatesPEM = Array(TestCertificate.pem.utf8)
+                let ann = ChatroomClient(configuration)
+                try await ann.connect()
+                let (room, watch) = try await ann.entered(id)
+                // Over a lost connection, too.
+                proxy.plan.lose(#""send":{"messageId""#)
+                let text = String(repeating: "long ", count: 6_000)
+                try await room.send(text)
+                try await watch.text(text)
+                #expect(proxy.plan.counts.lost == 1)
+                // The certificate does not name every address.
+                let other = try await LossyProxy(target: node.clientPort, isSecure: true, host: "127.0.0.2")
+                configuration.addressProvider = { ["wss://127.0.0.2:\(other.port)"] }
+                let misled = ChatroomClient(configuration)
+                await #expect(throws: ClientError.self) { try await misled.connect() }
+                #expect(other.plan.counts.accepted == 1)
             }
         }
 

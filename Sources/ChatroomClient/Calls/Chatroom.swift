@@ -7,7 +7,9 @@ import Wire
 /// It is a name and costs nothing; two of the same room are the same. Every call that changes something carries a fresh
 /// `clientID`, so that the client can repeat it after a lost answer; the server performs it once (contract, "Retry").
 public struct Chatroom: Sendable {
+    /// Whose session it is seen with.
     public let client: ChatroomClient
+    /// Which room it is.
     public let id: RoomID
 
     /// How this client stands with the room; nil when it is not wanted in it.

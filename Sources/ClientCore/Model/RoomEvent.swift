@@ -2,6 +2,7 @@ import ChatModel
 
 /// What a room tells its app, in order.
 public enum RoomEvent: Sendable, Hashable {
+    /// The stay has another state.
     case state(ConnectionState)
     /// In the room, for the first time or again: fresh room information.
     case entered(RoomEntry)
@@ -127,6 +128,7 @@ public struct Unsupported: Sendable, Hashable {
 
 /// What the whole client tells its app.
 public enum ClientEvent: Sendable, Hashable {
+    /// The client has another state.
     case state(ClientState)
     /// A message to everyone online: it belongs to no room.
     case broadcast(Message)

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// Between a client and a node: passes everything on, until it is told to lose an answer and the connection with it.
@@ -34,9 +35,13 @@ final class LossyProxy: Sendable {
     let port: Int
     private let listener: any Channel
 
-    /// - Parameter target: the node's port.
-    init(target: Int) async throws {
+    /// - Parameters:
+    ///   - target: the node's port.
+    ///   - isSecure: takes clients with TLS, as `localhost` and 127.0.0.1.
+    ///   - host: where it listens.
+    init(target: Int, isSecure: Bool = false, host: String = "127.0.0.1") async throws {
         let plan = plan
+        let context = isSecure ? try Self.tls() : nil
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.autoRead, value: false)
             .childChannelInitializer { client in
@@ -44,16 +49,27 @@ final class LossyProxy: Sendable {
                 return ClientBootstrap(group: client.eventLoop).connect(host: "127.0.0.1", port: target).flatMap {
                     node in
                     client.eventLoop.makeCompletedFuture {
+                        if let context {
+                            try client.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                        }
                         try client.pipeline.syncOperations.addHandler(Pipe(to: node, plan: nil))
                         try node.pipeline.syncOperations.addHandler(Pipe(to: client, plan: plan))
                     }.flatMap { client.setOption(.autoRead, value: true) }
                 }
             }
-            .bind(host: "127.0.0.1", port: 0).get()
+            .bind(host: host, port: 0).get()
         port = listener.localAddress?.port ?? 0
     }
 
     deinit { listener.close(promise: nil) }
+
+    private static func tls() throws -> NIOSSLContext {
+        let certificate = try NIOSSLCertificate(bytes: Array(TestCertificate.pem.utf8), format: .pem)
+        let key = try NIOSSLPrivateKey(bytes: Array(TestCertificate.keyPEM.utf8), format: .pem)
+        return try NIOSSLContext(
+            configuration: .makeServerConfiguration(
+                certificateChain: [.certificate(certificate)], privateKey: .privateKey(key)))
+    }
 }
 
 /// One direction.
