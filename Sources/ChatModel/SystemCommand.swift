@@ -8,6 +8,8 @@ public enum SystemCommand: Sendable, Hashable {
     case put(setting: SettingName, value: [UInt8]?)
     /// Claims an idempotency key for a call whose work is not in this log.
     case begin
+    /// Takes note of a nonce, which is the entry's key: it works once.
+    case nonce
     /// Keeps the answer of a call that has claimed its key; nil gives the key back, because nothing was done.
     case finish(answer: [UInt8]?)
 }

@@ -10,7 +10,7 @@ import Transport
 public final class Gateway: PublicationSink, Sendable {
     private let configuration: GatewayConfiguration
     private let loops: [EventLoop]
-    private let shared: GatewayShared
+    let shared: GatewayShared
     private let logger: Logger
 
     public init(

@@ -51,7 +51,13 @@ extension GatewayLane {
     /// The session is in the room from here on: what follows this in the stream is what it sees.
     private func entered(_ id: SessionID, _ room: RoomID, _ request: UInt32?, _ result: Result<EnterResult, ChatError>)
     {
-        guard let session = sessions[id] else { return }
+        guard let session = sessions[id] else {
+            // It has ended meanwhile, not moved: nobody would ever leave for it.
+            if case .success(let value) = result, shared.directory.lane(of: id) == nil {
+                leave(room, id, Caller(user: value.me.user, anonymous: false))
+            }
+            return
+        }
         session.entering.removeAll { $0 == room }
         switch result {
         case .failure(let error):

@@ -43,6 +43,9 @@ extension GatewayLane {
             return ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
         }
         if case .enter = operation { return enterRefusal(room, session) }
+        if session.state.caller.anonymous, !operation.isOpenToAnonymous {
+            return ChatError(.forbidden, "anonymous members only listen")
+        }
         guard session.isIn(room) || session.entering.contains(room) else {
             return ChatError(.notInRoom, "\(session.state.caller.user) is not in \(room)")
         }
@@ -91,9 +94,10 @@ extension GatewayLane {
         let verifier = shared.verifier
         let me = LoopBound(onLoop: self, loop: loop)
         let number = connection.number
+        let skewSeconds = Self.skewSeconds
         Task {
             do throws(ChatError) {
-                let claims = try await verifier.verify(token)
+                let claims = try await verifier.verify(token, skewSeconds: skewSeconds)
                 me.loop.execute { me.value.verified(request, id, number, .success(claims)) }
             } catch {
                 let refusal = error
@@ -101,6 +105,9 @@ extension GatewayLane {
             }
         }
     }
+
+    /// Clock skew allowed when connecting, and only then (contract, section 3).
+    private static let skewSeconds: Int64 = 30
 
     private func verified(
         _ request: ConnectRequest, _ id: UInt32?, _ number: UInt64, _ result: Result<TokenClaims, ChatError>
@@ -143,7 +150,11 @@ extension GatewayLane {
     ) {
         guard let connection = connections[number], case .open = connection.phase else {
             // The client went while its session was on the way: it keeps its grace here.
-            if let state { adopt(state).awaySinceMilliseconds = loop.nowMilliseconds }
+            if let state {
+                let session = adopt(state)
+                session.awaySinceMilliseconds = loop.nowMilliseconds
+                if isRevoked(session.state) { end(session) }
+            }
             return
         }
         begin(request, id, connection, claims, resumed: state)
@@ -166,7 +177,7 @@ extension GatewayLane {
     private func adopt(_ state: SessionState) -> Session {
         let session = Session(state: state, configuration: configuration, nowMilliseconds: loop.nowMilliseconds)
         sessions[session.id] = session
-        shared.directory.put(session.id, on: number)
+        shared.directory.put(session.id, of: state.caller.user, on: number)
         return session
     }
 
@@ -174,6 +185,11 @@ extension GatewayLane {
         _ request: ConnectRequest, _ id: UInt32?, _ connection: ClientConnection, _ claims: TokenClaims?,
         resumed: SessionState?
     ) {
+        // Revoked while the token was checked, or while the session was on its way from another lane.
+        if let claims, shared.verifier.isRevoked(claims.user, issuedAt: claims.issuedAt) {
+            if let resumed { end(adopt(resumed)) }
+            return refuse(ChatError(.unauthorized, "the token has been revoked"), id, connection)
+        }
         let device = request.device
         let caller: Caller
         if let claims {
@@ -184,11 +200,13 @@ extension GatewayLane {
             let user = resumed?.caller.user ?? Self.anonymousUser()
             caller = Caller(user: user, anonymous: true, device: device)
         }
-        var state = resumed ?? SessionState(id: newSessionID(), caller: caller, encoding: connection.encoding)
+        var state =
+            resumed
+            ?? SessionState(
+                id: newSessionID(), caller: caller, encoding: connection.encoding, startedAt: shared.now())
         state.caller = caller
         state.encoding = connection.encoding
-        state.expiresAt = claims?.expiresAt
-        state.warnedOfExpiry = false
+        state.hold(claims, at: shared.now())
         let session = adopt(state)
         session.connection = connection
         connection.session = session
@@ -206,6 +224,7 @@ extension GatewayLane {
         result.gateways = configuration.advertiseURLs
         result.resumed = resumed != nil
         connection.reply(id, .connect(result))
+        warnOfExpiry(session, at: shared.now())
         connection.resumeRequests()
     }
 
@@ -223,7 +242,7 @@ extension GatewayLane {
         Task {
             var result: Result<TokenClaims, ChatError>
             do throws(ChatError) {
-                let claims = try await verifier.verify(request.token)
+                let claims = try await verifier.verify(request.token, skewSeconds: 0)
                 result = .success(claims)
                 if claims.user != user { result = .failure(ChatError(.unauthorized, "the token is another user's")) }
             } catch {
@@ -239,10 +258,16 @@ extension GatewayLane {
         else { return }
         switch result {
         case .success(let claims):
-            session.state.expiresAt = claims.expiresAt
-            session.state.warnedOfExpiry = false
+            // While the token was checked it may have been revoked; then a session that relies on an older one is closed
+            // already.
+            guard !shared.verifier.isRevoked(claims.user, issuedAt: claims.issuedAt) else {
+                connection.reply(id, error: ChatError(.unauthorized, "the token has been revoked"))
+                break
+            }
+            session.state.hold(claims, at: shared.now())
             session.state.caller.rooms = claims.rooms
             connection.reply(id, .refresh(RefreshResult(expiresAt: claims.expiresAt)))
+            warnOfExpiry(session, at: shared.now())
         case .failure(let error):
             shared.figures.refusedTokens.add()
             connection.reply(id, error: error)

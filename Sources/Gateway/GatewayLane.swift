@@ -214,14 +214,7 @@ final class GatewayLane {
         case .ping: connection.ping()
         case .drop: return connection.close(.silent, "nothing heard for too long")
         }
-        guard let session = connection.session, let expiresAt = session.state.expiresAt else { return }
-        let left = (expiresAt.milliseconds - time.milliseconds) / 1000
-        if time >= expiresAt {
-            connection.close(.authentication, "the token has expired")
-        } else if left <= 60, !session.state.warnedOfExpiry {
-            session.state.warnedOfExpiry = true
-            connection.push(.token(TokenPush(expiresInSeconds: left)))
-        }
+        if let session = connection.session { checkExpiry(session, connection, time) }
     }
 
     /// The session is over: its rooms see an exit.
@@ -232,9 +225,12 @@ final class GatewayLane {
     }
 
     func leave(_ room: RoomID, _ session: Session) {
-        call(
-            RoomCall(
-                room: room, address: address(of: session), caller: session.state.caller, request: nil, body: .leave))
+        leave(room, session.id, session.state.caller)
+    }
+
+    func leave(_ room: RoomID, _ session: SessionID, _ caller: Caller) {
+        let address = SessionAddress(node: configuration.node, lane: number, session: session, encoding: .json)
+        call(RoomCall(room: room, address: address, caller: caller, request: nil, body: .leave))
     }
 
     func address(of session: Session) -> SessionAddress {

@@ -24,8 +24,8 @@ final class LaneFrame: QueuedFrame {
         barrageCount = 0
     }
 
-    /// Something that a room shows to its viewers; nil when the room did not know of anybody who understands `encoding`.
-    init?(_ frame: SharedFrame, in encoding: ClientEncoding, of room: RoomID) {
+    /// Something that a room (nil: the cluster) shows to its viewers; nil when the room did not know of anybody who understands `encoding`.
+    init?(_ frame: SharedFrame, in encoding: ClientEncoding, of room: RoomID?, isDroppable: Bool = true) {
         let encoded =
             switch encoding {
             case .json: frame.json
@@ -35,7 +35,7 @@ final class LaneFrame: QueuedFrame {
         bytes = SharedBytes(copying: encoded)
         traffic =
             switch frame.traffic {
-            case .messages: .messages
+            case .messages: isDroppable ? .messages : .reply
             case .barrage: .barrage
             case .status: .status
             }

@@ -8,6 +8,17 @@ enum OperationKind {
 }
 
 extension ClientOperation {
+    /// Anonymous members receive and read, and do nothing that others would notice (contract, "Mutes").
+    var isOpenToAnonymous: Bool {
+        switch self {
+        case .connect, .ping, .enter, .exit, .combined, .history, .room, .queue: true
+        case .refresh, .send, .barrage, .recall, .updateRoom, .members, .membersById, .updateMe, .setManager,
+            .setMember, .setBlacklist, .setMute, .tempMute, .kick, .muteRoom, .queueSet, .queueSetMany, .queueTake,
+            .queueClear:
+            false
+        }
+    }
+
     var kind: OperationKind {
         switch self {
         case .barrage: .barrage

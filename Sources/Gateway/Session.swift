@@ -10,10 +10,28 @@ struct SessionState: Sendable {
     var encoding: ClientEncoding
     /// nil for an anonymous one.
     var expiresAt: Timestamp?
+    /// When its token was issued, as far as the token says; never later than it was shown.
+    var issuedAt: Timestamp?
     var warnedOfExpiry = false
+    let startedAt: Timestamp
     /// The rooms it is in; at most `roomsPerSessionMax`.
     var rooms: [RoomID] = []
     var losses = Losses()
+
+    init(id: SessionID, caller: Caller, encoding: ClientEncoding, startedAt: Timestamp) {
+        self.id = id
+        self.caller = caller
+        self.encoding = encoding
+        self.startedAt = startedAt
+    }
+
+    /// What the session now relies on; nil for an anonymous one. A clock that is ahead of ours must not let a token
+    /// outlive a revocation.
+    mutating func hold(_ claims: TokenClaims?, at now: Timestamp) {
+        expiresAt = claims?.expiresAt
+        issuedAt = claims?.issuedAt.map { min($0, now) }
+        warnedOfExpiry = false
+    }
 }
 
 /// One client's stay on the cluster, on the lane of its connection, or of its last one during the grace.

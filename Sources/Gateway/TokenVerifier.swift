@@ -8,9 +8,14 @@ public struct TokenClaims: Sendable, Hashable {
     public var rooms: [RoomID]?
     public var nick: String
     public var avatar: String
+    /// `iat`, to the millisecond; nil when the token does not say.
+    public var issuedAt: Timestamp?
 
-    public init(user: UserID, expiresAt: Timestamp, rooms: [RoomID]?, nick: String, avatar: String) {
+    public init(
+        user: UserID, expiresAt: Timestamp, issuedAt: Timestamp? = nil, rooms: [RoomID]?, nick: String, avatar: String
+    ) {
         self.user = user
+        self.issuedAt = issuedAt
         self.expiresAt = expiresAt
         self.rooms = rooms
         self.nick = nick
@@ -20,6 +25,11 @@ public struct TokenClaims: Sendable, Hashable {
 
 /// Checks client tokens. `Node` implements it with the cluster's keys.
 public protocol TokenVerifier: Sendable {
-    /// Throws `ChatError` 401 for anything but a valid client token.
-    func verify(_ token: String) async throws(ChatError) -> TokenClaims
+    /// Throws `ChatError` 401 for anything but a valid client token that has not been revoked.
+    /// - Parameter skewSeconds: how far the clock of whoever issued it may be off.
+    func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims
+
+    /// Whether a token of the user has been revoked since; called on loops.
+    /// - Parameter issuedAt: its `iat`; nil when it has none.
+    func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool
 }

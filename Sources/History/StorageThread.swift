@@ -88,6 +88,7 @@ final class StorageWorker {
     let thread: StorageThread
     var writers: [UInt64: ShardWriter] = [:]
     let readers = ReaderCache()
+    var audit: AuditTable?
 
     init(thread: StorageThread) { self.thread = thread }
 
@@ -95,5 +96,7 @@ final class StorageWorker {
         for writer in writers.values { writer.close() }
         writers = [:]
         readers.closeAll()
+        audit?.close()
+        audit = nil
     }
 }

@@ -18,15 +18,18 @@ import Transport
 public final class ChatroomNode: Service, Sendable {
     private let configuration: NodeConfiguration
     private let logger: Logger
+    private let logControl: LogControl
     private let keys: TokenKeys
     private let onReady: @Sendable (NodePorts) -> Void
 
     /// Reads the keys; nothing is opened or bound yet.
     public init(
-        configuration: NodeConfiguration, logger: Logger, onReady: @escaping @Sendable (NodePorts) -> Void = { _ in }
+        configuration: NodeConfiguration, logger: Logger, logControl: LogControl,
+        onReady: @escaping @Sendable (NodePorts) -> Void = { _ in }
     ) async throws(NodeError) {
         self.configuration = configuration
         self.logger = logger
+        self.logControl = logControl
         self.onReady = onReady
         keys = try await TokenKeys(try KeysFile.read(configuration.keysFile), now: WallClock.now)
     }
@@ -102,11 +105,25 @@ public final class ChatroomNode: Service, Sendable {
             await stop(nil, nil, system, [], store, loops)
             throw (error as? NodeError) ?? NodeError(.storage, "the system log can't be used: \(error)")
         }
+        let audit: AuditFile
+        do {
+            audit = try AuditFile.open(
+                path: directory.audit, retentionDays: configuration.auditRetentionDays, now: WallClock.now)
+        } catch {
+            await stop(nil, nil, system, storages, store, loops)
+            throw NodeError(.storage, "the audit can't be used: \(error)")
+        }
+        defer { audit.close() }
+        let startedAt = WallClock.now()
         let shardMap = ShardMap(shardCount: cluster.shardCount)
         let rooms = RoomHost(node: configuration.node, loops: loops, shardMap: shardMap, storages: storages)
         let gateway = Gateway(
-            configuration: configuration.gateway, loops: loops, router: rooms, verifier: keys, metrics: metrics,
+            configuration: configuration.gateway, loops: loops, router: rooms,
+            verifier: TokenGate(keys: keys, system: system), metrics: metrics,
             logger: logger, now: WallClock.now)
+        await system.observe { change in
+            if case .revoked(let user, _) = change { gateway.revoke(user) }
+        }
         do {
             try await rooms.start(
                 RoomHost.Dependencies(
@@ -128,7 +145,8 @@ public final class ChatroomNode: Service, Sendable {
         addGauges(metrics, store, directory)
 
         let service = NodeService(
-            configuration: configuration, rooms: rooms, system: system, keys: keys, registry: metrics)
+            configuration: configuration, rooms: rooms, system: system, keys: keys, gateway: gateway,
+            registry: metrics, auditRecorder: AuditRecorder(file: audit), logControl: logControl, startedAt: startedAt)
         let (onReady, logger) = (onReady, logger)
         let node = configuration.node
         let api = APIServer(

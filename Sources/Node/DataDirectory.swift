@@ -5,6 +5,7 @@ struct DataDirectory: Sendable {
     let path: String
 
     var log: String { path + "/log" }
+    var audit: String { system + "/audit.sqlite" }
     var system: String { path + "/system" }
     func shard(_ number: UInt16) -> String { path + "/shards/\(number)" }
     /// Written last when a cluster is created: without it the creation did not finish.

@@ -23,6 +23,8 @@ public struct NodeConfiguration: Sendable {
     /// Durable changes of the log between two checkpoints of catalogue and history.
     public var checkpointSeconds = 2
     public var logLevel = "info"
+    /// How long the record of changing calls is kept.
+    public var auditRetentionDays: Int64 = 90
 
     /// Reads file and environment.
     public init(path: String, environment: [String: String]) async throws(NodeError) {
@@ -38,6 +40,8 @@ public struct NodeConfiguration: Sendable {
         logLevel = try settings.string("log.level") ?? logLevel
         syncDelayMicroseconds = try settings.int("log.syncDelayMicroseconds", default: 0, in: 0...1_000_000)
         checkpointSeconds = try settings.int("log.checkpointSeconds", default: checkpointSeconds, in: 1...3600)
+
+        auditRetentionDays = Int64(try settings.int("audit.retentionDays", default: 90, in: 1...3650))
 
         gateway = GatewayConfiguration(node: node)
         gateway.host = try settings.string("client.host") ?? gateway.host

@@ -11,7 +11,11 @@ struct NodeService: ClusterService {
     let rooms: RoomHost
     let system: SystemGroup
     let keys: TokenKeys
+    let gateway: Gateway
     let registry: MetricsRegistry
+    let auditRecorder: AuditRecorder
+    let logControl: LogControl
+    let startedAt: Timestamp
 
     func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: String?) async throws(ChatError)
         -> CommandResult
@@ -54,7 +58,9 @@ struct NodeService: ClusterService {
         try await rooms.barrage(item, in: room)
     }
 
-    func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken { try await keys.issue(request) }
+    func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken {
+        try await keys.issue(request, issuedAt: system.issueTime(for: request.user))
+    }
 
     func gateways(for room: RoomID) async throws(ChatError) -> GatewayAddresses {
         _ = try await rooms.view(of: room)

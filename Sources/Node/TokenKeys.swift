@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// The algorithm is the key record's and never the header's; a token without a known `kid` is refused, because
 /// JWTKit alone would fall back to a default key and would not compare `alg` (contract, section 3).
-final class TokenKeys: TokenVerifier, Sendable {
+final class TokenKeys: Sendable {
     private struct Key: Sendable {
         var record: KeysFile.TokenKey
         /// Holds this key alone, so that no other can be picked.
@@ -22,6 +22,8 @@ final class TokenKeys: TokenVerifier, Sendable {
         var issuing: Key?
         /// SHA-256 of the admin keys, so that comparing takes the same time for all.
         var adminDigests: [(id: String, digest: SHA256Digest)]
+        /// The admin keys by their IDs, for signed requests.
+        var adminKeys: [String: SymmetricKey]
     }
 
     private let state: Mutex<State>
@@ -64,11 +66,14 @@ final class TokenKeys: TokenVerifier, Sendable {
         }
         return State(
             keys: keys, issuing: issuing,
-            adminDigests: file.admin.map { ($0.id, SHA256.hash(data: Data($0.secret.utf8))) })
+            adminDigests: file.admin.map { ($0.id, SHA256.hash(data: Data($0.secret.utf8))) },
+            adminKeys: Dictionary(
+                file.admin.map { ($0.id, SymmetricKey(data: Data($0.secret.utf8))) }, uniquingKeysWith: { $1 }))
     }
 
-    func verify(_ token: String) async throws(ChatError) -> TokenClaims {
-        let payload = try await verified(token, use: .client)
+    /// - Parameter skewSeconds: how far the issuer's clock may be off.
+    func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
+        let payload = try await verified(token, use: .client, skewSeconds: skewSeconds)
         guard let user = UserID(payload.sub) else { throw Self.refusal("its sub is not a user ID") }
         var rooms: [RoomID]?
         if let names = payload.rooms {
@@ -81,7 +86,8 @@ final class TokenKeys: TokenVerifier, Sendable {
             throw Self.refusal("its nick or avatar is too long")
         }
         return TokenClaims(
-            user: user, expiresAt: Timestamp(payload.expiresMilliseconds), rooms: rooms, nick: nick, avatar: avatar)
+            user: user, expiresAt: ClientPayload.time(payload.exp), issuedAt: payload.iat.map(ClientPayload.time),
+            rooms: rooms, nick: nick, avatar: avatar)
     }
 
     /// The name of the administrator whose key or token this is; nil for anything else.
@@ -92,10 +98,14 @@ final class TokenKeys: TokenVerifier, Sendable {
         // Digests compare in constant time, and all of them are compared.
         for one in digests where one.digest == digest { found = one.id }
         if found != nil { return found }
-        return try? await verified(bearer, use: .admin).sub
+        return try? await verified(bearer, use: .admin, skewSeconds: Self.adminSkewSeconds).sub
     }
 
-    func issue(_ request: TokenRequest) async throws(ChatError) -> IssuedToken {
+    /// The admin key with that ID, for signed requests.
+    func adminKey(_ id: String) -> SymmetricKey? { state.withLock { $0.adminKeys[id] } }
+
+    /// - Parameter issuedAt: its `iat`, to the millisecond, so that a revocation tells exactly which tokens are older.
+    func issue(_ request: TokenRequest, issuedAt: Timestamp) async throws(ChatError) -> IssuedToken {
         guard let key = state.withLock({ $0.issuing }) else {
             throw ChatError(.unavailable, "no HS256 client key is configured, so this node can't issue tokens")
         }
@@ -103,20 +113,23 @@ final class TokenKeys: TokenVerifier, Sendable {
         guard (1...366 * 86_400).contains(seconds) else {
             throw ChatError(.badParameter, "ttlSeconds must be 1 to 31622400", field: "ttlSeconds")
         }
-        let issuedAt = now().milliseconds / 1000
+        // Whole seconds, which every JWT library reads.
+        let expiresAt = now().milliseconds / 1000 + seconds
         let payload = ClientPayload(
-            sub: request.user.text, exp: Double(issuedAt + seconds), iat: Double(issuedAt), nbf: nil,
+            sub: request.user.text, exp: Double(expiresAt), iat: Double(issuedAt.milliseconds) / 1000, nbf: nil,
             rooms: request.rooms?.map(\.text), nick: request.nick, avatar: request.avatar, iss: key.record.iss,
             aud: key.record.aud.map { AudienceClaim(value: $0) })
         do {
             let token = try await key.collection.sign(payload, kid: JWKIdentifier(string: key.record.kid))
-            return IssuedToken(token: token, expiresAt: Timestamp((issuedAt + seconds) * 1000))
+            return IssuedToken(token: token, expiresAt: Timestamp(expiresAt * 1000))
         } catch {
             throw ChatError(.internal, "the token could not be signed")
         }
     }
 
-    private func verified(_ token: String, use: KeysFile.TokenKey.Use) async throws(ChatError) -> ClientPayload {
+    private func verified(_ token: String, use: KeysFile.TokenKey.Use, skewSeconds: Int64) async throws(ChatError)
+        -> ClientPayload
+    {
         guard token.utf8.count <= Limits.tokenBytes else { throw Self.refusal("it is too long") }
         guard let header = TokenHeader(token: token) else { throw Self.refusal("it is not a JWT") }
         guard let key = state.withLock({ $0.keys[header.kid] }) else { throw Self.refusal("its kid is unknown") }
@@ -135,15 +148,19 @@ final class TokenKeys: TokenVerifier, Sendable {
             throw Self.refusal("its aud is not that of its key")
         }
         let nowSeconds = Double(now().milliseconds) / 1000
-        guard payload.exp + Self.skewSeconds > nowSeconds else { throw Self.refusal("it has expired") }
-        if let notBefore = payload.nbf, notBefore - Self.skewSeconds > nowSeconds {
+        guard payload.exp + Double(skewSeconds) > nowSeconds else { throw Self.refusal("it has expired") }
+        if let notBefore = payload.nbf, notBefore - Double(skewSeconds) > nowSeconds {
             throw Self.refusal("it is not valid yet")
+        }
+        // It would outlive revocations; clocks of issuers are this exact also where a token gets no skew.
+        if let issuedAt = payload.iat, issuedAt - Self.issuerSkewSeconds > nowSeconds {
+            throw Self.refusal("its iat is in the future")
         }
         return payload
     }
 
-    /// Clock skew allowed when connecting (contract, section 3).
-    private static let skewSeconds = 30.0
+    private static let adminSkewSeconds: Int64 = 30
+    private static let issuerSkewSeconds = 30.0
 
     private static func refusal(_ why: String) -> ChatError {
         ChatError(.unauthorized, "the token is refused: \(why)")
@@ -162,8 +179,10 @@ private struct ClientPayload: JWTPayload {
     var iss: String?
     var aud: AudienceClaim?
 
-    /// `exp` in milliseconds; a date out of range is the end of time.
-    var expiresMilliseconds: Int64 { Int64(exactly: (exp * 1000).rounded()) ?? (exp > 0 ? .max : 0) }
+    /// A date in milliseconds; one out of range is the end of time.
+    static func time(_ seconds: Double) -> Timestamp {
+        Timestamp(Int64(exactly: (seconds * 1000).rounded()) ?? (seconds > 0 ? .max : 0))
+    }
 
     /// Times are compared by `TokenKeys`, which knows the clock and the skew.
     func verify(using algorithm: some JWTAlgorithm) {}

@@ -216,6 +216,37 @@ public final class RoomHost: RoomRouter, Sendable {
         try await ask(room) { .barrage(item, $0) }
     }
 
+    /// What of a shard's group is worth showing.
+    public struct ShardStatus: Sendable {
+        public var shard: ShardID
+        public var leader: NodeID?
+        public var replicas: [NodeID]
+        public var term: UInt64
+        public var applied: UInt64
+    }
+
+    /// All shards that this node holds, in order.
+    public func shards() async -> [ShardStatus] {
+        var all: [ShardStatus] = []
+        for host in hosts.withLock({ $0 }) {
+            all += await host.loop.run {
+                host.value.shards.map { shard, host in
+                    ShardStatus(
+                        shard: shard, leader: host.log.leader.flatMap { NodeID($0.node) },
+                        replicas: host.log.membership.voters.compactMap { NodeID($0.node) }.sorted(),
+                        term: host.log.term, applied: host.log.appliedIndex)
+                }
+            }
+        }
+        return all.sorted { $0.shard < $1.shard }
+    }
+
+    /// How many people are in how many rooms.
+    public func onlineTotals() async -> (rooms: Int, online: Int) {
+        let counts = await onlineCounts()
+        return (counts.count, counts.values.reduce(0, +))
+    }
+
     /// Whether every shard has a leader; nil, or a sentence that says what is missing.
     public func unreadiness() async -> String? {
         let all = hosts.withLock { $0 }

@@ -1,5 +1,6 @@
 import ChatModel
 import Logging
+import Wire
 
 /// What the server API answers to one request, without any socket: route, authorization, body, handler.
 struct APIHandler: Sendable {
@@ -15,23 +16,56 @@ struct APIHandler: Sendable {
         var target: String
         var authorization: String?
         var idempotencyKey: String?
+        /// Where the request came from.
+        var address = ""
+        var signature: SignatureHeaders?
     }
 
-    /// - Parameter body: reads the body; called at most once, and only for who is authorized.
+    /// The four headers of a signed request.
+    struct SignatureHeaders: Sendable {
+        var key: String
+        var time: String
+        var nonce: String
+        var signature: String
+    }
+
+    /// - Parameter body: reads the body; called at most once, and only for who is authorized or has signed it.
     func answer(_ head: Head, body: () async throws(ChatError) -> [UInt8]) async -> APIResponse {
+        var administrator: String?
+        var refusal: ChatError?
+        let response: APIResponse
         do throws(ChatError) {
-            return try await respond(head, body: body)
+            response = try await respond(head, &administrator, body: body)
         } catch {
             if error.code == .internal {
                 logger.error("request failed", metadata: ["error": "\(error.message)", "method": "\(head.method)"])
             }
-            return APIResponse(error)
+            refusal = error
+            response = APIResponse(error)
         }
+        if APIMethod(rawValue: head.method)?.changes ?? true {
+            record(head, administrator, response.status, refusal)
+        }
+        return response
     }
 
-    private func respond(_ head: Head, body: () async throws(ChatError) -> [UInt8]) async throws(ChatError)
-        -> APIResponse
-    {
+    /// Every changing call, the refused ones too (contract, section 4). Query and body are left out: they may hold
+    /// what is secret.
+    private func record(_ head: Head, _ administrator: String?, _ status: Int, _ refusal: ChatError?) {
+        let path = head.target.prefix { $0 != "?" }
+        service.record(
+            AuditItem(
+                time: now(), administrator: administrator, address: head.address,
+                method: String(head.method.prefix(16)),
+                path: String(path.prefix(Self.auditedPathMax)), status: Int64(status),
+                error: refusal.map { Int64($0.code.rawValue) }))
+    }
+
+    private static let auditedPathMax = 512
+
+    private func respond(
+        _ head: Head, _ administrator: inout String?, body: () async throws(ChatError) -> [UInt8]
+    ) async throws(ChatError) -> APIResponse {
         let halves = head.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = halves.first ?? ""
         let route: Route
@@ -41,20 +75,63 @@ struct APIHandler: Sendable {
         case .otherMethods(let methods): return Self.refuseMethod(head.method, allowed: methods)
         case .none: throw ChatError(.notFound, "there is no such call; GET /v1/openapi.json lists all")
         }
-        let administrator = route.needsAuthorization ? try await authorize(head) : nil
+        var signedBody: [UInt8]?
+        if route.needsAuthorization {
+            if let signature = head.signature, head.authorization == nil {
+                let bytes = try await body()
+                signedBody = bytes
+                administrator = try await service.administrator(
+                    signed: SignedRequest(
+                        key: signature.key, time: signature.time, nonce: signature.nonce,
+                        signature: signature.signature, method: head.method, path: String(path),
+                        query: halves.count == 2 ? String(halves[1]) : "", body: bytes))
+            } else {
+                administrator = try await authorize(head)
+            }
+        }
+        let bytes: [UInt8] =
+            if route.request == nil { [] } else if let signedBody { signedBody } else { try await body() }
         let request = APIRequest(
             administrator: administrator, path: parameters,
             query: try QueryParameters(halves.count == 2 ? halves[1] : ""),
             idempotencyKey: route.isIdempotent
                 ? try head.idempotencyKey.map { text throws(ChatError) in try IdempotencyKey.check(text) } : nil,
-            body: route.request == nil ? [] : try await body(), time: now())
-        return try await route.handler(request, service)
+            body: bytes, time: now())
+        guard route.keepsAnswer, let key = request.idempotencyKey ?? route.keyInBody(request) else {
+            return try await route.handler(request, service)
+        }
+        return try await once("\(head.method) \(path)\n\(key)") { () async throws(ChatError) in
+            try await route.handler(request, service)
+        }
+    }
+
+    /// Runs a call that no room's log makes harmless to repeat. A refused try does not use the key up.
+    private func once(_ key: String, _ body: () async throws(ChatError) -> APIResponse) async throws(ChatError)
+        -> APIResponse
+    {
+        switch try await service.begin(call: key) {
+        case .answered(let answer): return APIResponse(body: answer)
+        case .unknown:
+            throw ChatError(
+                .conflict, "a call with this Idempotency-Key has begun, and how it ended is not known",
+                field: "Idempotency-Key")
+        case .first: break
+        }
+        let response: APIResponse
+        do throws(ChatError) {
+            response = try await body()
+        } catch {
+            try? await service.finish(call: key, answer: nil)
+            throw error
+        }
+        try? await service.finish(call: key, answer: response.body)
+        return response
     }
 
     /// RFC 6750, section 2.1: `Bearer` in any case, one space or more, the token.
     private func authorize(_ head: Head) async throws(ChatError) -> String {
         guard let field = head.authorization else {
-            throw ChatError(.unauthorized, "Authorization: Bearer <admin key> is missing")
+            throw ChatError(.unauthorized, "Authorization: Bearer <admin key> is missing, and so is a signature")
         }
         let parts = field.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {

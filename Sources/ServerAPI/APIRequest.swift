@@ -29,6 +29,16 @@ struct APIRequest: Sendable {
         }
     }
 
+    /// - Throws: 404 when the path names nothing that could be a session's ID.
+    var session: SessionID {
+        get throws(ChatError) {
+            guard let session = SessionID(path["session", default: ""]) else {
+                throw ChatError(.notFound, "there is no such session")
+            }
+            return session
+        }
+    }
+
     /// - Throws: 414 when the path names nothing that could be a message's ID.
     var messageID: String {
         get throws(ChatError) {

@@ -26,7 +26,8 @@ struct APIResponder: HTTPResponder {
             : nil
         let head = APIHandler.Head(
             method: request.method.rawValue, target: request.head.path ?? "",
-            authorization: request.headers[.authorization], idempotencyKey: request.headers[Self.idempotencyKey])
+            authorization: request.headers[.authorization], idempotencyKey: request.headers[Self.idempotencyKey],
+            address: channel.remoteAddress?.ipAddress ?? "", signature: Self.signature(in: request.headers))
         let answer = await handler.answer(head) { () async throws(ChatError) -> [UInt8] in
             let bytes = try await reader.read()
             deadline?.cancel()
@@ -35,6 +36,15 @@ struct APIResponder: HTTPResponder {
         await reader.discard()
         deadline?.cancel()
         return Self.response(answer, closing: reader.hasRest ? channel : nil)
+    }
+
+    /// All four, or nothing.
+    private static func signature(in headers: HTTPFields) -> APIHandler.SignatureHeaders? {
+        guard let key = headers[.constant("X-Chatroom-Key")], let time = headers[.constant("X-Chatroom-Time")],
+            let nonce = headers[.constant("X-Chatroom-Nonce")],
+            let signature = headers[.constant("X-Chatroom-Signature")]
+        else { return nil }
+        return APIHandler.SignatureHeaders(key: key, time: time, nonce: nonce, signature: signature)
     }
 
     private static let idempotencyKey = HTTPField.Name.constant("Idempotency-Key")

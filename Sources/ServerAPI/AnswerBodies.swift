@@ -39,6 +39,46 @@ struct StatusAnswer: WireMessage {
     }
 }
 
+/// When a user's tokens were revoked.
+struct RevokedAnswer: WireMessage {
+    var revokedAt = Timestamp(0)
+
+    static var blank: RevokedAnswer { RevokedAnswer() }
+    static var schemaName: String { "Revoked" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "revokedAt", &revokedAt)
+    }
+}
+
+/// How many sessions a call has met.
+struct SessionCountAnswer: WireMessage {
+    var sessions: Int64 = 0
+
+    static var blank: SessionCountAnswer { SessionCountAnswer() }
+    static var schemaName: String { "SessionCount" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "sessions", &sessions)
+    }
+}
+
+/// What became of a message outside of rooms.
+struct ShownAnswer: WireMessage {
+    var messageID = ""
+    var time = Timestamp(0)
+    var sessions: Int64 = 0
+
+    static var blank: ShownAnswer { ShownAnswer() }
+    static var schemaName: String { "Shown" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "messageId", &messageID)
+        try walker.required(2, "time", &time)
+        try walker.shown(3, "sessions", &sessions)
+    }
+}
+
 /// `{}`: done, and nothing to tell.
 struct DoneAnswer: WireMessage {
     static var blank: DoneAnswer { DoneAnswer() }

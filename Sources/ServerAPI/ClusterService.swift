@@ -4,7 +4,7 @@ import Wire
 /// What the server API asks of the cluster. `Node` implements it; any node answers for all rooms.
 ///
 /// All calls throw `ChatError`, whose `httpStatus` the routes answer with.
-public protocol ClusterService: Sendable {
+public protocol ClusterService: OperatingService {
     /// Runs a durable command through the log of the room's shard and returns its (never `.refused`) result.
     /// - Parameter id: the caller's `Idempotency-Key` (or `clientId`); a repeat gets the first result.
     func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: String?) async throws(ChatError)

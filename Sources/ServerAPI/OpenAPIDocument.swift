@@ -23,7 +23,7 @@ struct OpenAPIDocument: Sendable {
                 ),
             ]),
             "jsonSchemaDialect": .text("https://json-schema.org/draft/2020-12/schema"),
-            "security": .array([.object(["admin": .array([])])]),
+            "security": .array([.object(["admin": .array([])]), .object(["signature": .array([])])]),
             "paths": .object(paths(routes)),
             "components": .object([
                 "securitySchemes": .object([
@@ -31,7 +31,15 @@ struct OpenAPIDocument: Sendable {
                         "type": .text("http"),
                         "scheme": .text("bearer"),
                         "description": .text("The admin key, or a JWT of an admin key."),
-                    ])
+                    ]),
+                    "signature": .object([
+                        "type": .text("apiKey"), "in": .text("header"), "name": .text("X-Chatroom-Signature"),
+                        "description": .text(
+                            "Hex HMAC-SHA256 with the admin key over method, path, query, time, nonce and the hex "
+                                + "SHA-256 of the body, separated by newlines; with X-Chatroom-Key (the key's ID), "
+                                + "X-Chatroom-Time (Unix milliseconds, within 5 minutes) and X-Chatroom-Nonce "
+                                + "(1-64 characters, works once)."),
+                    ]),
                 ]),
                 "schemas": .object(
                     book.components.map { DocumentValue.Member(name: $0.name, value: $0.schema.json) }),
@@ -103,7 +111,7 @@ struct OpenAPIDocument: Sendable {
 
     private static func pathSchema(_ name: String) -> Schema {
         switch name {
-        case "messageId": .text(bytes: Limits.opaqueIDBytes)
+        case "messageId", "session": .text(bytes: Limits.opaqueIDBytes)
         case "key": .text(bytes: Limits.queueKeyBytes)
         default: .identifier
         }

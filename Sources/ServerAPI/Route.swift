@@ -8,6 +8,9 @@ enum APIMethod: String, Sendable, Hashable, CaseIterable {
     case post = "POST"
     case patch = "PATCH"
     case delete = "DELETE"
+
+    /// Whether a call with it changes something.
+    var changes: Bool { self != .get }
 }
 
 /// A route: what is matched, what the OpenAPI document says of it, and what is done.
@@ -26,6 +29,10 @@ struct Route: Sendable {
     var needsAuthorization = true
     /// Whether `Idempotency-Key` is heeded.
     var isIdempotent = false
+    /// Whether the answer is kept under the `Idempotency-Key`, because no room's log does it.
+    var keepsAnswer = false
+    /// What in the body stands for an absent `Idempotency-Key`.
+    var keyInBody: @Sendable (APIRequest) -> String? = { _ in nil }
     /// What it refuses with besides that which follows from the fields above: see `errors`.
     var refusals: [ErrorCode] = []
     var handler: Handler

@@ -5,7 +5,8 @@ import Wire
 enum Routes {
     /// - Parameter bodyBytesMax: the bound on request bodies, which the document tells.
     static func all(bodyBytesMax: Int) -> [Route] {
-        let described = rooms + messages + members + queue + users + operating + [document(OpenAPIPlaceholder.empty)]
+        let described =
+            rooms + messages + members + queue + users + sessions + operating + [document(OpenAPIPlaceholder.empty)]
         let bytes = OpenAPIDocument.make(of: described, bodyBytesMax: bodyBytesMax).bytes
         return described.dropLast() + [document(bytes)]
     }

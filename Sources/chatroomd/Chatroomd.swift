@@ -22,13 +22,14 @@ struct Chatroomd: AsyncParsableCommand {
         do {
             let configuration = try await NodeConfiguration(
                 path: config, environment: ProcessInfo.processInfo.environment)
-            let logger = Self.logger(configuration)
+            let control = LogControl(Logger.Level(rawValue: configuration.logLevel) ?? .info)
+            let logger = Self.logger(configuration, control)
             if create {
                 try await ChatroomNode.createCluster(configuration, logger: logger)
                 print("created a cluster of one node in \(configuration.dataDirectory)")
                 return
             }
-            let node = try await ChatroomNode(configuration: configuration, logger: logger)
+            let node = try await ChatroomNode(configuration: configuration, logger: logger, logControl: control)
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
                     services: [
@@ -44,9 +45,13 @@ struct Chatroomd: AsyncParsableCommand {
     }
 
     /// One line per event on standard error.
-    private static func logger(_ configuration: NodeConfiguration) -> Logger {
-        var logger = Logger(label: "chatroomd") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = Logger.Level(rawValue: configuration.logLevel) ?? .info
+    private static func logger(_ configuration: NodeConfiguration, _ control: LogControl) -> Logger {
+        // The stream lets everything through: what is logged is decided once, by the control.
+        var logger = Logger(label: "chatroomd") { label in
+            var stream = StreamLogHandler.standardError(label: label)
+            stream.logLevel = .trace
+            return control.handler(stream)
+        }
         logger[metadataKey: "node"] = "\(configuration.node)"
         return logger
     }

@@ -12,7 +12,7 @@ struct SystemEntryTests {
         return [
             .createCluster(id: "c", shardCount: 16, node: try #require(NodeID("n1")), store: .max), .revoke(user),
             .put(setting: .webhook, value: [1, 2, 3]), .put(setting: .moderation, value: []),
-            .put(setting: .webhook, value: nil), .begin, .finish(answer: [9]), .finish(answer: nil),
+            .put(setting: .webhook, value: nil), .begin, .nonce, .finish(answer: [9]), .finish(answer: nil),
         ]
     }
 

@@ -94,11 +94,31 @@ struct SystemStateTests {
 
     @Test func `of more calls than are remembered the oldest is forgotten`() {
         var state = SystemState()
-        for number in 0..<CallLedger.callsMax { state.apply(.begin, at: 1, key: "\(number)") }
+        for number in 0..<CallLedger.callsMaxDefault { state.apply(.begin, at: 1, key: "\(number)") }
         #expect(state.apply(.begin, at: 1, key: "0") == .begun)
         #expect(state.apply(.begin, at: 1, key: "one more") == .done)
         #expect(state.apply(.begin, at: 1, key: "1") == .begun)
         #expect(state.apply(.begin, at: 1, key: "0") == .done)
+    }
+
+    @Test func `a nonce works once within ten minutes, also over a snapshot`() {
+        var state = SystemState()
+        #expect(state.apply(.nonce, at: 1_000, key: "k\nn") == .done)
+        #expect(state.apply(.nonce, at: 1_000, key: "k\nm") == .done)
+        state = SystemState(restoring: state.snapshot(appliedIndex: 2))
+        #expect(state.apply(.nonce, at: 600_999, key: "k\nn") == .begun)
+        #expect(state.apply(.nonce, at: 601_000, key: "k\nn") == .done)
+    }
+
+    @Test func `at the bound a nonce is refused instead of one being forgotten`() {
+        var state = SystemState()
+        for number in 0..<SystemState.noncesMax { state.apply(.nonce, at: 1, key: "\(number)") }
+        guard case .refused(let error) = state.apply(.nonce, at: 1, key: "one more") else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(error.code == .unavailable)
+        #expect(state.apply(.nonce, at: 1, key: "0") == .begun)
     }
 
     @Test func `a setting has the version of its entry and may have exactly its bound of bytes`() {

@@ -20,6 +20,7 @@ final class FakeCluster: ClusterService {
         case barrage(BarrageItem, RoomID)
         case token(TokenRequest)
         case gateways(RoomID)
+        case operating(String)
     }
 
     struct State: Sendable {
@@ -29,9 +30,12 @@ final class FakeCluster: ClusterService {
         var unreadiness: String?
         /// What commands answer instead of what follows from them.
         var result: CommandResult?
+        var audited: [AuditItem] = []
+        /// Answers by idempotency key; nil is a call that has begun.
+        var answers: [String: [UInt8]?] = [:]
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     var calls: [Call] { state.withLock { $0.calls } }
 
@@ -41,7 +45,7 @@ final class FakeCluster: ClusterService {
 
     func become(unready reason: String?) { state.withLock { $0.unreadiness = reason } }
 
-    private func note(_ call: Call) throws(ChatError) {
+    func note(_ call: Call) throws(ChatError) {
         let failure = state.withLock { state in
             state.calls.append(call)
             return state.failure

@@ -65,7 +65,8 @@ import Testing
             for route in Routes.all(bodyBytesMax: 1) {
                 guard case .json = route.answer else { continue }
                 let target = route.path.replacing("{room}", with: "r1").replacing("{user}", with: "u")
-                    .replacing("{messageId}", with: "m").replacing("{key}", with: "seat")
+                    .replacing("{messageId}", with: "m").replacing("{key}", with: "seat").replacing(
+                        "{session}", with: "s1")
                 let body = route.request.map { _ in Self.bodies[route.name] ?? "{}" }
                 let answer = try await client.call(route.method.rawValue, target, body)
                 #expect(answer.status == 200, "\(route.name): \(String(decoding: answer.body, as: UTF8.self))")
@@ -126,6 +127,8 @@ import Testing
         "sendMessage":
             #"{"sender":{"user":"ann","nick":"A"},"type":"TEXT","text":"x","history":true,"to":["bob"],"webhook":false}"#,
         "sendBarrage": #"{"sender":"ann","text":"x","style":"s"}"#,
+        "sendDirect": #"{"sender":"ann","type":"TEXT","text":"x"}"#,
+        "broadcast": #"{"type":"TEXT","text":"x","ext":"e"}"#, "setLogLevel": #"{"level":"debug"}"#,
         "issueToken": #"{"ttlSeconds":5,"rooms":["r1"],"nick":"n","avatar":"a"}"#,
     ]
 

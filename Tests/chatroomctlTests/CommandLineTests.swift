@@ -20,7 +20,10 @@ import Testing
         ["messages", "send", "r", "hi", "--sender", "ann"], ["messages", "list", "r", "--order", "ASC"],
         ["messages", "get", "r", "m"], ["history", "r"], ["members", "r", "--kind", "MUTED"], ["member", "r", "u"],
         ["barrage", "r", "wow"], ["token", "u", "--room", "a", "--room", "b"], ["tail", "r"], ["health"],
-        ["address", "r"], ["metrics", "--server", "h:1", "--key-file", "f"],
+        ["users", "revoke", "u"], ["users", "offline", "u"], ["users", "sessions", "u", "--json"],
+        ["users", "message", "u", "hi", "--sender", "ann"], ["broadcast", "hi"], ["sessions", "list", "--slow"],
+        ["sessions", "end", "s"], ["stats"], ["cluster"], ["cluster", "shards"], ["log", "debug"],
+        ["audit", "--limit", "5"], ["address", "r"], ["metrics", "--server", "h:1", "--key-file", "f"],
     ])
     func `good command lines are understood`(arguments: [String]) throws {
         _ = try Chatroomctl.parseAsRoot(arguments)
@@ -32,6 +35,7 @@ import Testing
         ["messages", "send", "r", "--fields", "[]"], ["messages", "send", "r", "x", "--type", "IMAGE"],
         ["messages", "send", "r", "x", "--type", "NOTIFICATION"], ["tail", "r", "--last", "101"],
         ["history", "r", "--last", "0"], ["members", "r", "--after", "c"], ["rooms", "list", "--admin-key", "k"],
+        ["users", "revoke"], ["broadcast"], ["sessions", "list", "--slow", "--after", "c"], ["log"],
     ])
     func `bad command lines are refused`(arguments: [String]) {
         #expect(throws: (any Error).self) { _ = try Chatroomctl.parseAsRoot(arguments) }

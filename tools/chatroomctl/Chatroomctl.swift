@@ -17,7 +17,8 @@ struct Chatroomctl: AsyncParsableCommand {
         subcommands: [
             RoomsCommand.self, MessagesCommand.self, HistoryCommand.self, TailCommand.self, MembersCommand.self,
             MemberCommand.self, BarrageCommand.self, TokenCommand.self, AddressCommand.self, HealthCommand.self,
-            MetricsCommand.self,
+            MetricsCommand.self, UsersCommand.self, BroadcastCommand.self, SessionsCommand.self, StatsCommand.self,
+            ClusterCommand.self, LogCommand.self, AuditCommand.self,
         ])
 
     /// ArgumentParser would end with 64 after wrong use; scripts of this tool rely on the codes above.

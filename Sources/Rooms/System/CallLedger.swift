@@ -5,7 +5,7 @@ import Wire
 ///
 /// At most `callsMax`: beyond that the oldest is forgotten before its time, and a repeat of it would be done again.
 struct CallLedger: Sendable {
-    static let callsMax = 10_000
+    static let callsMaxDefault = 10_000
     /// Bytes of an answer that is kept; of a longer one only that the call has begun.
     static let answerBytesMax = 16 << 10
 
@@ -19,14 +19,18 @@ struct CallLedger: Sendable {
     private var order: [(key: String, time: Timestamp)] = []
     private var head = 0
 
-    init() {}
+    private let callsMax: Int
+
+    init(callsMax: Int = Self.callsMaxDefault) { self.callsMax = callsMax }
+
+    var isFull: Bool { order.count - head >= callsMax }
 
     func result(of key: String) -> SystemResult? { memories[key]?.result }
 
     mutating func remember(_ key: String, _ result: SystemResult, at time: Timestamp) {
         guard memories.updateValue(Memory(time: time, result: result), forKey: key) == nil else { return }
         order.append((key, time))
-        if order.count - head > Self.callsMax { forgetOldest() }
+        if order.count - head > callsMax { forgetOldest() }
     }
 
     /// Keeps how a call ended that has begun, or forgets it (nil); nothing when it is not known (any more).
@@ -46,14 +50,14 @@ struct CallLedger: Sendable {
         let (key, time) = order[head]
         if memories[key]?.time == time { memories[key] = nil }
         head += 1
-        guard head == order.count || head > Self.callsMax else { return }
+        guard head == order.count || head > callsMax else { return }
         order.removeFirst(head)
         head = 0
     }
 }
 
 extension CallLedger {
-    init(restoring calls: [SystemCall]) {
+    mutating func restore(_ calls: [SystemCall]) {
         for call in calls {
             let result: SystemResult =
                 if let time = call.revokedAt {

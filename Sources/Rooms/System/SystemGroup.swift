@@ -192,6 +192,11 @@ public final class SystemGroup: Sendable {
         _ = try await propose(.finish(answer: answer), key: key)
     }
 
+    /// Uses a nonce: false when it was used within the last ten minutes, on whichever node.
+    public func use(nonce: String) async throws(ChatError) -> Bool {
+        if case .done = try await propose(.nonce, key: nonce) { true } else { false }
+    }
+
     private func propose(_ command: SystemCommand, key: String? = nil) async throws(ChatError) -> SystemResult {
         let (loop, parts) = (loop, parts)
         let result: Result<SystemResult, ChatError> = await withCheckedContinuation { continuation in

@@ -39,9 +39,13 @@ public struct SystemState: Sendable {
     public private(set) var revocations = Revocations()
     public private(set) var settings: [SettingName: Setting] = [:]
     private var calls = CallLedger()
+    /// What signed requests have used, for twice as long as they hold.
+    private var nonces = CallLedger(callsMax: Self.noncesMax)
 
     /// Settings that there may be; a further one is refused.
     public static let settingsMax = 64
+    /// Nonces of the last ten minutes; a further one is refused, so that none is forgotten too early.
+    public static let noncesMax = 100_000
     /// Bytes of one setting.
     public static let settingBytesMax = 1 << 20
 
@@ -51,6 +55,8 @@ public struct SystemState: Sendable {
     public mutating func apply(_ entry: SystemEntry, index: UInt64) -> (result: SystemResult, change: SystemChange?) {
         time = max(time, entry.time)
         calls.forget(at: time)
+        nonces.forget(at: time)
+        if case .nonce = entry.command { return (use(nonce: entry.key ?? ""), nil) }
         if let key = entry.key {
             if case .finish(let answer) = entry.command {
                 calls.finish(key, answer: answer)
@@ -65,6 +71,16 @@ public struct SystemState: Sendable {
         let (result, change) = perform(entry.command, index: index)
         if let key = entry.key, !result.isRefusal { calls.remember(key, result, at: time) }
         return (result, change)
+    }
+
+    private mutating func use(nonce: String) -> SystemResult {
+        if nonces.result(of: nonce) != nil { return .begun }
+        guard !nonces.isFull else {
+            return .refused(
+                ChatError(.unavailable, "too many signed requests in the last ten minutes", retryAfterMs: 10_000))
+        }
+        nonces.remember(nonce, .begun, at: time)
+        return .done
     }
 
     private mutating func perform(_ command: SystemCommand, index: UInt64) -> (SystemResult, SystemChange?) {
@@ -91,8 +107,8 @@ public struct SystemState: Sendable {
         case .put(let name, nil):
             guard settings.removeValue(forKey: name) != nil else { return (.done, nil) }
             return (.done, .setting(name, nil))
-        case .begin, .finish:
-            // Without a key they say nothing.
+        case .begin, .finish, .nonce:
+            // Without a key the first two say nothing; the last one does not get here.
             return (.done, nil)
         }
     }
@@ -116,7 +132,8 @@ extension SystemState {
             guard let name = SettingName(setting.name) else { continue }
             settings[name] = Setting(value: setting.value, version: setting.version)
         }
-        calls = CallLedger(restoring: snapshot.calls)
+        calls.restore(snapshot.calls)
+        nonces.restore(snapshot.nonces)
     }
 
     /// The whole state; `restoring` it gives an equal one. O(everything): not for a loop.
@@ -133,6 +150,7 @@ extension SystemState {
             SystemSetting(name: $0.key.text, value: $0.value.value, version: $0.value.version)
         }
         snapshot.calls = calls.stored
+        snapshot.nonces = nonces.stored
         return snapshot
     }
 }

@@ -52,6 +52,10 @@ public struct SystemEntry: WireMessage, Hashable {
             walker.choice(
                 13, "finish", { if case .finish(let answer) = current { AnswerBody(answer: answer) } else { nil } },
                 { command = .finish(answer: $0.answer) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                14, "nonce", { if case .nonce = current { Empty() } else { nil } }, { _ in command = .nonce })
+            ? 1 : 0
         guard W.isDecoding else { return }
         if seen == 0 { command = try creation.command() }
     }

@@ -16,6 +16,8 @@ public struct SystemSnapshot: WireMessage, Hashable {
     public var settings: [SystemSetting] = []
     /// Oldest first.
     public var calls: [SystemCall] = []
+    /// Oldest first.
+    public var nonces: [SystemCall] = []
 
     public static var blank: SystemSnapshot { SystemSnapshot() }
 
@@ -31,6 +33,7 @@ public struct SystemSnapshot: WireMessage, Hashable {
         try walker.list(7, "revocations", &revocations)
         try walker.list(8, "settings", &settings)
         try walker.list(9, "calls", &calls)
+        try walker.list(10, "nonces", &nonces)
     }
 }
 
@@ -92,7 +95,7 @@ public struct SystemSetting: WireMessage, Hashable {
     }
 }
 
-/// A call that carried an idempotency key.
+/// A call that carried an idempotency key, or a nonce.
 public struct SystemCall: WireMessage, Hashable {
     public var key: String
     public var time: Timestamp

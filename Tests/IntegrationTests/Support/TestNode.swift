@@ -119,6 +119,15 @@ final class TestNode: Sendable {
         return (end.status, end.errors)
     }
 
+    /// Has the keys file read again, and waits until that is done.
+    func reloadKeys() async throws {
+        guard let program = running.withLock({ $0?.program }) else { throw TestFailure("the node does not run") }
+        program.signal(SIGHUP)
+        guard await program.errorLine(where: { $0.contains("keys have been read again") }) != nil else {
+            throw TestFailure("the keys were not read: \(program.errors)")
+        }
+    }
+
     var clientPort: Int { running.withLock { $0?.clientPort ?? 0 } }
     var apiPort: Int { running.withLock { $0?.apiPort ?? 0 } }
 
@@ -133,14 +142,15 @@ final class TestNode: Sendable {
 
     // MARK: - Server API
 
-    /// Calls the server API with the admin key.
+    /// Calls the server API, with the admin key unless a test says otherwise.
     func api(
-        _ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]
+        _ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:],
+        bearer: String? = TestNode.adminKey
     ) async throws -> HTTPAnswer {
         let socket = TestSocket()
         try await socket.open(port: apiPort)
         var text = "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-        text += "Authorization: Bearer \(Self.adminKey)\r\n"
+        if let bearer { text += "Authorization: Bearer \(bearer)\r\n" }
         for (name, value) in headers { text += "\(name): \(value)\r\n" }
         if let body { text += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
         await socket.write(Array((text + "\r\n" + (body ?? "")).utf8))

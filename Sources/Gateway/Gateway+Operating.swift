@@ -1,0 +1,114 @@
+import ChatModel
+import EventLoop
+import RoomLink
+import Synchronization
+import Wire
+
+/// What is asked of users and sessions from outside. None of it waits for clients.
+extension Gateway {
+    /// Ends the user's sessions whose tokens have been revoked. Returns at once; call it after the verifier knows.
+    public func revoke(_ user: UserID) {
+        for (lane, ids) in shared.directory.sessions(of: user) {
+            guard let lane = self.lane(lane) else { continue }
+            lane.loop.execute { lane.value.revoke(ids) }
+        }
+    }
+
+    /// Ends all sessions of a user with 4403. Returns how many there were.
+    public func forceOffline(_ user: UserID) async -> Int {
+        var count = 0
+        for (number, ids) in shared.directory.sessions(of: user) {
+            guard let lane = self.lane(number) else { continue }
+            count += await lane.loop.run { lane.value.forceOffline(ids) }
+        }
+        return count
+    }
+
+    /// Ends one session with 4403. Returns whether there was one.
+    public func forceOffline(_ session: SessionID) async -> Bool {
+        guard let lane = shared.directory.lane(of: session).flatMap({ self.lane($0) }) else { return false }
+        return await lane.loop.run { lane.value.forceOffline([session]) } > 0
+    }
+
+    /// Shows a message to the user's connected sessions. Returns how many took it.
+    public func direct(_ message: Message, to user: UserID) async -> Int {
+        let frame = Self.frame(.direct(message))
+        var count = 0
+        for (number, ids) in shared.directory.sessions(of: user) {
+            guard let lane = self.lane(number) else { continue }
+            count += await lane.loop.run { lane.value.show(frame, to: ids, isDroppable: false) }
+        }
+        return count
+    }
+
+    /// Shows a message to everyone online, at most once: who can't keep up may be spared. Returns how many were given it.
+    public func broadcast(_ message: Message) async -> Int {
+        let frame = Self.frame(.broadcast(message))
+        var count = 0
+        for lane in shared.lanes.withLock({ $0 }) {
+            count += await lane.loop.run { lane.value.show(frame, to: nil, isDroppable: true) }
+        }
+        return count
+    }
+
+    /// Encoded once for all.
+    private static func frame(_ push: Push) -> SharedFrame {
+        var writer = SharedFrameWriter([.json, .protobuf])
+        writer.append(push)
+        return writer.frame(.messages)
+    }
+
+    public func sessions(of user: UserID) async -> [SessionView] {
+        var views: [SessionView] = []
+        for (number, ids) in shared.directory.sessions(of: user) {
+            guard let lane = self.lane(number) else { continue }
+            views += await lane.loop.run { lane.value.views(of: ids) }
+        }
+        return views.sorted { ($0.startedAt, $0.session.text) < ($1.startedAt, $1.session.text) }
+    }
+
+    /// A page of all sessions, in the order of their IDs.
+    public func sessions(after: String?, limit: Int) async -> Page<SessionView, String> {
+        let all = shared.directory.all
+        let ids = all.keys.filter { id in after.map { id.text > $0 } ?? true }.sorted { $0.text < $1.text }
+        let page = ids.prefix(limit)
+        var byLane: [Int: [SessionID]] = [:]
+        for id in page { if let place = all[id] { byLane[place.lane, default: []].append(id) } }
+        var views: [SessionView] = []
+        for (number, ids) in byLane {
+            guard let lane = self.lane(number) else { continue }
+            views += await lane.loop.run { lane.value.views(of: ids) }
+        }
+        return Page(
+            items: views.sorted { $0.session.text < $1.session.text },
+            next: ids.count > limit ? page.last?.text : nil)
+    }
+
+    /// Sessions that don't take what they are sent, those with the most waiting first.
+    public func slowSessions(limit: Int) async -> [SessionView] {
+        var views: [SessionView] = []
+        for lane in shared.lanes.withLock({ $0 }) { views += await lane.loop.run { lane.value.slowSessions() } }
+        views.sort { ($1.waitingBytes, $0.session.text) < ($0.waitingBytes, $1.session.text) }
+        return Array(views.prefix(limit))
+    }
+
+    /// How much there is.
+    public struct Counts: Sendable {
+        public var sessions: Int
+        public var users: Int
+        public var connections: Int
+        public var slowSessions: Int
+    }
+
+    public func counts() async -> Counts {
+        var slow = 0
+        for lane in shared.lanes.withLock({ $0 }) { slow += await lane.loop.run { lane.value.slowCount } }
+        return Counts(
+            sessions: shared.directory.count, users: shared.directory.userCount, connections: shared.budget.total,
+            slowSessions: slow)
+    }
+
+    private func lane(_ number: Int) -> LoopBound<GatewayLane>? {
+        shared.lanes.withLock { number < $0.count ? $0[number] : nil }
+    }
+}

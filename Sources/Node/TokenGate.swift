@@ -1,0 +1,19 @@
+import ChatModel
+import Gateway
+import Rooms
+
+/// What gateways ask about tokens: the keys say whether one is genuine, the system group whether it was revoked.
+struct TokenGate: TokenVerifier {
+    let keys: TokenKeys
+    let system: SystemGroup
+
+    func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
+        let claims = try await keys.verify(token, skewSeconds: skewSeconds)
+        guard !isRevoked(claims.user, issuedAt: claims.issuedAt) else {
+            throw ChatError(.unauthorized, "the token has been revoked")
+        }
+        return claims
+    }
+
+    func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { system.refuses(user, issuedAt: issuedAt) }
+}

@@ -1,0 +1,84 @@
+import ChatModel
+import Wire
+
+/// What the server API asks of the cluster about users, sessions, nodes, and about its own calls. All calls throw
+/// `ChatError`.
+public protocol OperatingService: Sendable {
+    /// Refuses the user's tokens issued until now and ends the sessions that rely on them. Returns the time; tokens
+    /// issued then or before are refused.
+    /// - Parameter id: a repeat with the same one gets the first result.
+    func revoke(_ user: UserID, id: String?) async throws(ChatError) -> Timestamp
+    /// Ends the user's sessions with 4403. Returns how many there were.
+    func forceOffline(_ user: UserID) async throws(ChatError) -> Int
+    func sessions(of user: UserID) async throws(ChatError) -> [SessionView]
+    /// A page of all sessions, in the order of their IDs.
+    func sessions(after: String?, limit: Int) async throws(ChatError) -> Page<SessionView, String>
+    /// Sessions that don't take what they are sent, those with the most waiting first.
+    func slowSessions(limit: Int) async throws(ChatError) -> [SessionView]
+    /// Ends one session with 4403. Throws 404 when there is none.
+    func end(_ session: SessionID) async throws(ChatError)
+    /// Shows a message to the user's connected sessions. Returns how many took it.
+    func direct(_ message: Message, to user: UserID) async throws(ChatError) -> Int
+    /// Shows a message to everyone online, at most once. Returns how many were given it.
+    func broadcast(_ message: Message) async throws(ChatError) -> Int
+
+    func stats() async throws(ChatError) -> StatsView
+    func nodes() async throws(ChatError) -> [NodeView]
+    func shards() async throws(ChatError) -> [ShardView]
+    func setLogLevel(_ level: LogLevel) async throws(ChatError)
+
+    /// Takes note of a changing call. Returns at once.
+    func record(_ item: AuditItem)
+    /// What was recorded, newest first.
+    /// - Parameter before: only items with a lower ID.
+    func audit(before: Int64?, limit: Int) async throws(ChatError) -> [AuditItem]
+
+    /// Who signed this request. Throws 401 when the signature is wrong, too old, too early, or used before.
+    func administrator(signed request: SignedRequest) async throws(ChatError) -> String
+
+    /// Claims the idempotency key of a call that is in no room's log.
+    func begin(call key: String) async throws(ChatError) -> BegunCall
+    /// Keeps the answer of a call whose key was claimed; nil gives the key back, because nothing was done.
+    func finish(call key: String, answer: [UInt8]?) async throws(ChatError)
+}
+
+/// What is known of a call with an idempotency key.
+public enum BegunCall: Sendable, Hashable {
+    /// It is the first.
+    case first
+    /// A repeat: this is the first one's answer.
+    case answered([UInt8])
+    /// A repeat, and how the first one ended is not known (yet).
+    case unknown
+}
+
+/// A request with `X-Chatroom-Signature` (contract, section 4).
+public struct SignedRequest: Sendable, Hashable {
+    /// The ID of an admin key.
+    public var key: String
+    /// Unix milliseconds, as sent.
+    public var time: String
+    public var nonce: String
+    /// Hexadecimal.
+    public var signature: String
+    public var method: String
+    /// As sent, percent escapes included.
+    public var path: String
+    /// As sent, without `?`; empty when there is none.
+    public var query: String
+    public var body: [UInt8]
+
+    public init(
+        key: String, time: String, nonce: String, signature: String, method: String, path: String, query: String,
+        body: [UInt8]
+    ) {
+        self.key = key
+        self.time = time
+        self.nonce = nonce
+        self.signature = signature
+        self.method = method
+        self.path = path
+        self.query = query
+        self.body = body
+    }
+}

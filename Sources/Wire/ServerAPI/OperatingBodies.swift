@@ -1,0 +1,218 @@
+import ChatModel
+
+/// What a node and its cluster carry.
+public struct StatsView: WireMessage, Hashable {
+    public var time = Timestamp(0)
+    /// When this node's process began.
+    public var startedAt = Timestamp(0)
+    /// Those in their grace included.
+    public var sessions: Int64 = 0
+    /// With at least one session, anonymous ones included.
+    public var users: Int64 = 0
+    public var connections: Int64 = 0
+    /// Sessions that do not take what they are sent.
+    public var slowSessions: Int64 = 0
+    /// Rooms with somebody in them.
+    public var rooms: Int64 = 0
+    /// Everybody in them; who is in two counts twice.
+    public var online: Int64 = 0
+
+    public static var blank: StatsView { StatsView() }
+    public static var schemaName: String { "Stats" }
+
+    public init() {}
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "time", &time)
+        try walker.shown(2, "startedAt", &startedAt)
+        try walker.shown(3, "sessions", &sessions)
+        try walker.shown(4, "users", &users)
+        try walker.shown(5, "connections", &connections)
+        try walker.shown(6, "slowSessions", &slowSessions)
+        try walker.shown(7, "rooms", &rooms)
+        try walker.shown(8, "online", &online)
+    }
+}
+
+/// A node of the cluster.
+public struct NodeView: WireMessage, Hashable {
+    public var id: NodeID
+    /// Whether the node that answers reaches it.
+    public var alive = false
+    public var startedAt: Timestamp?
+    /// Client URLs that it tells clients.
+    public var gateways: [String] = []
+    /// Shards that it leads.
+    public var leads: Int64 = 0
+
+    public static var blank: NodeView { NodeView(id: .blank) }
+    public static var schemaName: String { "Node" }
+
+    public init(id: NodeID) { self.id = id }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "id", &id)
+        try walker.shown(2, "alive", &alive)
+        try walker.optional(3, "startedAt", &startedAt)
+        try walker.list(4, "gateways", &gateways)
+        try walker.shown(5, "leads", &leads)
+    }
+}
+
+/// {nodes}.
+public struct NodesView: WireMessage, Hashable {
+    public var nodes: [NodeView]
+
+    public static var blank: NodesView { NodesView(nodes: []) }
+    public static var schemaName: String { "Cluster" }
+
+    public init(nodes: [NodeView]) { self.nodes = nodes }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.list(1, "nodes", &nodes)
+    }
+}
+
+/// A shard's group.
+public struct ShardView: WireMessage, Hashable {
+    public var shard: Int64
+    /// Absent while there is none.
+    public var leader: NodeID?
+    public var replicas: [NodeID]
+    public var term: UInt64
+    /// The log index up to which the node that answers has applied.
+    public var applied: UInt64
+
+    public static var blank: ShardView { ShardView(shard: ShardID(0), leader: nil, replicas: [], term: 0, applied: 0) }
+    public static var schemaName: String { "Shard" }
+
+    public init(shard: ShardID, leader: NodeID?, replicas: [NodeID], term: UInt64, applied: UInt64) {
+        self.shard = Int64(shard.number)
+        self.leader = leader
+        self.replicas = replicas
+        self.term = term
+        self.applied = applied
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "shard", &shard)
+        try walker.optional(2, "leader", &leader)
+        try walker.list(3, "replicas", &replicas)
+        try walker.shown(4, "term", &term)
+        try walker.shown(5, "applied", &applied)
+    }
+}
+
+/// {shards}.
+public struct ShardsView: WireMessage, Hashable {
+    public var shards: [ShardView]
+
+    public static var blank: ShardsView { ShardsView(shards: []) }
+    public static var schemaName: String { "Shards" }
+
+    public init(shards: [ShardView]) { self.shards = shards }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.list(1, "shards", &shards)
+    }
+}
+
+/// A changing call of the server API, done or refused.
+public struct AuditItem: WireMessage, Hashable {
+    /// Ascending; made by the record.
+    public var id: Int64 = 0
+    public var time: Timestamp
+    /// Who called, by the name of the key or the `sub` of the token; absent when that is what was refused.
+    public var administrator: String?
+    /// The address that the call came from.
+    public var address: String
+    public var method: String
+    /// Without its query.
+    public var path: String
+    /// The HTTP status that was answered.
+    public var status: Int64
+    /// The code that it was refused with.
+    public var error: Int64?
+    /// Further calls like this one that were not recorded one by one.
+    public var unrecorded: Int64 = 0
+
+    public static var blank: AuditItem {
+        AuditItem(time: .blank, administrator: nil, address: "", method: "", path: "", status: 0)
+    }
+
+    public init(
+        time: Timestamp, administrator: String?, address: String, method: String, path: String, status: Int64,
+        error: Int64? = nil
+    ) {
+        self.time = time
+        self.administrator = administrator
+        self.address = address
+        self.method = method
+        self.path = path
+        self.status = status
+        self.error = error
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "id", &id)
+        try walker.required(2, "time", &time)
+        try walker.optional(3, "administrator", &administrator)
+        try walker.shown(4, "address", &address)
+        try walker.required(5, "method", &method)
+        try walker.required(6, "path", &path)
+        try walker.required(7, "status", &status)
+        try walker.optional(8, "error", &error)
+        try walker.defaulted(9, "unrecorded", &unrecorded, default: 0)
+    }
+}
+
+/// {items, [next]}.
+public struct AuditView: WireMessage, Hashable {
+    public var items: [AuditItem]
+    public var next: String?
+
+    public static var blank: AuditView { AuditView(items: []) }
+    public static var schemaName: String { "Audit" }
+
+    public init(items: [AuditItem], next: String? = nil) {
+        self.items = items
+        self.next = next
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.list(1, "items", &items)
+        try walker.optional(2, "next", &next)
+    }
+}
+
+/// How much a node logs.
+public enum LogLevel: String, Sendable, Hashable, CaseIterable, WireEnum {
+    case trace, debug, info, notice, warning, error, critical
+
+    public static var blank: LogLevel { .info }
+
+    public var number: Int {
+        switch self {
+        case .trace: 1
+        case .debug: 2
+        case .info: 3
+        case .notice: 4
+        case .warning: 5
+        case .error: 6
+        case .critical: 7
+        }
+    }
+}
+
+/// Body and answer of PUT /v1/log.
+public struct LogSettings: WireMessage, Hashable {
+    public var level: LogLevel
+
+    public static var blank: LogSettings { LogSettings(level: .info) }
+
+    public init(level: LogLevel) { self.level = level }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "level", &level)
+    }
+}

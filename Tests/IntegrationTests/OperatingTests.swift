@@ -1,0 +1,97 @@
+import ChatModel
+import Crypto
+import Foundation
+import Testing
+import Wire
+
+/// Signed requests, the audit, the log level, and what the cluster says of itself.
+struct OperatingTests {
+    /// The headers of a signed request.
+    private static func signature(
+        _ method: String, _ path: String, query: String = "", body: String = "", time: Int64? = nil,
+        nonce: String = UUID().uuidString, secret: String = TestNode.adminKey
+    ) -> [String: String] {
+        let time = String(time ?? Int64(Date().timeIntervalSince1970 * 1000))
+        let hash = SHA256.hash(data: Data(body.utf8)).map { String(format: "%02x", $0) }.joined()
+        let text = [method, path, query, time, nonce, hash].joined(separator: "\n")
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Data(text.utf8), using: SymmetricKey(data: Data(secret.utf8)))
+        return [
+            "X-Chatroom-Key": "admin", "X-Chatroom-Time": time, "X-Chatroom-Nonce": nonce,
+            "X-Chatroom-Signature": code.map { String(format: "%02x", $0) }.joined(),
+        ]
+    }
+
+    @Test func `a signed request is accepted once, for what it signs, within five minutes`() async throws {
+        try await TestNode.run { node in
+            let body = #"{"id":"signed","creator":"owner"}"#
+            let headers = Self.signature("POST", "/v1/rooms", body: body)
+            func call(_ method: String, _ target: String, _ body: String?, _ headers: [String: String]) async throws
+                -> Int
+            { try await node.api(method, target, body, headers: headers, bearer: nil).status }
+            #expect(try await call("POST", "/v1/rooms", body, headers) == 200)
+            #expect(try await call("POST", "/v1/rooms", body, headers) == 401, "a nonce works once")
+            let query = Self.signature("GET", "/v1/rooms", query: "limit=1&after=")
+            #expect(try await call("GET", "/v1/rooms?limit=1&after=", nil, query) == 200)
+            #expect(try await call("GET", "/v1/rooms?limit=2", nil, Self.signature("GET", "/v1/rooms")) == 401)
+            #expect(try await call("GET", "/v1/stats", nil, Self.signature("PUT", "/v1/stats")) == 401)
+            let other = body.replacing("signed", with: "others")
+            #expect(try await call("POST", "/v1/rooms", other, Self.signature("POST", "/v1/rooms", body: body)) == 401)
+            let wrong = Self.signature("GET", "/v1/stats", secret: "another secret of sufficient length")
+            #expect(try await call("GET", "/v1/stats", nil, wrong) == 401)
+            var unknown = Self.signature("GET", "/v1/stats")
+            unknown["X-Chatroom-Key"] = "nobody"
+            #expect(try await call("GET", "/v1/stats", nil, unknown) == 401)
+            let now = Int64(Date().timeIntervalSince1970 * 1000)
+            for (seconds, status) in [(-290, 200), (290, 200), (-301, 401), (310, 401)] as [(Int64, Int)] {
+                let headers = Self.signature("GET", "/v1/stats", time: now + seconds * 1000)
+                #expect(try await call("GET", "/v1/stats", nil, headers) == status, "\(seconds) s")
+            }
+            // Also when the node has been restarted in between.
+            let kept = Self.signature("GET", "/v1/stats")
+            #expect(try await call("GET", "/v1/stats", nil, kept) == 200)
+            await node.kill()
+            try await node.start()
+            #expect(try await call("GET", "/v1/stats", nil, kept) == 401)
+        }
+    }
+
+    @Test func `the audit has every changing call, done or refused, newest first, over a restart, without secrets`()
+        async throws
+    {
+        try await TestNode.run { node in
+            try await node.createRoom("live")
+            #expect(try await node.api("POST", "/v1/rooms", #"{"id":"live","creator":"o"}"#).status == 409)
+            #expect(try await node.api("DELETE", "/v1/rooms/live", bearer: "not the secret key").status == 401)
+            _ = try await node.api("GET", "/v1/rooms")
+            await #expect(node.stop()?.status == 0)
+            try await node.start()
+            let answer = try await node.api("GET", "/v1/audit?limit=2")
+            #expect(!answer.body.contains(TestNode.adminKey) && !answer.body.contains("not the secret key"))
+            let items = try #require(try answer.fields()["items"] as? [[String: Any]])
+            #expect(items.map { $0["status"] as? Int } == [401, 409])
+            #expect(items.map { $0["administrator"] as? String } == [nil, "admin"])
+            #expect(items.map { $0["error"] as? Int } == [401, 409])
+            #expect(items.map { $0["path"] as? String } == ["/v1/rooms/live", "/v1/rooms"])
+            #expect(items.allSatisfy { $0["address"] as? String == "127.0.0.1" })
+            let next = try #require(try answer.fields()["next"] as? String)
+            let rest = try await node.api("GET", "/v1/audit?limit=2&after=\(next)").fields()
+            #expect((rest["items"] as? [[String: Any]])?.map { $0["status"] as? Int } == [200])
+            #expect(rest["next"] == nil)
+            #expect(try await node.api("GET", "/v1/audit?after=x").status == 400)
+        }
+    }
+
+    @Test func `the cluster says who leads what, and the log level can be set`() async throws {
+        try await TestNode.run { node in
+            let nodes = try await node.api("GET", "/v1/cluster").fields()["nodes"] as? [[String: Any]]
+            #expect(nodes?.map { $0["id"] as? String } == ["n1"] && nodes?.first?["alive"] as? Bool == true)
+            let shards = try await node.api("GET", "/v1/cluster/shards").fields()["shards"] as? [[String: Any]]
+            #expect(shards?.map { $0["shard"] as? Int } == Array(0..<16))
+            #expect(
+                shards?.allSatisfy { $0["leader"] as? String == "n1" && $0["replicas"] as? [String] == ["n1"] } == true)
+            #expect(try await node.api("PUT", "/v1/log", #"{"level":"debug"}"#).status == 200)
+            #expect(try await node.api("PUT", "/v1/log", #"{"level":"loud"}"#).status == 400)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import ChatModel
+import Crypto
+import Foundation
+import Testing
+import Wire
+
+/// A token's way from `connect` to its end (contract, section 3).
+struct TokenLifeTests {
+    private static func token(_ user: String = "ann", endsIn seconds: Double, _ claims: [String: Any] = [:]) throws
+        -> String
+    {
+        var token = TestToken()
+        token.claims = ["sub": user, "exp": Date().timeIntervalSince1970 + seconds]
+        token.claims.merge(claims) { $1 }
+        return try token.signed()
+    }
+
+    private static func told(_ client: TestClient, from start: Int = 0) async throws -> Int64 {
+        try await client.item("the token push", from: start) {
+            guard case .push(.token(let push)) = $0 else { return nil }
+            return push.expiresInSeconds
+        }
+    }
+
+    private static func isTold(_ client: TestClient) async -> Bool {
+        await client.items.contains { if case .push(.token) = $0 { true } else { false } }
+    }
+
+    @Test func `a session is told of its token's end, however near that is, and closed then`() async throws {
+        try await TestNode.run { node in
+            for seconds in [0.4, 2.5] {
+                let client = try await TestClient.open(port: node.clientPort)
+                let ends = Date().timeIntervalSince1970 + seconds
+                try await client.connect(token: Self.token(endsIn: seconds))
+                #expect(try await Self.told(client) <= Int64(seconds.rounded(.up)))
+                #expect(try await client.closing() == 4401)
+                #expect(Date().timeIntervalSince1970 >= ends - 0.002)
+            }
+        }
+    }
+
+    @Test func `only who has sixty seconds or less left is told at once`() async throws {
+        try await TestNode.run { node in
+            let near = try await TestClient.open(port: node.clientPort)
+            try await near.connect(token: Self.token(endsIn: 59.9))
+            #expect((1...60).contains(try await Self.told(near)))
+            let far = try await TestClient.open(port: node.clientPort)
+            try await far.connect(token: Self.token(endsIn: 3600))
+            _ = try await far.ask(.ping).get()
+            #expect(await Self.isTold(far) == false)
+        }
+    }
+
+    @Test func `refresh keeps the session, tells of the new end, and is for the same user and without skew`()
+        async throws
+    {
+        try await TestNode.run { node in
+            let client = try await TestClient.open(port: node.clientPort)
+            try await client.connect(token: Self.token(endsIn: 600))
+            let other = try Self.token("bob", endsIn: 600)
+            #expect(try await client.refusal(of: .refresh(RefreshRequest(token: other))).code == .unauthorized)
+            let ended = try Self.token(endsIn: -5)
+            #expect(try await client.refusal(of: .refresh(RefreshRequest(token: ended))).code == .unauthorized)
+            // Both refusals have changed nothing.
+            let start = await client.items.count
+            _ = try await client.ask(.refresh(RefreshRequest(token: try Self.token(endsIn: 50)))).get()
+            #expect((1...50).contains(try await Self.told(client, from: start)))
+            _ = try await client.ask(.refresh(RefreshRequest(token: try Self.token(endsIn: 600)))).get()
+            _ = try await client.ask(.refresh(RefreshRequest(token: try Self.token(endsIn: 5)))).get()
+            #expect(try await client.closing() == 4401)
+        }
+    }
+
+    @Test func `thirty seconds of skew hold for exp, nbf and iat when connecting`() async throws {
+        try await TestNode.run { node in
+            let now = Date().timeIntervalSince1970
+            let good: [[String: Any]] = [["exp": now - 20], ["nbf": now + 20], ["iat": now + 20]]
+            for claims in good {
+                let client = try await TestClient.open(port: node.clientPort)
+                try await client.connect(token: Self.token(endsIn: 600, claims))
+            }
+            let bad: [[String: Any]] = [["exp": now - 31], ["nbf": now + 60], ["iat": now + 60]]
+            for claims in bad {
+                let client = try await TestClient.open(port: node.clientPort)
+                let token = try Self.token(endsIn: 600, claims)
+                #expect(try await client.refusal(of: .connect(ConnectRequest(token: token))).code == .unauthorized)
+                #expect(try await client.closing() == 4401)
+            }
+        }
+    }
+
+    @Test func `one that was accepted thanks to the skew is told that nothing is left, and closed`() async throws {
+        try await TestNode.run { node in
+            let client = try await TestClient.open(port: node.clientPort)
+            try await client.connect(token: Self.token(endsIn: -20))
+            #expect(try await Self.told(client) == 0)
+            #expect(try await client.closing() == 4401)
+        }
+    }
+
+    @Test func `keys differ by kid, algorithm, use, iss and aud, and are read again at SIGHUP`() async throws {
+        let node = try TestNode()
+        let signer = P256.Signing.PrivateKey()
+        func write(_ more: [[String: Any]]) throws {
+            let all: [String: Any] = [
+                "admin": [["id": "admin", "secret": TestNode.adminKey]],
+                "token": [
+                    ["kid": "default", "algorithm": "HS256", "use": "client", "secret": TestNode.tokenSecret],
+                    ["kid": "staff", "algorithm": "HS256", "use": "admin", "secret": TestNode.adminTokenSecret],
+                    [
+                        "kid": "idp", "algorithm": "ES256", "use": "client",
+                        "publicKey": signer.publicKey.pemRepresentation, "iss": "https://login", "aud": "chat",
+                    ],
+                ] + more,
+            ]
+            try node.write(all, to: node.keysPath, mode: 0o600)
+        }
+        try write([])
+        try await node.create()
+        try await node.start()
+        func es256(_ claims: [String: Any], algorithm: String = "ES256") throws -> String {
+            var token = TestToken(algorithm: algorithm, kid: "idp")
+            token.claims = ["sub": "ann", "exp": Date().timeIntervalSince1970 + 600]
+            token.claims.merge(claims) { $1 }
+            let input = try token.signed().split(separator: ".").prefix(2).joined(separator: ".")
+            let signature = try signer.signature(for: Data(input.utf8)).rawRepresentation.base64EncodedString()
+            return input + "."
+                + signature.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        }
+        func isAccepted(_ token: String) async throws -> Bool {
+            let client = try await TestClient.open(port: node.clientPort)
+            return (try? await client.ask(.connect(ConnectRequest(token: token))).get()) != nil
+        }
+        #expect(try await isAccepted(es256(["iss": "https://login", "aud": "chat"])))
+        #expect(try await isAccepted(es256(["iss": "https://login", "aud": ["other", "chat"]])))
+        #expect(try await isAccepted(es256(["iss": "https://other", "aud": "chat"])) == false)
+        #expect(try await isAccepted(es256(["aud": "chat"])) == false)
+        #expect(try await isAccepted(es256(["iss": "https://login", "aud": "other"])) == false)
+        #expect(try await isAccepted(es256(["iss": "https://login", "aud": "chat"], algorithm: "HS256")) == false)
+        var staff = TestToken(kid: "staff", secret: TestNode.adminTokenSecret)
+        #expect(try await isAccepted(staff.signed()) == false)
+        staff.kid = "default"
+        staff.secret = TestNode.tokenSecret
+        #expect(try await isAccepted(staff.signed()))
+
+        let newer = TestToken(kid: "newer", secret: "a secret of a key that comes with SIGHUP")
+        #expect(try await isAccepted(newer.signed()) == false)
+        try write([["kid": "newer", "algorithm": "HS256", "use": "client", "secret": newer.secret]])
+        try await node.reloadKeys()
+        #expect(try await isAccepted(newer.signed()))
+        await node.kill()
+    }
+}

@@ -1,0 +1,114 @@
+import ChatModel
+import ServerAPI
+import Synchronization
+import Wire
+
+extension FakeCluster {
+    func revoke(_ user: UserID, id: String?) async throws(ChatError) -> Timestamp {
+        try note(.operating("revoke \(user) \(id ?? "-")"))
+        return Timestamp(1_700_000_000_000)
+    }
+
+    func forceOffline(_ user: UserID) async throws(ChatError) -> Int {
+        try note(.operating("offline \(user)"))
+        return 2
+    }
+
+    func sessions(of user: UserID) async throws(ChatError) -> [SessionView] {
+        try note(.operating("sessions \(user)"))
+        return [Self.session]
+    }
+
+    func sessions(after: String?, limit: Int) async throws(ChatError) -> Page<SessionView, String> {
+        try note(.operating("sessions after \(after ?? "-") limit \(limit)"))
+        return Page(items: [Self.session], next: "s1")
+    }
+
+    func slowSessions(limit: Int) async throws(ChatError) -> [SessionView] {
+        try note(.operating("slow sessions limit \(limit)"))
+        return [Self.session]
+    }
+
+    func end(_ session: SessionID) async throws(ChatError) {
+        try note(.operating("end \(session)"))
+        if session.text == "gone" { throw ChatError(.notFound, "there is no such session") }
+    }
+
+    func direct(_ message: Message, to user: UserID) async throws(ChatError) -> Int {
+        try note(.operating("direct \(user) \(message.from?.user.text ?? "-") \(message.body)"))
+        return 1
+    }
+
+    func broadcast(_ message: Message) async throws(ChatError) -> Int {
+        try note(.operating("broadcast \(message.from?.user.text ?? "-") \(message.body)"))
+        return 3
+    }
+
+    func stats() async throws(ChatError) -> StatsView { StatsView() }
+
+    func nodes() async throws(ChatError) -> [NodeView] {
+        var node = NodeView(id: Self.node)
+        node.startedAt = Timestamp(1)
+        return [node]
+    }
+
+    func shards() async throws(ChatError) -> [ShardView] {
+        [ShardView(shard: ShardID(0), leader: Self.node, replicas: [Self.node], term: 1, applied: 7)]
+    }
+
+    func setLogLevel(_ level: LogLevel) async throws(ChatError) { try note(.operating("log \(level)")) }
+
+    func record(_ item: AuditItem) { state.withLock { $0.audited.append(item) } }
+
+    func audit(before: Int64?, limit: Int) async throws(ChatError) -> [AuditItem] {
+        try note(.operating("audit before \(before.map(String.init) ?? "-") limit \(limit)"))
+        var item = AuditItem(
+            time: Timestamp(5), administrator: "root", address: "127.0.0.1", method: "POST", path: "/v1/rooms",
+            status: 409, error: 409)
+        item.unrecorded = 1
+        return (0..<limit).map { number in
+            item.id = 1000 - Int64(number)
+            return item
+        }
+    }
+
+    /// The signature is the key twice.
+    func administrator(signed request: SignedRequest) async throws(ChatError) -> String {
+        try note(.operating("signed \(request.method) \(request.path) \(request.query) \(request.body.count)"))
+        guard request.signature == request.key + request.key else {
+            throw ChatError(.unauthorized, "the signature is not valid")
+        }
+        return request.key
+    }
+
+    func begin(call key: String) async throws(ChatError) -> BegunCall {
+        state.withLock { state in
+            guard let known = state.answers[key] else {
+                state.answers[key] = .some(nil)
+                return .first
+            }
+            return known.map { .answered($0) } ?? .unknown
+        }
+    }
+
+    func finish(call key: String, answer: [UInt8]?) async throws(ChatError) {
+        state.withLock { state in
+            guard let answer else { return _ = state.answers.removeValue(forKey: key) }
+            state.answers[key] = answer
+        }
+    }
+
+    private static var node: NodeID {
+        guard let node = NodeID("n1") else { preconditionFailure("n1 is a node ID") }
+        return node
+    }
+
+    private static var session: SessionView {
+        guard let id = SessionID("s1") else { preconditionFailure("s1 is a session ID") }
+        var session = SessionView(session: id, user: user("ann"), node: node)
+        session.address = "127.0.0.1"
+        session.expiresAt = Timestamp(9)
+        session.rooms = [room("live").info.id]
+        return session
+    }
+}

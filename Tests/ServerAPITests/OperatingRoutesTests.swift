@@ -1,0 +1,101 @@
+import ChatModel
+import Foundation
+import Synchronization
+import Testing
+import Wire
+
+@testable import ServerAPI
+
+@Suite struct OperatingRoutesTests {
+    @Test func `a key of a call without a room gives the first answer, and a refused try does not use it up`()
+        async throws
+    {
+        try await withServer { client, cluster in
+            let key = ["Idempotency-Key": "k"]
+            let body = #"{"type":"TEXT","text":"x"}"#
+            cluster.fail(with: ChatError(.unavailable, "not now"))
+            #expect(try await client.call("POST", "/v1/broadcast", body, headers: key).status == 503)
+            cluster.fail(with: nil)
+            let first = try await client.call("POST", "/v1/broadcast", body, headers: key)
+            let second = try await client.call("POST", "/v1/broadcast", body, headers: key)
+            #expect(first.status == 200 && second.status == 200 && first.body == second.body)
+            // Elsewhere the key is another one.
+            #expect(try await client.call("POST", "/v1/users/ann/messages", body, headers: key).status == 200)
+            #expect(cluster.calls.count == 3)
+        }
+    }
+
+    @Test func `the clientId of a direct message does what the key does`() async throws {
+        try await withServer { client, cluster in
+            let body = #"{"type":"TEXT","text":"x","clientId":"c"}"#
+            let first = try await client.call("POST", "/v1/users/ann/messages", body)
+            let second = try await client.call("POST", "/v1/users/ann/messages", body)
+            #expect(first.body == second.body && cluster.calls.count == 1)
+        }
+    }
+
+    @Test func `a call that has begun and whose end is unknown is 409`() async throws {
+        try await withServer { client, cluster in
+            _ = try await cluster.begin(call: "POST /v1/users/ann/offline\nk")
+            let answer = try await client.call("POST", "/v1/users/ann/offline", headers: ["Idempotency-Key": "k"])
+            #expect(answer.status == 409 && cluster.calls.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"type":"TEXT","text":"x","to":["bob"]}"#, "to"),
+        (#"{"type":"COMBINE","title":"t","summary":"s","messageIds":["m"]}"#, "type"),
+        (#"{"type":"NOTIFICATION"}"#, "type"), (#"{"type":"TEXT"}"#, "text"),
+    ])
+    func `what only a room can show is refused`(body: String, field: String) async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call("POST", "/v1/broadcast", body)
+            #expect(answer.status == 400 && answer.error?["field"]?.text == field)
+            #expect(cluster.calls.isEmpty)
+        }
+    }
+
+    @Test func `the audit has changing calls with their outcome, without queries, and no reading ones`() async throws {
+        try await withServer { client, cluster in
+            _ = try await client.call("GET", "/v1/stats")
+            _ = try await client.call("POST", "/v1/users/ann/offline?token=secret")
+            _ = try await client.call("POST", "/v1/broadcast", "{")
+            _ = try await client.call("DELETE", "/v1/sessions/gone")
+            _ = try await client.call("PUT", "/v1/log", #"{"level":"info"}"#, bearer: "wrong")
+            _ = try await client.call("PUT", "/nothing")
+            let items = cluster.state.withLock { $0.audited }
+            #expect(items.map(\.status) == [200, 400, 404, 401, 404])
+            #expect(items.map(\.error) == [nil, 400, 404, 401, 404])
+            #expect(items.map(\.administrator) == ["root", "root", "root", nil, nil])
+            #expect(items.first?.path == "/v1/users/ann/offline" && items.first?.address == "127.0.0.1")
+            #expect(items.allSatisfy { $0.time == Timestamp(1_700_000_000_123) })
+        }
+    }
+
+    @Test func `a signed request is checked with its whole content`() async throws {
+        try await withServer { client, cluster in
+            var headers = [
+                "X-Chatroom-Key": "k", "X-Chatroom-Time": "1", "X-Chatroom-Nonce": "n", "X-Chatroom-Signature": "kk",
+            ]
+            let body = #"{"level":"info"}"#
+            let good = try await client.call("PUT", "/v1/log?a=1", body, headers: headers, bearer: nil)
+            #expect(good.status == 200)
+            #expect(cluster.calls.first == .operating("signed PUT /v1/log a=1 \(body.utf8.count)"))
+            headers["X-Chatroom-Signature"] = "x"
+            #expect(try await client.call("GET", "/v1/stats", headers: headers, bearer: nil).status == 401)
+            headers["X-Chatroom-Nonce"] = nil
+            #expect(try await client.call("GET", "/v1/stats", headers: headers, bearer: nil).status == 401)
+        }
+    }
+
+    @Test func `a page of the audit is full to the last, and slow has no cursor`() async throws {
+        try await withServer { client, cluster in
+            let page = try await client.call("GET", "/v1/audit?limit=3&after=7")
+            #expect(page.json?["items"]?.array?.count == 3)
+            #expect(page.json?["next"]?.text == "998")
+            #expect(cluster.calls == [.operating("audit before 7 limit 4")])
+            #expect(try await client.call("GET", "/v1/sessions?slow=true&after=s").status == 400)
+            #expect(try await client.call("GET", "/v1/sessions?slow=maybe").status == 400)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import ArgumentParser
+import Foundation
+
+/// `stats`.
+struct StatsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stats", abstract: "How many sessions, users and rooms there are.")
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.show(try await common.client().call("GET", ["stats"])) { stats in
+            let counts = ["sessions", "users", "connections", "slowSessions", "rooms", "online"]
+            let since = stats["startedAt"]?.integer.map(TimeText.full) ?? ""
+            return Table.facts([("started", since)] + counts.map { ($0, stats[$0]?.shown ?? "") })
+        }
+    }
+}
+
+/// `cluster …`: nodes and shards.
+struct ClusterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cluster", abstract: "Show the cluster's nodes and shards.",
+        subcommands: [Nodes.self, Shards.self], defaultSubcommand: Nodes.self)
+
+    struct Nodes: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "The nodes.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            common.show(try await common.client().call("GET", ["cluster"])) { cluster in
+                var table = Table(["NODE", "ALIVE", "LEADS", "STARTED", "GATEWAYS"])
+                for node in cluster["nodes"]?.items ?? [] {
+                    table.add([
+                        node["id"]?.shown ?? "", node["alive"]?.shown ?? "", node["leads"]?.shown ?? "",
+                        node["startedAt"]?.integer.map(TimeText.full) ?? "",
+                        (node["gateways"]?.items ?? []).map(\.shown).joined(separator: " "),
+                    ])
+                }
+                return table.lines()
+            }
+        }
+    }
+
+    struct Shards: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "The shards: who leads them, how far they are.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            common.show(try await common.client().call("GET", ["cluster", "shards"])) { cluster in
+                var table = Table(["SHARD", "LEADER", "REPLICAS", "TERM", "APPLIED"])
+                for shard in cluster["shards"]?.items ?? [] {
+                    table.add([
+                        shard["shard"]?.shown ?? "", shard["leader"]?.shown ?? "none",
+                        (shard["replicas"]?.items ?? []).map(\.shown).joined(separator: " "),
+                        shard["term"]?.shown ?? "", shard["applied"]?.shown ?? "",
+                    ])
+                }
+                return table.lines()
+            }
+        }
+    }
+}
+
+/// `log LEVEL`.
+struct LogCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log", abstract: "Set how much the node that answers logs, until its next start.")
+
+    @Argument(help: "trace, debug, info, notice, warning, error or critical.") var level: String
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        let result = try await common.client().call("PUT", ["log"], body: .object(["level": .text(level)]))
+        common.show(result) { ["the log level is \($0["level"]?.shown ?? level)"] }
+    }
+}
+
+/// `audit`.
+struct AuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit", abstract: "Who changed what through the server API, newest first.")
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        let client = try common.client()
+        let result = try await page.collect("items") { after, limit async throws(CommandFailure) in
+            try await client.call(
+                "GET", ["audit"], query: [("after", after), ("limit", limit.map(String.init))])
+        }
+        common.show(result) { audit in
+            var table = Table(["TIME", "WHO", "FROM", "CALL", "ANSWER"])
+            for item in audit["items"]?.items ?? [] {
+                table.add([
+                    item["time"]?.integer.map(TimeText.full) ?? "", item["administrator"]?.shown ?? "?",
+                    item["address"]?.shown ?? "", "\(item["method"]?.shown ?? "") \(item["path"]?.shown ?? "")",
+                    (item["error"] ?? item["status"])?.shown ?? "",
+                ])
+            }
+            return table.lines()
+        }
+        if !common.json { PageOptions.note(result) }
+    }
+}
