@@ -47,6 +47,8 @@ struct chatroom_fault_vfs {
     ghost *ghosts;
     int powered;
     int full;
+    // Negative: does not fill up.
+    int64_t writes_until_full;
     int64_t failing_syncs;
     int64_t operations_left;
     int64_t operations;
@@ -255,6 +257,7 @@ static int fault_write(sqlite3_file *base, const void *bytes, int amount, sqlite
     if (file->node == NULL) return file->real->pMethods->xWrite(file->real, bytes, amount, offset);
     lock(file->disk);
     int result = SQLITE_OK;
+    if (file->disk->writes_until_full >= 0 && file->disk->writes_until_full-- == 0) file->disk->full = 1;
     if (!tick(file->disk)) result = SQLITE_IOERR_WRITE;
     else if (file->disk->full) result = SQLITE_FULL;
     if (result == SQLITE_OK) result = reserve(file->node, offset + amount);
@@ -446,6 +449,7 @@ chatroom_fault_vfs *chatroom_fault_vfs_create(const char *name) {
     disk->vfs.xAccess = fault_access;
     disk->powered = 1;
     disk->operations_left = -1;
+    disk->writes_until_full = -1;
     pthread_mutex_init(&disk->mutex, NULL);
     if (sqlite3_vfs_register(&disk->vfs, 0) != SQLITE_OK) {
         free(disk->name);
@@ -478,6 +482,13 @@ void chatroom_fault_vfs_fail_syncs(chatroom_fault_vfs *disk, int64_t count) {
 void chatroom_fault_vfs_set_full(chatroom_fault_vfs *disk, int full) {
     lock(disk);
     disk->full = full;
+    disk->writes_until_full = -1;
+    unlock(disk);
+}
+
+void chatroom_fault_vfs_fill_up_after(chatroom_fault_vfs *disk, int64_t writes) {
+    lock(disk);
+    disk->writes_until_full = writes;
     unlock(disk);
 }
 

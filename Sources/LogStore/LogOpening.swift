@@ -19,9 +19,13 @@ struct LogOpening {
         let directory = configuration.directory
         do {
             if configuration.create { try FileSystem.makeDirectory(directory) }
-            guard configuration.create || FileSystem.exists(Self.databasePath(directory)) else { throw Refusal.missing }
-            let database = try Database(
-                path: Self.databasePath(directory), options: Self.options(configuration))
+            let path = Self.databasePath(directory)
+            guard configuration.create || FileSystem.exists(path) else { throw Refusal.missing }
+            // SQLite would delete the write-ahead log of an empty file.
+            if !configuration.create, FileSystem.size(path) == 0, FileSystem.size(path + "-wal") ?? 0 > 0 {
+                throw Refusal.damaged("log.sqlite is empty, and its write-ahead log is not")
+            }
+            let database = try Database(path: path, options: Self.options(configuration))
             do {
                 try self.init(database, configuration, makeIdentity)
             } catch {
@@ -39,14 +43,20 @@ struct LogOpening {
         options.exclusive = true
         options.synchronous = .full
         options.checkpointPages = 0
+        // What is checkpointed is decided here: closing a log that was refused must not make the damage permanent, and
+        // after a failed sync the pages that SQLite would copy are not to be trusted.
+        options.leavesWriteAheadLogOnClose = true
         options.cacheKilobytes = 4096
         options.vfs = configuration.vfs
         return options
     }
 
     private init(_ database: Database, _ configuration: LogStoreConfiguration, _ makeIdentity: () -> UInt64) throws {
-        // Takes the exclusive lock, which is then kept.
+        // Takes the exclusive lock, which is then kept. Nothing has been read or changed yet.
         try database.transaction {}
+        if let objection = try WriteAheadLogCheck.objection(to: database.path + "-wal") {
+            throw Refusal.damaged(objection)
+        }
         let isMade = try LogTable.isMade(database)
         guard isMade != configuration.create else { throw isMade ? Refusal.exists : Refusal.missing }
         if configuration.create {
@@ -185,6 +195,7 @@ struct LogOpening {
 extension GroupLog {
     var mark: Marks.Mark {
         Marks.Mark(
-            term: state.hardState.term, last: LogPosition(index: lastIndex, term: term(at: lastIndex) ?? 0))
+            term: state.hardState.term, vote: state.hardState.votedFor,
+            last: LogPosition(index: lastIndex, term: term(at: lastIndex) ?? 0))
     }
 }

@@ -16,6 +16,9 @@ final class LogWriter {
     private var refusal: LogStoreError?
     /// The last commit failed, and no pause has passed since.
     private var hasFailed = false
+    /// A failed transaction may have left frames behind the end of the write-ahead log. Before the next commit the log
+    /// is emptied: they would look like transactions that were saved after a damaged one (see `WriteAheadLogCheck`).
+    private var hasLeftovers = false
 
     private static let pauseAfterFailure = Duration.milliseconds(100)
     /// Rows that one idle transaction deletes: about a millisecond, by which it may delay a save.
@@ -90,6 +93,7 @@ final class LogWriter {
         let start = clock.now
         var staged = Staged(lastRow: lastRow)
         do throws(SQLiteError) {
+            if hasLeftovers { try removeLeftovers() }
             try table.database.begin()
             try stage(turn, &staged)
             try lowerMarks(staged)
@@ -111,6 +115,13 @@ final class LogWriter {
         }
         answer(turn.saves, staged.results)
         configuration.onSync(duration, staged.entries)
+    }
+
+    private func removeLeftovers() throws(SQLiteError) {
+        guard try table.database.checkpoint(.truncate).isComplete else {
+            throw SQLiteError(code: .busy, message: "the write-ahead log cannot be emptied")
+        }
+        hasLeftovers = false
     }
 
     private func stage(_ turn: LogQueue.Turn, _ staged: inout Staged) throws(SQLiteError) {
@@ -198,7 +209,8 @@ final class LogWriter {
             guard let cut = change.cutAt else { continue }
             let index = max(cut - 1, change.state.trimmed.index)
             let last = LogPosition(index: index, term: change.term(at: index) ?? 0)
-            try marks.lower(group, to: Marks.Mark(term: log(group).state.hardState.term, last: last))
+            let hardState = log(group).state.hardState
+            try marks.lower(group, to: Marks.Mark(term: hardState.term, vote: hardState.votedFor, last: last))
         }
     }
 
@@ -223,6 +235,7 @@ final class LogWriter {
     /// The transaction failed: nothing of it counts.
     private func abandon(_ turn: LogQueue.Turn, _ error: SQLiteError) {
         hasFailed = true
+        hasLeftovers = true
         var failure = LogStoreError(error)
         do throws(SQLiteError) {
             try table.database.rollback()

@@ -6,6 +6,8 @@ struct Marks: Sendable, Hashable {
     struct Mark: Sendable, Hashable {
         /// The server's current term.
         var term: UInt64
+        /// Whom it voted for in that term; nil when it had not, or when that is not known.
+        var vote: ServerID?
         /// The last entry.
         var last: LogPosition
     }
@@ -19,7 +21,9 @@ struct Marks: Sendable, Hashable {
     func encoded() -> [UInt8] {
         var text = "\(Self.title)\nstore \(store)\n"
         for (group, mark) in groups.sorted(by: { $0.key < $1.key }) {
-            text += "group \(group.number) term \(mark.term) last \(mark.last.index) of term \(mark.last.term)\n"
+            text += "group \(group.number) term \(mark.term) last \(mark.last.index) of term \(mark.last.term)"
+            if let vote = mark.vote { text += " vote \(vote.store) \(Self.hexadecimal(vote.node))" }
+            text += "\n"
         }
         return Array((text + "checksum \(CRC32C.of(Array(text.utf8)))\n").utf8)
     }
@@ -35,16 +39,39 @@ struct Marks: Sendable, Hashable {
         else { return nil }
         self.store = store
         for words in lines.dropFirst(2) {
-            guard words.count == 9, let group = UInt16(words[1]), let term = UInt64(words[3]),
+            guard words.count == 9 || words.count == 12, let group = UInt16(words[1]), let term = UInt64(words[3]),
                 let index = UInt64(words[5]), let entryTerm = UInt64(words[8])
             else { return nil }
-            groups[GroupID(group)] = Mark(term: term, last: LogPosition(index: index, term: entryTerm))
+            var mark = Mark(term: term, last: LogPosition(index: index, term: entryTerm))
+            if words.count == 12 {
+                guard let store = UInt64(words[10]), let node = Self.text(hexadecimal: words[11]) else { return nil }
+                mark.vote = ServerID(node: node, store: store)
+            }
+            groups[GroupID(group)] = mark
         }
         // Whatever is written must read back to the same bytes: that leaves no room for a damaged file.
         guard encoded() == bytes, text.hasSuffix("checksum \(checksum)\n") else { return nil }
     }
 
     init(store: UInt64) { self.store = store }
+
+    /// A node's name may hold any character; the dot keeps an empty one visible.
+    private static func hexadecimal(_ text: String) -> String {
+        text.utf8.reduce(into: ".") { $0 += ($1 < 16 ? "0" : "") + String($1, radix: 16) }
+    }
+
+    private static func text(hexadecimal: Substring) -> String? {
+        let digits = Array(hexadecimal.utf8.dropFirst())
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        for place in stride(from: 0, to: digits.count, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            bytes.append(byte)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
 
     /// Why a log must not be used; nil when it is not behind.
     func objection(to logs: [GroupID: GroupLog], store: UInt64) -> String? {
@@ -60,6 +87,10 @@ struct Marks: Sendable, Hashable {
                     group \(group.number) had reached term \(mark.term) and entry \(mark.last.index), but the log ends \
                     at term \(term) and entry \(last)
                     """
+            }
+            if let vote = mark.vote, term == mark.term, log?.state.hardState.votedFor != vote {
+                return
+                    "group \(group.number) had voted for \(vote.node) in term \(mark.term), and the log has no such vote"
             }
             if let found = log?.term(at: mark.last.index), found != mark.last.term {
                 return """

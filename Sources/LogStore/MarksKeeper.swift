@@ -1,8 +1,13 @@
 import Consensus
 import SQLite
 
-/// Writes the marks file: at most once an interval from a thread of its own, so that its syncs delay no save, and at
-/// once where the log is about to become shorter.
+/// Writes the marks file from a thread of its own, so that its syncs delay no save: at once after a pause, then at most
+/// once an interval. Where the log is about to become shorter it is written before.
+///
+/// So what the log forgets is found out unless the marks had not come so far: they are behind by at most an interval
+/// and the time of one write. A record per commit would leave no such gap, for a second sync per commit. What the gap
+/// lets pass is a loss that begins in it and reaches to the end of the log (`WriteAheadLogCheck` finds all others): the
+/// disk must lose, within that second, what it had reported as synced, and the process must end within it too.
 final class MarksKeeper: Sendable {
     private struct State: Sendable {
         var marks: Marks
@@ -31,7 +36,7 @@ final class MarksKeeper: Sendable {
 
     private func run() {
         while true {
-            let isStopping = state.wait(atMost: interval) { $0.isStopping ? true : nil } ?? false
+            let isStopping = state.wait { $0.isStopping ? true : $0.isDirty ? false : nil }
             if state.withLock({ $0.isDirty }) {
                 // A failure leaves the older marks, which are true as well; the next interval tries again.
                 do throws(SQLiteError) { try write() } catch { state.withLock { $0.failure = error } }
@@ -40,16 +45,20 @@ final class MarksKeeper: Sendable {
                 state.update { $0.hasStopped = true }
                 return
             }
+            _ = state.wait(atMost: interval) { $0.isStopping ? true : nil }
         }
     }
 
     /// The group's log has come so far on disk.
     func note(_ group: GroupID, _ mark: Marks.Mark) {
-        state.withLock { state in
-            guard state.marks.groups[group] != mark else { return }
+        let isFirst = state.withLock { state in
+            guard state.marks.groups[group] != mark else { return false }
             state.marks.groups[group] = mark
-            state.isDirty = true
+            defer { state.isDirty = true }
+            return !state.isDirty
         }
+        // The thread waits for the first change only.
+        if isFirst { state.update { _ in } }
     }
 
     /// The group's log is about to end at `mark`. When this returns, the file no longer claims more.

@@ -21,7 +21,8 @@ public struct DatabaseOptions: Sendable, Hashable {
     /// Pages in the write-ahead log after which a commit also checkpoints; 0: only `checkpoint(_:)` does. Not more than
     /// one connection to a file may checkpoint (SQLite before 3.51.3 can corrupt the file otherwise).
     public var checkpointPages: Int32 = 0
-    /// Closing does not checkpoint; for every connection that is not the file's writer.
+    /// Closing does not checkpoint; for every connection that is not the file's writer, and for a writer that decides
+    /// itself.
     public var leavesWriteAheadLogOnClose = false
     public var busyTimeoutMilliseconds: Int32 = 0
     /// Upper bound of the page cache.

@@ -39,23 +39,33 @@ public enum FileSystem {
 
     /// The contents of a file; nil when there is none. Refuses more than `bytesMax`.
     public static func read(_ path: String, bytesMax: Int) throws(SQLiteError) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        let isThere = try readPieces(path) { piece in
+            bytes += piece
+            return bytes.count <= bytesMax
+        }
+        guard bytes.count <= bytesMax else {
+            throw SQLiteError(code: .io, message: "\(path): longer than \(bytesMax) bytes")
+        }
+        return isThere ? bytes : nil
+    }
+
+    /// Reads a file from its beginning in pieces of at most 64 KiB, until `body` returns false. False when there is no
+    /// file.
+    @discardableResult
+    public static func readPieces(_ path: String, _ body: (ArraySlice<UInt8>) -> Bool) throws(SQLiteError) -> Bool {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
-            if errno == ENOENT { return nil }
+            if errno == ENOENT { return false }
             throw failure(path)
         }
         defer { Glibc.close(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
+        var piece = [UInt8](repeating: 0, count: 65_536)
         while true {
-            let count = Glibc.read(file, &chunk, chunk.count)
+            let count = Glibc.read(file, &piece, piece.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw failure(path) }
-            if count == 0 { return bytes }
-            bytes += chunk[..<count]
-            guard bytes.count <= bytesMax else {
-                throw SQLiteError(code: .io, message: "\(path): longer than \(bytesMax) bytes")
-            }
+            guard count > 0, body(piece[..<count]) else { return true }
         }
     }
 

@@ -21,6 +21,9 @@ public final class FaultDisk: @unchecked Sendable {
 
     public var isFull = false { didSet { chatroom_fault_vfs_set_full(disk, isFull ? 1 : 0) } }
 
+    /// The disk is full when `writes` more have been done, until `isFull` is set.
+    public func fillUp(after writes: Int64) { chatroom_fault_vfs_fill_up_after(disk, writes) }
+
     public func delaySyncs(microseconds: UInt32) { chatroom_fault_vfs_delay_syncs(disk, microseconds) }
 
     public func cutPower() { chatroom_fault_vfs_cut_power(disk) }

@@ -23,6 +23,9 @@ void chatroom_fault_vfs_fail_syncs(chatroom_fault_vfs *disk, int64_t count);
 // While set, every write fails because the disk is full.
 void chatroom_fault_vfs_set_full(chatroom_fault_vfs *disk, int full);
 
+// The disk is full, as above, when `writes` more have been done.
+void chatroom_fault_vfs_fill_up_after(chatroom_fault_vfs *disk, int64_t writes);
+
 // Every sync takes that much longer.
 void chatroom_fault_vfs_delay_syncs(chatroom_fault_vfs *disk, uint32_t microseconds);
 
