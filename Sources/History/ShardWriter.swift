@@ -48,6 +48,11 @@ final class ShardWriter {
         appliedIndex = catalogue.appliedIndex
         do {
             // What was read is brought to the disk before anything relies on it (see `FileSystem.rewrite`).
+            // The frames are not checked like the log's (`WriteAheadLogCheck`): with `synchronous` NORMAL no commit is
+            // synced, so after a power cut any transaction since the last checkpoint may be torn, and the first misfit
+            // is rightly the end. These files may lose what follows: the log is trimmed only to what a completed
+            // checkpoint has brought to them, and the rest is applied again. Not found out is damage to frames that a
+            // checkpoint had copied already, until the next write goes over them.
             try FileSystem.rewrite(catalogue.database.path + "-wal")
             _ = try catalogue.database.checkpoint(.passive)
             for day in days.keys where needsRecovery(day) { _ = try file(day) }
