@@ -26,8 +26,10 @@ extension StoredGroup {
 
 extension GroupSave {
     init(_ group: GroupID, _ save: RaftOutput.Save) {
+        // The store takes the snapshot first. It replaces the log only when it does not hold the snapshot's last entry;
+        // where it does, the entries behind that one must go too. From 1 on would be below what the snapshot covers.
+        let cut = save.replacesLog ? save.snapshot.map { $0.index &+ 1 } ?? 1 : save.truncateFrom
         self.init(
-            group: group, hardState: save.hardState, snapshot: save.snapshot,
-            truncateFrom: save.replacesLog ? 1 : save.truncateFrom, entries: save.entries)
+            group: group, hardState: save.hardState, snapshot: save.snapshot, truncateFrom: cut, entries: save.entries)
     }
 }

@@ -182,6 +182,31 @@ import Testing
         #expect(try store.restored(groupA).recent.isEmpty)
     }
 
+    @Test func `a snapshot with a cut right behind it replaces the log, whether or not the log held its end`()
+        async throws
+    {
+        let membership = GroupMembership(voters: [ServerID(node: "n", store: 1)])
+        // The log ends before the snapshot, holds its end, or holds another entry there.
+        for (count, term) in [(3, 1), (10, 1), (10, 2)] as [(UInt64, UInt64)] {
+            let directory = try TemporaryDirectory()
+            var store = try LogStore.open(configuration(directory, create: true))
+            try await store.save(GroupSave(group: groupA, entries: entries(1...count)))
+            try await store.save(
+                GroupSave(
+                    group: groupA, snapshot: SnapshotMark(index: 5, term: term, membership: membership),
+                    truncateFrom: 6, entries: entries(6...7, term: 3)))
+            for _ in 0..<2 {
+                let restored = try store.restored(groupA)
+                #expect(restored.lastIndex == 7)
+                #expect(Array(restored.recent.suffix(2)) == entries(6...7, term: 3))
+                #expect(restored.snapshot?.index == 5)
+                store.close()
+                store = try LogStore.open(configuration(directory))
+            }
+            store.close()
+        }
+    }
+
     @Test func `older entries are read in bounded pieces`() async throws {
         let store = try LogStore.open(configuration(directory, create: true))
         defer { store.close() }
