@@ -64,6 +64,7 @@ let package = Package(
         core("Consensus", ["ChatModel"]),
         core("Sharding", ["ChatModel"]),
         core("SessionCore", ["ChatModel"]),
+        core("Gossip", ["ChatModel"]),
         core("RoomLink", ["ChatModel", "Wire"]),
         core("Moderation", ["ChatModel"]),
         core("ClientCore", ["ChatModel", "Wire"]),
@@ -75,6 +76,7 @@ let package = Package(
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
         core("History", ["ChatModel", "SQLite"]),
         core("Telemetry"),
+        core("GossipSeal", [crypto]),
         core(
             "Callbacks",
             [
@@ -163,6 +165,7 @@ let package = Package(
         tests(
             "RoomsTests",
             ["Rooms", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "StorageTestKit", logging]),
+        tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel"]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
         tests("CallbacksTests", ["Callbacks"]),

@@ -1,0 +1,277 @@
+public import ChatModel
+
+/// SWIM with Lifeguard's extensions as a value: events in, effects out; no socket, clock or randomness of its own.
+///
+/// `now` is a monotonic clock that the caller passes with every event; it must not go back. Call `tick` at least ten
+/// times per `probeTimeout`. After every event the effects are taken with `takeEffects` and performed in order.
+///
+/// It is a hint for routing and placement. Nothing that must be safe may rest on it: a member that is told dead may
+/// live, and two nodes may see different members.
+public struct GossipMembership: Sendable {
+    public let configuration: GossipConfiguration
+    public let node: NodeID
+    var own: GossipMember
+    var incarnation: UInt64
+    var members: [NodeID: Known] = [:]
+    var queue = BroadcastQueue()
+    var awareness: Awareness
+    var random: SplitMix64
+    var effects: [GossipEffect] = []
+    var phase = Phase.running
+    var seeds: [GossipAddress] = []
+
+    // Probing.
+    var probeOrder: [NodeID] = []
+    var probe: Probe?
+    var relays: [UInt32: Relay] = [:]
+    var nextSequence: UInt32
+
+    // What is due when.
+    var nextProbe: Duration
+    var nextGossip: Duration
+    var nextPushPull: Duration
+    var nextReconnect: Duration
+
+    enum Phase: Hashable, Sendable {
+        case running
+        case leaving(until: Duration)
+        case left
+    }
+
+    /// Another member.
+    struct Known: Sendable {
+        var record: GossipRecord
+        /// Since when the status holds.
+        var since: Duration
+        var suspicion: Suspicion?
+    }
+
+    struct Probe: Sendable {
+        var target: NodeID
+        var sequence: UInt32
+        var askOthersAt: Duration
+        var deadline: Duration
+        var hasAskedOthers = false
+        var nacksExpected = 0
+        var nacks = 0
+        var isAnswered = false
+    }
+
+    /// A ping for somebody else.
+    struct Relay: Sendable {
+        var sequence: UInt32
+        var requester: GossipAddress
+        var nackAt: Duration
+        var forgetAt: Duration
+        var hasSentNack = false
+    }
+
+    /// - Parameter incarnation: higher than that of any earlier run of this node if possible, such as the wall clock in
+    ///   seconds. A lower one is corrected by the first refutation.
+    public init(
+        _ member: GossipMember, incarnation: UInt64, configuration: GossipConfiguration = GossipConfiguration(),
+        now: Duration, randomSeed: UInt64
+    ) {
+        self.configuration = configuration
+        node = member.node
+        own = member.fitted()
+        self.incarnation = min(incarnation, GossipCodec.incarnationMax)
+        awareness = Awareness(maxMultiplier: configuration.awarenessMaxMultiplier)
+        random = SplitMix64(seed: randomSeed)
+        nextSequence = UInt32(truncatingIfNeeded: random.next())
+        // Nodes that start together do not speak together.
+        nextProbe = now + configuration.probeInterval * Double.random(in: 0...1, using: &random)
+        nextGossip = now + configuration.gossipInterval * Double.random(in: 0...1, using: &random)
+        nextPushPull = now + configuration.pushPullInterval * Double.random(in: 0...1, using: &random)
+        nextReconnect = now + configuration.reconnectInterval * Double.random(in: 0...1, using: &random)
+    }
+
+    // MARK: - What is known
+
+    /// All members that are held for alive, suspected ones included, and this node; by node ID.
+    public var alive: [GossipMember] {
+        (members.values.filter(\.isAlive).map(\.record.member) + (phase == .running ? [own] : []))
+            .sorted { $0.node < $1.node }
+    }
+
+    /// Everything that is known, for push-pull; this node first.
+    public var records: [GossipRecord] {
+        let status: GossipRecord.Status = phase == .running ? .alive : .left
+        return [GossipRecord(member: own, incarnation: incarnation, status: status)]
+            + members.values.map(\.record).sorted { $0.member.node < $1.member.node }
+    }
+
+    /// Doubt in this node's own health: 0 is none.
+    public var healthScore: Int { awareness.score }
+
+    /// Takes what is to be done.
+    public mutating func takeEffects() -> [GossipEffect] {
+        defer { effects = [] }
+        return effects
+    }
+
+    // MARK: - Events
+
+    /// Gets to know others through any of these addresses, now and whenever this node is alone.
+    public mutating func join(_ addresses: [GossipAddress]) {
+        seeds = addresses.filter { $0 != own.gossipAddress }
+        for seed in seeds { effects.append(.pushPull(with: seed)) }
+    }
+
+    /// Says something else about this node: its load, what it leads, its addresses. The node ID stays.
+    public mutating func update(_ member: GossipMember) {
+        let fitted = member.fitted()
+        guard fitted != own, fitted.node == node, phase == .running else { return }
+        own = fitted
+        raiseIncarnation(above: incarnation)
+    }
+
+    /// Tells the others that this node goes; `leaveComplete` follows. Pings are still answered.
+    public mutating func leave(now: Duration) {
+        guard phase == .running else { return }
+        probe = nil
+        queue.add(.dead(incarnation: incarnation, node, by: node))
+        guard members.values.contains(where: \.isAlive) else {
+            phase = .left
+            effects.append(.notify(.leaveComplete))
+            return
+        }
+        phase = .leaving(until: now + configuration.leaveTimeout)
+    }
+
+    /// A packet that was authenticated, from the address it came from.
+    public mutating func receive(_ messages: [GossipMessage], from sender: GossipAddress, now: Duration) {
+        for message in messages {
+            switch message {
+            case .ping(let sequence, let target):
+                if target == node { send([.ack(sequence: sequence)], to: sender) }
+            case .pingRequest(let sequence, let target):
+                relay(sequence, target, for: sender, now)
+            case .ack(let sequence):
+                acknowledge(sequence)
+            case .nack(let sequence):
+                if probe?.sequence == sequence { probe?.nacks += 1 }
+            case .alive(let incarnation, let member):
+                hear(alive: member, incarnation, now)
+            case .suspect(let incarnation, let node, let by):
+                hear(suspect: node, incarnation, by: by, now)
+            case .dead(let incarnation, let node, let by):
+                hear(dead: node, incarnation, by: by, now)
+            }
+        }
+    }
+
+    /// What another node knows (push-pull).
+    public mutating func merge(_ records: [GossipRecord], now: Duration) {
+        for record in records {
+            let node = record.member.node
+            switch record.status {
+            case .alive:
+                hear(alive: record.member, record.incarnation, now)
+            case .suspect, .dead, .left:
+                // To know whom it is about, should it be heard of for the first time; a past life is not news.
+                if members[node] == nil, node != self.node {
+                    guard record.status == .suspect else { continue }
+                    hear(alive: record.member, record.incarnation, now)
+                }
+                // A death is only hearsay: the member is suspected, so that it can refute.
+                record.status == .left
+                    ? hear(dead: node, record.incarnation, by: node, now)
+                    : hear(suspect: node, record.incarnation, by: self.node, now)
+            }
+        }
+    }
+
+    /// Time has passed.
+    public mutating func tick(now: Duration) {
+        endSuspicions(now)
+        tickRelays(now)
+        switch phase {
+        case .running:
+            tickProbe(now)
+            tickExchanges(now)
+        case .leaving(let until):
+            if !queue.contains(node) || now >= until {
+                phase = .left
+                effects.append(.notify(.leaveComplete))
+            }
+        case .left:
+            return
+        }
+        if now >= nextGossip {
+            nextGossip = now + configuration.gossipInterval
+            gossip(now)
+        }
+    }
+
+    // MARK: - Sending
+
+    /// Members that count for timeouts and retransmissions, this node included.
+    var memberCount: Int { 1 + members.values.count(where: \.isAlive) }
+
+    /// Sends a probe or an answer, with as much news as fits.
+    mutating func send(_ messages: [GossipMessage], to address: GossipAddress) {
+        let used = 1 + messages.reduce(0) { $0 + GossipCodec.encodedBytes($1) }
+        let news = queue.take(
+            bytesMax: configuration.packetBytesMax - used,
+            limit: configuration.retransmitLimit(members: memberCount))
+        effects.append(.send(messages + news, to: address))
+    }
+
+    mutating func takeSequence() -> UInt32 {
+        defer { nextSequence &+= 1 }
+        return nextSequence
+    }
+
+    private mutating func gossip(_ now: Duration) {
+        guard !queue.isEmpty else { return }
+        let receivers = members.values.filter {
+            $0.isAlive || ($0.record.status == .dead && now - $0.since < configuration.gossipToTheDead)
+        }.map(\.record.member).sorted { $0.node < $1.node }.shuffled(using: &random)
+        for member in receivers.prefix(configuration.gossipNodes) where !queue.isEmpty {
+            send([], to: member.gossipAddress)
+        }
+    }
+
+    /// Anti-entropy, and the search for those who are gone.
+    private mutating func tickExchanges(_ now: Duration) {
+        if now >= nextPushPull {
+            nextPushPull = now + configuration.pushPullInterval
+            exchange(withAnyOf: members.values.filter(\.isAlive))
+        }
+        if now >= nextReconnect {
+            nextReconnect = now + configuration.reconnectInterval
+            for (node, known) in members where !known.isAlive && now - known.since >= configuration.deadRetention {
+                members[node] = nil
+            }
+            exchange(withAnyOf: members.values.filter { $0.record.status == .dead })
+            if !members.values.contains(where: \.isAlive) {
+                for seed in seeds { effects.append(.pushPull(with: seed)) }
+            }
+        }
+    }
+
+    private mutating func exchange(withAnyOf candidates: [Known]) {
+        let addresses = candidates.map(\.record.member).sorted { $0.node < $1.node }.map(\.gossipAddress)
+        if let address = addresses.randomElement(using: &random) { effects.append(.pushPull(with: address)) }
+    }
+}
+
+extension GossipMembership.Known {
+    var isAlive: Bool { record.status == .alive || record.status == .suspect }
+}
+
+/// A small generator, so that a seed decides everything (Steele, Lea, Flood 2014).
+struct SplitMix64: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

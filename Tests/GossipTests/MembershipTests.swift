@@ -1,0 +1,333 @@
+import ChatModel
+import Testing
+
+@testable import Gossip
+
+/// One node's dialogue with others, event by event.
+@Suite struct MembershipTests {
+    private static let a = GossipSimulation.id(1)
+    private static let b = GossipSimulation.id(2)
+    private static let c = GossipSimulation.id(3)
+    private static let d = GossipSimulation.id(4)
+
+    private static func member(_ node: NodeID, load: UInt16 = 0) -> GossipMember {
+        GossipMember(node: node, store: 1, gossipAddress: GossipSimulation.address(node), load: load)
+    }
+
+    /// `a` as the only one that it knows of, and the others it has heard of.
+    private static func make(knowing others: [NodeID] = []) -> GossipMembership {
+        var a = GossipMembership(member(Self.a), incarnation: 5, now: .zero, randomSeed: 1)
+        for other in others { a.receive([.alive(incarnation: 5, member(other))], from: address(other), now: .zero) }
+        _ = a.takeEffects()
+        // What it has to tell about them is told.
+        for _ in 0..<40 { _ = a.queue.take(bytesMax: 1_340, limit: 1) }
+        return a
+    }
+
+    private static func address(_ node: NodeID) -> GossipAddress { GossipSimulation.address(node) }
+
+    private static func sent(_ effects: [GossipEffect], to node: NodeID) -> [GossipMessage] {
+        effects.flatMap { effect in
+            if case .send(let messages, address(node)) = effect { return messages }
+            return []
+        }
+    }
+
+    private static func notices(_ effects: [GossipEffect]) -> [GossipNotification] {
+        effects.compactMap { if case .notify(let what) = $0 { what } else { nil } }
+    }
+
+    /// Ticks until there is a ping, and returns it.
+    private static func nextPing(_ a: inout GossipMembership, _ now: inout Duration) throws -> (UInt32, NodeID) {
+        for _ in 0..<1_000 {
+            now += .milliseconds(10)
+            a.tick(now: now)
+            for case .send(let messages, _) in a.takeEffects() {
+                if case .ping(let sequence, let target) = messages.first { return (sequence, target) }
+            }
+        }
+        throw NoPing()
+    }
+
+    private struct NoPing: Error {}
+
+    // MARK: - Pings
+
+    @Test func `a ping is answered by the node that it is for, and by no other`() {
+        var a = Self.make()
+        a.receive([.ping(sequence: 7, target: Self.a)], from: Self.address(Self.b), now: .zero)
+        #expect(a.takeEffects() == [.send([.ack(sequence: 7)], to: Self.address(Self.b))])
+        a.receive([.ping(sequence: 7, target: Self.c)], from: Self.address(Self.b), now: .zero)
+        #expect(a.takeEffects() == [])
+    }
+
+    @Test func `who does not answer is pinged through others, then suspected, then dead`() throws {
+        var a = Self.make(knowing: [Self.b, Self.c, Self.d])
+        var now = Duration.zero
+        let (sequence, target) = try Self.nextPing(&a, &now)
+        let helpers = [Self.b, Self.c, Self.d].filter { $0 != target }
+        now += .milliseconds(499)
+        a.tick(now: now)
+        #expect(helpers.allSatisfy { Self.sent(a.takeEffects(), to: $0).isEmpty })
+        now += .milliseconds(1)
+        a.tick(now: now)
+        let asked = a.takeEffects()
+        for helper in helpers {
+            #expect(Self.sent(asked, to: helper).contains(.pingRequest(sequence: sequence, target: target)))
+            a.receive([.nack(sequence: sequence)], from: Self.address(helper), now: now)
+        }
+        now += .milliseconds(499)
+        a.tick(now: now)
+        #expect(a.members[target]?.record.status == .alive)
+        now += .milliseconds(1)
+        a.tick(now: now)
+        #expect(a.members[target]?.record.status == .suspect)
+        // Both helpers live, so the fault is not here.
+        #expect(a.healthScore == 0)
+        // It is still listed: suspicion is not death.
+        #expect(a.alive.map(\.node).contains(target))
+        for helper in helpers {
+            a.receive([.suspect(incarnation: 5, target, by: helper)], from: Self.address(helper), now: now)
+        }
+        _ = a.takeEffects()
+        // Confirmed by two: the shortest time for four members is four periods.
+        let end = now + .seconds(4)
+        var failed: Duration?
+        while now < end + .seconds(1), failed == nil {
+            now += .milliseconds(10)
+            a.tick(now: now)
+            if Self.notices(a.takeEffects()).contains(.failed(target)) { failed = now }
+        }
+        #expect(failed.map { $0 >= end && $0 <= end + .milliseconds(20) } == true, "\(String(describing: failed))")
+        #expect(!a.alive.map(\.node).contains(target))
+    }
+
+    @Test func `an answer through a helper counts, and helpers that are silent make the node doubt itself`() throws {
+        var a = Self.make(knowing: [Self.b, Self.c, Self.d])
+        var now = Duration.zero
+        var (sequence, target) = try Self.nextPing(&a, &now)
+        now += .milliseconds(500)
+        a.tick(now: now)
+        let helper = try #require([Self.b, Self.c].first { $0 != target })
+        a.receive([.ack(sequence: sequence)], from: Self.address(helper), now: now)
+        now += .milliseconds(500)
+        a.tick(now: now)
+        #expect(a.members[target]?.record.status == .alive)
+        #expect(a.healthScore == 0)
+        (sequence, target) = try Self.nextPing(&a, &now)
+        now += .milliseconds(500)
+        a.tick(now: now)
+        now += .milliseconds(500)
+        a.tick(now: now)
+        #expect(a.members[target]?.record.status == .suspect)
+        #expect(a.healthScore == 2)
+        // Its next probe waits three times as long.
+        #expect(a.nextProbe - now == .seconds(3))
+    }
+
+    @Test func `a helper pings for others, passes the answer on, and says in time that there is none`() {
+        var a = Self.make(knowing: [Self.b, Self.c])
+        a.receive([.pingRequest(sequence: 9, target: Self.c)], from: Self.address(Self.b), now: .zero)
+        guard case .ping(let own, Self.c) = Self.sent(a.takeEffects(), to: Self.c).first else {
+            Issue.record("no ping")
+            return
+        }
+        a.tick(now: .milliseconds(399))
+        #expect(Self.sent(a.takeEffects(), to: Self.b).isEmpty)
+        a.tick(now: .milliseconds(400))
+        #expect(Self.sent(a.takeEffects(), to: Self.b).first == .nack(sequence: 9))
+        a.receive([.ack(sequence: own)], from: Self.address(Self.c), now: .milliseconds(450))
+        #expect(Self.sent(a.takeEffects(), to: Self.b).first == .ack(sequence: 9))
+        // Once.
+        a.receive([.ack(sequence: own)], from: Self.address(Self.c), now: .milliseconds(460))
+        #expect(a.takeEffects().isEmpty)
+        // Nobody is pinged whom it does not know, and no more than the bound at a time.
+        a.receive([.pingRequest(sequence: 9, target: Self.d)], from: Self.address(Self.b), now: .seconds(2))
+        #expect(a.takeEffects().isEmpty)
+        for sequence in 0..<65 as Range<UInt32> {
+            a.receive([.pingRequest(sequence: sequence, target: Self.c)], from: Self.address(Self.b), now: .seconds(2))
+        }
+        #expect(a.takeEffects().count == 64)
+        a.tick(now: .seconds(4))
+        #expect(a.relays.isEmpty)
+    }
+
+    @Test func `a suspected member is told so with its next ping`() throws {
+        var a = Self.make(knowing: [Self.b])
+        a.receive([.suspect(incarnation: 5, Self.b, by: Self.c)], from: Self.address(Self.c), now: .zero)
+        for _ in 0..<40 { _ = a.queue.take(bytesMax: 1_340, limit: 1) }
+        var now = Duration.zero
+        while now < .seconds(2) {
+            now += .milliseconds(10)
+            a.tick(now: now)
+            let messages = Self.sent(a.takeEffects(), to: Self.b)
+            guard case .ping = messages.first else { continue }
+            #expect(messages.contains(.suspect(incarnation: 5, Self.b, by: Self.a)))
+            return
+        }
+        Issue.record("no ping")
+    }
+
+    // MARK: - News
+
+    @Test func `what overrides what`() {
+        typealias Status = GossipRecord.Status
+        let b = Self.b
+        /// News at incarnation 5 + offset on a member known with status at incarnation 5.
+        func outcome(_ start: [GossipMessage], _ news: GossipMessage) -> (Status?, UInt64?) {
+            var a = Self.make(knowing: [b, Self.c, Self.d])
+            a.receive(start + [news], from: Self.address(Self.c), now: .zero)
+            return (a.members[b]?.record.status, a.members[b]?.record.incarnation)
+        }
+        let suspect = GossipMessage.suspect(incarnation: 5, b, by: Self.c)
+        let dead = GossipMessage.dead(incarnation: 5, b, by: Self.c)
+        let left = GossipMessage.dead(incarnation: 5, b, by: b)
+        for (start, news, expected) in [
+            ([], .alive(incarnation: 5, Self.member(b, load: 9)), (.alive, 5)),
+            ([], .suspect(incarnation: 4, b, by: Self.c), (.alive, 5)),
+            ([], suspect, (.suspect, 5)),
+            ([], .suspect(incarnation: 6, b, by: Self.c), (.suspect, 6)),
+            ([], .dead(incarnation: 4, b, by: Self.c), (.alive, 5)),
+            ([], dead, (.dead, 5)),
+            ([], left, (.left, 5)),
+            ([suspect], .alive(incarnation: 5, Self.member(b)), (.suspect, 5)),
+            ([suspect], .alive(incarnation: 6, Self.member(b)), (.alive, 6)),
+            ([suspect], dead, (.dead, 5)),
+            ([dead], .alive(incarnation: 5, Self.member(b)), (.dead, 5)),
+            ([dead], suspect, (.dead, 5)),
+            ([dead], .alive(incarnation: 6, Self.member(b)), (.alive, 6)),
+            ([dead], left, (.left, 5)),
+            ([left], dead, (.left, 5)),
+        ] as [([GossipMessage], GossipMessage, (Status, UInt64))] {
+            #expect(outcome(start, news) == expected, "\(start) then \(news)")
+        }
+    }
+
+    @Test func `who is suspected or told dead refutes with a higher incarnation`() {
+        for accusation in [
+            GossipMessage.suspect(incarnation: 5, Self.a, by: Self.b), .dead(incarnation: 8, Self.a, by: Self.b),
+            .alive(incarnation: 6, Self.member(Self.a, load: 3)),
+        ] {
+            var a = Self.make(knowing: [Self.b])
+            a.receive([accusation, .ping(sequence: 1, target: Self.a)], from: Self.address(Self.b), now: .zero)
+            let refutation = Self.sent(a.takeEffects(), to: Self.b).last
+            guard case .alive(let incarnation, Self.member(Self.a)) = refutation else {
+                Issue.record("\(accusation): \(String(describing: refutation))")
+                continue
+            }
+            #expect(incarnation == [6, 9, 7].first { $0 == incarnation })
+            #expect(a.records[0].incarnation == incarnation)
+        }
+        // An accusation of a former life is nothing.
+        var a = Self.make(knowing: [Self.b])
+        a.receive([.suspect(incarnation: 4, Self.a, by: Self.b)], from: Self.address(Self.b), now: .zero)
+        #expect(a.records[0].incarnation == 5)
+        #expect(a.healthScore == 0)
+        // The highest that a packet can name does not overflow.
+        a.receive([.dead(incarnation: 1 << 62, Self.a, by: Self.b)], from: Self.address(Self.b), now: .zero)
+        #expect(a.records[0].incarnation == 1 << 62)
+    }
+
+    @Test func `another process with the same node ID is told as a conflict`() {
+        var a = Self.make()
+        var other = Self.member(Self.a)
+        other.store = 2
+        a.receive([.alive(incarnation: 6, other)], from: Self.address(Self.b), now: .zero)
+        #expect(Self.notices(a.takeEffects()) == [.conflict(other)])
+    }
+
+    @Test func `a death from push-pull is hearsay, a departure is not`() {
+        var a = Self.make(knowing: [Self.b, Self.c])
+        a.merge(
+            [
+                GossipRecord(member: Self.member(Self.b), incarnation: 5, status: .dead),
+                GossipRecord(member: Self.member(Self.c), incarnation: 5, status: .left),
+                GossipRecord(member: Self.member(Self.d), incarnation: 5, status: .dead),
+            ], now: .zero)
+        #expect(a.members[Self.b]?.record.status == .suspect)
+        #expect(a.members[Self.c]?.record.status == .left)
+        #expect(a.members[Self.d] == nil)
+    }
+
+    @Test func `members beyond the bound are not taken until one is dead`() {
+        var configuration = GossipConfiguration()
+        configuration.membersMax = 3
+        var a = GossipMembership(
+            Self.member(Self.a), incarnation: 5, configuration: configuration, now: .zero, randomSeed: 1)
+        for other in [Self.b, Self.c, Self.d] {
+            a.receive([.alive(incarnation: 1, Self.member(other))], from: Self.address(other), now: .zero)
+        }
+        #expect(a.alive.map(\.node) == [Self.a, Self.b, Self.c])
+        a.receive([.dead(incarnation: 1, Self.b, by: Self.c)], from: Self.address(Self.c), now: .zero)
+        a.receive([.alive(incarnation: 1, Self.member(Self.d))], from: Self.address(Self.d), now: .zero)
+        #expect(a.alive.map(\.node) == [Self.a, Self.c, Self.d])
+        #expect(a.members[Self.b] == nil)
+    }
+
+    @Test func `news is sent a logarithmic number of times, the freshest first, and replaced by what is newer`() {
+        var queue = BroadcastQueue()
+        queue.add(.suspect(incarnation: 1, Self.b, by: Self.a))
+        queue.add(.dead(incarnation: 1, Self.b, by: Self.a))
+        queue.add(.suspect(incarnation: 1, Self.c, by: Self.a))
+        queue.add(.ping(sequence: 1, target: Self.d))
+        #expect(queue.count == 2)
+        let both = queue.take(bytesMax: 1_340, limit: 3)
+        #expect(both == [.suspect(incarnation: 1, Self.c, by: Self.a), .dead(incarnation: 1, Self.b, by: Self.a)])
+        #expect(queue.take(bytesMax: 8, limit: 3) == [.suspect(incarnation: 1, Self.c, by: Self.a)])
+        #expect(queue.take(bytesMax: 8, limit: 3) == [.dead(incarnation: 1, Self.b, by: Self.a)])
+        #expect(queue.take(bytesMax: 7, limit: 3) == [])
+        #expect(queue.take(bytesMax: 1_340, limit: 3).count == 2)
+        #expect(queue.isEmpty)
+        let configuration = GossipConfiguration()
+        #expect([1, 9, 10, 99, 100].map { configuration.retransmitLimit(members: $0) } == [4, 4, 8, 8, 12])
+    }
+
+    @Test func `suspicion is long at first and shrinks with each confirmation that counts`() {
+        let configuration = GossipConfiguration()
+        var suspicion = Suspicion(by: Self.b, at: .seconds(10), members: 10, configuration)
+        func isAbout(_ seconds: Double) -> Bool {
+            abs((suspicion.deadline - .seconds(10)) / .seconds(1) - seconds) < 0.01
+        }
+        #expect(isAbout(24))
+        let first = suspicion.confirm(by: Self.b)
+        #expect(!first && isAbout(24))
+        let second = suspicion.confirm(by: Self.c)
+        // 24 - 20 * log(2) / log(3)
+        #expect(second && isAbout(11.381))
+        let third = suspicion.confirm(by: Self.d)
+        #expect(third && isAbout(4))
+        let fourth = suspicion.confirm(by: Self.a)
+        #expect(!fourth && isAbout(4))
+        // Nobody could confirm.
+        suspicion = Suspicion(by: Self.b, at: .seconds(10), members: 3, configuration)
+        #expect(isAbout(4))
+    }
+
+    // MARK: - Leaving
+
+    @Test func `a node alone leaves at once, others tell it first, and pings are answered to the end`() {
+        var alone = Self.make()
+        alone.leave(now: .zero)
+        #expect(Self.notices(alone.takeEffects()) == [.leaveComplete])
+        var a = Self.make(knowing: [Self.b, Self.c])
+        a.leave(now: .zero)
+        #expect(a.takeEffects().isEmpty)
+        a.receive([.ping(sequence: 1, target: Self.a)], from: Self.address(Self.b), now: .zero)
+        #expect(
+            Self.sent(a.takeEffects(), to: Self.b) == [
+                .ack(sequence: 1), .dead(incarnation: 5, Self.a, by: Self.a),
+            ])
+        var now = Duration.zero
+        var notices: [GossipNotification] = []
+        while now < .seconds(5), notices.isEmpty {
+            now += .milliseconds(50)
+            a.tick(now: now)
+            notices = Self.notices(a.takeEffects())
+        }
+        #expect(notices == [.leaveComplete])
+        #expect(now < .seconds(2))
+        a.receive([.suspect(incarnation: 5, Self.a, by: Self.b)], from: Self.address(Self.b), now: now)
+        #expect(a.records[0].incarnation == 5)
+        #expect(a.records[0].status == .left)
+    }
+}
