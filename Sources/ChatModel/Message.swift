@@ -1,5 +1,10 @@
 /// The types of contract section 2, "Message". The raw value is the wire's name.
 public enum MessageType: String, Sendable, Hashable, CaseIterable {
+    /// The types that this version knows.
+    public static let allCases: [MessageType] = [
+        .text, .tip, .command, .image, .audio, .video, .file, .location, .custom, .combine, .notification,
+    ]
+
     case text = "TEXT"
     case tip = "TIP"
     case command = "COMMAND"
@@ -11,6 +16,8 @@ public enum MessageType: String, Sendable, Hashable, CaseIterable {
     case custom = "CUSTOM"
     case combine = "COMBINE"
     case notification = "NOTIFICATION"
+    /// Read by a client: a type of a later version. Nobody sends it.
+    case unknown = ""
 }
 
 public enum Priority: String, Sendable, Hashable, CaseIterable {
@@ -54,6 +61,9 @@ public enum MessageBody: Sendable, Hashable {
     case notification(Notification)
     /// A recalled message keeps its place and its type and loses its body.
     case recalled(MessageType)
+    /// Read by a client: a body of a later version, by the name of its type (in protobuf, the number). To be shown as
+    /// such or ignored.
+    case unknown(String)
 
     public var type: MessageType {
         switch self {
@@ -69,6 +79,7 @@ public enum MessageBody: Sendable, Hashable {
         case .combine: .combine
         case .notification: .notification
         case .recalled(let type): type
+        case .unknown: .unknown
         }
     }
 }

@@ -1,5 +1,12 @@
 /// What happened, by NIM's numbers (contract, "Codes").
 public enum EventCode: Int, Sendable, Hashable, CaseIterable {
+    /// The events that this version knows.
+    public static let allCases: [EventCode] = [
+        .enter, .exit, .blacklisted, .unblacklisted, .muted, .unmuted, .managerSet, .managerRemoved, .madeFixedMember,
+        .fixedMemberRemoved, .roomClosed, .roomInfoUpdated, .kicked, .temporarilyMuted, .temporaryMuteLifted,
+        .memberUpdatedInfo, .queueChanged, .roomMuted, .roomUnmuted, .queueBatchChanged, .recalled, .digest,
+    ]
+
     case enter = 301
     case exit = 302
     case blacklisted = 303
@@ -22,6 +29,8 @@ public enum EventCode: Int, Sendable, Hashable, CaseIterable {
     case queueBatchChanged = 320
     case recalled = 323
     case digest = 350
+    /// Read by a client: an event of a later version, whose code is in the notification's data. Nobody sends it.
+    case unknown = 0
 
     /// Enter, exit and their digest are pushed without a seq; all others are kept.
     public var isKept: Bool {
@@ -94,6 +103,8 @@ public enum NotificationData: Sendable, Hashable {
     case recalled(messageIDs: [String])
     /// 350.
     case digest(entered: Int64, exited: Int64, online: Int64, members: [DigestMember])
+    /// Read by a client: what an event of a later version has is not looked at.
+    case unknown(event: Int64)
 }
 
 /// What `updateMe` may set; nil leaves a field as it is. It is also `data.set` of 316.

@@ -9,7 +9,7 @@ extension RoomState {
             try maySpeak(user, anonymous: anonymous, at: stamp.time)
         }
         switch draft.body {
-        case .notification, .recalled:
+        case .notification, .recalled, .unknown:
             throw ChatError(.badParameter, "only the room sends notifications", field: "type")
         case .text, .tip, .command, .image, .audio, .video, .file, .location, .custom, .combine:
             break
@@ -110,7 +110,16 @@ extension RoomState {
         for target in targets {
             try requireMayRecall(target, command, stamp)
         }
-        guard !targets.isEmpty else { return .done }
+        erase(targets, of: incarnation, options, command, stamp, &outcome)
+        return .done
+    }
+
+    /// Takes the bodies of messages away and tells it in one 323.
+    mutating func erase(
+        _ targets: [RecallTarget], of incarnation: Incarnation, _ options: NotifyOptions, _ command: Command,
+        _ stamp: Stamp, _ outcome: inout Outcome
+    ) {
+        guard !targets.isEmpty else { return }
         var senders: [UserID] = []
         var known: Set<UserID> = []
         for target in targets {
@@ -119,10 +128,9 @@ extension RoomState {
         }
         let messageIDs = targets.map { MessageID.kept(incarnation, seq: $0.seq).text }
         notify(.recalled, options, of: senders, .recalled(messageIDs: messageIDs), command, stamp, &outcome)
-        return .done
     }
 
-    private func requireMayRecall(_ target: RecallTarget, _ command: Command, _ stamp: Stamp) throws(ChatError) {
+    func requireMayRecall(_ target: RecallTarget, _ command: Command, _ stamp: Stamp) throws(ChatError) {
         guard target.seq > 0, target.seq <= lastSeq else { throw ChatError(.notFound, "there is no such message") }
         guard target.type != .notification else { throw ChatError(.forbidden, "a notification can't be recalled") }
         guard case .member(let user, _, _) = command.actor else { return }

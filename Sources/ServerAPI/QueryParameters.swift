@@ -88,7 +88,7 @@ struct QueryParameters: Sendable {
     private static func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String, _ text: String)
         throws(ChatError) -> Choice
     {
-        guard let choice = Choice(rawValue: text) else {
+        guard let choice = Choice.allCases.first(where: { $0.rawValue == text }) else {
             let all = Choice.allCases.map(\.rawValue).joined(separator: ", ")
             throw ChatError(.badParameter, "\(name) must be one of \(all)", field: name)
         }

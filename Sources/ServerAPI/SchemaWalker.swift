@@ -44,6 +44,7 @@ struct SchemaWalker<Mode: SchemaWalkMode>: FieldWalker {
             return SchemaBook.alsoAsID.contains(message.schemaName) ? .either(.identifier, component) : component
         }
         if let names = type as? any WireEnum.Type { return .oneOf(names.names) }
+        if let names = type as? any WireOpenEnum.Type { return .oneOf(names.knownNames) }
         if type is any WireName.Type { return .identifier }
         if type == String.self { return .text(bytes: limit.bytesMax) }
         if type == [UInt8].self { return .base64(bytes: limit.bytesMax) }

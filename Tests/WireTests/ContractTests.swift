@@ -175,9 +175,7 @@ import Testing
     }
 
     @Test(arguments: [
-        #"{"future":{"a":1}}"#, "{}",
-        #"{"message":{"messageId":"m","time":1,"type":"NOTIFICATION","event":321,"targets":[],"data":{}}}"#,
-        #"{"message":{"messageId":"m","time":1,"type":"HOLOGRAM"}}"#, #"{"kicked":{"room":"r","reason":99}}"#,
+        #"{"future":{"a":1}}"#, "{}", #"{"kicked":{"room":"r","reason":99}}"#,
         #"{"state":{"room":"r","state":"PONDERING"}}"#, #"{"id":5,"levitate":{}}"#, #"{"id":"five","error":1}"#,
     ])
     func `takes what it does not know for unknown and goes on`(json: String) throws {
@@ -185,6 +183,57 @@ import Testing
             try items(json + "\n" + #"{"token":{"expiresInSeconds":1}}"#) == [
                 .unknown, .push(.token(TokenPush(expiresInSeconds: 1))),
             ])
+    }
+
+    @Test func `reads a reply in which one message is of a later version`() throws {
+        let json = #"""
+            {"id":7,"history":{"messages":[
+            {"messageId":"a","time":1,"type":"TEXT","text":"hello"},
+            {"messageId":"b","time":2,"type":"HOLOGRAM","hologram":{"text":7},"ext":"e"},
+            {"messageId":"c","time":3,"type":"HOLOGRAM","recalled":true},
+            {"messageId":"d","time":4,"type":"NOTIFICATION","event":321,"targets":[{"user":"u","nick":"n"}],"data":7},
+            {"messageId":"e","time":5,"type":"","text":"x"}]}}
+            """#
+        guard case .reply(7, .success(.history(let result)))? = try items(json).first else {
+            Issue.record("not a reply: \(try items(json))")
+            return
+        }
+        #expect(
+            result.messages.map(\.body.type) == [.text, .unknown, .unknown, .notification, .unknown])
+        #expect(result.messages[1].body == .unknown("HOLOGRAM") && result.messages[1].ext == "e")
+        #expect(result.messages[2].isRecalled)
+        guard case .notification(let notification) = result.messages[3].body else {
+            Issue.record("no 321")
+            return
+        }
+        #expect(notification.event == .unknown && notification.data == .unknown(event: 321))
+        #expect(notification.targets.map(\.nick) == ["n"])
+    }
+
+    @Test func `reads a message of a later version in protobuf too`() throws {
+        var message = Message.blank
+        message.body = .unknown("99")
+        let read = try WireProtobuf.decode(Message.self, from: WireProtobuf.encode(message), limits: false)
+        #expect(read.body == .unknown("99"))
+        var notification = Notification(.unknown)
+        notification.data = .unknown(event: 999)
+        message.body = .notification(notification)
+        #expect(try WireProtobuf.decode(Message.self, from: WireProtobuf.encode(message), limits: false) == message)
+        #expect(throws: WireError.self, "a server does not pass on what it does not know") {
+            try HistoryCodec.decode(WireProtobuf.encode(message))
+        }
+    }
+
+    @Test(arguments: ["", "UNKNOWN", "HOLOGRAM"])
+    func `only clients are lenient: a server refuses the type`(type: String) throws {
+        let json = #"{"id":1,"send":{"room":"r","clientId":"c","type":"\#(type)","text":"x"}}"#
+        var errors: [ChatError?] = []
+        Array(json.utf8).withUnsafeBytes { bytes in
+            ClientFrame.requests(inJSON: bytes) { result in
+                if case .failure(let failure) = result { errors.append(failure.error) } else { errors.append(nil) }
+            }
+        }
+        #expect(errors.map { $0?.code } == [.badParameter] && errors[0]?.field == "type")
     }
 
     @Test func `fails only the request whose reply it cannot read`() throws {

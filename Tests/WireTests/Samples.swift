@@ -150,6 +150,7 @@ struct Samples {
         case .combine:
             .combine(title: text(), summary: text(), messageIDs: [text(64, least: 1)] + list { $0.text(64, least: 1) })
         case .notification: .notification(notification(any(EventCode.self)))
+        case .unknown: .unknown("x")
         }
     }
     mutating func notification(_ event: EventCode) -> ChatModel.Notification {

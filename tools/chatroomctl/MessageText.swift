@@ -48,7 +48,7 @@ enum MessageText {
         case .custom: return "[CUSTOM \(message["subtype"]?.shown ?? "")] \(message["content"]?.text ?? "")"
         case .combine: return "[COMBINE] \(message["title"]?.text ?? "")"
         case .notification: return notification(message)
-        case nil: return "[\(type)] \(message.line)"
+        case .unknown, nil: return "[\(type)] \(message.line)"
         }
     }
 
@@ -88,6 +88,7 @@ enum MessageText {
         case .queueBatchChanged: "queue changed in several places"
         case .recalled: "message recalled"
         case .digest: "people entered and left"
+        case .unknown: "event \(number)"
         }
     }
 }

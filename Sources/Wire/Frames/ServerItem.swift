@@ -5,7 +5,8 @@ public enum ServerItem: Sendable, Hashable {
     /// Without an ID only for an error about a request whose ID could not be read.
     case reply(id: UInt32?, Result<OperationResult, ChatError>)
     case push(Push)
-    /// Read by a client: a push, or a message type or notification in it, of a later version. To be ignored.
+    /// Read by a client: a push of a later version. To be ignored. A message type or an event of a later version is
+    /// unknown in its place: `MessageBody.unknown`, `EventCode.unknown`.
     case unknown
 
     /// Appends the item as one JSON object; the caller puts `\n` between objects of a frame.

@@ -6,7 +6,7 @@ extension Message: WireMessage {
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        var type = body.type
+        var type = OpenType(body)
         var recalled = isRecalled
         try walker.optional(1, "room", &room)
         try place.walk(&walker, seq: 2, after: 3)
@@ -17,9 +17,11 @@ extension Message: WireMessage {
         try walker.required(8, "type", &type)
         try walker.defaulted(9, "recalled", &recalled, default: false)
         if recalled {
-            if W.isDecoding { body = .recalled(type) }
-        } else {
-            try body.walk(type: type, &walker)
+            if W.isDecoding { body = .recalled(type.known ?? .unknown) }
+        } else if let known = type.known {
+            try body.walk(type: known, &walker)
+        } else if W.isDecoding {
+            body = .unknown(type.name)
         }
         try walker.defaulted(50, "priority", &priority, default: .normal)
         try walker.repeated(51, "mentions", &mentions)

@@ -20,6 +20,7 @@ extension MessageBody {
         case .custom: try walkCustom(&walker)
         case .combine: try walkCombine(&walker)
         case .notification: try walkNotification(&walker)
+        case .unknown: break
         }
     }
 

@@ -3,10 +3,16 @@ import ChatModel
 extension Notification {
     /// Visits the fields of a notification, which stand beside the message's own.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        try walker.required(40, "event", &event)
+        var code = OpenEvent(self)
+        try walker.required(40, "event", &code)
+        if W.isDecoding { event = code.known ?? .unknown }
         try walker.optional(41, "operator", &`operator`)
         try walker.list(42, "targets", &targets)
         try walker.optional(43, "notifyExt", &notifyExt)
+        guard code.known != nil || !W.isDecoding else {
+            data = .unknown(event: code.number)
+            return
+        }
         var fields = W.isDecoding ? NotificationFields() : NotificationFields(data)
         try walker.shown(44, "data", &fields)
         if W.isDecoding { data = try fields.data(of: event) }
@@ -62,7 +68,7 @@ struct NotificationFields: WireMessage {
 extension NotificationFields {
     init(_ data: NotificationData) {
         switch data {
-        case .none: break
+        case .none, .unknown: break
         case .entered(let avatar, let ext, let role, let online):
             (self.avatar, self.ext, self.role, self.online) = (avatar, ext, role, online)
         case .exited(let online): self.online = online
@@ -103,7 +109,7 @@ extension NotificationFields {
         case .digest:
             return .digest(entered: entered ?? 0, exited: exited ?? 0, online: online ?? 0, members: members ?? [])
         case .blacklisted, .unblacklisted, .muted, .unmuted, .managerSet, .managerRemoved, .madeFixedMember,
-            .fixedMemberRemoved, .roomClosed, .kicked, .temporaryMuteLifted, .roomMuted, .roomUnmuted:
+            .fixedMemberRemoved, .roomClosed, .kicked, .temporaryMuteLifted, .roomMuted, .roomUnmuted, .unknown:
             return .none
         }
     }

@@ -45,9 +45,13 @@ public enum CatalogueCodec {
 public enum HistoryCodec {
     public static func encode(_ message: Message) -> [UInt8] { WireProtobuf.encode(message) }
 
-    /// - Throws: `corrupt`.
+    /// - Throws: `corrupt`, also for what a later version has kept: passing it on would lose what it says.
     public static func decode(_ bytes: [UInt8]) throws(WireError) -> Message {
-        try stored(Message.self, bytes, "history row")
+        let message = try stored(Message.self, bytes, "history row")
+        var isKnown = message.body.type != .unknown
+        if case .notification(let notification) = message.body, notification.event == .unknown { isKnown = false }
+        guard isKnown else { throw WireError(corrupt: .wrongType("of a known type"), in: "history row") }
+        return message
     }
 }
 

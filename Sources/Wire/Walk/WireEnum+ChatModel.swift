@@ -15,7 +15,14 @@ extension MessageType: WireEnum {
         case .custom: 9
         case .combine: 10
         case .notification: 11
+        case .unknown: 0
         }
+    }
+
+    /// The type with that number; nil for one that this version does not know.
+    public init?(number: Int) {
+        guard let type = Self.allCases.first(where: { $0.number == number }) else { return nil }
+        self = type
     }
 }
 

@@ -14,7 +14,7 @@ extension WireEnum {
 
     public func writeJSON(to writer: inout JSONWriter) { writer.append(string: rawValue) }
     public static func readJSON(_ value: JSONValue) throws(ChatError) -> Self {
-        guard let known = Self(rawValue: try value.string()) else { throw unknown }
+        guard let known = Self(rawValue: try value.string()), known.number > 0 else { throw unknown }
         return known
     }
     public func writeProtobuf(to writer: inout ProtobufWriter) { writer.append(varint: UInt64(clamping: number)) }
@@ -31,6 +31,12 @@ extension WireEnum {
     private static var unknown: ChatError {
         ChatError(.badParameter, "must be one of \(allCases.map(\.rawValue).joined(separator: ", "))")
     }
+}
+
+/// An enumeration of which a reader also takes names that it does not know: those of later versions.
+public protocol WireOpenEnum: WireValue {
+    /// The names that this version knows.
+    static var knownNames: [String] { get }
 }
 
 /// An enumeration that is a number in both encodings, as the contract's codes.
