@@ -157,6 +157,8 @@ public struct CommandFacts: Sendable, Hashable {
     public var highPerSecondMax: Int
     /// Nicks and avatars of the users that the command names and who are here.
     public var names: [UserID: Profile]
+    /// The messages that go with whoever is blacklisted.
+    public var recalled: [RecallTarget] = []
 
     public init(policy: RoomPolicy = RoomPolicy(), names: [UserID: Profile] = [:]) {
         fixedMembersMax = policy.fixedMembersMax

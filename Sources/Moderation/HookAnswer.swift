@@ -19,7 +19,7 @@ extension MessageBody {
     public var isModerated: Bool {
         switch self {
         case .text, .tip, .image, .audio, .video, .file, .location, .custom, .combine: true
-        case .command, .notification, .recalled: false
+        case .command, .notification, .recalled, .unknown: false
         }
     }
 
@@ -39,7 +39,7 @@ extension MessageBody {
             Self.fits(text, Limits.textBytes).map { .custom(content: $0, subtype: subtype, searchable: searchable) }
         case .combine(_, let summary, let messageIDs):
             Self.fits(text, Limits.titleBytes).map { .combine(title: $0, summary: summary, messageIDs: messageIDs) }
-        case .command, .notification, .recalled: nil
+        case .command, .notification, .recalled, .unknown: nil
         }
     }
 

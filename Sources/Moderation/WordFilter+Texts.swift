@@ -39,7 +39,7 @@ extension WordFilter {
         case .combine(let title, let summary, let messageIDs):
             return .combine(
                 title: try passed(title, "title"), summary: try passed(summary, "summary"), messageIDs: messageIDs)
-        case .command, .notification, .recalled: return body
+        case .command, .notification, .recalled, .unknown: return body
         }
     }
 

@@ -44,7 +44,9 @@ extension RoomState {
         try requireManager(command.actor)
         try requireOutranks(command.actor, user)
         try requireNotCreator(user)
-        if members[user]?.blacklisted ?? false != enable {
+        for target in command.facts.recalled { try requireMayRecall(target, command, stamp) }
+        let isNew = members[user]?.blacklisted ?? false != enable
+        if isNew {
             guard !enable || members.blacklisted.count < command.facts.blacklistedMax else {
                 throw ChatError(
                     .badParameter, "a room has at most \(command.facts.blacklistedMax) blacklisted users")
@@ -54,8 +56,11 @@ extension RoomState {
                 if enable { $0.role = .none }
             }
             notify(enable ? .blacklisted : .unblacklisted, options, of: [user], .none, command, stamp, &outcome)
-            if enable { throwOut(user, .blacklisted, options, command, stamp, &outcome) }
         }
+        if enable, let incarnation {
+            erase(command.facts.recalled, of: incarnation, options, command, stamp, &outcome)
+        }
+        if enable, isNew { throwOut(user, .blacklisted, options, command, stamp, &outcome) }
         return .member(member(user, command.facts, at: stamp.time))
     }
 

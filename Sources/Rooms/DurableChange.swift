@@ -8,6 +8,8 @@ struct DurableChange {
     var shape: AnswerShape
     /// Users whose names the notification shows.
     var users: [UserID] = []
+    /// What must be looked up before it is proposed.
+    var lookup: FactLookup?
 
     /// nil for an operation that changes nothing durable.
     init?(_ operation: ClientOperation) {
@@ -22,8 +24,12 @@ struct DurableChange {
             self.init(.setManager(r.user, enable: r.enable, r.options), r.clientID, .setManager, [r.user])
         case .setMember(let r):
             self.init(.setMember(r.user, enable: r.enable, r.options), r.clientID, .setMember, [r.user])
+        case .recall(let r):
+            self.init(.recall([], NotifyOptions()), r.clientID, .recall)
+            lookup = .message(r.messageID)
         case .setBlacklist(let r):
             self.init(.setBlacklist(r.user, enable: r.enable, r.options), r.clientID, .setBlacklist, [r.user])
+            if r.recall, r.enable { lookup = .messages(of: r.user, since: nil) }
         case .setMute(let r):
             self.init(.setMute(r.user, enable: r.enable, r.options), r.clientID, .setMute, [r.user])
         case .tempMute(let r):
@@ -43,7 +49,7 @@ struct DurableChange {
             self.init(.queueTake(key: r.key, r.options), r.clientID, .queueTake)
         case .queueClear(let r):
             self.init(.queueClear(r.options), r.clientID, .queueClear)
-        case .connect, .refresh, .ping, .enter, .exit, .barrage, .recall, .combined, .history, .room, .members,
+        case .connect, .refresh, .ping, .enter, .exit, .barrage, .combined, .history, .room, .members,
             .membersById, .queue:
             return nil
         }
@@ -60,7 +66,7 @@ struct DurableChange {
 /// Which result a session's request gets when its command is applied.
 enum AnswerShape: Sendable {
     case send(asked: Priority)
-    case updateRoom, updateMe, setManager, setMember, setBlacklist, setMute, tempMute, kick, muteRoom
+    case recall, updateRoom, updateMe, setManager, setMember, setBlacklist, setMute, tempMute, kick, muteRoom
     case queueSet, queueSetMany, queueTake, queueClear
 
     /// The reply to the request; `view` is the room after the command.
@@ -70,6 +76,7 @@ enum AnswerShape: Sendable {
             .failure(error)
         case (.send(let asked), .posted(let messageID, let place, let time, let priority)):
             .success(.send(Self.sent(messageID, place, time, priority == asked ? nil : priority)))
+        case (.recall, .done): .success(.recall)
         case (.updateRoom, .room(let info)):
             .success(.updateRoom(RoomResult(room: RoomView(info: info, online: view?.online ?? 0))))
         case (.updateMe, .member(let member)): .success(.updateMe(MemberResult(member: member)))

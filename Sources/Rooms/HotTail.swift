@@ -29,6 +29,11 @@ struct HotTail {
         }
     }
 
+    func message(seq: UInt64) -> Message? {
+        guard let first = firstSeq, seq >= first, seq - first < UInt64(messages.count - head) else { return nil }
+        return messages[head + Int(seq - first)]
+    }
+
     /// A recalled message stays, without its body.
     mutating func erase(seq: UInt64) {
         guard let index = messages[head...].firstIndex(where: { $0.seq == seq }) else { return }

@@ -9,13 +9,18 @@ extension RoomActor {
     func handle(_ call: RoomCall, at now: Timestamp) -> [Proposal] {
         touch()
         let key = PresenceKey(node: call.address.node, session: call.address.session)
+        // A client need not wait for its enter's answer: what it asks next comes after it.
+        if arrivals.contains(where: { $0.key == key }) { settleArrivals() }
+        if holds[key] != nil {
+            wait(call, key)
+            return []
+        }
         switch call.body {
         case .leave:
             exit(key, at: now)
             return takeLate()
         case .moved:
-            presence.move(key, lane: call.address.lane, encoding: call.address.encoding)
-            stream.encodings.formUnion(presence.encodings)
+            move(key, call.address)
             return []
         case .operation(.enter(let request)):
             do throws(ChatError) {
@@ -25,9 +30,6 @@ extension RoomActor {
             }
             return []
         case .operation(let operation):
-            // A client need not wait for its enter's answer: what it asks next comes after it.
-            if arrivals.contains(where: { $0.key == key }) { settleArrivals() }
-            if entering[key] != nil { return wait(call, key) }
             do throws(ChatError) {
                 guard let visitor = presence.visitor(key) else {
                     throw ChatError(.notInRoom, "\(call.caller.user) is not in \(id)")
@@ -40,24 +42,14 @@ extension RoomActor {
         }
     }
 
-    /// The session's enter is being read from storage; what it asks meanwhile follows in order.
-    private func wait(_ call: RoomCall, _ key: PresenceKey) -> [Proposal] {
-        if (entering[key]?.count ?? 0) < Self.waitingCallsMax {
-            entering[key]?.append(call)
-        } else {
-            reply(call, .failure(ChatError(.tooOften, "wait for the answer to enter", retryAfterMs: 1000)))
-        }
-        return []
-    }
-
-    private static var waitingCallsMax: Int { 64 }
-
     private func handle(_ operation: ClientOperation, _ call: RoomCall, _ visitor: Visitor, at now: Timestamp)
         throws(ChatError) -> [Proposal]
     {
         if let change = DurableChange(operation) {
-            try requireIsHere(change.body)
-            return [propose(change, call, visitor)]
+            let proposal = proposal(change, call, visitor)
+            try requireIsHere(proposal, at: now)
+            guard let lookup = change.lookup, mayLookUp(change.body, visitor) else { return [proposal] }
+            return propose(proposal, after: lookup, holding: visitor.key, at: now)
         }
         switch operation {
         case .exit:
@@ -99,9 +91,17 @@ extension RoomActor {
         return takeLate()
     }
 
-    /// A kick that bans nobody needs somebody to kick.
-    func requireIsHere(_ body: CommandBody) throws(ChatError) {
-        guard case .kick(let user, banSeconds: 0, _) = body, !presence.isHere(user) else { return }
+    /// Whether history is read for this actor: not for somebody whom `apply` will refuse anyway.
+    private func mayLookUp(_ body: CommandBody, _ visitor: Visitor) -> Bool {
+        guard case .setBlacklist(let user, _, _) = body else { return true }
+        let rank = state.role(of: visitor.user).rank
+        return rank > 0 && rank > state.role(of: user).rank
+    }
+
+    /// A kick that bans nobody needs somebody to kick, unless it is a repeat: then it gets the first answer.
+    func requireIsHere(_ proposal: Proposal, at now: Timestamp) throws(ChatError) {
+        guard case .kick(let user, banSeconds: 0, _) = proposal.command.body, !presence.isHere(user) else { return }
+        if let key = proposal.key, state.remembered(key, at: now) != nil { return }
         throw ChatError(.notFound, "\(user) is not in \(id)", field: "user")
     }
 
@@ -112,7 +112,7 @@ extension RoomActor {
         }
     }
 
-    private func propose(_ change: DurableChange, _ call: RoomCall, _ visitor: Visitor) -> Proposal {
+    private func proposal(_ change: DurableChange, _ call: RoomCall, _ visitor: Visitor) -> Proposal {
         // Only a clientId makes a repeat: a request's own ID may come again, in a later request of the same session.
         let commandID = change.clientID.map { CommandID(scope: call.caller.user.text, text: $0) }
         return Proposal(
@@ -138,6 +138,12 @@ extension RoomActor {
         barrage.add(item, from: visitor.key)
         touchBarrage()
         reply(call, .success(.barrage(BarrageResult())))
+    }
+
+    /// The session lives on another lane, or speaks another encoding, from here on.
+    func move(_ key: PresenceKey, _ address: SessionAddress) {
+        presence.move(key, lane: address.lane, encoding: address.encoding)
+        stream.encodings.formUnion(presence.encodings)
     }
 
     // MARK: - Answers

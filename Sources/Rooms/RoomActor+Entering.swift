@@ -57,7 +57,7 @@ extension RoomActor {
         query.ascending = true
         query.afterSeq = since
         query.limit = Limits.missedMessages
-        entering[arrival.key] = []
+        hold(arrival.key)
         page(query) { room, result in
             var arrival = arrival
             switch result {
@@ -72,9 +72,7 @@ extension RoomActor {
                     arrival.call,
                     .entered(arrival.call.address.session, request: arrival.call.request, .failure(error)))
             }
-            let waiting = room.entering.removeValue(forKey: arrival.key) ?? []
-            let now = room.context.now()
-            room.late += waiting.flatMap { room.handle($0, at: now) }
+            room.release(arrival.key, at: room.context.now())
         }
     }
 

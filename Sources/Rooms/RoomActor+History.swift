@@ -1,5 +1,4 @@
 import ChatModel
-import EventLoop
 import History
 import RoomCore
 import Wire
@@ -14,22 +13,13 @@ extension RoomActor {
         guard let incarnation = state.incarnation else {
             return completion(self, .failure(ChatError(.notFound, "there is no room \(id)")))
         }
-        reads += 1
         var query = HistoryQuery(
             incarnation: incarnation, order: request.ascending ? .ascending : .descending, limit: request.limit)
         query.startTime = request.startTime.milliseconds == 0 ? nil : request.startTime
         query.types = request.types.isEmpty ? nil : Set(request.types.map(\.number))
         query.beforeSeq = request.beforeSeq
         query.afterSeq = request.afterSeq
-        storage.page(query) { [self] result in
-            context.loop.execute {
-                self.assumeIsolated { room in
-                    room.reads -= 1
-                    completion(room, Self.messages(result))
-                    room.wake()
-                }
-            }
-        }
+        storage.page(query, completion: awaiting { room, result in completion(room, Self.messages(result)) })
     }
 
     private static func messages(_ result: Result<History.HistoryPage, StorageError>) -> Result<

@@ -17,21 +17,20 @@ extension RoomActor {
 
     private func answer(_ body: ServerCall.Body, at now: Timestamp) throws(ChatError) -> [Proposal] {
         if case .command(let command, let actor, let id, let completion) = body {
-            try requireIsHere(command)
-            return [
-                Proposal(
-                    command: Command(
-                        id: id, room: self.id, actor: actor, body: command,
-                        facts: facts(command.namedUsers + [actor.user].compactMap { $0 })),
-                    key: id.map(commandKey), origin: .server(completion))
-            ]
+            let proposal = proposal(command, actor, id, completion)
+            try requireIsHere(proposal, at: now)
+            return [proposal]
+        }
+        if case .recall(let lookup, let options, let actor, let id, let completion) = body {
+            return propose(
+                proposal(.recall([], options), actor, id, completion), after: lookup, holding: nil, at: now)
         }
         guard let view = roomView else { throw ChatError(.notFound, "there is no room \(id)") }
         switch body {
-        case .command: break
+        case .command, .recall: break
         case .view(let completion): completion(.success(view))
         case .history(let request, let completion): page(request) { _, result in completion(result) }
-        case .message(let messageID, let completion): readMessage(messageID, completion)
+        case .message(let messageID, let completion): find(messageID) { _, result in completion(result) }
         case .members(let kind, let after, let limit, let completion):
             completion(.success(try members(kind, after: after, limit: limit, at: now)))
         case .member(let user, let completion):
@@ -64,19 +63,14 @@ extension RoomActor {
         return sender
     }
 
-    private func readMessage(_ text: String, _ completion: @escaping @Sendable (Result<Message, ChatError>) -> Void) {
-        guard case .kept(let incarnation, let seq)? = MessageID.parse(text), incarnation == state.incarnation else {
-            return completion(.failure(ChatError(.notFound, "there is no message \(text) in \(id)")))
-        }
-        storage.message(incarnation, seq: seq) { [id] result in
-            guard case .success(let row) = result else {
-                return completion(.failure(ChatError(.internal, "history can't be read")))
-            }
-            guard let row, let message = try? HistoryCodec.decode(row.payload) else {
-                return completion(.failure(ChatError(.notFound, "there is no message \(text) in \(id)")))
-            }
-            completion(.success(message))
-        }
+    private func proposal(
+        _ body: CommandBody, _ actor: Actor, _ id: CommandID?,
+        _ completion: @escaping @Sendable (Result<CommandResult, ChatError>) -> Void
+    ) -> Proposal {
+        Proposal(
+            command: Command(id: id, room: self.id, actor: actor, body: body,
+                facts: facts(body.namedUsers + [actor.user].compactMap { $0 })),
+            key: id.map(commandKey), origin: .server(completion))
     }
 }
 
@@ -88,6 +82,14 @@ extension CommandBody {
             .setBlacklist(let user, _, _), .setMute(let user, _, _), .tempMute(let user, _, _), .kick(let user, _, _):
             [user]
         default: []
+        }
+    }
+
+    /// What its notification is to carry, as far as a recall that belongs to it carries it too.
+    var notifyExt: String? {
+        switch self {
+        case .recall(_, let options), .setBlacklist(_, _, let options): options.notifyExt
+        default: nil
         }
     }
 }

@@ -27,8 +27,8 @@ actor RoomActor {
     var stream = TurnStream()
     /// Enters that are answered at the end of the turn, behind what the turn shows.
     var arrivals: [Arrival] = []
-    /// What sessions ask whose enter waits for storage.
-    var entering: [PresenceKey: [RoomCall]] = [:]
+    /// Sessions whose calls wait for something.
+    var holds: [PresenceKey: Hold] = [:]
     /// Proposals that no call of the host has brought; the host takes them when it is woken.
     var late: [Proposal] = []
     /// Whoever waits for storage on behalf of this room: it stays in memory meanwhile.
@@ -108,7 +108,8 @@ actor RoomActor {
         lastChangeIndex = stamp.index
         // An ack goes before the sender's own push.
         if case .result(let result)? = effects.last {
-            answer(proposal.origin, result, isRepeat: effects.count == 1)
+            // With an ID whatever is new leaves at least a row.
+            answer(proposal.origin, result, isRepeat: proposal.key != nil && effects.count == 1)
         }
         for effect in effects {
             perform(effect, stamp, incarnation ?? state.incarnation, &rows)
@@ -167,7 +168,7 @@ actor RoomActor {
             deadline: change.deadline, index: index)
     }
 
-    private func answer(_ origin: Proposal.Origin, _ result: CommandResult, isRepeat: Bool) {
+    func answer(_ origin: Proposal.Origin, _ result: CommandResult, isRepeat: Bool) {
         switch origin {
         case .room:
             break
@@ -250,7 +251,8 @@ actor RoomActor {
 
     /// Whether nothing would be lost if this room left memory.
     func mayLeaveMemory(writtenIndex: UInt64, at now: Timestamp) -> Bool {
-        guard presence.online == 0, reads == 0, arrivals.isEmpty, stream.isEmpty, barrage.isEmpty, !isDirty,
+        guard presence.online == 0, reads == 0, arrivals.isEmpty, holds.isEmpty, late.isEmpty, stream.isEmpty,
+            barrage.isEmpty, !isDirty,
             lastChangeIndex <= writtenIndex, hasClearedSeats || state.transientOwners.isEmpty
         else {
             idleSince = now

@@ -183,6 +183,26 @@ public final class RoomHost: RoomRouter, Sendable {
         try await ask(room) { .command(body, actor, id: id, $0) }
     }
 
+    /// Takes one kept message back (323); one that is recalled already is left as it is. A repeat of `id` gets the first
+    /// answer. Throws 404 when there is no such message, 403 for a notification, 13002 for a closed room.
+    public func recall(
+        _ messageID: String, in room: RoomID, as actor: Actor, id: CommandID?, options: NotifyOptions = NotifyOptions()
+    ) async throws(ChatError) {
+        _ = try await ask(room) { .recall(.message(messageID), options, actor, id: id, $0) } as CommandResult
+    }
+
+    /// Takes back all kept messages of a user, those at or after `since` if given: in one 323, or, beyond 1,000
+    /// messages, in several of at most 1,000 each, the newest messages first. When this returns, all are recalled.
+    /// With nothing to recall nobody is told. Throws like `recall`.
+    public func recallAll(
+        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, id: CommandID?,
+        options: NotifyOptions = NotifyOptions()
+    ) async throws(ChatError) {
+        _ =
+            try await ask(room) { .recall(.messages(of: user, since: since), options, actor, id: id, $0) }
+            as CommandResult
+    }
+
     public func view(of room: RoomID) async throws(ChatError) -> RoomView {
         var view = try await ask(room) { .view($0) }
         view.shard = shardMap.shard(of: room)

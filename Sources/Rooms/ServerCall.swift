@@ -6,6 +6,9 @@ import Wire
 struct ServerCall: Sendable {
     enum Body: Sendable {
         case command(CommandBody, Actor, id: CommandID?, @Sendable (Result<CommandResult, ChatError>) -> Void)
+        /// A recall of what the lookup finds.
+        case recall(
+            FactLookup, NotifyOptions, Actor, id: CommandID?, @Sendable (Result<CommandResult, ChatError>) -> Void)
         case view(@Sendable (Result<RoomView, ChatError>) -> Void)
         case history(HistoryRequest, @Sendable (Result<ChatModel.HistoryPage, ChatError>) -> Void)
         case message(String, @Sendable (Result<Message, ChatError>) -> Void)
@@ -22,6 +25,7 @@ struct ServerCall: Sendable {
     func fail(_ error: ChatError) {
         switch body {
         case .command(_, _, _, let completion): completion(.failure(error))
+        case .recall(_, _, _, _, let completion): completion(.failure(error))
         case .view(let completion): completion(.failure(error))
         case .history(_, let completion): completion(.failure(error))
         case .message(_, let completion): completion(.failure(error))

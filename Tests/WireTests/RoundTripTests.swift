@@ -125,7 +125,7 @@ import Testing
         #expect(count(samples.error()) == 4)
         #expect(count(samples.options()) == 2)
         #expect(count(samples.command(.expire)) == 5)
-        #expect(count(samples.command(.expire).facts) == 7)
+        #expect(count(samples.command(.expire).facts) == 8)
         #expect(count(RoomRecord.blank) == 5)
         #expect(count(MemberRecord.blank) == 7)
         #expect(count(CommandMemory.blank) == 2)

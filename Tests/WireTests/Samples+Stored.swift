@@ -34,6 +34,10 @@ extension Samples {
         (facts.managersMax, facts.queueElementsMax) = (int(0...1000), int(0...1000))
         (facts.recallWindowSeconds, facts.highPerSecondMax) = (int64(), int(0...1000))
         for _ in 0..<int(0...3) { facts.names[user()] = profile() }
+        for _ in 0..<int(0...2) {
+            facts.recalled.append(
+                RecallTarget(seq: uint64(), sender: maybe { $0.user() }, time: time(), type: any(MessageType.self)))
+        }
         let actor: Actor =
             switch int(0...2) {
             case 0: .system

@@ -86,6 +86,7 @@ extension CommandFacts: WireMessage {
             list = names.map { NamedProfile(user: $0.key, profile: $0.value) }.sorted { $0.user < $1.user }
         }
         try walker.repeated(7, "names", &list)
+        try walker.repeated(8, "recalled", &recalled)
         if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
     }
 }

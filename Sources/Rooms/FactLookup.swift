@@ -1,0 +1,27 @@
+import ChatModel
+
+/// What a command needs to know that neither the room's state nor its presence tells (DESIGN "Commands and apply"):
+/// the leader looks it up once, before it proposes.
+enum FactLookup: Sendable {
+    /// One message that is to be recalled.
+    case message(String)
+    /// All of a user's kept messages that are not recalled, of that time and later; nil: as far as history goes.
+    case messages(of: UserID, since: Timestamp?)
+}
+
+/// What a lookup found, to go into the command.
+struct FoundFacts: Sendable {
+    /// At most `RoomActor.recalledAtOnceMax`.
+    var targets: [RecallTarget] = []
+
+    /// The command with what was found in it.
+    func complete(_ command: Command) -> Command {
+        var command = command
+        switch command.body {
+        case .recall(_, let options): command.body = .recall(targets, options)
+        case .setBlacklist: command.facts.recalled = targets
+        default: break
+        }
+        return command
+    }
+}

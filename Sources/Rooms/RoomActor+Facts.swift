@@ -1,0 +1,143 @@
+import ChatModel
+import EventLoop
+import History
+import RoomCore
+import RoomLink
+import Wire
+
+/// Proposals that need facts from storage first.
+extension RoomActor {
+    /// How many messages one 323 names. Who has sent more gets several, which all come before the answer.
+    static var recalledAtOnceMax: Int { 1_000 }
+
+    /// Looks up what the command needs, then proposes it; a repeat of an earlier command is proposed as it is, because
+    /// `apply` answers it before it looks at anything else. The session's later calls follow in their order.
+    func propose(_ proposal: Proposal, after lookup: FactLookup, holding key: PresenceKey?, at now: Timestamp)
+        -> [Proposal]
+    {
+        if let id = proposal.key, state.remembered(id, at: now) != nil { return [proposal] }
+        if let key { hold(key) }
+        lookUp(lookup, for: proposal) { room, result in
+            switch result {
+            case .success(let facts):
+                var proposal = proposal
+                proposal.command = facts.complete(proposal.command)
+                for sender in Set(facts.targets.compactMap(\.sender)) {
+                    proposal.command.facts.names[sender] = room.presence.profile(of: sender)
+                }
+                room.late.append(proposal)
+            case .failure(let error):
+                room.answer(proposal.origin, .refused(error), isRepeat: false)
+            }
+            if let key { room.release(key, at: room.context.now()) }
+        }
+        return takeLate()
+    }
+
+    private func lookUp(
+        _ lookup: FactLookup, for proposal: Proposal,
+        _ completion: @escaping @Sendable (isolated RoomActor, Result<FoundFacts, ChatError>) -> Void
+    ) {
+        switch lookup {
+        case .message(let messageID):
+            find(messageID) { room, result in
+                completion(
+                    room,
+                    result.map { message in
+                        // One that is recalled already is left out: recalling it again does nothing.
+                        FoundFacts(targets: message.isRecalled ? [] : [RecallTarget(message)].compactMap { $0 })
+                    })
+            }
+        case .messages(let user, let since):
+            collect(of: user, since: since, before: nil, FoundFacts(), for: proposal, completion)
+        }
+    }
+
+    /// One kept message of this room, from the tail or from storage. Fails with 404 for anything else.
+    func find(
+        _ messageID: String,
+        _ completion: @escaping @Sendable (isolated RoomActor, Result<Message, ChatError>) -> Void
+    ) {
+        let missing = ChatError(.notFound, "there is no message \(messageID) in \(id)", field: "messageId")
+        guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
+        else { return completion(self, .failure(missing)) }
+        if let message = tail.message(seq: seq) { return completion(self, .success(message)) }
+        storage.message(
+            incarnation, seq: seq,
+            completion: awaiting { room, result in
+                guard case .success(let row) = result else {
+                    return completion(room, .failure(ChatError(.internal, "history can't be read")))
+                }
+                guard let row, let message = try? HistoryCodec.decode(row.payload) else {
+                    return completion(room, .failure(missing))
+                }
+                completion(room, .success(message))
+            })
+    }
+
+    /// The newest of a user's messages first, page by page, until history ends or they are older than `since`.
+    private func collect(
+        of user: UserID, since: Timestamp?, before seq: UInt64?, _ facts: FoundFacts, for proposal: Proposal,
+        _ completion: @escaping @Sendable (isolated RoomActor, Result<FoundFacts, ChatError>) -> Void
+    ) {
+        guard let incarnation = state.incarnation else {
+            return completion(self, .failure(ChatError(.notFound, "there is no room \(id)")))
+        }
+        var query = HistoryQuery(incarnation: incarnation, limit: Int(Limits.pageItems))
+        query.sender = user.text
+        query.beforeSeq = seq
+        storage.page(
+            query,
+            completion: awaiting { room, result in
+                guard case .success(let page) = result else {
+                    return completion(room, .failure(ChatError(.internal, "history can't be read")))
+                }
+                var facts = facts
+                let rows = page.rows.prefix { $0.time >= since ?? $0.time }
+                for row in rows where !row.recalled {
+                    guard let type = MessageType(number: row.type) else { continue }
+                    facts.targets.append(RecallTarget(seq: row.seq, sender: user, time: row.time, type: type))
+                }
+                guard page.more, rows.count == page.rows.count, let last = rows.last else {
+                    return completion(room, .success(facts))
+                }
+                if facts.targets.count + Int(Limits.pageItems) > Self.recalledAtOnceMax {
+                    room.recallNow(facts.targets, for: proposal)
+                    facts.targets = []
+                }
+                room.collect(of: user, since: since, before: last.seq, facts, for: proposal, completion)
+            })
+    }
+
+    /// More than one 323 can name: these go before the command itself, in the name of its actor.
+    private func recallNow(_ targets: [RecallTarget], for proposal: Proposal) {
+        var command = proposal.command
+        command.id = nil
+        command.body = .recall(targets, NotifyOptions(notifyExt: proposal.command.body.notifyExt))
+        late.append(Proposal(command: command, key: nil, origin: .room))
+    }
+
+    /// Reading from storage: the room stays in memory meanwhile, and is published after `completion`.
+    func awaiting<Value: Sendable>(
+        _ completion: @escaping @Sendable (isolated RoomActor, Result<Value, StorageError>) -> Void
+    ) -> @Sendable (Result<Value, StorageError>) -> Void {
+        reads += 1
+        return { [self] result in
+            context.loop.execute {
+                self.assumeIsolated { room in
+                    room.reads -= 1
+                    completion(room, result)
+                    room.wake()
+                }
+            }
+        }
+    }
+}
+
+extension RecallTarget {
+    /// nil for a message without a seq, which nobody can recall.
+    init?(_ message: Message) {
+        guard let seq = message.seq else { return nil }
+        self.init(seq: seq, sender: message.from?.user, time: message.time, type: message.body.type)
+    }
+}

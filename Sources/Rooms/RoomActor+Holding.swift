@@ -1,0 +1,60 @@
+import ChatModel
+import RoomCore
+import RoomLink
+import Wire
+
+/// Calls of a session that has to wait, in their order.
+struct Hold {
+    /// How many things it waits for.
+    var reasons = 1
+    var calls: [RoomCall] = []
+}
+
+/// Sessions whose calls wait: an enter or a fact is being read from storage, or a kick of its user is on its way
+/// through the log.
+extension RoomActor {
+    func hold(_ key: PresenceKey) {
+        guard holds[key] == nil else {
+            holds[key]?.reasons += 1
+            return
+        }
+        holds[key] = Hold()
+    }
+
+    /// With the last reason gone what waited is handled in order; any of it may hold the rest up again.
+    func release(_ key: PresenceKey, at now: Timestamp) {
+        guard var hold = holds[key] else { return }
+        hold.reasons -= 1
+        guard hold.reasons <= 0 else {
+            holds[key] = hold
+            return
+        }
+        holds[key] = nil
+        for call in hold.calls {
+            let proposals = handle(call, at: now)
+            late += proposals
+        }
+    }
+
+    /// Puts a call behind those that wait. An end or a move of the session is taken in any number: there are few.
+    func wait(_ call: RoomCall, _ key: PresenceKey) {
+        switch call.body {
+        case .moved:
+            // What the room emits goes to the new lane at once.
+            move(key, call.address)
+        case .leave:
+            break
+        case .operation(let operation):
+            guard (holds[key]?.calls.count ?? 0) < Self.waitingCallsMax else {
+                let error = ChatError(.tooOften, "wait for earlier answers", retryAfterMs: 1000)
+                if case .enter = operation {
+                    return tell(call, .entered(call.address.session, request: call.request, .failure(error)))
+                }
+                return reply(call, .failure(error))
+            }
+        }
+        holds[key]?.calls.append(call)
+    }
+
+    private static var waitingCallsMax: Int { 64 }
+}

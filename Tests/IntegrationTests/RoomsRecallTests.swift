@@ -1,0 +1,149 @@
+import ChatModel
+import Testing
+import Wire
+
+extension IntegrationTests {
+    /// Taking messages back (contract, `recall`).
+    @Suite struct RoomsRecallTests {
+        @Test func `a recalled message stays without its body wherever it is read`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("talk")
+                let ann = try await TestClient.entered(node, "ann", room)
+                let bob = try await TestClient.connected(node, "bob")
+                let start = try await bob.enter(room)
+                let sent = try await ann.send(room, "oops")
+                try await ann.send(room, "fine")
+                try await ann.done(.recall(RecallRequest(room: room, messageID: sent.messageID)))
+                let told = try await bob.event(.recalled)
+                #expect(told.place == .kept(seq: 3) && told.from == nil)
+                let notification = try #require(told.notification)
+                #expect(notification.data == .recalled(messageIDs: [sent.messageID]))
+                #expect(notification.operator == UserName(user: try user("ann"), nick: "nick of ann"))
+                #expect(notification.targets == [UserName(user: try user("ann"), nick: "nick of ann")])
+
+                let kept = try await bob.wholeHistory(room)
+                #expect(kept.map(\.isRecalled) == [true, false, false] && kept[0].body == .recalled(.text))
+                #expect(kept[0].messageID == sent.messageID && kept[0].from?.user.text == "ann")
+                let back = try await bob.enter(room, since: start.seq, epoch: start.epoch)
+                #expect(back.missed?.map(\.isRecalled) == [true, false, false])
+                let viewed = try await node.api("GET", "/v1/rooms/talk/messages/\(sent.messageID)")
+                #expect(viewed.body.contains(#""recalled":true"#) && !viewed.body.contains("oops"))
+
+                // Once more changes nothing, also over a restart, when history is on disk only.
+                try await ann.done(.recall(RecallRequest(room: room, messageID: sent.messageID)))
+                await node.kill()
+                try await node.start()
+                let again = try await TestClient.entered(node, "ann", room)
+                try await again.done(.recall(RecallRequest(room: room, messageID: sent.messageID)))
+                #expect(try await again.wholeHistory(room).map(\.isRecalled) == [true, false, false])
+            }
+        }
+
+        @Test func `a sender recalls for the window, managers any time and by rank`() async throws {
+            try await TestNode.run(["rooms": ["recallSeconds": 1]]) { node in
+                let room = try await node.createRoom("ranks", creator: "owner")
+                let owner = try await TestClient.entered(node, "owner", room)
+                for manager in ["amy", "max"] {
+                    try await owner.done(.setManager(UserFlagRequest(room: room, user: user(manager), enable: true)))
+                }
+                let amy = try await TestClient.entered(node, "amy", room)
+                let max = try await TestClient.entered(node, "max", room)
+                let bob = try await TestClient.entered(node, "bob", room)
+                let eve = try await TestClient.entered(node, "eve", room)
+                func recall(_ sent: SendResult) -> ClientOperation {
+                    .recall(RecallRequest(room: room, messageID: sent.messageID))
+                }
+                let owners = try await owner.send(room, "owner's")
+                let amys = try await amy.send(room, "amy's")
+                let bobs = try await bob.send(room, "bob's")
+                let early = try await bob.send(room, "early")
+                try await bob.done(recall(early))
+                #expect(try await eve.refusal(of: recall(bobs)).code == .forbidden)
+                #expect(try await max.refusal(of: recall(amys)).code == .forbidden)
+                #expect(try await amy.refusal(of: recall(owners)).code == .forbidden)
+                // The window passes when a message is more than a second younger than the last refused one.
+                var last = try await eve.send(room, "tick")
+                while last.time.milliseconds <= bobs.time.milliseconds + 1000 {
+                    last = try await eve.send(room, "tick")
+                }
+                #expect(try await bob.refusal(of: recall(bobs)).code == .forbidden)
+                try await max.done(recall(bobs))
+                try await amy.done(recall(amys))
+                try await owner.done(recall(owners))
+                let kept = try await bob.wholeHistory(room).filter { $0.body.type == .text && $0.text != "tick" }
+                #expect(kept.map(\.isRecalled) == [true, true, true, true])
+            }
+        }
+
+        @Test func `what is no kept message of the room is not found, and a notification stays`() async throws {
+            try await TestNode.run { node in
+                let (room, other) = (try await node.createRoom("one"), try await node.createRoom("two"))
+                let ann = try await TestClient.entered(node, "ann", room)
+                try await ann.enter(other)
+                var draft = MessageDraft(body: .text("unkept"))
+                draft.keep = false
+                let unkept = try await ann.post(room, draft)
+                let elsewhere = try await ann.send(other, "elsewhere")
+                for id in [unkept.messageID, "nonsense", "zz-1", elsewhere.messageID] {
+                    let error = try await ann.refusal(of: .recall(RecallRequest(room: room, messageID: id)))
+                    #expect(error.code == .notFound, "\(id): \(error)")
+                }
+                try await ann.set(room, "seat")
+                let notification = try #require(try await ann.newest(room))
+                let request = ClientOperation.recall(RecallRequest(room: room, messageID: notification.messageID))
+                #expect(try await ann.refusal(of: request).code == .forbidden)
+            }
+        }
+
+        @Test func `a repeated recall is told once, and what a session asks meanwhile keeps its order`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("order")
+                var ann = try await TestClient.entered(node, "ann", room)
+                let sent = try await ann.send(room, "first")
+                // So that the message has left the tail, and the lookup waits for storage.
+                for number in 0..<300 { try await ann.send(room, "filler \(number)") }
+                let recall = ClientOperation.recall(
+                    RecallRequest(room: room, messageID: sent.messageID, clientID: "recall-1"))
+                let first = await ann.begin(recall)
+                let second = await ann.begin(.text(room, "after the recall"))
+                let third = await ann.begin(recall)
+                for id in [first, second, third] { _ = try await ann.reply(to: id).get() }
+                await node.kill()
+                try await node.start()
+                ann = try await TestClient.entered(node, "ann", room)
+                try await ann.done(recall)
+                let end = try await ann.wholeHistory(room, after: 301)
+                #expect(end.count == 2 && end[0].notification?.event == .recalled, "\(end)")
+                #expect(end[1].text == "after the recall")
+            }
+        }
+
+        @Test func `blacklisting with recall takes back what the user has said`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("spam", creator: "owner")
+                let owner = try await TestClient.entered(node, "owner", room)
+                let eve = try await TestClient.entered(node, "eve", room)
+                var spam: [String] = []
+                for number in 0..<130 { spam.append(try await eve.send(room, "spam \(number)").messageID) }
+                try await owner.send(room, "mine")
+                var request = BlacklistRequest(room: room, user: try user("eve"), enable: true, recall: true)
+                request.options.notifyExt = "why"
+                request.clientID = "b1"
+                #expect(
+                    try await eve.refusal(
+                        of: .setBlacklist(
+                            BlacklistRequest(room: room, user: user("owner"), enable: true, recall: true))
+                    ).code == .forbidden)
+                try await owner.done(.setBlacklist(request))
+                let recalled = try await owner.event(.recalled)
+                guard case .recalled(let ids)? = recalled.notification?.data else { throw TestFailure("\(recalled)") }
+                #expect(ids == spam.reversed() && recalled.notification?.notifyExt == "why")
+                #expect(try await eve.kicked(from: room).reason == .blacklisted)
+                try await owner.done(.setBlacklist(request))
+                let kept = try await owner.wholeHistory(room)
+                #expect(kept.filter(\.isRecalled).count == 130)
+                #expect(kept.compactMap(\.notification?.event) == [.blacklisted, .recalled])
+            }
+        }
+    }
+}
