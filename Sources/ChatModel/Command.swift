@@ -125,6 +125,9 @@ public enum CommandBody: Sendable, Hashable {
     case queueClear(NotifyOptions)
     /// The leader found that owners of transient elements have gone; ignored where the version has changed.
     case queueRemove([QueueElementVersion])
+    /// Somebody has come into a room that closes when it is idle (nil), or everybody has left it since then. The
+    /// leader's knowledge.
+    case occupancy(emptySince: Timestamp?)
     /// A deadline of the room has passed at the entry's time: temporary mutes, bans, idle close. `apply` ends what is due.
     case expire
 }
@@ -159,6 +162,10 @@ public struct CommandFacts: Sendable, Hashable {
     public var names: [UserID: Profile]
     /// The messages that go with whoever is blacklisted.
     public var recalled: [RecallTarget] = []
+    /// To how many of those named in `to` a directed message goes.
+    public var delivered: Int64?
+    /// What a COMBINE names, to be kept with it.
+    public var copies: [Message] = []
 
     public init(policy: RoomPolicy = RoomPolicy(), names: [UserID: Profile] = [:]) {
         fixedMembersMax = policy.fixedMembersMax

@@ -2,7 +2,9 @@
 public enum CommandResult: Sendable, Hashable {
     case done
     case room(RoomInfo)
-    case posted(messageID: String, place: MessagePlace, time: Timestamp, priority: Priority)
+    /// `delivered`: to how many of those named in `to`; nil for a message to everybody.
+    case posted(
+        messageID: String, place: MessagePlace, time: Timestamp, priority: Priority, delivered: Int64? = nil)
     case member(Member)
     case element(QueueElement)
     /// Keys that were not in the queue.
@@ -91,6 +93,21 @@ public struct RoomRecord: Sendable, Hashable {
     /// When the last HIGH messages were accepted, oldest first: only those of the last second count, and it is on
     /// disk so that a replica that restarts in that second decides like the others.
     public var recentHigh: [Timestamp] = []
+    /// Since when nobody has been here, as far as the log knows; nil while somebody is. Kept up to date while the room
+    /// closes when it is idle.
+    public var emptySince: Timestamp?
+
+    /// When the room closes if nobody enters; nil: never, or not while somebody is here.
+    public var idleDeadline: Timestamp? {
+        guard info.idleCloseSeconds > 0, !info.closed, let emptySince else { return nil }
+        return emptySince.adding(seconds: info.idleCloseSeconds)
+    }
+
+    /// The deadline of the room's row. A room that may close is looked at by a new leader, who does not know who was
+    /// here.
+    public var deadline: Timestamp? {
+        info.idleCloseSeconds > 0 && !info.closed ? idleDeadline ?? .atNewLeader : nil
+    }
 
     public init(info: RoomInfo, incarnation: Incarnation, lastSeq: UInt64 = 0, nextQueuePosition: Int64 = 1) {
         self.info = info

@@ -88,11 +88,19 @@ public struct ShardID: Hashable, Sendable, Comparable, CustomStringConvertible {
     public static func < (a: ShardID, b: ShardID) -> Bool { a.number < b.number }
 }
 
-/// Which life of a room ID this is: the index of the log entry that created it, so it is unique in its shard.
+/// Which life of a room ID this is. In front it has the index of the log entry that created it, so it is unique in its
+/// shard and grows; behind it 24 bits of the room ID's hash, so that rooms of different shards, whose logs count alike,
+/// do not have the same message IDs.
 public struct Incarnation: Hashable, Sendable, Comparable {
     public let number: UInt64
 
     public init(_ number: UInt64) { self.number = number }
+
+    public init(of room: RoomID, createdAt index: UInt64) {
+        // FNV-1a, 32 bits (draft-eastlake-fnv): the same on every node.
+        let hash = room.text.utf8.reduce(UInt32(0x811c_9dc5)) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
+        self.init(index &<< 24 | UInt64(hash & 0xff_ffff))
+    }
 
     public static func < (a: Incarnation, b: Incarnation) -> Bool { a.number < b.number }
 }
@@ -104,6 +112,10 @@ public struct Timestamp: Hashable, Sendable, Comparable {
     public init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
 
     public static let millisecondsPerDay: Int64 = 86_400_000
+
+    /// As the deadline of a row: not due at any time, but a new leader of the shard must load the room, because
+    /// something in it ends with a presence that it does not know.
+    public static let atNewLeader = Timestamp(.max)
 
     /// The UTC day, counted from 1970-01-01.
     public var day: Int64 {

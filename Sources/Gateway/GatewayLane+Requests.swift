@@ -34,7 +34,8 @@ extension GatewayLane {
         call(
             RoomCall(
                 room: room, address: address(of: session), caller: session.state.caller, request: request.id,
-                body: .operation(request.operation)))
+                body: .operation(request.operation),
+                rooms: request.operation.namesMessages ? session.state.rooms : []))
     }
 
     /// The checks that need no room: rates, being in the room, how many rooms.
@@ -166,6 +167,9 @@ extension GatewayLane {
         let caller = session.state.caller
         guard user.map({ !caller.anonymous && caller.user == $0 }) ?? caller.anonymous else { return nil }
         if let old = session.connection {
+            // Not away: it goes on elsewhere at once.
+            old.session = nil
+            session.connection = nil
             old.close(.takenOver, "taken over by a newer connection")
         }
         sessions[id] = nil

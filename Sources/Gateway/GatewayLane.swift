@@ -114,6 +114,12 @@ final class GatewayLane {
         session.connection = nil
         session.awaySinceMilliseconds = loop.nowMilliseconds
         session.entering = []
+        for room in session.state.rooms {
+            call(
+                RoomCall(
+                    room: room, address: address(of: session), caller: session.state.caller, request: nil,
+                    body: .away))
+        }
     }
 
     func stopViewing(_ room: RoomID, _ connection: ClientConnection) {

@@ -1,3 +1,4 @@
+import ChatModel
 import Wire
 
 /// Which rate an operation counts against (contract, "Rates").
@@ -27,5 +28,10 @@ extension ClientOperation {
             .setBlacklist, .setMute, .tempMute, .kick, .muteRoom, .queueSet, .queueSetMany, .queueTake, .queueClear:
             .change
         }
+    }
+
+    /// Whether it names messages of any room that the session is in.
+    var namesMessages: Bool {
+        if case .send(let request) = self, case .combine = request.draft.body { true } else { false }
     }
 }

@@ -73,7 +73,7 @@ final class CatalogueFile {
             due = try database.prepare(
                 """
                 SELECT room, kind, key, incarnation, deadline FROM catalogue
-                WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline
+                WHERE deadline IS NOT NULL AND deadline BETWEEN ? AND ? ORDER BY deadline
                 """)
         } catch {
             database.close()
@@ -176,10 +176,13 @@ final class CatalogueFile {
         return Array(found.sorted { $0.room < $1.room }.prefix(limit))
     }
 
-    /// Deadlines at or before `time`, earliest first, `changes` included.
-    func due(at time: Timestamp, limit: Int, _ changes: CatalogueChanges) throws(SQLiteError) -> [DueDeadline] {
+    /// Deadlines at or before `time`, and not before `first`, earliest first, `changes` included.
+    func due(
+        from first: Timestamp, at time: Timestamp, limit: Int, _ changes: CatalogueChanges
+    ) throws(SQLiteError) -> [DueDeadline] {
         var found: [DueDeadline] = []
-        due.bind(1, time.milliseconds)
+        due.bind(1, first.milliseconds)
+        due.bind(2, time.milliseconds)
         defer { due.reset() }
         while found.count < limit, try due.step() {
             guard let room = RoomID(due.text(0)), let kind = UInt8(exactly: due.int64(1)) else { continue }
@@ -188,7 +191,7 @@ final class CatalogueFile {
             }
         }
         for row in changes.existing {
-            guard let deadline = row.deadline, deadline <= time else { continue }
+            guard let deadline = row.deadline, deadline >= first, deadline <= time else { continue }
             found.append(DueDeadline(room: row.room, deadline: deadline))
         }
         return Array(found.sorted { ($0.deadline, $0.room) < ($1.deadline, $1.room) }.prefix(limit))

@@ -173,11 +173,14 @@ public final class ShardStorage: Sendable {
         }
     }
 
-    /// Deadlines at or before `time`, earliest first, at most `limit`.
+    /// Deadlines at or before `time`, and not before `first`, earliest first, at most `limit`.
     public func dueDeadlines(
-        at time: Timestamp, limit: Int, completion: @escaping @Sendable (Result<[DueDeadline], StorageError>) -> Void
+        from first: Timestamp = Timestamp(.min), at time: Timestamp, limit: Int,
+        completion: @escaping @Sendable (Result<[DueDeadline], StorageError>) -> Void
     ) {
-        withReads(completion) { writer, done in done(.success(try writer.due(at: time, limit: max(0, limit)))) }
+        withReads(completion) { writer, done in
+            done(.success(try writer.due(from: first, at: time, limit: max(0, limit))))
+        }
     }
 
     // MARK: - Jobs

@@ -277,8 +277,8 @@ final class ShardWriter {
         try catalogue.rooms(after: after, limit: limit, changes)
     }
 
-    func due(at time: Timestamp, limit: Int) throws -> [DueDeadline] {
-        try catalogue.due(at: time, limit: limit, changes)
+    func due(from first: Timestamp, at time: Timestamp, limit: Int) throws -> [DueDeadline] {
+        try catalogue.due(from: first, at: time, limit: limit, changes)
     }
 
     // MARK: - Removal

@@ -42,6 +42,13 @@ struct CommandLedger: Sendable {
         time.adding(seconds: Limits.commandMemorySeconds) <= now
     }
 
+    /// When the row of a result that nobody has asked for again must be removed, if nothing else happens in the room:
+    /// a minute after it is forgotten, so that what happens anyway removes most of them.
+    static func sweepTime(_ time: Timestamp) -> Timestamp { time.adding(seconds: Limits.commandMemorySeconds + 60) }
+
+    /// When the first row is to be swept; nil when there are none.
+    var nextSweep: Timestamp? { order.first.map { Self.sweepTime($0.time) } }
+
     /// The post that this command became, if that is not too long ago.
     func post(_ key: CommandKey, at now: Timestamp) -> Post? {
         for minute in minutes.reversed() {

@@ -63,6 +63,10 @@ public struct Presence: Sendable {
 
     public func visitor(_ key: PresenceKey) -> Visitor? { visitors[key] }
     public func isHere(_ user: UserID) -> Bool { stays[user] != nil }
+    /// Whether one of the user's sessions here has a connection: seats of somebody else are only held.
+    public func isAttended(_ user: UserID) -> Bool { visitors(of: user).contains { !$0.isAway } }
+    /// Whether what is directed to the user reaches a session here.
+    public func isAddressable(_ user: UserID) -> Bool { visitors(of: user).contains { !$0.isRobot } }
     /// Whether the user is here as an anonymous member, who cannot hold a role.
     public func isAnonymous(_ user: UserID) -> Bool { stays[user]?.anonymous ?? false }
     /// What a user shows in this room; nil when not here.
@@ -114,6 +118,7 @@ public struct Presence: Sendable {
         if var same = visitors[visitor.key], same.user == visitor.user {
             same.profile = visitor.profile
             same.notifyExt = visitor.notifyExt
+            same.isAway = false
             move(visitor.key, lane: visitor.laneNumber, encoding: visitor.encoding)
             same.laneNumber = visitor.laneNumber
             same.encoding = visitor.encoding
@@ -232,6 +237,9 @@ public struct Presence: Sendable {
     }
 
     // MARK: - Changing
+
+    /// A session's connection is gone for now, or back.
+    public mutating func setAway(_ key: PresenceKey, _ isAway: Bool) { visitors.update(key) { $0.isAway = isAway } }
 
     /// The user's standing has changed: fixed members and guests are listed and told apart.
     public mutating func setFixed(_ user: UserID, _ isFixed: Bool) {

@@ -29,21 +29,23 @@ extension RoomState {
         if case .createRoom(let creator, let set) = command.body {
             return try createRoom(creator, set, command, stamp, &outcome)
         }
+        // Results outlive the room, and are swept without it.
+        if case .expire = command.body { return try expire(command, stamp, &outcome) }
         guard exists else { throw ChatError(.notFound, "there is no room \(room)") }
         switch command.body {
         // These concern a closed room too.
-        case .createRoom:
+        case .createRoom, .expire:
             throw ChatError(.conflict, "the room \(room) exists")
         case .closeRoom(let options):
             return try closeRoom(options, command, stamp, &outcome)
         case .reopenRoom:
-            return try reopenRoom(command, &outcome)
+            return try reopenRoom(command, stamp, &outcome)
         case .deleteRoom:
             return try deleteRoom(command, &outcome)
         case .queueRemove(let versions):
             return try queueRemove(versions, command, stamp, &outcome)
-        case .expire:
-            return try expire(command, stamp, &outcome)
+        case .occupancy(let emptySince):
+            return try setOccupancy(emptySince, command, &outcome)
         case .post, .updateRoom, .recall, .setManager, .setMember, .setRole, .setBlacklist, .setMute, .tempMute,
             .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear:
             try requireOpen()
@@ -89,7 +91,7 @@ extension RoomState {
             return try queueTake(key, options, command, stamp, &outcome)
         case .queueClear(let options):
             return try queueClear(options, command, stamp, &outcome)
-        case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .queueRemove, .expire:
+        case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .queueRemove, .occupancy, .expire:
             throw ChatError(.internal, "this command does not belong here")
         }
     }
@@ -100,16 +102,18 @@ extension RoomState {
         _ result: CommandResult, of key: CommandKey, _ body: CommandBody, _ stamp: Stamp, _ outcome: inout Outcome
     ) {
         // A kept post is found again in history; anything else needs a row of its own.
-        if case .post = body, case .posted(_, .kept(let seq), let time, let priority) = result {
+        if case .post = body, case .posted(_, .kept(let seq), let time, let priority, _) = result {
             ledger.remember(CommandLedger.Post(seq: seq, time: time, priority: priority), of: key)
             return
         }
         let memory = CommandMemory(result: result, time: stamp.time)
         ledger.remember(memory, of: key)
-        outcome.rows.append(CatalogueChange(kind: .command, key: key.text, value: .command(memory)))
+        outcome.rows.append(
+            CatalogueChange(
+                kind: .command, key: key.text, value: .command(memory), deadline: CommandLedger.sweepTime(stamp.time)))
     }
 
-    private mutating func prune(at now: Timestamp, _ outcome: inout Outcome) {
+    mutating func prune(at now: Timestamp, _ outcome: inout Outcome) {
         for key in ledger.prune(at: now) {
             outcome.rows.append(CatalogueChange(kind: .command, key: key.text, value: nil))
         }
@@ -121,6 +125,6 @@ extension RoomState {
 
     private mutating func roomRow(at now: Timestamp) -> CatalogueChange {
         record?.nextQueuePosition = queue.nextPosition
-        return CatalogueChange(kind: .room, key: "", value: record.map { .room($0) })
+        return CatalogueChange(kind: .room, key: "", value: record.map { .room($0) }, deadline: record?.deadline)
     }
 }

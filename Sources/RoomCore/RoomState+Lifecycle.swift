@@ -10,7 +10,8 @@ extension RoomState {
         try validate(set)
         var info = RoomInfo(id: room, creator: creator, createdAt: stamp.time)
         set.apply(to: &info)
-        record = RoomRecord(info: info, incarnation: Incarnation(stamp.index))
+        record = RoomRecord(info: info, incarnation: Incarnation(of: room, createdAt: stamp.index))
+        record?.emptySince = stamp.time
         updateMember(creator, stamp, &outcome) { $0.role = .creator }
         outcome.touchesRoom = true
         return .room(info)
@@ -31,8 +32,11 @@ extension RoomState {
         try validate(set)
         guard var info = record?.info else { throw ChatError(.notFound, "there is no room \(room)") }
         guard set != RoomChanges() else { return .room(info) }
+        let idleCloseSeconds = info.idleCloseSeconds
         set.apply(to: &info)
         record?.info = info
+        // Nobody has kept count until now: the time begins here, and ends when the leader says that somebody is here.
+        if info.idleCloseSeconds != idleCloseSeconds { record?.emptySince = stamp.time }
         outcome.touchesRoom = true
         notify(.roomInfoUpdated, options, of: [], .room(set: set), command, stamp, &outcome)
         return .room(info)
@@ -54,20 +58,42 @@ extension RoomState {
         _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireServer(command.actor)
-        if record?.info.closed == false {
-            record?.info.closed = true
-            outcome.touchesRoom = true
-            notify(.roomClosed, options, of: [], .none, command, stamp, &outcome)
-            removeElements(queue.transientElements, command, stamp, &outcome)
-            outcome.endings.append(.kickAll(reason: .roomClosed, ext: options.notifyExt))
-        }
+        if record?.info.closed == false { close(options, command, stamp, &outcome) }
         return try roomResult()
     }
 
-    mutating func reopenRoom(_ command: Command, _ outcome: inout Outcome) throws(ChatError) -> CommandResult {
+    private mutating func close(
+        _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+    ) {
+        record?.info.closed = true
+        outcome.touchesRoom = true
+        notify(.roomClosed, options, of: [], .none, command, stamp, &outcome)
+        removeElements(queue.transientElements, command, stamp, &outcome)
+        outcome.endings.append(.kickAll(reason: .roomClosed, ext: options.notifyExt))
+    }
+
+    /// Closes the room when nobody has been in it for `idleCloseSeconds`.
+    mutating func closeIfIdle(_ command: Command, _ stamp: Stamp, _ outcome: inout Outcome) {
+        guard let idleDeadline, idleDeadline <= stamp.time else { return }
+        close(NotifyOptions(), command, stamp, &outcome)
+    }
+
+    mutating func setOccupancy(
+        _ emptySince: Timestamp?, _ command: Command, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireServer(command.actor)
+        record?.emptySince = emptySince
+        outcome.touchesRoom = true
+        return .done
+    }
+
+    mutating func reopenRoom(_ command: Command, _ stamp: Stamp, _ outcome: inout Outcome) throws(ChatError)
+        -> CommandResult
+    {
         try requireServer(command.actor)
         if record?.info.closed == true {
             record?.info.closed = false
+            record?.emptySince = stamp.time
             outcome.touchesRoom = true
         }
         return try roomResult()

@@ -43,7 +43,9 @@ extension RoomState {
         } else {
             outcome.shown.append(message)
         }
-        return .posted(messageID: messageID, place: place, time: stamp.time, priority: priority)
+        return .posted(
+            messageID: messageID, place: place, time: stamp.time, priority: priority,
+            delivered: draft.to.isEmpty ? nil : command.facts.delivered)
     }
 
     private func sender(_ command: Command) -> Sender? {

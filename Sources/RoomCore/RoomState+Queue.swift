@@ -168,7 +168,10 @@ extension RoomState {
         // The next position is in the room's row.
         outcome.touchesRoom = true
         outcome.rows.append(
-            CatalogueChange(kind: .queue, key: element.key, value: .queue(element, position: position)))
+            CatalogueChange(
+                kind: .queue, key: element.key, value: .queue(element, position: position),
+                // Whether its owner is here is something that a new leader does not know.
+                deadline: element.transient ? .atNewLeader : nil))
     }
 
     private mutating func drop(_ key: String, _ outcome: inout Outcome) {

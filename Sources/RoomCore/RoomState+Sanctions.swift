@@ -92,8 +92,9 @@ extension RoomState {
 
     // MARK: - Deadlines
 
-    /// Ends what is due, the earliest first: 315 without operator for a temporary mute, nothing for a ban. What goes
-    /// beyond `expiredAtOnceMax` stays due, so `nextDeadline` asks for another `expire`.
+    /// Ends what is due, the earliest first: 315 without operator for a temporary mute, nothing for a ban; 311 when the
+    /// room has been empty for long enough. Removes results that are forgotten. What goes beyond `expiredAtOnceMax` of a
+    /// kind stays due, so `nextDeadline` asks for another `expire`.
     mutating func expire(
         _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
@@ -110,7 +111,25 @@ extension RoomState {
                 notify(.temporaryMuteLifted, NotifyOptions(), of: [due.user], .none, command, stamp, &outcome)
             }
         }
+        closeIfIdle(command, stamp, &outcome)
+        var rows = -1
+        while rows < outcome.rows.count, outcome.rows.count < Self.expiredAtOnceMax {
+            rows = outcome.rows.count
+            prune(at: stamp.time, &outcome)
+        }
         return .done
+    }
+
+    /// Whose temporary mute or ban is over, the earliest first, at most as many as one `expire` ends: the leader states
+    /// their names, which the 315 shows.
+    public func dueUsers(at now: Timestamp) -> [UserID] {
+        var users: [UserID] = []
+        members.deadlines.ascend(skipping: { _ in false }) { deadline in
+            guard deadline.time <= now, users.count < Self.expiredAtOnceMax else { return false }
+            users.append(deadline.user)
+            return true
+        }
+        return users
     }
 
     private static var expiredAtOnceMax: Int { 256 }

@@ -71,8 +71,16 @@ public struct RoomState: Sendable {
     /// The seq of the newest kept message; 0 before the first.
     public var lastSeq: UInt64 { @inline(never) get { record?.lastSeq ?? 0 } }
 
-    /// When the room needs an `expire`: the earliest end of a temporary mute or a ban.
-    public var nextDeadline: Timestamp? { members.deadlines.first?.time }
+    /// When the room needs an `expire`: the earliest end of a temporary mute or a ban, the idle close, or the removal of
+    /// results that are forgotten.
+    public var nextDeadline: Timestamp? {
+        [members.deadlines.first?.time, idleDeadline, ledger.nextSweep].compactMap { $0 }.min()
+    }
+
+    /// When the room closes if nobody enters.
+    public var idleDeadline: Timestamp? { @inline(never) get { record?.idleDeadline } }
+    /// Since when the room is empty, as far as the log knows.
+    public var emptySince: Timestamp? { @inline(never) get { record?.emptySince } }
 
     /// What this command has answered before, if that was within `Limits.commandMemorySeconds`: a leader may answer
     /// it without proposing.

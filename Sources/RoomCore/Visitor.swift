@@ -46,6 +46,8 @@ public struct Visitor: Sendable, Hashable {
     public var notifyExt: String?
     /// A member that the server API has put here; it counts, and receives nothing.
     public var isRobot = false
+    /// The client's connection is gone, and its session in its grace.
+    public var isAway = false
 
     public init(
         key: PresenceKey, laneNumber: Int, user: UserID, profile: Profile, anonymous: Bool, device: Device,

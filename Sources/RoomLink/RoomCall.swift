@@ -46,7 +46,9 @@ public struct RoomCall: Sendable {
         case operation(ClientOperation)
         /// The session has ended or its grace has passed: an exit that nobody waits for.
         case leave
-        /// The session lives on another lane now.
+        /// The client's connection is gone; its session is in its grace.
+        case away
+        /// The client is back; its session may live on another lane now.
         case moved
     }
 
@@ -56,13 +58,18 @@ public struct RoomCall: Sendable {
     /// The client's request ID; nil wants no reply.
     public var request: UInt32?
     public var body: Body
+    /// The rooms that the session is in, where the operation needs them: for a COMBINE.
+    public var rooms: [RoomID]
 
-    public init(room: RoomID, address: SessionAddress, caller: Caller, request: UInt32?, body: Body) {
+    public init(
+        room: RoomID, address: SessionAddress, caller: Caller, request: UInt32?, body: Body, rooms: [RoomID] = []
+    ) {
         self.room = room
         self.address = address
         self.caller = caller
         self.request = request
         self.body = body
+        self.rooms = rooms
     }
 }
 

@@ -16,6 +16,9 @@ struct DurableChange {
         switch operation {
         case .send(let r):
             self.init(.post(r.draft), r.clientID, .send(asked: r.draft.priority))
+            if case .combine(_, _, let messageIDs) = r.draft.body {
+                lookup = .copies(messageIDs, for: nil, from: [])
+            }
         case .updateRoom(let r):
             self.init(.updateRoom(set: r.set, r.options), r.clientID, .updateRoom)
         case .updateMe(let r):
@@ -74,8 +77,8 @@ enum AnswerShape: Sendable {
         switch (self, result) {
         case (_, .refused(let error)):
             .failure(error)
-        case (.send(let asked), .posted(let messageID, let place, let time, let priority)):
-            .success(.send(Self.sent(messageID, place, time, priority == asked ? nil : priority)))
+        case (.send(let asked), .posted(let messageID, let place, let time, let priority, let delivered)):
+            .success(.send(Self.sent(messageID, place, time, priority == asked ? nil : priority, delivered)))
         case (.recall, .done): .success(.recall)
         case (.updateRoom, .room(let info)):
             .success(.updateRoom(RoomResult(room: RoomView(info: info, online: view?.online ?? 0))))
@@ -97,12 +100,13 @@ enum AnswerShape: Sendable {
         }
     }
 
-    private static func sent(_ messageID: String, _ place: MessagePlace, _ time: Timestamp, _ lowered: Priority?)
-        -> SendResult
-    {
+    private static func sent(
+        _ messageID: String, _ place: MessagePlace, _ time: Timestamp, _ lowered: Priority?, _ delivered: Int64?
+    ) -> SendResult {
         var sent = SendResult(messageID: messageID, time: time)
         sent.place = place
         sent.priority = lowered
+        sent.delivered = delivered
         return sent
     }
 }

@@ -7,12 +7,15 @@ enum FactLookup: Sendable {
     case message(String)
     /// All of a user's kept messages that are not recalled, of that time and later; nil: as far as history goes.
     case messages(of: UserID, since: Timestamp?)
+    /// The messages that a COMBINE names, of rooms that the user (nil: the app server) is in.
+    case copies([String], for: UserID?, from: [RoomID])
 }
 
 /// What a lookup found, to go into the command.
 struct FoundFacts: Sendable {
     /// At most `RoomActor.recalledAtOnceMax`.
     var targets: [RecallTarget] = []
+    var copies: [Message] = []
 
     /// The command with what was found in it.
     func complete(_ command: Command) -> Command {
@@ -20,6 +23,7 @@ struct FoundFacts: Sendable {
         switch command.body {
         case .recall(_, let options): command.body = .recall(targets, options)
         case .setBlacklist: command.facts.recalled = targets
+        case .post: command.facts.copies = copies
         default: break
         }
         return command

@@ -22,6 +22,10 @@ extension RoomActor {
         case .moved:
             move(key, call.address)
             return []
+        case .away:
+            // One that has come back on another lane is not away.
+            if presence.visitor(key)?.laneNumber == call.address.lane { presence.setAway(key, true) }
+            return []
         case .operation(.enter(let request)):
             do throws(ChatError) {
                 try enter(request, call, key, at: now)
@@ -48,7 +52,9 @@ extension RoomActor {
         if let change = DurableChange(operation) {
             let proposal = proposal(change, call, visitor)
             try requireIsHere(proposal, at: now)
-            guard let lookup = change.lookup, mayLookUp(change.body, visitor) else { return [proposal] }
+            guard let lookup = lookup(of: change, call), mayLookUp(change.body, visitor, at: now) else {
+                return [holdTarget(of: proposal)]
+            }
             return propose(proposal, after: lookup, holding: visitor.key, at: now)
         }
         switch operation {
@@ -85,6 +91,10 @@ extension RoomActor {
                 .success(.membersById(MembersResult(members: request.users.compactMap { member($0, at: now) }))))
         case .queue(let request):
             reply(call, .success(.queue(try queuePage(request))))
+        case .combined(let request):
+            combined(request.messageID) { room, result in
+                room.reply(call, result.map { .combined(MessagesResult(messages: $0)) })
+            }
         default:
             throw ChatError(.forbidden, "this operation is not available on this node")
         }
@@ -92,10 +102,22 @@ extension RoomActor {
     }
 
     /// Whether history is read for this actor: not for somebody whom `apply` will refuse anyway.
-    private func mayLookUp(_ body: CommandBody, _ visitor: Visitor) -> Bool {
-        guard case .setBlacklist(let user, _, _) = body else { return true }
-        let rank = state.role(of: visitor.user).rank
-        return rank > 0 && rank > state.role(of: user).rank
+    private func mayLookUp(_ body: CommandBody, _ visitor: Visitor, at now: Timestamp) -> Bool {
+        switch body {
+        case .setBlacklist(let user, _, _):
+            let rank = state.role(of: visitor.user).rank
+            return rank > 0 && rank > state.role(of: user).rank
+        case .post:
+            return (try? state.maySpeak(visitor.user, anonymous: visitor.anonymous, at: now)) != nil
+        default:
+            return true
+        }
+    }
+
+    /// What a COMBINE names is in the rooms of the session that sends it.
+    private func lookup(of change: DurableChange, _ call: RoomCall) -> FactLookup? {
+        guard case .copies(let messageIDs, _, _)? = change.lookup else { return change.lookup }
+        return .copies(messageIDs, for: call.caller.user, from: call.rooms)
     }
 
     /// A kick that bans nobody needs somebody to kick, unless it is a repeat: then it gets the first answer.
@@ -118,7 +140,7 @@ extension RoomActor {
         return Proposal(
             command: Command(
                 id: commandID, room: id, actor: .member(visitor.user, visitor.profile, anonymous: visitor.anonymous),
-                body: change.body, facts: facts(change.users)),
+                body: change.body, facts: facts(change.users, change.body)),
             key: commandID.map(commandKey),
             origin: .session(SessionRequest(address: call.address, request: call.request, shape: change.shape)))
     }
@@ -143,6 +165,7 @@ extension RoomActor {
     /// The session lives on another lane, or speaks another encoding, from here on.
     func move(_ key: PresenceKey, _ address: SessionAddress) {
         presence.move(key, lane: address.lane, encoding: address.encoding)
+        presence.setAway(key, false)
         stream.encodings.formUnion(presence.encodings)
     }
 

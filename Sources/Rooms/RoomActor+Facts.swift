@@ -25,7 +25,7 @@ extension RoomActor {
                 for sender in Set(facts.targets.compactMap(\.sender)) {
                     proposal.command.facts.names[sender] = room.presence.profile(of: sender)
                 }
-                room.late.append(proposal)
+                room.late.append(room.holdTarget(of: proposal))
             case .failure(let error):
                 room.answer(proposal.origin, .refused(error), isRepeat: false)
             }
@@ -50,6 +50,17 @@ extension RoomActor {
             }
         case .messages(let user, let since):
             collect(of: user, since: since, before: nil, FoundFacts(), for: proposal, completion)
+        case .copies(let messageIDs, let user, let rooms):
+            reads += 1
+            context.copies(messageIDs, user, rooms) { [self] result in
+                context.loop.execute {
+                    self.assumeIsolated { room in
+                        room.reads -= 1
+                        completion(room, result.map { FoundFacts(copies: $0) })
+                        room.wake()
+                    }
+                }
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import ChatModel
+import EventLoop
 import RoomCore
 import RoomLink
 import Wire
@@ -42,7 +43,7 @@ extension RoomActor {
         case .moved:
             // What the room emits goes to the new lane at once.
             move(key, call.address)
-        case .leave:
+        case .leave, .away:
             break
         case .operation(let operation):
             guard (holds[key]?.calls.count ?? 0) < Self.waitingCallsMax else {
@@ -57,4 +58,40 @@ extension RoomActor {
     }
 
     private static var waitingCallsMax: Int { 64 }
+
+    // MARK: - Kicks
+
+    /// From proposing a kick or a blacklisting on, nothing more of that user is proposed until it is decided: the
+    /// calls of the user's sessions wait, and are refused when it was done.
+    func holdTarget(of proposal: Proposal) -> Proposal {
+        guard let user = proposal.command.body.thrownOut else { return proposal }
+        var proposal = proposal
+        proposal.held = presence.visitors(of: user).filter { !$0.isRobot }.map(\.key)
+        for key in proposal.held { hold(key) }
+        return proposal
+    }
+
+    /// The proposal was decided, or will not be: what was held goes on in the next turn, behind what this one tells.
+    func releaseTarget(of proposal: Proposal) {
+        guard !proposal.held.isEmpty else { return }
+        reads += 1
+        context.loop.execute { [self] in
+            assumeIsolated { room in
+                room.reads -= 1
+                let now = room.context.now()
+                for key in proposal.held { room.release(key, at: now) }
+                room.wake()
+            }
+        }
+    }
+}
+
+extension CommandBody {
+    /// Who leaves the room by this command, if it is accepted.
+    fileprivate var thrownOut: UserID? {
+        switch self {
+        case .kick(let user, _, _), .setBlacklist(let user, enable: true, _): user
+        default: nil
+        }
+    }
 }

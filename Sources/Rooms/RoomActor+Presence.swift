@@ -23,6 +23,7 @@ extension RoomActor {
                 break
             case .departed(let user):
                 clearSeats(of: [user])
+                noteEmptiness()
             case .show(let notification):
                 show(notification)
             case .online(let online):
@@ -36,17 +37,35 @@ extension RoomActor {
     private func clearSeats(of owners: [UserID]) {
         let elements = owners.flatMap { state.transientElements(of: $0) }.map { QueueElementVersion($0) }
         guard !elements.isEmpty else { return }
+        // They are looked at again, should the proposal be lost.
+        let again = context.now().adding(seconds: 1)
+        for owner in owners { absentOwners[owner] = again }
         late.append(
             Proposal(
                 command: Command(id: nil, room: id, actor: .system, body: .queueRemove(elements), facts: facts(owners)),
                 key: nil, origin: .room))
     }
 
-    /// After a restart nobody is here; whoever has not come back within the grace has left.
-    func clearSeatsOnce(at now: Timestamp) {
-        guard !hasClearedSeats, now >= activatedAt.adding(seconds: context.policy.graceSeconds) else { return }
-        hasClearedSeats = true
-        clearSeats(of: state.transientOwners.filter { !presence.isHere($0) })
+    /// A seat for somebody who is not here is kept for the grace, in which its owner may enter.
+    func noteOwner(of element: QueueElement) {
+        guard element.transient, !presence.isHere(element.owner), absentOwners[element.owner] == nil else { return }
+        absentOwners[element.owner] = context.now().adding(seconds: context.policy.graceSeconds)
+    }
+
+    /// The grace of owners who did not come has passed.
+    func clearAbandonedSeats(at now: Timestamp) {
+        guard !absentOwners.isEmpty else { return }
+        absentOwners = absentOwners.filter { owner, _ in
+            !presence.isHere(owner) && !state.transientElements(of: owner).isEmpty
+        }
+        clearSeats(of: absentOwners.filter { $0.value <= now }.map(\.key).sorted())
+    }
+
+    /// As clients see an element: held while its owner is away or has not come yet.
+    private func shown(_ element: QueueElement) -> QueueElement {
+        var element = element
+        element.held = element.transient && !presence.isAttended(element.owner)
+        return element
     }
 
     /// Ends the stay of sessions that were put out.
@@ -128,12 +147,12 @@ extension RoomActor {
     }
 
     func queueElements() -> [QueueElement] {
-        (try? state.queuePage(after: nil, limit: state.queueCount))?.items ?? []
+        (try? state.queuePage(after: nil, limit: state.queueCount))?.items.map(shown) ?? []
     }
 
     func queuePage(_ request: QueueRequest) throws(ChatError) -> QueueResult {
         let page = try state.queuePage(after: request.after, limit: Int(request.limit))
-        var result = QueueResult(elements: page.items, seq: state.lastSeq)
+        var result = QueueResult(elements: page.items.map(shown), seq: state.lastSeq)
         result.next = page.next
         return result
     }

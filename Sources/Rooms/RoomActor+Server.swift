@@ -19,7 +19,11 @@ extension RoomActor {
         if case .command(let command, let actor, let id, let completion) = body {
             let proposal = proposal(command, actor, id, completion)
             try requireIsHere(proposal, at: now)
-            return [proposal]
+            if case .post(let draft) = command, case .combine(_, _, let messageIDs) = draft.body {
+                // The app server is in no room: it combines what this room has.
+                return propose(proposal, after: .copies(messageIDs, for: nil, from: [self.id]), holding: nil, at: now)
+            }
+            return [holdTarget(of: proposal)]
         }
         if case .recall(let lookup, let options, let actor, let id, let completion) = body {
             return propose(
@@ -31,6 +35,7 @@ extension RoomActor {
         case .view(let completion): completion(.success(view))
         case .history(let request, let completion): page(request) { _, result in completion(result) }
         case .message(let messageID, let completion): find(messageID) { _, result in completion(result) }
+        case .copies(let messageIDs, let user, let completion): copies(messageIDs, for: user, completion)
         case .members(let kind, let after, let limit, let completion):
             completion(.success(try members(kind, after: after, limit: limit, at: now)))
         case .member(let user, let completion):
@@ -68,8 +73,9 @@ extension RoomActor {
         _ completion: @escaping @Sendable (Result<CommandResult, ChatError>) -> Void
     ) -> Proposal {
         Proposal(
-            command: Command(id: id, room: self.id, actor: actor, body: body,
-                facts: facts(body.namedUsers + [actor.user].compactMap { $0 })),
+            command: Command(
+                id: id, room: self.id, actor: actor, body: body,
+                facts: facts(body.namedUsers + [actor.user].compactMap { $0 }, body)),
             key: id.map(commandKey), origin: .server(completion))
     }
 }

@@ -40,8 +40,10 @@ actor RoomActor {
     private var hasNewBarrage = false
     private var idleSince: Timestamp
     let activatedAt: Timestamp
-    /// Whether the seats of owners who did not come back after the room was loaded have been cleared.
-    var hasClearedSeats = false
+    /// Owners of transient elements who are not here, and when their grace ends.
+    var absentOwners: [UserID: Timestamp] = [:]
+    /// When the last one left since the room was loaded.
+    var emptiedAt: Timestamp?
 
     /// Throws `WireError` when stored rows can't be understood.
     /// - Parameter wake: tells the host that something was emitted outside of a call.
@@ -60,6 +62,9 @@ actor RoomActor {
         idleSince = context.now()
         activatedAt = idleSince
         (state, tail) = try Self.restore(id, loaded)
+        // After a restart nobody is here; whoever has not come back within the grace has left.
+        let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
+        for owner in state.transientOwners { absentOwners[owner] = graceEnd }
     }
 
     private static func restore(_ id: RoomID, _ loaded: LoadedRoom) throws -> (RoomState, HotTail) {
@@ -106,27 +111,30 @@ actor RoomActor {
         let incarnation = state.incarnation
         let effects = state.apply(proposal.command, key: proposal.key, at: stamp)
         lastChangeIndex = stamp.index
-        // An ack goes before the sender's own push.
-        if case .result(let result)? = effects.last {
-            // With an ID whatever is new leaves at least a row.
-            answer(proposal.origin, result, isRepeat: proposal.key != nil && effects.count == 1)
-        }
-        for effect in effects {
-            perform(effect, stamp, incarnation ?? state.incarnation, &rows)
-        }
-        if case .updateMe = proposal.command.body, case .result(.member(let member))? = effects.last {
+        // With an ID whatever is new leaves at least a row.
+        let isRepeat = proposal.key != nil && effects.count == 1
+        if !isRepeat, case .updateMe = proposal.command.body, case .result(.member(let member))? = effects.last {
             presence.setProfile(member.user, member.profile)
         }
+        // An ack goes before the sender's own push.
+        if case .result(let result)? = effects.last { answer(proposal.origin, result, isRepeat: isRepeat) }
+        for effect in effects {
+            perform(effect, proposal.command.facts, stamp, incarnation ?? state.incarnation, &rows)
+        }
+        releaseTarget(of: proposal)
         isDirty = true
         return rows
     }
 
-    private func perform(_ effect: Effect, _ stamp: Stamp, _ incarnation: Incarnation?, _ rows: inout Rows) {
+    private func perform(
+        _ effect: Effect, _ facts: CommandFacts, _ stamp: Stamp, _ incarnation: Incarnation?, _ rows: inout Rows
+    ) {
         switch effect {
         case .catalogue(let change):
             if change.kind == .member, let user = UserID(change.key) {
                 presence.setFixed(user, state.role(of: user).isFixed)
             }
+            if case .queue(let element, _)? = change.value { noteOwner(of: element) }
             if case .room(let record)? = change.value {
                 // It changes with every message: one row a turn is enough.
                 roomRow = (record, stamp.index)
@@ -140,7 +148,7 @@ actor RoomActor {
                 HistoryRow(
                     incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
                     type: message.body.type.number, sender: message.from?.user.text, command: key,
-                    payload: HistoryCodec.encode(message)))
+                    payload: HistoryCodec.encode(message, copies: facts.copies)))
         case .erase(let seq, let day):
             guard let incarnation else { return }
             tail.erase(seq: seq)
@@ -149,6 +157,7 @@ actor RoomActor {
             publish(message)
         case .kick(let user, let reason, let ext):
             leave(presence.kick(user: user), reason, ext)
+            noteEmptiness()
         case .kickAll(let reason, let ext):
             leave(presence.kickAll(), reason, ext)
         case .retire(let retired):
@@ -163,12 +172,26 @@ actor RoomActor {
 
     private func row(_ change: CatalogueChange, _ incarnation: Incarnation?, _ index: UInt64) -> CatalogueRow {
         CatalogueRow(
-            room: id, incarnation: incarnation ?? Incarnation(0), kind: change.kind.rawValue, key: change.key,
+            room: id,
+            // Results outlive the room's life.
+            incarnation: change.kind == .command ? Incarnation(0) : incarnation ?? Incarnation(0),
+            kind: change.kind.rawValue, key: change.key,
             value: change.value.map(CatalogueCodec.encode),
             deadline: change.deadline, index: index)
     }
 
+    /// A member as listings show it: with the present stay, except for whoever is just being thrown out.
+    private func complete(_ result: CommandResult) -> CommandResult {
+        guard case .member(let durable) = result else { return result }
+        var member = durable
+        member.online = false
+        member = presence.overlay(member)
+        if member.blacklisted { (member.online, member.enteredAt) = (false, nil) }
+        return .member(member)
+    }
+
     func answer(_ origin: Proposal.Origin, _ result: CommandResult, isRepeat: Bool) {
+        let result = complete(result)
         switch origin {
         case .room:
             break
@@ -243,7 +266,9 @@ actor RoomActor {
         let publications = stream.take(room: id, viewerLanes: presence.lanes)
         stream.encodings = presence.encodings
         let changed = roomRow.map {
-            row(CatalogueChange(kind: .room, key: "", value: .room($0.record)), $0.record.incarnation, $0.index)
+            row(
+                CatalogueChange(kind: .room, key: "", value: .room($0.record), deadline: $0.record.deadline),
+                $0.record.incarnation, $0.index)
         }
         roomRow = nil
         return (publications, changed)
@@ -253,7 +278,7 @@ actor RoomActor {
     func mayLeaveMemory(writtenIndex: UInt64, at now: Timestamp) -> Bool {
         guard presence.online == 0, reads == 0, arrivals.isEmpty, holds.isEmpty, late.isEmpty, stream.isEmpty,
             barrage.isEmpty, !isDirty,
-            lastChangeIndex <= writtenIndex, hasClearedSeats || state.transientOwners.isEmpty
+            lastChangeIndex <= writtenIndex, absentOwners.isEmpty, !owesOccupancy
         else {
             idleSince = now
             return false
@@ -270,27 +295,27 @@ actor RoomActor {
             perform(due)
         }
         if let told = budget.reportDueAt, told <= now { touch() }
+        // Before what is due: nobody's room closes.
+        if let occupancy = occupancyProposal(at: now) { proposals.append(occupancy) }
         if let deadline = state.nextDeadline, deadline <= now {
             proposals.append(
                 Proposal(
                     command: Command(
-                        id: nil, room: id, actor: .system, body: .expire, facts: facts(mutedUsers(at: now))),
+                        id: nil, room: id, actor: .system, body: .expire, facts: facts(state.dueUsers(at: now))),
                     key: nil, origin: .room))
         }
-        clearSeatsOnce(at: now)
+        clearAbandonedSeats(at: now)
         return proposals + takeLate()
     }
 
-    /// Whose names the end of a mute shows.
-    private func mutedUsers(at now: Timestamp) -> [UserID] {
-        let page = try? state.members(.muted, after: nil, limit: Int(Limits.pageItems), at: now)
-        return page?.items.map(\.user) ?? []
-    }
-
-    func facts(_ users: [UserID]) -> CommandFacts {
+    func facts(_ users: [UserID], _ body: CommandBody? = nil) -> CommandFacts {
         var names: [UserID: Profile] = [:]
         for user in users { names[user] = presence.profile(of: user) }
-        return CommandFacts(policy: context.policy, names: names)
+        var facts = CommandFacts(policy: context.policy, names: names)
+        if case .post(let draft)? = body, !draft.to.isEmpty {
+            facts.delivered = Int64(Set(draft.to).count { presence.isAddressable($0) })
+        }
+        return facts
     }
 
     func closeBarrageWindow() {

@@ -11,6 +11,12 @@ struct RoomContext: Sendable {
     var logger: Logger
     var figures: RoomFigures
     var now: @Sendable () -> Timestamp
+    /// Copies of messages of other rooms, on any loop; the completion runs anywhere.
+    var copies:
+        @Sendable (
+            _ messageIDs: [String], _ user: UserID?, _ rooms: [RoomID],
+            _ completion: @escaping @Sendable (Result<[Message], ChatError>) -> Void
+        ) -> Void
 }
 
 /// The figures of rooms.

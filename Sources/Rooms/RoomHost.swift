@@ -54,13 +54,21 @@ public final class RoomHost: RoomRouter, Sendable {
     /// Opens every shard and begins to serve. Throws `RaftError` when a log contradicts itself.
     public func start(_ given: Dependencies) async throws {
         let figures = RoomFigures(metrics: given.metrics)
+        let copies:
+            @Sendable ([String], UserID?, [RoomID], @escaping @Sendable (Result<[Message], ChatError>) -> Void)
+                -> Void = { [weak self] messageIDs, user, rooms, completion in
+                    guard let self else {
+                        return completion(.failure(ChatError(.unavailable, "the node is stopping", retryAfterMs: 500)))
+                    }
+                    self.copy(messageIDs, for: user, from: rooms, completion)
+                }
         for (number, loop) in loops.enumerated() {
             let shards = (0..<shardMap.shardCount).filter { Int($0) % loops.count == number }
             let (storages, node) = (storages, node)
             let host = try await loop.run { () throws -> LoopBound<LoopHost> in
                 let context = RoomContext(
                     loop: loop, node: node, policy: given.policy, logger: given.logger, figures: figures,
-                    now: given.now)
+                    now: given.now, copies: copies)
                 let host = LoopHost(
                     context: context, store: given.store, sink: given.sink,
                     checkpointSeconds: given.checkpointSeconds)
@@ -92,6 +100,22 @@ public final class RoomHost: RoomRouter, Sendable {
         guard var message = try? HistoryCodec.decode(payload) else { return [] }
         message.body = .recalled(message.body.type)
         return HistoryCodec.encode(message)
+    }
+
+    private func copy(
+        _ messageIDs: [String], for user: UserID?, from rooms: [RoomID],
+        _ completion: @escaping @Sendable (Result<[Message], ChatError>) -> Void
+    ) {
+        Task {
+            do throws(ChatError) {
+                let copies = try await MessageCopies.collect(messageIDs, from: rooms) { room throws(ChatError) in
+                    try await ask(room) { .copies(messageIDs, for: user, $0) }
+                }
+                completion(.success(copies))
+            } catch {
+                completion(.failure(error))
+            }
+        }
     }
 
     // MARK: - RoomRouter

@@ -1,4 +1,5 @@
 import ChatModel
+import RoomCore
 import RoomLink
 import Wire
 
@@ -12,6 +13,8 @@ struct ServerCall: Sendable {
         case view(@Sendable (Result<RoomView, ChatError>) -> Void)
         case history(HistoryRequest, @Sendable (Result<ChatModel.HistoryPage, ChatError>) -> Void)
         case message(String, @Sendable (Result<Message, ChatError>) -> Void)
+        /// Copies of messages of this room, if the user (nil: anybody) is here; what there is of them, by ID.
+        case copies([String], for: UserID?, @Sendable (Result<[String: Message], ChatError>) -> Void)
         case members(
             MemberKind, after: String?, limit: Int, @Sendable (Result<Page<Member, String>, ChatError>) -> Void)
         case member(UserID, @Sendable (Result<Member, ChatError>) -> Void)
@@ -29,6 +32,7 @@ struct ServerCall: Sendable {
         case .view(let completion): completion(.failure(error))
         case .history(_, let completion): completion(.failure(error))
         case .message(_, let completion): completion(.failure(error))
+        case .copies(_, _, let completion): completion(.failure(error))
         case .members(_, _, _, let completion): completion(.failure(error))
         case .member(_, let completion): completion(.failure(error))
         case .queue(_, let completion): completion(.failure(error))
@@ -49,6 +53,8 @@ struct Proposal: Sendable {
     var command: Command
     var key: CommandKey?
     var origin: Origin
+    /// Sessions whose calls wait until it is decided: those of whoever is to be thrown out.
+    var held: [PresenceKey] = []
 }
 
 /// Whom to answer, which of its requests, and in what shape.

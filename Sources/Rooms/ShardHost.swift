@@ -39,6 +39,8 @@ final class ShardHost: GroupLogDelegate {
     private var appliedIndex: UInt64
     private var checkpointedIndex: UInt64
     private var isCheckpointing = false
+    /// Whether this leader has loaded the rooms that wait for one.
+    private var hasLookedAround = false
     private var lastStamp = Timestamp(0)
     private var batch = StorageBatch(appliedIndex: 0)
     private var dirtyRooms: [RoomActor] = []
@@ -235,6 +237,9 @@ final class ShardHost: GroupLogDelegate {
 
     private func fail(_ proposals: [Proposal], _ error: ChatError) {
         for proposal in proposals {
+            if !proposal.held.isEmpty, case .active(let room) = rooms[proposal.command.room] {
+                room.assumeIsolated { $0.releaseTarget(of: proposal) }
+            }
             switch proposal.origin {
             case .server(let completion): completion(.failure(error))
             case .session(let to):
@@ -251,6 +256,7 @@ final class ShardHost: GroupLogDelegate {
 
     func logDidChangeLeadership(_ log: GroupLog) {
         guard !log.isEstablished else { return }
+        hasLookedAround = false
         // In doubt: a retry with the same command ID is answered by what the log then says.
         fail(pending.takeAll(), unavailable("the room's leader has changed"))
     }
@@ -347,7 +353,26 @@ final class ShardHost: GroupLogDelegate {
         }
         guard log.isEstablished else { return }
         expireDue(now)
+        if !hasLookedAround {
+            hasLookedAround = true
+            lookAround()
+        }
     }
+
+    /// A new leader knows nobody's presence: rooms in which something ends with it are loaded. Beyond the bound they
+    /// wait until somebody comes to them.
+    private func lookAround() {
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        storage.dueDeadlines(from: .atNewLeader, at: .atNewLeader, limit: Self.lookedAtMax) { result in
+            me.loop.execute {
+                // An unreadable catalogue is tried again in the next second.
+                guard case .success(let found) = result else { return me.value.hasLookedAround = false }
+                for room in found.map(\.room) where me.value.rooms[room] == nil { me.value.load(room, waiting: []) }
+            }
+        }
+    }
+
+    private static let lookedAtMax = 5_000
 
     /// Deadlines of rooms that are not in memory: the rows say which.
     private func expireDue(_ now: Timestamp) {

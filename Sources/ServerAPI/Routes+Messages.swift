@@ -14,7 +14,7 @@ extension Routes {
             let actor = send.sender.map { Actor.server(UserName(user: $0.user, nick: $0.profile.nick)) } ?? .system
             let result = try await service.perform(
                 .post(send.draft), in: room, as: actor, id: request.idempotencyKey ?? send.clientID)
-            guard case .posted(let messageID, let place, let time, let priority) = result else {
+            guard case .posted(let messageID, let place, let time, let priority, _) = result else {
                 throw request.unexpected(result)
             }
             var answer = SendResult(messageID: messageID, time: time)

@@ -116,7 +116,7 @@ extension [Effect] {
 
     /// The ID and priority of an accepted post.
     var posted: (messageID: String, place: MessagePlace, priority: Priority)? {
-        if case .posted(let messageID, let place, _, let priority)? = result {
+        if case .posted(let messageID, let place, _, let priority, _)? = result {
             (messageID, place, priority)
         } else {
             nil

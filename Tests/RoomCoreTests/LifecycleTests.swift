@@ -17,7 +17,7 @@ import Testing
         #expect(info.name == "Live")
         #expect(info.queueLevel == .manager)
         #expect(info.createdAt == it.now)
-        #expect(it.state.incarnation == Incarnation(it.index))
+        #expect(it.state.incarnation == Incarnation(of: it.room, createdAt: it.index))
         #expect(it.state.role(of: user("ann")) == .creator)
         #expect(it.state.lastSeq == 0)
         #expect(effects.shown.isEmpty)
@@ -36,14 +36,14 @@ import Testing
         #expect(it.tell(.post(MessageDraft(body: .text("a"))), by: .system).code == .notFound)
         #expect(it.tell(.deleteRoom, by: .system).code == .notFound)
         #expect(it.tell(.closeRoom(NotifyOptions()), by: .system).code == .notFound)
-        #expect(it.tell(.expire, by: .system).code == .notFound)
+        #expect(it.tell(.occupancy(emptySince: nil), by: .system).code == .notFound)
     }
 
     @Test func `clients neither create nor close nor delete`() {
         var it = Dialogue()
         for body: CommandBody in [
             .createRoom(creator: user("creator"), set: RoomChanges()), .closeRoom(NotifyOptions()), .reopenRoom,
-            .deleteRoom, .expire, .queueRemove([]),
+            .deleteRoom, .expire, .queueRemove([]), .occupancy(emptySince: nil),
         ] {
             #expect(it.tell(body, by: member("creator")).code == .forbidden)
         }

@@ -83,6 +83,7 @@ struct NaiveRoom {
             slowSeconds = set.slowModeSeconds ?? 0
             return Answer()
         }
+        if case .expire = body, !exists { return isServer(actor) ? Answer() : Answer(code: .forbidden) }
         guard exists else { return Answer(code: .notFound) }
         switch body {
         case .closeRoom, .reopenRoom, .deleteRoom, .expire, .queueRemove:

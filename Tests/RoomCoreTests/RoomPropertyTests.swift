@@ -48,7 +48,7 @@ import Testing
         }
         #expect(try state.queuePage(after: nil, limit: 100).items == naive.queue, comment)
         let deadlines = naive.people.values.flatMap { [$0.mutedUntil, $0.bannedUntil].compactMap { $0 } }
-        #expect(state.nextDeadline?.milliseconds == deadlines.min(), comment)
+        #expect(state.members.deadlines.first?.time.milliseconds == deadlines.min(), comment)
     }
 
     // MARK: - Random input

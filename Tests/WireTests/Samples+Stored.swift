@@ -25,6 +25,7 @@ extension Samples {
                 options()),
             .queueSetMany(pairs(), options()), .queueTake(key: maybe { $0.text() }, options()), .queueClear(options()),
             .queueRemove(list { QueueElementVersion($0.element()) }), .expire,
+            .occupancy(emptySince: maybe { $0.time() }),
         ]
     }
 
@@ -38,6 +39,8 @@ extension Samples {
             facts.recalled.append(
                 RecallTarget(seq: uint64(), sender: maybe { $0.user() }, time: time(), type: any(MessageType.self)))
         }
+        facts.delivered = maybe { $0.int64() }
+        facts.copies = list { $0.message() }
         let actor: Actor =
             switch int(0...2) {
             case 0: .system
@@ -54,13 +57,16 @@ extension Samples {
         var record = RoomRecord(
             info: roomInfo(), incarnation: Incarnation(uint64()), lastSeq: uint64(), nextQueuePosition: int64())
         record.recentHigh = list(10) { $0.time() }
+        record.emptySince = maybe { $0.time() }
         var member = MemberRecord(role: any(FixedMemberRole.self), since: time())
         (member.muted, member.blacklisted) = (bool(), bool())
         (member.tempMutedUntil, member.bannedUntil) = (maybe { $0.time() }, maybe { $0.time() })
         member.savedProfile = maybe { $0.profile() }
         let results: [CommandResult] = [
             .done, .room(roomInfo()),
-            .posted(messageID: text(64), place: place(), time: time(), priority: any(Priority.self)),
+            .posted(
+                messageID: text(64), place: place(), time: time(), priority: any(Priority.self),
+                delivered: maybe { $0.int64() }),
             .member(self.member()), .element(element()), .missing(list { $0.text() }), .refused(error()),
         ]
         return [

@@ -10,6 +10,7 @@ extension RoomRecord: WireMessage {
         try walker.shown(3, "lastSeq", &lastSeq)
         try walker.shown(4, "nextQueuePosition", &nextQueuePosition)
         try walker.repeated(5, "recentHigh", &recentHigh)
+        try walker.optional(6, "emptySince", &emptySince)
         if W.isDecoding { incarnation = Incarnation(number) }
     }
 }
@@ -97,22 +98,29 @@ struct PostedResult: WireMessage {
     var place = MessagePlace.outside
     var time = Timestamp.blank
     var priority = Priority.normal
+    var delivered: Int64?
 
     static var blank: PostedResult { PostedResult() }
 
     private init() {}
 
     init?(_ result: CommandResult) {
-        guard case .posted(let messageID, let place, let time, let priority) = result else { return nil }
+        guard case .posted(let messageID, let place, let time, let priority, let delivered) = result else {
+            return nil
+        }
         (self.messageID, self.place, self.time, self.priority) = (messageID, place, time, priority)
+        self.delivered = delivered
     }
 
-    var result: CommandResult { .posted(messageID: messageID, place: place, time: time, priority: priority) }
+    var result: CommandResult {
+        .posted(messageID: messageID, place: place, time: time, priority: priority, delivered: delivered)
+    }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.shown(1, "messageId", &messageID)
         try place.walk(&walker, seq: 2, after: 3)
         try walker.shown(4, "time", &time)
         try walker.shown(5, "priority", &priority)
+        try walker.optional(6, "delivered", &delivered)
     }
 }

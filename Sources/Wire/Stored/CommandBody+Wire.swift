@@ -24,6 +24,7 @@ enum CommandKind: String, WireEnum {
     case queueClear = "QUEUE_CLEAR"
     case queueRemove = "QUEUE_REMOVE"
     case expire = "EXPIRE"
+    case occupancy = "OCCUPANCY"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -50,6 +51,7 @@ enum CommandKind: String, WireEnum {
         case .queueClear: 20
         case .queueRemove: 21
         case .expire: 22
+        case .occupancy: 23
         }
     }
 }
@@ -104,6 +106,7 @@ extension CommandBody {
         case .queueTake(let key, let options): (kind, fields.key, fields.options) = (.queueTake, key, options)
         case .queueClear(let options): (kind, fields.options) = (.queueClear, options)
         case .queueRemove(let elements): (kind, fields.elements) = (.queueRemove, elements)
+        case .occupancy(let since): (kind, fields.emptySince) = (.occupancy, since)
         }
         return (kind, nil, fields)
     }
@@ -151,6 +154,7 @@ extension CommandBody {
         case .queueTake: return .queueTake(key: fields.key, options)
         case .queueClear: return .queueClear(options)
         case .queueRemove: return .queueRemove(fields.elements)
+        case .occupancy: return .occupancy(emptySince: fields.emptySince)
         case .reopenRoom, .deleteRoom, .post, .expire: throw .wrongType("a command with fields")
         }
     }

@@ -16,6 +16,7 @@ struct CommandFields: WireMessage {
     var pairs: [QueuePair] = []
     var elements: [QueueElementVersion] = []
     var targets: [RecallTarget] = []
+    var emptySince: Timestamp?
     var options = NotifyOptions()
 
     static var blank: CommandFields { CommandFields() }
@@ -35,6 +36,7 @@ struct CommandFields: WireMessage {
         try walker.repeated(12, "pairs", &pairs)
         try walker.repeated(13, "elements", &elements)
         try walker.repeated(14, "targets", &targets)
+        try walker.optional(15, "emptySince", &emptySince)
         try options.walk(&walker)
     }
 

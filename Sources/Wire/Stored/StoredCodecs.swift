@@ -45,6 +45,19 @@ public enum CatalogueCodec {
 public enum HistoryCodec {
     public static func encode(_ message: Message) -> [UInt8] { WireProtobuf.encode(message) }
 
+    /// A COMBINE with the copies that it holds, in a field of their own, which readers of the message skip.
+    public static func encode(_ message: Message, copies: [Message]) -> [UInt8] {
+        guard !copies.isEmpty else { return encode(message) }
+        // Two protobuf messages one behind the other are one with the fields of both.
+        return encode(message) + WireProtobuf.encode(KeptCopies(copies: copies))
+    }
+
+    /// The copies in what `encode` wrote; none when it is a message without.
+    /// - Throws: `corrupt`.
+    public static func decodeCopies(_ bytes: [UInt8]) throws(WireError) -> [Message] {
+        try stored(KeptCopies.self, bytes, "history row").copies
+    }
+
     /// - Throws: `corrupt`, also for what a later version has kept: passing it on would lose what it says.
     public static func decode(_ bytes: [UInt8]) throws(WireError) -> Message {
         let message = try stored(Message.self, bytes, "history row")
@@ -69,6 +82,17 @@ public enum SystemCodec {
     /// - Throws: `corrupt`.
     public static func decodeSnapshot(_ bytes: [UInt8]) throws(WireError) -> SystemSnapshot {
         try stored(SystemSnapshot.self, bytes, "system state")
+    }
+}
+
+/// The part of a COMBINE's history row that its message does not have. The number is above those of `Message`.
+struct KeptCopies: WireMessage {
+    var copies: [Message]
+
+    static var blank: KeptCopies { KeptCopies(copies: []) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.repeated(100, "copies", &copies)
     }
 }
 

@@ -87,6 +87,8 @@ extension CommandFacts: WireMessage {
         }
         try walker.repeated(7, "names", &list)
         try walker.repeated(8, "recalled", &recalled)
+        try walker.optional(9, "delivered", &delivered)
+        try walker.repeated(10, "copies", &copies)
         if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
     }
 }

@@ -1,0 +1,62 @@
+import ChatModel
+import History
+import RoomCore
+import Wire
+
+/// COMBINE: the room keeps copies of the messages that it names (contract, "Message").
+extension RoomActor {
+    /// What of these messages this room has, for a room that combines them: not what is recalled, and no
+    /// notifications. Nothing for somebody who is not here.
+    func copies(
+        _ messageIDs: [String], for user: UserID?,
+        _ completion: @escaping @Sendable (Result<[String: Message], ChatError>) -> Void
+    ) {
+        guard user.map({ presence.isHere($0) }) ?? true else { return completion(.success([:])) }
+        copy(messageIDs[...], [:], completion)
+    }
+
+    private func copy(
+        _ messageIDs: ArraySlice<String>, _ found: [String: Message],
+        _ completion: @escaping @Sendable (Result<[String: Message], ChatError>) -> Void
+    ) {
+        guard let messageID = messageIDs.first else { return completion(.success(found)) }
+        let rest = messageIDs.dropFirst()
+        find(messageID) { room, result in
+            var found = found
+            switch result {
+            case .success(let message):
+                if !message.isRecalled, message.body.type != .notification {
+                    var copy = message
+                    // The sender's own business.
+                    copy.clientID = nil
+                    found[messageID] = copy
+                }
+            case .failure(let error):
+                guard error.code == .notFound else { return completion(.failure(error)) }
+            }
+            room.copy(rest, found, completion)
+        }
+    }
+
+    /// The copies that a COMBINE of this room holds. Fails with 404 when there is no such message, and for one that
+    /// is recalled, whose copies are gone with its body.
+    func combined(
+        _ messageID: String,
+        _ completion: @escaping @Sendable (isolated RoomActor, Result<[Message], ChatError>) -> Void
+    ) {
+        let missing = ChatError(.notFound, "there is no COMBINE \(messageID) in \(id)", field: "messageId")
+        guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
+        else { return completion(self, .failure(missing)) }
+        storage.message(
+            incarnation, seq: seq,
+            completion: awaiting { room, result in
+                guard case .success(let row) = result else {
+                    return completion(room, .failure(ChatError(.internal, "history can't be read")))
+                }
+                guard let row, let message = try? HistoryCodec.decode(row.payload), case .combine = message.body,
+                    let copies = try? HistoryCodec.decodeCopies(row.payload)
+                else { return completion(room, .failure(missing)) }
+                completion(room, .success(copies))
+            })
+    }
+}

@@ -1,0 +1,43 @@
+import ChatModel
+import RoomCore
+
+/// Who is here is soft, but a room that closes when it is idle must close on time after a restart too: its leader logs
+/// when it becomes empty, and when somebody comes after that.
+extension RoomActor {
+    func noteEmptiness() {
+        if presence.online == 0 { emptiedAt = context.now() }
+    }
+
+    private var closesWhenIdle: Bool {
+        guard let info = state.info else { return false }
+        return info.idleCloseSeconds > 0 && !info.closed
+    }
+
+    /// Whether the log does not know yet that everybody has left, or when.
+    var owesOccupancy: Bool {
+        guard closesWhenIdle, presence.online == 0 else { return false }
+        guard let emptySince = state.emptySince else { return true }
+        return emptiedAt.map { $0 > emptySince } ?? false
+    }
+
+    /// What the log has to be told; nil when it knows. Asked once a second, so that coming and going costs nothing.
+    func occupancyProposal(at now: Timestamp) -> Proposal? {
+        guard closesWhenIdle else { return nil }
+        let emptySince: Timestamp?
+        if presence.online > 0 {
+            guard state.emptySince != nil else { return nil }
+            emptySince = nil
+        } else {
+            guard owesOccupancy else { return nil }
+            // After a restart: whoever was here and has not come back within the grace left with the former leader.
+            guard emptiedAt != nil || now >= activatedAt.adding(seconds: context.policy.graceSeconds) else {
+                return nil
+            }
+            emptySince = emptiedAt ?? activatedAt
+        }
+        return Proposal(
+            command: Command(
+                id: nil, room: id, actor: .system, body: .occupancy(emptySince: emptySince), facts: facts([])),
+            key: nil, origin: .room)
+    }
+}
