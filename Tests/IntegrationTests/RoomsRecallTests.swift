@@ -145,5 +145,31 @@ extension IntegrationTests {
                 #expect(kept.compactMap(\.notification?.event) == [.blacklisted, .recalled])
             }
         }
+
+        @Test func `a thousand messages go in one 323, and one more in a second`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("flood", creator: "owner")
+                let owner = try await TestClient.entered(node, "owner", room)
+                var recalled: [Int] = []
+                for (name, count) in [("max", 1000), ("eve", 1001)] {
+                    let flooder = try await TestClient.entered(node, name, room)
+                    var last: UInt32 = 0
+                    for number in 0..<count { last = await flooder.begin(.text(room, "\(name) \(number)")) }
+                    _ = try await flooder.reply(to: last).get()
+                    let mark = await owner.notifications(of: room).count
+                    try await owner.done(
+                        .setBlacklist(BlacklistRequest(room: room, user: user(name), enable: true, recall: true)))
+                    try await flooder.kicked(from: room)
+                    try await owner.send(room, "after \(name)")
+                    try await owner.message("after \(name)")
+                    for notification in await owner.notifications(of: room).dropFirst(mark) {
+                        if case .recalled(let ids) = notification.data { recalled.append(ids.count) }
+                    }
+                }
+                #expect(recalled == [1000, 1000, 1])
+                let kept = try await owner.wholeHistory(room)
+                #expect(kept.filter(\.isRecalled).count == 2001)
+            }
+        }
     }
 }
