@@ -44,6 +44,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -55,6 +57,8 @@ let package = Package(
         .systemLibrary(name: "CUV", path: "Sources/CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
         .systemLibrary(
             name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(
+            name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "CShims", dependencies: ["CSQLite"]),
         core("ChatModel"),
 
@@ -71,7 +75,8 @@ let package = Package(
 
         // Layer 2: drivers.
         core("EventLoop", ["CUV", "CShims"]),
-        core("Transport", ["EventLoop", "CUV", "CShims"]),
+        core("TLS", ["COpenSSL"]),
+        core("Transport", ["EventLoop", "TLS", "CUV", "CShims"]),
         core("SQLite", ["CSQLite", "CShims"]),
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
         core("History", ["ChatModel", "SQLite"]),
@@ -97,15 +102,18 @@ let package = Package(
             ]),
         core(
             "Gateway",
-            ["ChatModel", "Wire", "RoomLink", "SessionCore", "EventLoop", "Transport", "Telemetry", logging],
-            exclude: ["Web"]),
+            [
+                "ChatModel", "Wire", "RoomLink", "SessionCore", "EventLoop", "TLS", "Transport", "Telemetry", logging,
+            ], exclude: ["Web"]),
         core(
             "ServerAPI",
             [
                 "ChatModel", "Wire", "Telemetry", logging,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 lifecycle,
             ]),
@@ -124,8 +132,8 @@ let package = Package(
         core(
             "Node",
             [
-                "ChatModel", "Wire", "RoomLink", "Rooms", "Gateway", "ServerAPI", "EventLoop", "Transport", "SQLite",
-                "LogStore",
+                "ChatModel", "Wire", "RoomLink", "Rooms", "Gateway", "ServerAPI", "EventLoop", "TLS", "Transport",
+                "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Telemetry", logging, lifecycle, crypto,
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -151,6 +159,7 @@ let package = Package(
         tests("BotSwarmCoreTests", ["BotSwarmCore", "ChatModel", "Wire"]),
         tests("EventLoopTests", ["EventLoop"]),
         tests("TransportTests", ["EventLoop", "Transport"]),
+        tests("GatewayTests", ["Gateway", "Transport", "Wire"]),
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("WireTests", ["ChatModel", "Wire"]),
         tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
@@ -174,11 +183,13 @@ let package = Package(
         tests(
             "IntegrationTests",
             [
-                "ChatModel", "Wire", "EventLoop", "Transport", "ChatroomClient", "ClientCore", crypto, "chatroomd",
-                "chatroomctl",
+                "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "ChatroomClient", "ClientCore", crypto,
+                "chatroomd", "chatroomctl",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ], exclude: ["Web"]),
     ]
 )

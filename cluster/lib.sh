@@ -47,6 +47,7 @@ missing_packages() {
     command -v pkg-config >/dev/null || say pkg-config
     pkg-config --exists sqlite3 2>/dev/null || [[ -e /usr/include/sqlite3.h ]] || say libsqlite3-dev
     pkg-config --exists libuv 2>/dev/null || [[ -e /usr/include/uv.h ]] || say libuv1-dev
+    pkg-config --exists 'openssl >= 3' 2>/dev/null || [[ -e /usr/include/openssl/ssl.h ]] || say libssl-dev
 }
 
 # Installs the missing Debian packages, as root or with sudo; otherwise says exactly what to install and fails.

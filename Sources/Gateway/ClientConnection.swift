@@ -48,12 +48,30 @@ final class ClientConnection: ConnectionHandler {
     /// Closes as soon as everything queued has been written.
     private var closesWhenDrained = false
 
-    /// It only hears that there is no place for it.
-    let isOverLimit: Bool
+    /// What it holds of the limits, to be given back at its end.
+    struct Places {
+        var isOfNode = false
+        var holder: IPRange?
+        var user: UserID?
+    }
 
-    init(number: UInt64, tcp: TCPConnection, lane: GatewayLane, isOverLimit: Bool) {
+    /// Where its client is: the peer's address, or what a trusted proxy says of it.
+    var address: IPAddress
+    var places = Places()
+    /// It only hears that there is no place for it.
+    var isOverLimit = false
+
+    /// Bytes that came and are not parsed, because the share of the turn was used up.
+    private var unparsed: [UInt8] = []
+    /// It waits for the next turn with the rest.
+    var isThrottled = false
+    private var shareTurn: UInt64 = 0
+    private var framesLeft = 0
+    private var bytesLeft = 0
+
+    init(number: UInt64, tcp: TCPConnection, lane: GatewayLane, address: IPAddress) {
         self.number = number
-        self.isOverLimit = isOverLimit
+        self.address = address
         self.tcp = tcp
         self.lane = lane
         let now = lane.loop.nowMilliseconds
@@ -69,16 +87,24 @@ final class ClientConnection: ConnectionHandler {
         heartbeat.heard(nowMilliseconds: lane.loop.nowMilliseconds)
         switch phase {
         case .handshake: lane.readHandshake(bytes, of: self)
-        case .open: readFrames(bytes)
+        case .open:
+            // Reading has stopped then, but what was read with it (records of TLS) still comes.
+            if unparsed.isEmpty { readFrames(bytes) } else { unparsed.append(contentsOf: bytes) }
         case .closing: break
         }
     }
 
+    /// Parses what came, at most this turn's share of it; the rest waits for the next turn.
     func readFrames(_ bytes: UnsafeRawBufferPointer) {
-        var framesLeft = lane.configuration.framesPerTurnMax
-        let failure = decoder.decode(bytes) { event in
+        if shareTurn != lane.turn {
+            shareTurn = lane.turn
+            framesLeft = lane.configuration.framesPerTurnMax
+            bytesLeft = lane.configuration.bytesPerTurnMax
+        }
+        // A copy: what a frame leads to may look at the share.
+        var frames = framesLeft
+        let (taken, failure) = decoder.decode(bytes, framesMax: &frames) { event in
             guard case .open = phase else { return }
-            framesLeft -= 1
             switch event {
             case .text(let text):
                 guard encoding == .json else {
@@ -98,8 +124,28 @@ final class ClientConnection: ConnectionHandler {
         if let failure, case .open = phase {
             close(CloseCode(rawValue: failure.closeCode) ?? .protocolError, failure.message)
         }
-        if framesLeft < 0 { lane.throttle(self) }
+        guard case .open = phase else { return }
+        framesLeft = frames
+        bytesLeft -= taken
+        if taken < bytes.count { unparsed = Array(bytes[taken...]) }
+        if framesLeft == 0 || bytesLeft <= 0 { lane.throttle(self) }
     }
+
+    /// Goes on in another turn, or when what held it back has gone: first with what waits here.
+    func continueReading() {
+        guard case .open = phase, mayRead else { return }
+        if !unparsed.isEmpty {
+            let rest = unparsed
+            unparsed = []
+            rest.withUnsafeBytes { readFrames($0) }
+        }
+        if unparsed.isEmpty, shareTurn != lane.turn || framesLeft > 0 && bytesLeft > 0 { resumeReading() }
+    }
+
+    /// What waits to be written.
+    var waitingBytes: Int { queue.byteCount + (pending?.byteCount ?? 0) }
+
+    private var mayRead: Bool { !isHolding && queue.byteCount < lane.configuration.unreadRepliesBytesMax }
 
     private func take(_ result: Result<ClientRequest, RequestFailure>) {
         guard case .open = phase else { return }
@@ -140,7 +186,7 @@ final class ClientConnection: ConnectionHandler {
             guard case .open = phase else { return held.removeAll() }
             lane.handle(held.removeFirst(), from: self)
         }
-        if !isHolding { resumeReading() }
+        continueReading()
     }
 
     func pauseReading() {
@@ -150,7 +196,7 @@ final class ClientConnection: ConnectionHandler {
     }
 
     func resumeReading() {
-        guard !isReading, !isHolding, queue.byteCount < lane.configuration.unreadRepliesBytesMax else { return }
+        guard !isReading, mayRead, unparsed.isEmpty else { return }
         guard case .closing = phase else {
             isReading = true
             return tcp.startReading()
@@ -276,7 +322,7 @@ final class ClientConnection: ConnectionHandler {
     func connectionDidDrain(_ connection: TCPConnection) {
         writeQueue()
         afterWriting()
-        resumeReading()
+        continueReading()
     }
 
     func ping() { enqueue(WebSocketFrameEncoder.frame(.ping, [])) }
@@ -307,6 +353,7 @@ final class ClientConnection: ConnectionHandler {
 
     func acceptHandshake(_ response: [UInt8], encoding: ClientEncoding) {
         self.encoding = encoding
+        connectDeadlineMilliseconds = lane.loop.nowMilliseconds + UInt64(lane.configuration.connectSeconds) * 1000
         enqueue(response)
         phase = .open
     }

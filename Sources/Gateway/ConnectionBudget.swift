@@ -1,40 +1,69 @@
 import ChatModel
 import Synchronization
+import Transport
 
-/// How many connections there are, per address and in all, over all lanes of a node.
+/// How many connections a node takes (*cfg* in the contract); changed while it runs by SIGHUP, for new connections.
+public struct ConnectionLimits: Sendable, Hashable {
+    public var connectionsMax = 18_000
+    /// From one IPv4 address or one /64 of IPv6.
+    public var perAddressMax = 18_000
+    /// Of one user; anonymous clients have none.
+    public var perUserMax = 20
+
+    public init() {}
+}
+
+/// How many connections there are, per address, per user and in all, over all lanes of a node.
 final class ConnectionBudget: Sendable {
     private struct Counts {
+        var limits: ConnectionLimits
         var total = 0
-        var byAddress: [String: Int] = [:]
+        var byAddress: [IPRange: Int] = [:]
+        var byUser: [UserID: Int] = [:]
     }
 
-    private let counts = Mutex(Counts())
-    private let connectionsMax: Int
-    private let perAddressMax: Int
+    private let counts: Mutex<Counts>
 
-    init(connectionsMax: Int, perAddressMax: Int) {
-        self.connectionsMax = connectionsMax
-        self.perAddressMax = perAddressMax
-    }
+    init(_ limits: ConnectionLimits) { counts = Mutex(Counts(limits: limits)) }
 
-    /// Takes a place; false when there is none.
-    func take(address: String) -> Bool {
+    func set(_ limits: ConnectionLimits) { counts.withLock { $0.limits = limits } }
+
+    /// Takes a place on the node; false when there is none.
+    func takeConnection() -> Bool {
         counts.withLock {
-            let here = $0.byAddress[address, default: 0]
-            guard $0.total < connectionsMax, here < perAddressMax else { return false }
+            guard $0.total < $0.limits.connectionsMax else { return false }
             $0.total += 1
-            $0.byAddress[address] = here + 1
             return true
         }
     }
 
-    func give(address: String) {
-        counts.withLock {
-            $0.total -= 1
-            guard let here = $0.byAddress[address] else { return }
-            $0.byAddress[address] = here > 1 ? here - 1 : nil
-        }
+    func giveConnection() { counts.withLock { $0.total -= 1 } }
+
+    /// Takes a place of an address; false when there is none.
+    func take(_ holder: IPRange) -> Bool {
+        counts.withLock { Self.take(holder, from: &$0.byAddress, max: $0.limits.perAddressMax) }
     }
 
+    func give(_ holder: IPRange) { counts.withLock { Self.give(holder, to: &$0.byAddress) } }
+
+    /// Takes a place of a user; false when there is none.
+    func take(_ user: UserID) -> Bool {
+        counts.withLock { Self.take(user, from: &$0.byUser, max: $0.limits.perUserMax) }
+    }
+
+    func give(_ user: UserID) { counts.withLock { Self.give(user, to: &$0.byUser) } }
+
     var total: Int { counts.withLock { $0.total } }
+
+    private static func take<Key>(_ key: Key, from counts: inout [Key: Int], max: Int) -> Bool {
+        let count = counts[key, default: 0]
+        guard count < max else { return false }
+        counts[key] = count + 1
+        return true
+    }
+
+    private static func give<Key>(_ key: Key, to counts: inout [Key: Int]) {
+        guard let count = counts[key] else { return }
+        counts[key] = count > 1 ? count - 1 : nil
+    }
 }

@@ -3,6 +3,7 @@ import EventLoop
 import Logging
 import RoomLink
 import Synchronization
+import TLS
 import Telemetry
 import Transport
 
@@ -15,14 +16,14 @@ public final class Gateway: PublicationSink, Sendable {
 
     public init(
         configuration: GatewayConfiguration, loops: [EventLoop], router: any RoomRouter,
-        verifier: any TokenVerifier, metrics: MetricsRegistry, logger: Logger,
+        verifier: any TokenVerifier, metrics: MetricsRegistry, logger: Logger, tls: TLSContext? = nil,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.configuration = configuration
         self.loops = loops
         self.logger = logger
         shared = GatewayShared(
-            configuration: configuration, router: router, verifier: verifier, metrics: metrics, now: now)
+            configuration: configuration, router: router, verifier: verifier, metrics: metrics, tls: tls, now: now)
     }
 
     /// Binds the client port on every loop and begins to serve. Returns the port. Throws `TransportError` when it is
@@ -31,6 +32,7 @@ public final class Gateway: PublicationSink, Sendable {
         var port = configuration.port
         for (number, loop) in loops.enumerated() {
             let (configuration, shared, logger, wanted) = (configuration, shared, logger, port)
+            let laneCount = loops.count
             let (lane, bound) = try await loop.run { () throws -> (LoopBound<GatewayLane>, Int) in
                 // The lanes share the port among themselves, and would share it with another node of this user, too:
                 // so it must first be free for one who doesn't share it.
@@ -39,7 +41,8 @@ public final class Gateway: PublicationSink, Sendable {
                         .close()
                 }
                 let lane = GatewayLane(
-                    number: number, loop: loop, configuration: configuration, shared: shared, logger: logger)
+                    number: number, laneCount: laneCount, loop: loop, configuration: configuration, shared: shared,
+                    logger: logger)
                 let port = try lane.start(port: wanted)
                 return (LoopBound(onLoop: lane, loop: loop), port)
             }
@@ -48,6 +51,16 @@ public final class Gateway: PublicationSink, Sendable {
             shared.lanes.withLock { $0.append(lane) }
         }
         return port
+    }
+
+    /// Puts other limits and another certificate in force (SIGHUP): for sessions from now on, for connections that come.
+    /// Nobody who is here is put out. Whether there is TLS at all does not change.
+    public func reload(limits: GatewayConfiguration, tls: TLSContext?) async {
+        if let tls { shared.renew(tls) }
+        shared.budget.set(limits.connections)
+        for lane in shared.lanes.withLock({ $0 }) {
+            await lane.loop.run { lane.value.adoptLimits(of: limits) }
+        }
     }
 
     /// Tells every client to come back elsewhere, closes their connections and stops accepting.

@@ -1,4 +1,5 @@
 import ChatModel
+import Transport
 
 /// The settings (*cfg* in the contract) of the client port.
 public struct GatewayConfiguration: Sendable {
@@ -26,8 +27,26 @@ public struct GatewayConfiguration: Sendable {
     public var unreadRepliesBytesMax = 512 * 1024
     /// Frames of one connection taken in one turn; the rest waits, so that nobody starves the others.
     public var framesPerTurnMax = 64
-    public var connectionsMax = 18_000
-    public var connectionsPerAddressMax = 18_000
+    /// Bytes of one connection after which it is read no further in this turn. A read brings up to 64 KB, and a frame
+    /// that it completes up to 1 MB.
+    public var bytesPerTurnMax = 64 * 1024
+    public var connections = ConnectionLimits()
+    /// `connect`s that the node takes in a second, with a burst of the same size; a storm beyond it comes again later.
+    public var connectsPerSecond = 5_000
+    /// Whose `X-Forwarded-For` is believed.
+    public var trustedProxies: [IPRange] = []
 
     public init(node: NodeID) { self.node = node }
+
+    /// Takes over what may change while the node runs (SIGHUP).
+    mutating func adoptLimits(of other: GatewayConfiguration) {
+        connections = other.connections
+        connectsPerSecond = other.connectsPerSecond
+        roomsPerSessionMax = other.roomsPerSessionMax
+        changesPerSecond = other.changesPerSecond
+        changesBurst = other.changesBurst
+        readsPerSecond = other.readsPerSecond
+        readsBurst = other.readsBurst
+        sendQueueBytesMax = other.sendQueueBytesMax
+    }
 }

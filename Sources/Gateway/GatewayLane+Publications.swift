@@ -14,6 +14,7 @@ extension GatewayLane {
     private func perform(_ output: RoomOutput, of room: RoomID) {
         switch output {
         case .frame(let frame):
+            if let time = frame.oldestTime, hubs[room] != nil { delivering.append(time) }
             hubs[room]?.broadcast(frame)
         case .frameFor(let ids, let frame):
             var frames = LaneFrames(frame, of: room)

@@ -85,6 +85,9 @@ extension GatewayLane {
         guard connection.session == nil else {
             return connection.reply(id, error: ChatError(.conflict, "this connection is connected already"))
         }
+        guard admission.take(nowMilliseconds: loop.nowMilliseconds) == nil else {
+            return turnAway(connection, "too many clients connect at once")
+        }
         if request.anonymous {
             return takeOver(request, id, connection, claims: nil)
         }
@@ -193,6 +196,14 @@ extension GatewayLane {
         if let claims, shared.verifier.isRevoked(claims.user, issuedAt: claims.issuedAt) {
             if let resumed { end(adopt(resumed)) }
             return refuse(ChatError(.unauthorized, "the token has been revoked"), id, connection)
+        }
+        if let user = claims?.user {
+            guard shared.budget.take(user) else {
+                // A session that was to be resumed keeps its grace.
+                if let resumed { adopt(resumed).awaySinceMilliseconds = loop.nowMilliseconds }
+                return turnAway(connection, "\(user) has too many connections")
+            }
+            connection.places.user = user
         }
         let device = request.device
         let caller: Caller

@@ -3,6 +3,7 @@ import EventLoop
 import Logging
 import RoomLink
 import SessionCore
+import TLS
 import Telemetry
 import Transport
 import Wire
@@ -12,7 +13,7 @@ import Wire
 final class GatewayLane {
     let number: Int
     let loop: EventLoop
-    let configuration: GatewayConfiguration
+    private(set) var configuration: GatewayConfiguration
     let shared: GatewayShared
     let logger: Logger
 
@@ -25,23 +26,52 @@ final class GatewayLane {
     var dirty: ContiguousArray<ClientConnection> = []
     /// Connections that brought more than their share in this turn; read again in the next.
     private var throttled: [ClientConnection] = []
+    /// Of the frames that this turn's end writes: when their oldest messages were stamped.
+    var delivering: [Timestamp] = []
+    /// What was last shown of this lane's send queues.
+    private var shownQueueBytes = 0
+    private var shownSlowSessions = 0
     /// What this turn asks of rooms.
     private var calls: [RoomCall] = []
-    private var gatherBuffer: [UInt8] = []
     var isDraining = false
     /// Connections over the limit that are being told so.
     private var refusing = 0
     private static let refusingMax = 256
+    /// How many turns there were: a connection's share is of one turn.
+    private(set) var turn: UInt64 = 0
+    /// This lane's share of the node's `connect`s.
+    var admission: TokenBucket
+    private let laneCount: Int
+    private let tlsOutput = TLSOutput()
 
-    init(number: Int, loop: EventLoop, configuration: GatewayConfiguration, shared: GatewayShared, logger: Logger) {
+    init(
+        number: Int, laneCount: Int, loop: EventLoop, configuration: GatewayConfiguration, shared: GatewayShared,
+        logger: Logger
+    ) {
         self.number = number
+        self.laneCount = laneCount
+        admission = Self.admission(configuration, laneCount, loop)
         self.loop = loop
         self.configuration = configuration
         self.shared = shared
         self.logger = logger
     }
 
+    private static func admission(
+        _ configuration: GatewayConfiguration, _ laneCount: Int, _ loop: EventLoop
+    ) -> TokenBucket {
+        let share = max(1, Double(configuration.connectsPerSecond) / Double(max(1, laneCount)))
+        return TokenBucket(ratePerSecond: share, burst: share, nowMilliseconds: loop.nowMilliseconds)
+    }
+
     // MARK: - Life
+
+    /// Puts other limits in force, for the sessions that are here too.
+    func adoptLimits(of other: GatewayConfiguration) {
+        configuration.adoptLimits(of: other)
+        admission = Self.admission(configuration, laneCount, loop)
+        for session in sessions.values { session.setRates(configuration, nowMilliseconds: loop.nowMilliseconds) }
+    }
 
     /// Binds the port and begins to accept. Returns the port.
     func start(port: Int) throws(TransportError) -> Int {
@@ -82,33 +112,72 @@ final class GatewayLane {
     }
 
     private func accept(_ tcp: TCPConnection) {
-        let isOverLimit = !shared.budget.take(address: tcp.remoteAddress)
-        // Whoever is over the limit is told so, as far as that costs little; beyond it the socket is just closed.
-        guard !isDraining, !isOverLimit || refusing < Self.refusingMax else {
-            if !isOverLimit { shared.budget.give(address: tcp.remoteAddress) }
-            return tcp.close()
-        }
-        if isOverLimit { refusing += 1 }
+        guard !isDraining, let peer = IPAddress(tcp.remoteAddress), secure(tcp) else { return tcp.close() }
         nextConnectionNumber += 1
-        let connection = ClientConnection(number: nextConnectionNumber, tcp: tcp, lane: self, isOverLimit: isOverLimit)
+        let connection = ClientConnection(number: nextConnectionNumber, tcp: tcp, lane: self, address: peer)
         connections[connection.number] = connection
         tcp.handler = connection
+        connection.places.isOfNode = shared.budget.takeConnection()
+        if !connection.places.isOfNode { refuse(connection) }
+        // A proxy's clients are told apart by what it says in the request.
+        if !proxies.contains(peer) { claim(peer, for: connection) }
         tcp.startReading()
+    }
+
+    var proxies: TrustedProxies { TrustedProxies(ranges: configuration.trustedProxies) }
+
+    /// Begins TLS, where it is configured. False when there is no memory for it.
+    private func secure(_ tcp: TCPConnection) -> Bool {
+        guard let context = shared.tls else { return true }
+        do throws(TLSError) {
+            try tcp.secure(with: context, output: tlsOutput)
+            return true
+        } catch {
+            logger.error("a connection gets no TLS", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    /// Counts a connection for the address that it comes from.
+    func claim(_ address: IPAddress, for connection: ClientConnection) {
+        connection.address = address
+        if shared.budget.take(address.holder) {
+            connection.places.holder = address.holder
+        } else {
+            refuse(connection)
+        }
+    }
+
+    /// There is no place for this connection. It is told so when its handshake is done, as far as that costs little;
+    /// beyond that it is just cut.
+    private func refuse(_ connection: ClientConnection) {
+        guard !connection.isOverLimit else { return }
+        connection.isOverLimit = true
+        refusing += 1
+        if refusing > Self.refusingMax { connection.cut() }
+    }
+
+    /// Sends a client away, to come back when there is a place.
+    func turnAway(_ connection: ClientConnection, _ reason: String) {
+        tellToReconnect(connection)
+        connection.close(.connectionLimit, reason)
     }
 
     func didClose(_ connection: ClientConnection) {
         guard connections.removeValue(forKey: connection.number) != nil else { return }
-        if connection.isOverLimit {
-            refusing -= 1
-        } else {
-            shared.budget.give(address: connection.tcp.remoteAddress)
-        }
+        if connection.isOverLimit { refusing -= 1 }
+        if connection.places.isOfNode { shared.budget.giveConnection() }
+        if let holder = connection.places.holder { shared.budget.give(holder) }
         detach(connection)
     }
 
     /// The connection is no viewer any more; its session begins its grace.
     func detach(_ connection: ClientConnection) {
         for room in Array(connection.views.keys) { stopViewing(room, connection) }
+        if let user = connection.places.user {
+            connection.places.user = nil
+            shared.budget.give(user)
+        }
         guard let session = connection.session else { return }
         connection.session = nil
         session.connection = nil
@@ -133,8 +202,17 @@ final class GatewayLane {
     func call(_ call: RoomCall) { calls.append(call) }
 
     private func routeCalls() {
-        for connection in throttled { connection.resumeReading() }
-        throttled.removeAll(keepingCapacity: true)
+        turn &+= 1
+        if !throttled.isEmpty {
+            let due = throttled
+            throttled.removeAll(keepingCapacity: true)
+            for connection in due {
+                connection.isThrottled = false
+                connection.continueReading()
+            }
+            // Bytes that wait here are no reason for a turn by themselves.
+            if !throttled.isEmpty { loop.execute {} }
+        }
         guard !calls.isEmpty else { return }
         let batch = calls
         calls = []
@@ -143,6 +221,8 @@ final class GatewayLane {
 
     func throttle(_ connection: ClientConnection) {
         connection.pauseReading()
+        guard !connection.isThrottled else { return }
+        connection.isThrottled = true
         throttled.append(connection)
     }
 
@@ -154,6 +234,12 @@ final class GatewayLane {
             index += 1
         }
         dirty.removeAll(keepingCapacity: true)
+        guard !delivering.isEmpty else { return }
+        let now = shared.now()
+        for time in delivering {
+            shared.figures.deliver.record(seconds: Double(max(0, now.milliseconds - time.milliseconds)) / 1000)
+        }
+        delivering.removeAll(keepingCapacity: true)
     }
 
     /// Joins several small frames into one write.
@@ -200,10 +286,23 @@ final class GatewayLane {
         let now = loop.nowMilliseconds
         let time = shared.now()
         for connection in Array(connections.values) { tick(connection, now, time) }
+        showQueues()
         for session in Array(sessions.values) {
             guard let since = session.awaySinceMilliseconds else { continue }
             if now >= since + UInt64(configuration.graceSeconds) * 1000 { end(session) }
         }
+    }
+
+    /// Once a second, so that enqueuing counts nothing.
+    private func showQueues() {
+        var (bytes, slow) = (0, 0)
+        for connection in connections.values {
+            bytes += connection.waitingBytes
+            if connection.waitingBytes > configuration.sendQueueBytesMax / 2 { slow += 1 }
+        }
+        shared.figures.queueBytes.add(bytes - shownQueueBytes)
+        shared.figures.slowSessions.add(slow - shownSlowSessions)
+        (shownQueueBytes, shownSlowSessions) = (bytes, slow)
     }
 
     private func tick(_ connection: ClientConnection, _ now: UInt64, _ time: Timestamp) {

@@ -3,6 +3,7 @@ import EventLoop
 import RoomLink
 import SessionCore
 import Synchronization
+import TLS
 import Telemetry
 
 /// What all lanes of a node share. Nothing in it is touched on the delivery path but counters.
@@ -13,18 +14,20 @@ final class GatewayShared: Sendable {
     let budget: ConnectionBudget
     let figures: GatewayFigures
     let now: @Sendable () -> Timestamp
+    /// Of new connections; nil serves them without TLS.
+    private let context: Mutex<TLSContext?>
     /// The lanes, once they exist; written once at start-up.
     let lanes = Mutex<[LoopBound<GatewayLane>]>([])
 
     init(
         configuration: GatewayConfiguration, router: any RoomRouter, verifier: any TokenVerifier,
-        metrics: MetricsRegistry, now: @escaping @Sendable () -> Timestamp
+        metrics: MetricsRegistry, tls: TLSContext?, now: @escaping @Sendable () -> Timestamp
     ) {
         self.router = router
         self.verifier = verifier
         self.now = now
-        budget = ConnectionBudget(
-            connectionsMax: configuration.connectionsMax, perAddressMax: configuration.connectionsPerAddressMax)
+        context = Mutex(tls)
+        budget = ConnectionBudget(configuration.connections)
         figures = GatewayFigures(metrics: metrics)
         let directory = directory
         metrics.gauge("chatroom_sessions", "Sessions on this node, those in their grace included.") {
@@ -33,6 +36,11 @@ final class GatewayShared: Sendable {
         let budget = budget
         metrics.gauge("chatroom_connections", "Open client connections of this node.") { Double(budget.total) }
     }
+
+    var tls: TLSContext? { context.withLock { $0 } }
+
+    /// Puts a new certificate in the place of the old one.
+    func renew(_ tls: TLSContext) { context.withLock { if $0 != nil { $0 = tls } } }
 }
 
 /// The gateway's figures.
@@ -42,6 +50,10 @@ struct GatewayFigures: Sendable {
     let shedSessions: Counter
     let refusedTokens: Counter
     let malformed: Counter
+    let queueBytes: Counter
+    let slowSessions: Counter
+    /// One record for each frame and lane.
+    let deliver: DurationHistogram
 
     init(metrics: MetricsRegistry) {
         let help = "What viewers were not given, by class and cause."
@@ -50,6 +62,12 @@ struct GatewayFigures: Sendable {
         droppedBarrage = metrics.counter(
             "chatroom_dropped_total", help, labels: [("class", "barrage"), ("cause", "slow")])
         shedSessions = metrics.counter("chatroom_slow_sessions_total", "How often a slow session lost frames.")
+        queueBytes = metrics.gauge(
+            "chatroom_send_queue_bytes", "Bytes that wait for slow clients; looked at once a second.")
+        slowSessions = metrics.gauge(
+            "chatroom_slow_sessions", "Connections whose send queue is over half full; looked at once a second.")
+        deliver = metrics.durations(
+            "chatroom_deliver_seconds", "From a message's stamp until it was written to the viewers of a loop.")
         refusedTokens = metrics.counter("chatroom_token_refused_total", "Tokens refused at connect and refresh.")
         malformed = metrics.counter("chatroom_malformed_total", "Client frames that could not be understood.")
     }

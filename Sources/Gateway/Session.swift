@@ -50,12 +50,25 @@ final class Session {
 
     init(state: SessionState, configuration: GatewayConfiguration, nowMilliseconds: UInt64) {
         self.state = state
-        changes = TokenBucket(
-            ratePerSecond: configuration.changesPerSecond, burst: configuration.changesBurst,
-            nowMilliseconds: nowMilliseconds)
-        reads = TokenBucket(
-            ratePerSecond: configuration.readsPerSecond, burst: configuration.readsBurst,
-            nowMilliseconds: nowMilliseconds)
+        (changes, reads) = Self.rates(configuration, nowMilliseconds)
+    }
+
+    /// Begins anew with other rates.
+    func setRates(_ configuration: GatewayConfiguration, nowMilliseconds: UInt64) {
+        (changes, reads) = Self.rates(configuration, nowMilliseconds)
+    }
+
+    private static func rates(_ configuration: GatewayConfiguration, _ nowMilliseconds: UInt64)
+        -> (changes: TokenBucket, reads: TokenBucket)
+    {
+        (
+            TokenBucket(
+                ratePerSecond: configuration.changesPerSecond, burst: configuration.changesBurst,
+                nowMilliseconds: nowMilliseconds),
+            TokenBucket(
+                ratePerSecond: configuration.readsPerSecond, burst: configuration.readsBurst,
+                nowMilliseconds: nowMilliseconds)
+        )
     }
 
     func isIn(_ room: RoomID) -> Bool { state.rooms.contains(room) }

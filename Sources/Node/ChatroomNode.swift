@@ -11,6 +11,7 @@ import ServerAPI
 import ServiceLifecycle
 import Sharding
 import Synchronization
+import TLS
 import Telemetry
 import Transport
 
@@ -20,9 +21,13 @@ public final class ChatroomNode: Service, Sendable {
     private let logger: Logger
     private let logControl: LogControl
     private let keys: TokenKeys
+    private let tls: TLSContext?
+    private let apiCertificate: APICertificate?
+    /// While it serves.
+    private let gateway = Mutex<Gateway?>(nil)
     private let onReady: @Sendable (NodePorts) -> Void
 
-    /// Reads the keys; nothing is opened or bound yet.
+    /// Reads keys and certificates; nothing is opened or bound yet.
     public init(
         configuration: NodeConfiguration, logger: Logger, logControl: LogControl,
         onReady: @escaping @Sendable (NodePorts) -> Void = { _ in }
@@ -31,12 +36,21 @@ public final class ChatroomNode: Service, Sendable {
         self.logger = logger
         self.logControl = logControl
         self.onReady = onReady
+        tls = try configuration.tls?.clientContext()
+        apiCertificate = configuration.apiTLS ? try configuration.tls?.apiCertificate() : nil
         keys = try await TokenKeys(try KeysFile.read(configuration.keysFile), now: WallClock.now)
     }
 
-    /// Reads the keys file again (SIGHUP). On an error the old keys stay in force.
-    public func reloadKeys() async throws(NodeError) {
-        try await keys.replace(with: try KeysFile.read(configuration.keysFile))
+    /// Reads keys and certificates again and takes over the limits of `new` (SIGHUP); everything else of it waits for
+    /// the next start. On an error all stays as it was.
+    public func reload(_ new: NodeConfiguration) async throws(NodeError) {
+        let file = try KeysFile.read(new.keysFile)
+        let files = new.tls ?? configuration.tls
+        let context = tls == nil ? nil : try files?.clientContext()
+        let certificate = apiCertificate == nil ? nil : try files?.apiCertificate()
+        try await keys.replace(with: file)
+        if let certificate { apiCertificate?.renew(from: certificate) }
+        await gateway.withLock { $0 }?.reload(limits: new.gateway, tls: context)
     }
 
     /// Creates a cluster of this one node in its data directory: one explicit act, never repeated.
@@ -120,7 +134,7 @@ public final class ChatroomNode: Service, Sendable {
         let gateway = Gateway(
             configuration: configuration.gateway, loops: loops, router: rooms,
             verifier: TokenGate(keys: keys, system: system), metrics: metrics,
-            logger: logger, now: WallClock.now)
+            logger: logger, tls: tls, now: WallClock.now)
         await system.observe { change in
             if case .revoked(let user, _) = change { gateway.revoke(user) }
         }
@@ -136,6 +150,7 @@ public final class ChatroomNode: Service, Sendable {
         let clientPort: Int
         do {
             clientPort = try await gateway.start()
+            self.gateway.withLock { $0 = gateway }
         } catch {
             await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(
@@ -151,7 +166,7 @@ public final class ChatroomNode: Service, Sendable {
         let node = configuration.node
         let api = APIServer(
             configuration: APIServerConfiguration(host: configuration.apiHost, port: configuration.apiPort),
-            service: service, logger: logger
+            service: service, logger: logger, certificate: apiCertificate
         ) { apiPort in
             logger.info(
                 "node is serving",
@@ -207,6 +222,11 @@ public final class ChatroomNode: Service, Sendable {
     }
 
     private func addGauges(_ metrics: MetricsRegistry, _ store: LogStore, _ directory: DataDirectory) {
+        // One node: itself.
+        for (state, count) in [("alive", 1), ("suspect", 0), ("dead", 0)] {
+            metrics.gauge("chatroom_gossip_members", "Nodes by what gossip says of them.", labels: [("state", state)])
+                .set(count)
+        }
         let path = directory.path
         metrics.gauge("chatroom_disk_free_bytes", "Free space where the data is.") {
             let values = try? FileManager.default.attributesOfFileSystem(forPath: path)

@@ -35,12 +35,7 @@ struct KeysFile: Sendable, Decodable {
 
     static func read(_ path: String) throws(NodeError) -> KeysFile {
         do {
-            let attributes = try FileManager.default.attributesOfItem(atPath: path)
-            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0o777
-            guard mode & 0o077 == 0 else {
-                throw NodeError(
-                    .configuration, "the keys file \(path) must be readable by its owner only (chmod 600)")
-            }
+            try TLSFiles.requirePrivate(path, "the keys file")
             let keys = try JSONDecoder().decode(KeysFile.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
             for key in keys.token where key.algorithm == .HS256 {
                 guard let secret = key.secret, secret.utf8.count >= 32 else {

@@ -2,6 +2,7 @@ import ChatModel
 import Foundation
 import Gateway
 import Sharding
+import Transport
 
 /// All settings of a node (*cfg* in the contract). `docs/CONFIGURATION.md` lists them for operators.
 public struct NodeConfiguration: Sendable {
@@ -10,6 +11,10 @@ public struct NodeConfiguration: Sendable {
     public var keysFile: String
     public var apiHost = "127.0.0.1"
     public var apiPort = 7401
+    /// Of the client port; nil serves it without TLS.
+    public var tls: TLSFiles?
+    /// Whether the API port speaks TLS too, where there is a certificate.
+    public var apiTLS = true
     public var linkHost = "127.0.0.1"
     public var linkPort = 7402
     /// Threads that carry connections and rooms.
@@ -51,18 +56,40 @@ public struct NodeConfiguration: Sendable {
         linkHost = try settings.string("link.host") ?? linkHost
         linkPort = try settings.int("link.port", default: linkPort, in: 0...65_535)
         let proxyTerminatesTLS = try settings.bool("proxyTerminatesTls", default: false)
-        for (key, host) in [("client.host", gateway.host), ("api.host", apiHost)]
-        where !Self.isLoopback(host) && !proxyTerminatesTLS {
+        let certificateFile = try settings.string("tls.certificateFile")
+        let keyFile = try settings.string("tls.keyFile")
+        guard (certificateFile == nil) == (keyFile == nil) else {
+            throw NodeError(.configuration, "tls.certificateFile and tls.keyFile belong together")
+        }
+        if let certificateFile, let keyFile { tls = TLSFiles(certificateFile: certificateFile, keyFile: keyFile) }
+        apiTLS = try settings.bool("api.tls", default: true)
+        for (key, host, isSecure) in [
+            ("client.host", gateway.host, tls != nil), ("api.host", apiHost, tls != nil && apiTLS),
+        ] where !isSecure && !Self.isLoopback(host) && !proxyTerminatesTLS {
             throw NodeError(
                 .configuration,
-                "\(key) \(host) is reachable from outside without TLS: keep 127.0.0.1, or put a proxy that terminates "
-                    + "TLS before it and set proxyTerminatesTls to true")
+                "\(key) \(host) is reachable from outside without TLS: keep 127.0.0.1, set tls.certificateFile and "
+                    + "tls.keyFile, or put a proxy that terminates TLS before it and set proxyTerminatesTls to true")
         }
         guard Self.isLoopback(linkHost) else {
             throw NodeError(.configuration, "link.host \(linkHost) must be a loopback address")
         }
 
-        if let url = try settings.string("advertiseUrl") { gateway.advertiseURLs = [url] }
+        if let url = try settings.string("advertiseUrl") {
+            guard url.hasPrefix("wss://") || url.hasPrefix("ws://") && tls == nil else {
+                throw NodeError(
+                    .configuration, "advertiseUrl must begin with \(tls == nil ? "ws:// or wss://" : "wss://")")
+            }
+            gateway.advertiseURLs = [url]
+        }
+        gateway.trustedProxies = []
+        for text in try settings.strings("trustedProxies") {
+            guard let range = IPRange(text) else {
+                throw NodeError(
+                    .configuration, "trustedProxies: \(text) is neither an IP address nor a range such as 10.0.0.0/8")
+            }
+            gateway.trustedProxies.append(range)
+        }
         gateway.allowedOrigins = try settings.strings("allowedOrigins")
         gateway.allowAnonymous = try settings.bool("allowAnonymous", default: false)
         gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))
@@ -75,9 +102,14 @@ public struct NodeConfiguration: Sendable {
         gateway.readsPerSecond = Double(try settings.int("session.readsPerSecond", default: 20, in: 1...1_000_000_000))
         gateway.readsBurst = gateway.readsPerSecond
         gateway.sendQueueBytesMax = try settings.int("session.sendQueueBytes", default: 256 * 1024, in: 4096...1 << 30)
-        gateway.connectionsMax = try settings.int("limits.connections", default: 18_000, in: 1...10_000_000)
-        gateway.connectionsPerAddressMax = try settings.int(
-            "limits.connectionsPerAddress", default: 18_000, in: 1...10_000_000)
+        gateway.connections.connectionsMax = try settings.int(
+            "limits.connections", default: gateway.connections.connectionsMax, in: 1...10_000_000)
+        gateway.connections.perAddressMax = try settings.int(
+            "limits.connectionsPerAddress", default: gateway.connections.perAddressMax, in: 1...10_000_000)
+        gateway.connections.perUserMax = try settings.int(
+            "limits.connectionsPerUser", default: gateway.connections.perUserMax, in: 1...10_000_000)
+        gateway.connectsPerSecond = try settings.int(
+            "limits.connectsPerSecond", default: gateway.connectsPerSecond, in: 1...1_000_000)
 
         rooms.graceSeconds = gateway.graceSeconds
         rooms.retentionDays = Int64(try settings.int("rooms.retentionDays", default: 10, in: 1...3650))

@@ -24,6 +24,8 @@ public struct SharedFrame: Sendable {
     public var unkept: Int
     /// How many barrage items are in it.
     public var barrage: Int
+    /// When the oldest message in it was stamped, if there is one.
+    public var oldestTime: Timestamp?
 }
 
 /// Writes a shared frame, push by push, in the encodings that a room's viewers use.
@@ -32,6 +34,7 @@ public struct SharedFrameWriter: Sendable {
     private var json: [UInt8] = []
     private var protobuf: [UInt8] = []
     public private(set) var isEmpty = true
+    private var oldestTime: Timestamp?
 
     /// - Parameter encodings: none of them makes frames without bytes, for a room without viewers.
     public init(_ encodings: ClientEncodings) { self.encodings = encodings }
@@ -45,6 +48,7 @@ public struct SharedFrameWriter: Sendable {
             push.appendJSON(to: &json)
         }
         if encodings.contains(.protobuf) { push.appendProtobuf(to: &protobuf) }
+        if case .message(let message) = push, oldestTime == nil { oldestTime = message.time }
         isEmpty = false
     }
 
@@ -56,6 +60,6 @@ public struct SharedFrameWriter: Sendable {
             traffic: traffic,
             json: encodings.contains(.json) ? WebSocketFrameEncoder.frame(.text, json) : nil,
             protobuf: encodings.contains(.protobuf) ? WebSocketFrameEncoder.frame(.binary, protobuf) : nil,
-            keptSeqs: keptSeqs, unkept: unkept, barrage: barrage)
+            keptSeqs: keptSeqs, unkept: unkept, barrage: barrage, oldestTime: oldestTime)
     }
 }

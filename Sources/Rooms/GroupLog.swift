@@ -2,6 +2,7 @@ import Consensus
 import EventLoop
 import LogStore
 import Logging
+import Telemetry
 
 /// One consensus group on its loop: the core, what it waits for, and its way back after a failed write.
 final class GroupLog {
@@ -27,12 +28,17 @@ final class GroupLog {
     private var reads: [UInt64: (Result<UInt64, RaftError>) -> Void] = [:]
     private var nextRead: UInt64 = 0
     private var trimmedIndex: UInt64 = 0
+    /// nil for a group that is no shard.
+    private let figures: ShardFigures?
+    private var shownLeader: ServerID?
 
     /// - Parameter appliedIndex: how far the state machine's own storage is; entries after it come out again.
     init(
-        group: GroupID, server: ServerID, store: LogStore, loop: EventLoop, appliedIndex: UInt64
+        group: GroupID, server: ServerID, store: LogStore, loop: EventLoop, appliedIndex: UInt64,
+        figures: ShardFigures? = nil
     ) throws(RaftError) {
         self.group = group
+        self.figures = figures
         self.server = server
         self.store = store
         self.loop = loop
@@ -168,7 +174,17 @@ final class GroupLog {
             isDirty = true
         }
         if output.save != nil { savesInFlight += 1 }
+        showFigures()
         return output.save
+    }
+
+    private func showFigures() {
+        guard let figures else { return }
+        figures.leads.set(raft.isEstablished && !hasFailed ? 1 : 0)
+        figures.commitLag.set(Int(clamping: raft.lastIndex - min(raft.lastIndex, raft.commitIndex)))
+        guard raft.leader != shownLeader else { return }
+        shownLeader = raft.leader
+        figures.leaderChanges.add()
     }
 
     /// Deletes what a saved snapshot mark covers; call it after the save was queued, so that the log on disk never

@@ -32,7 +32,8 @@ final class LoopHost {
     /// Opens a shard. Throws `RaftError` when its log contradicts itself.
     func add(_ shard: ShardID, server: ServerID, store: LogStore, storage: ShardStorage) throws(RaftError) {
         let log = try GroupLog(
-            group: GroupID(shard.number), server: server, store: store, loop: loop, appliedIndex: storage.appliedIndex)
+            group: GroupID(shard.number), server: server, store: store, loop: loop, appliedIndex: storage.appliedIndex,
+            figures: context.figures.shard(shard))
         shards[shard] = ShardHost(shard: shard, log: log, storage: storage, context: context, outbox: outbox)
         driver.add(log)
     }

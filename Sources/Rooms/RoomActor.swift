@@ -202,7 +202,7 @@ actor RoomActor {
                 completion(.success(result))
             }
         case .session(let to):
-            if case .send = to.shape { count(result) }
+            if case .send = to.shape { count(result, startedAt: to.startedAt) }
             guard let request = to.request else { return }
             var isRefused = false
             if case .refused = result { isRefused = true }
@@ -214,8 +214,12 @@ actor RoomActor {
         }
     }
 
-    private func count(_ result: CommandResult) {
-        if case .refused = result { context.figures.refused.add() } else { context.figures.acked.add() }
+    private func count(_ result: CommandResult, startedAt: ContinuousClock.Instant) {
+        guard case .refused = result else {
+            context.figures.acked.add()
+            return context.figures.ack.record(seconds: (ContinuousClock.now - startedAt) / .seconds(1))
+        }
+        context.figures.refused.add()
     }
 
     /// The room as members see it; nil when it doesn't exist.

@@ -27,8 +27,16 @@ struct RoomFigures: Sendable {
     let barrageShown: Counter
     let barrageSkipped: Counter
     let activeRooms: Counter
+    /// From a room's taking up a send until its ack, the log's sync included.
+    let ack: DurationHistogram
+    let leaderChanges: Counter
+    private let metrics: MetricsRegistry
 
     init(metrics: MetricsRegistry) {
+        self.metrics = metrics
+        ack = metrics.durations("chatroom_ack_seconds", "From a room's taking up a send until its ack.")
+        leaderChanges = metrics.counter(
+            "chatroom_leader_changes_total", "How often a shard's leader, as this node knows it, changed.")
         activeRooms = metrics.gauge("chatroom_rooms_active", "Rooms in memory.")
         acked = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "acked")])
         refused = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "refused")])
@@ -39,4 +47,21 @@ struct RoomFigures: Sendable {
         messagesLeftOut = metrics.counter(
             "chatroom_dropped_total", help, labels: [("class", "message"), ("cause", "budget")])
     }
+
+    /// The figures of one shard's log; to be made once for each shard.
+    func shard(_ shard: ShardID) -> ShardFigures {
+        let labels = [("shard", "\(shard.number)")]
+        return ShardFigures(
+            leads: metrics.gauge("chatroom_shard_leader", "1 where this node leads the shard.", labels: labels),
+            commitLag: metrics.gauge(
+                "chatroom_shard_commit_lag", "Entries of the shard's log that are not committed yet.", labels: labels),
+            leaderChanges: leaderChanges)
+    }
+}
+
+/// The figures of one shard's log.
+struct ShardFigures: Sendable {
+    let leads: Counter
+    let commitLag: Counter
+    let leaderChanges: Counter
 }

@@ -62,4 +62,6 @@ struct SessionRequest: Sendable {
     var address: SessionAddress
     var request: UInt32?
     var shape: AnswerShape
+    /// When the room took it up.
+    var startedAt = ContinuousClock.now
 }

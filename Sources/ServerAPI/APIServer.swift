@@ -2,6 +2,7 @@ import ChatModel
 import Foundation
 import Hummingbird
 import HummingbirdCore
+import HummingbirdTLS
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -13,18 +14,21 @@ import ServiceLifecycle
 public struct APIServer: Service {
     private let configuration: APIServerConfiguration
     private let handler: APIHandler
+    private let certificate: APICertificate?
     private let onBound: @Sendable (Int) async -> Void
     private let logger: Logger
 
     /// - Parameters:
+    ///   - certificate: with one, the port speaks TLS only.
     ///   - onBound: called once with the port, when connections are accepted.
     ///   - now: the clock by which barrage is stamped.
     public init(
         configuration: APIServerConfiguration, service: any ClusterService, logger: Logger,
-        onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
+        certificate: APICertificate? = nil, onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         now: @escaping @Sendable () -> Timestamp = Self.systemTime
     ) {
         self.configuration = configuration
+        self.certificate = certificate
         self.onBound = onBound
         self.logger = logger
         handler = APIHandler(
@@ -35,9 +39,10 @@ public struct APIServer: Service {
     /// Serves until it is shut down.
     /// - Throws: `ServerAPIError` when the address cannot be bound.
     public func run() async throws {
-        let application = Application(
+        let http = HTTPServerBuilder.http1(configuration: channelConfiguration)
+        let application = try Application(
             responder: APIResponder(handler: handler, configuration: configuration),
-            server: .http1(configuration: channelConfiguration),
+            server: certificate.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http,
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(

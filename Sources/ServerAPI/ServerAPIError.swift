@@ -3,6 +3,8 @@ public struct ServerAPIError: Error, Sendable, Hashable, CustomStringConvertible
     public enum Code: Sendable, Hashable {
         /// The address cannot be bound, or the listening socket failed.
         case listening
+        /// The certificate or its key cannot be used.
+        case certificate
     }
 
     public var code: Code

@@ -82,16 +82,12 @@ public final class Counter: Sendable {
     public func set(_ value: Int) { number.store(value, ordering: .relaxed) }
 }
 
-/// Durations in buckets that double from 100 µs to 13 s.
+/// Durations in buckets that double from 100 µs to 13 s. Recording takes no lock.
 public final class DurationHistogram: Sendable {
-    private struct State {
-        var buckets = [Int](repeating: 0, count: DurationHistogram.bucketCount)
-        var sumSeconds = 0.0
-    }
-
     private static let bucketCount = 19
     private static let firstBucketSeconds = 0.0001
-    private let state = Mutex(State())
+    private let buckets = (0..<bucketCount).map { _ in Counter() }
+    private let sumNanoseconds = Counter()
 
     public func record(seconds: Double) {
         var bucket = 0
@@ -100,23 +96,20 @@ public final class DurationHistogram: Sendable {
             bucket += 1
             bound *= 2
         }
-        state.withLock {
-            $0.buckets[bucket] += 1
-            $0.sumSeconds += seconds
-        }
+        buckets[bucket].add()
+        sumNanoseconds.add(Int(exactly: (seconds * 1e9).rounded()) ?? 0)
     }
 
     func render(_ name: String) -> String {
-        let state = state.withLock { $0 }
         var text = ""
         var total = 0
         var bound = Self.firstBucketSeconds
-        for (number, count) in state.buckets.enumerated() {
-            total += count
+        for (number, bucket) in buckets.enumerated() {
+            total += bucket.value
             let label = number == Self.bucketCount - 1 ? "+Inf" : "\(bound)"
             text += "\(name)_bucket{le=\"\(label)\"} \(total)\n"
             bound *= 2
         }
-        return text + "\(name)_sum \(state.sumSeconds)\n\(name)_count \(total)\n"
+        return text + "\(name)_sum \(Double(sumNanoseconds.value) / 1e9)\n\(name)_count \(total)\n"
     }
 }

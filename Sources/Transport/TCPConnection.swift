@@ -1,6 +1,7 @@
 internal import CShims
 internal import CUV
 public import EventLoop
+internal import TLS
 
 /// A TCP connection on a loop; made by a ``TCPListener`` or by
 /// ``connect(loop:host:port:localAddress:timeoutMilliseconds:completion:)``.
@@ -24,9 +25,18 @@ public final class TCPConnection: LoopHandle {
 
     let tcp: UnsafeMutablePointer<uv_tcp_t>
 
+    /// nil on a connection without TLS.
+    private(set) var tls: TLSSession?
+    /// With TLS, what ``write(_:from:)`` took and is not sealed yet.
+    var unsealed: (bytes: SharedBytes, offset: Int)?
+    /// With TLS, sealed bytes that wait for the `uv_write` under way: alerts and answers of the protocol itself.
+    var sealedWaiting: [UInt8] = []
+    /// With TLS, that ``shutdownThenClose(withinMilliseconds:)`` waits for what is not sealed yet.
+    var shutdownMilliseconds: UInt64?
+
     /// The bytes of the `uv_write` under way.
-    private var bytesInFlight: SharedBytes?
-    private var isShuttingDown = false
+    private(set) var bytesInFlight: SharedBytes?
+    private(set) var isShuttingDown = false
     /// The libuv error that closed the connection; 0 when this side did.
     private var closingCode: Int32 = 0
     private var lingerTimer: LoopTimer?
@@ -44,11 +54,11 @@ public final class TCPConnection: LoopHandle {
         tcp.deallocate()
     }
 
-    private var stream: UnsafeMutablePointer<uv_stream_t> {
+    var stream: UnsafeMutablePointer<uv_stream_t> {
         UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_stream_t.self)
     }
 
-    private var isClosing: Bool {
+    var isClosing: Bool {
         uv_is_closing(UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_handle_t.self)) != 0
     }
 
@@ -104,7 +114,15 @@ public final class TCPConnection: LoopHandle {
             return
         }
         guard !isShuttingDown else { return }
-        handler?.connection(self, didRead: UnsafeRawBufferPointer(start: memory, count: count))
+        let bytes = UnsafeRawBufferPointer(start: memory, count: count)
+        if let tls { return receiveSealed(bytes, tls) }
+        handler?.connection(self, didRead: bytes)
+    }
+
+    /// From now on everything is sealed. To be called before anything is read or written.
+    func secure(_ session: TLSSession) {
+        checkOnLoop()
+        tls = session
     }
 
     // MARK: - Writing
@@ -115,6 +133,9 @@ public final class TCPConnection: LoopHandle {
     ///   closing. An error closes the connection.
     public func tryWrite(_ bytes: SharedBytes, from offset: Int = 0) -> Int {
         precondition(offset >= 0 && offset <= bytes.count, "the offset is inside the bytes")
+        if tls != nil {
+            return trySealed(UnsafeRawBufferPointer(start: bytes.base + offset, count: bytes.count - offset))
+        }
         return tryWrite(
             uv_buf_t(base: (bytes.base + offset).assumingMemoryBound(to: CChar.self), len: bytes.count - offset))
     }
@@ -122,7 +143,8 @@ public final class TCPConnection: LoopHandle {
     /// Offers bytes that nobody else needs, such as a reply during a handshake. Otherwise like
     /// ``tryWrite(_:from:)``.
     public func tryWrite(_ bytes: UnsafeRawBufferPointer) -> Int {
-        tryWrite(
+        if tls != nil { return trySealed(bytes) }
+        return tryWrite(
             uv_buf_t(
                 base: UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: CChar.self)),
                 len: bytes.count))
@@ -136,6 +158,7 @@ public final class TCPConnection: LoopHandle {
         checkOnLoop()
         guard let first = buffers.first else { return 0 }
         precondition(offset >= 0 && offset <= first.count, "the offset is inside the first buffer")
+        if tls != nil { return trySealed(buffers, firstFrom: offset) }
         let offered = buffers.prefix(64)
         return withUnsafeTemporaryAllocation(of: uv_buf_t.self, capacity: offered.count) { vector in
             var skipped = offset
@@ -162,7 +185,7 @@ public final class TCPConnection: LoopHandle {
     }
 
     @inline(__always)
-    private func taken(_ result: Int32) -> Int {
+    func taken(_ result: Int32) -> Int {
         if result >= 0 { return Int(result) }
         return writeDidFail(result)
     }
@@ -177,7 +200,7 @@ public final class TCPConnection: LoopHandle {
     /// Whether a ``write(_:from:)`` is under way.
     public var isWriting: Bool {
         checkOnLoop()
-        return bytesInFlight != nil
+        return bytesInFlight != nil || unsealed != nil
     }
 
     /// Writes the bytes from `offset` on as the system takes them, keeps them alive until then, and reports
@@ -186,9 +209,15 @@ public final class TCPConnection: LoopHandle {
     /// One at a time: ``isWriting`` must be false. Does nothing when the connection is closing.
     public func write(_ bytes: SharedBytes, from offset: Int = 0) {
         checkOnLoop()
-        precondition(bytesInFlight == nil, "one write at a time")
         precondition(offset >= 0 && offset < bytes.count, "there is something to write")
+        if tls != nil { return writeSealing(bytes, from: offset) }
+        precondition(bytesInFlight == nil, "one write at a time")
         guard !isClosing, !isShuttingDown else { return }
+        startWrite(bytes, from: offset)
+    }
+
+    /// Hands the bytes to libuv, which takes them as the system does.
+    func startWrite(_ bytes: SharedBytes, from offset: Int = 0) {
         bytesInFlight = bytes
         let request = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
         var buffer = uv_buf_t(
@@ -212,6 +241,7 @@ public final class TCPConnection: LoopHandle {
         if status != 0 {
             close(code: status)
         } else if !isClosing, !isShuttingDown {
+            if tls != nil, continuesSealed() { return }
             handler?.connectionDidDrain(self)
         }
     }
@@ -232,6 +262,9 @@ public final class TCPConnection: LoopHandle {
     public func shutdownThenClose(withinMilliseconds milliseconds: UInt64 = 2_000) {
         checkOnLoop()
         guard !isClosing, !isShuttingDown else { return }
+        lingerTimer?.cancel()
+        lingerTimer = loop.schedule(afterMilliseconds: milliseconds) { [unowned self] in close(code: 0) }
+        if let tls, !endsSealing(tls, milliseconds) { return }
         isShuttingDown = true
         let request = UnsafeMutablePointer<uv_shutdown_t>.allocate(capacity: 1)
         let result = uv_shutdown(request, stream) { request, status in
@@ -246,7 +279,6 @@ public final class TCPConnection: LoopHandle {
             close(code: 0)
             return
         }
-        lingerTimer = loop.schedule(afterMilliseconds: milliseconds) { [unowned self] in close(code: 0) }
         readOn()
     }
 
@@ -272,7 +304,7 @@ public final class TCPConnection: LoopHandle {
     }
 
     @inline(__always)
-    private func checkOnLoop() {
+    func checkOnLoop() {
         precondition(
             chatroom_current_loop() == UnsafeRawPointer(Unmanaged.passUnretained(loop).toOpaque()),
             "a connection is used on its loop")

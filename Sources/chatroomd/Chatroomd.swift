@@ -10,7 +10,7 @@ import UnixSignals
 struct Chatroomd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chatroomd", abstract: "One node of a chatroom cluster.",
-        discussion: "Runs in the foreground until SIGTERM or SIGINT. SIGHUP reads the keys again.")
+        discussion: "Runs in the foreground until SIGTERM or SIGINT. SIGHUP reads certificates, keys and limits again.")
 
     @Option(help: "The node's configuration, a JSON file. CHATROOM_… variables of the environment come before it.")
     var config: String
@@ -34,7 +34,7 @@ struct Chatroomd: AsyncParsableCommand {
                 configuration: ServiceGroupConfiguration(
                     services: [
                         .init(service: node, successTerminationBehavior: .gracefullyShutdownGroup),
-                        .init(service: KeyReloading(node: node, logger: logger)),
+                        .init(service: Reloading(node: node, path: config, logger: logger)),
                     ],
                     gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
             try await group.run()
@@ -57,19 +57,22 @@ struct Chatroomd: AsyncParsableCommand {
     }
 }
 
-/// Reads the keys again at each SIGHUP.
-private struct KeyReloading: Service {
+/// Reads certificates, keys and limits again at each SIGHUP.
+private struct Reloading: Service {
     let node: ChatroomNode
+    let path: String
     let logger: Logger
 
     func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sighup)
         for await _ in signals.cancelOnGracefulShutdown() {
             do {
-                try await node.reloadKeys()
-                logger.info("keys have been read again")
+                let configuration = try await NodeConfiguration(
+                    path: path, environment: ProcessInfo.processInfo.environment)
+                try await node.reload(configuration)
+                logger.info("certificates, keys and limits have been read again")
             } catch {
-                logger.error("keys stay as they were", metadata: ["error": "\(error)"])
+                logger.error("certificates, keys and limits stay as they were", metadata: ["error": "\(error)"])
             }
         }
     }

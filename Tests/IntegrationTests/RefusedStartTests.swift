@@ -74,11 +74,51 @@ extension IntegrationTests {
             (#"{"client": {"port": 70000}}"#, "client.port"),
             (#"{"client": {"host": "0.0.0.0", "port": 0}}"#, "TLS"),
             (#"{"api": {"host": "0.0.0.0", "port": 0}}"#, "TLS"),
+            (#"{"tls": {"certificateFile": "a"}}"#, "tls.keyFile"),
+            (#"{"tls": {"keyFile": "a"}}"#, "tls.certificateFile"),
+            (#"{"tls": {"certificateFile": "/none", "keyFile": "/none"}}"#, "/none"),
+            (#"{"advertiseUrl": "http://a"}"#, "advertiseUrl"), (#"{"trustedProxies": ["a"]}"#, "trustedProxies"),
+            (#"{"limits": {"connectionsPerUser": 0}}"#, "limits.connectionsPerUser"),
             (#"{"link": {"host": "0.0.0.0"}}"#, "link.host"), (#"{"nodeId": "a b"}"#, "nodeId"),
         ])
         func `a wrong setting is named`(_ settings: String, _ word: String) async throws {
             let object = try JSONSerialization.jsonObject(with: Data(settings.utf8)) as? [String: Any]
             try await expectRefusal(try TestNode(try #require(object)), word)
+        }
+
+        @Test func `a certificate that can't be used is named`() async throws {
+            let (one, two) = (try TestCertificate(), try TestCertificate())
+            let node = try TestNode()
+            func expect(_ words: String...) async throws {
+                try node.rewrite {
+                    $0["tls"] = [
+                        "certificateFile": node.directory + "/tls.pem", "keyFile": node.directory + "/tls-key.pem",
+                    ]
+                }
+                for word in words { try await expectRefusal(node, word) }
+            }
+            try one.write(to: node.directory, keyMode: 0o644)
+            try await expect("owner only")
+            try one.write(to: node.directory)
+            try Data(two.keyPEM.utf8).write(to: URL(fileURLWithPath: node.directory + "/tls-key.pem"))
+            try await expect("tls-key.pem")
+            try Data("nonsense".utf8).write(to: URL(fileURLWithPath: node.directory + "/tls.pem"))
+            try await expect("tls.pem")
+            try one.write(to: node.directory)
+            try node.rewrite { $0["advertiseUrl"] = "ws://127.0.0.1/v1/ws" }
+            try await expect("wss://")
+        }
+
+        @Test func `with TLS it may listen to all`() async throws {
+            try await TestCertificate.$current.withValue(TestCertificate()) {
+                let all: [String: Any] = ["host": "0.0.0.0", "port": 0]
+                try await TestNode.run(["client": all, "api": all]) { node in
+                    #expect(try await node.api("GET", "/readyz").status == 200)
+                    _ = try await TestClient.connected(node, "ann")
+                }
+                let settings: [String: Any] = ["api": ["host": "0.0.0.0", "port": 0, "tls": false]]
+                try await expectRefusal(try TestNode(settings), "api.host")
+            }
         }
 
         @Test func `behind a proxy that terminates TLS it may listen to all`() async throws {

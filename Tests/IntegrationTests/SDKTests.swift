@@ -318,7 +318,8 @@ extension IntegrationTests {
                 } catch {
                     #expect((error as? ClientError)?.code == .connectionFailed)
                 }
-                configuration.tls.trustedCertificatesPEM = Array(TestCertificate.pem.utf8)
+                configuration.tls.trustedCertificatesPEM = Array(
+                    try TestCertificate.shared.get().certificatePEM.utf8)
                 let ann = ChatroomClient(configuration)
                 try await ann.connect()
                 let (room, watch) = try await ann.entered(id)

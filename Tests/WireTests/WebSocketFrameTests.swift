@@ -96,6 +96,31 @@ private let hello = Array("Hello".utf8)
         }
     }
 
+    @Test(arguments: [1, 2, 3, 7])
+    func `stops behind the last frame that is allowed, however the stream is cut`(_ size: Int) {
+        let stream =
+            frame(0x81, hello) + frame(0x89, [1]) + frame(0x01, hello) + frame(0x80, hello) + frame(0x82, [])
+            + frame(0x88, []) + frame(0x81, hello)
+        var decoder = WebSocketFrameDecoder(role: .client)
+        var count = 0
+        var rest = stream[...]
+        var turns = 0
+        while !rest.isEmpty, turns < 1000 {
+            turns += 1
+            var frames = 2
+            let chunk = Array(rest.prefix(size * 5))
+            let before = count
+            let (taken, failure) = chunk.withUnsafeBytes { decoder.decode($0, framesMax: &frames) { _ in count += 1 } }
+            #expect(failure == nil && frames >= 0 && count - before <= 2)
+            #expect(taken == chunk.count || frames == 0, "it stops for no other reason")
+            rest = rest.dropFirst(taken)
+        }
+        #expect(rest.isEmpty && count == 5, "nothing is read behind the close frame")
+        var none = 0
+        let (taken, _) = stream.withUnsafeBytes { decoder.decode($0, framesMax: &none) { _ in } }
+        #expect(taken == stream.count, "what comes after the end is ignored")
+    }
+
     @Test func `holds nothing between frames`() {
         var decoder = WebSocketFrameDecoder(role: .client)
         #expect(decode([[0x81]], &decoder) == [] && decoder.bufferedCount == 1)

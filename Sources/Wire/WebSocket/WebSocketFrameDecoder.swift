@@ -29,18 +29,30 @@ public struct WebSocketFrameDecoder: Sendable {
     /// - Returns: what the peer did wrong, once; after that, and after a close frame, all bytes are ignored.
     public mutating func decode(_ bytes: UnsafeRawBufferPointer, _ body: (WebSocketEvent) -> Void) -> WebSocketFailure?
     {
+        var frames = Int.max
+        return decode(bytes, framesMax: &frames, body).failure
+    }
+
+    /// Takes the next bytes as the other form does, but stops behind the last frame that `framesMax` allows.
+    /// - Parameter framesMax: how many frames may become whole; lowered by those that did.
+    /// - Returns: besides the failure, how many bytes were taken. The caller keeps the rest and brings it again first.
+    public mutating func decode(
+        _ bytes: UnsafeRawBufferPointer, framesMax: inout Int, _ body: (WebSocketEvent) -> Void
+    ) -> (taken: Int, failure: WebSocketFailure?) {
+        var position = 0
         do throws(WebSocketFailure) {
-            var position = 0
-            while position < bytes.count, !isClosed {
+            while position < bytes.count, !isClosed, framesMax > 0 {
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
                 position += try partial.isEmpty ? takeFrame(rest, body) : completeFrame(rest, body)
+                if partial.isEmpty { framesMax -= 1 }
             }
-            return nil
+            // What comes after the end is ignored.
+            return (isClosed ? bytes.count : position, nil)
         } catch {
             isClosed = true
             partial = []
             fragments = []
-            return error
+            return (bytes.count, error)
         }
     }
 

@@ -64,8 +64,9 @@ final class LossyProxy: Sendable {
     deinit { listener.close(promise: nil) }
 
     private static func tls() throws -> NIOSSLContext {
-        let certificate = try NIOSSLCertificate(bytes: Array(TestCertificate.pem.utf8), format: .pem)
-        let key = try NIOSSLPrivateKey(bytes: Array(TestCertificate.keyPEM.utf8), format: .pem)
+        let own = try TestCertificate.shared.get()
+        let certificate = try NIOSSLCertificate(bytes: Array(own.certificatePEM.utf8), format: .pem)
+        let key = try NIOSSLPrivateKey(bytes: Array(own.keyPEM.utf8), format: .pem)
         return try NIOSSLContext(
             configuration: .makeServerConfiguration(
                 certificateChain: [.certificate(certificate)], privateKey: .privateKey(key)))

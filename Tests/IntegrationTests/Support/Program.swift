@@ -103,6 +103,12 @@ final class Program: Sendable {
     /// What it has written on standard error until now.
     var errors: String { state.withLock { $0.errors } }
 
+    /// The whole lines on standard error until now that contain `text`.
+    func errorLines(containing text: String) -> [String] {
+        errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast().filter { $0.contains(text) }.map(
+            String.init)
+    }
+
     func signal(_ number: Int32) {
         if state.withLock({ $0.status == nil }) { kill(pid, number) }
     }

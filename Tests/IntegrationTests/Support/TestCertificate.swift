@@ -1,24 +1,59 @@
-/// A certificate for `localhost` and 127.0.0.1 that signs itself, and its key. They are worth nothing outside of tests.
-enum TestCertificate {
-    static let pem = """
-        -----BEGIN CERTIFICATE-----
-        MIIBmzCCAUGgAwIBAgIUVzWNEh3n/0fr51DT3DfLHx17c+QwCgYIKoZIzj0EAwIw
-        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTA5MTEyM1oYDzIxMjYxMDI4
-        MDkxMTIzWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-        PQMBBwNCAAQy1YGcZanaM2GnvvdvDQtgmwaA1rytRHWPWUT0KNPYBNHMHOVJ+T0L
-        x3eF4nY/PxT+SJxD8Tly1mA/f4ZDgQTgo28wbTAdBgNVHQ4EFgQU220IZV7NgO1L
-        3vmO9zlBYqzUZ+owHwYDVR0jBBgwFoAU220IZV7NgO1L3vmO9zlBYqzUZ+owGgYD
-        VR0RBBMwEYIJbG9jYWxob3N0hwR/AAABMA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZI
-        zj0EAwIDSAAwRQIgR6D2JskJlnGeJtFkT18qk970KplTR7MXyYcqodcMs84CIQCl
-        LcuTvHGLypthVEtkmyfP5j3ZQL61kzpgCgKBvotq0A==
-        -----END CERTIFICATE-----
-        """
+import Crypto
+import Foundation
+import SwiftASN1
+import TLS
+import X509
 
-    static let keyPEM = """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgiLYH3cZ3VUEn0blk
-        NLOJo40bGRe8Iu6kPOxwc0JXOY+hRANCAAQy1YGcZanaM2GnvvdvDQtgmwaA1ryt
-        RHWPWUT0KNPYBNHMHOVJ+T0Lx3eF4nY/PxT+SJxD8Tly1mA/f4ZDgQTg
-        -----END PRIVATE KEY-----
-        """
+/// A certificate of one's own for `localhost` and 127.0.0.1, and what its clients trust.
+struct TestCertificate {
+    /// With one, the nodes that a test starts speak TLS, and its sockets too.
+    @TaskLocal static var current: TestCertificate?
+
+    /// For tests that need just any.
+    static let shared = Result { try TestCertificate() }
+
+    let certificatePEM: String
+    let keyPEM: String
+
+    init() throws {
+        let key = P256.Signing.PrivateKey()
+        let signer = Certificate.PrivateKey(key)
+        let name = try DistinguishedName { CommonName("localhost") }
+        let now = Date()
+        let certificate = try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: signer.publicKey,
+            notValidBefore: now - 3600, notValidAfter: now + 86_400, issuer: name, subject: name,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
+                SubjectAlternativeNames([
+                    .dnsName("localhost"), .ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1])),
+                ])
+            }, issuerPrivateKey: signer)
+        certificatePEM = try certificate.serializeAsPEM().pemString
+        keyPEM = key.pemRepresentation
+    }
+
+    /// Writes both files, the key for its owner only, and names them as the configuration does.
+    @discardableResult
+    func write(to directory: String, keyMode: Int = 0o600) throws -> [String: Any] {
+        let (certificateFile, keyFile) = (directory + "/tls.pem", directory + "/tls-key.pem")
+        for (path, text, mode) in [(certificateFile, certificatePEM, 0o644), (keyFile, keyPEM, keyMode)] {
+            guard
+                FileManager.default.createFile(
+                    atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
+            else { throw TestFailure("\(path) can't be written") }
+        }
+        return ["certificateFile": certificateFile, "keyFile": keyFile]
+    }
+
+    /// Trusts this certificate and no other.
+    func client() throws -> TLSContext {
+        let path = FileManager.default.temporaryDirectory.path + "/trust-\(UUID().uuidString).pem"
+        guard FileManager.default.createFile(atPath: path, contents: Data(certificatePEM.utf8)) else {
+            throw TestFailure("\(path) can't be written")
+        }
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        return try TLSContext(trustFile: path, serverName: "localhost")
+    }
 }

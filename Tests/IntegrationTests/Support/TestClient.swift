@@ -28,6 +28,10 @@ actor TestClient {
     private var handshake: WebSocketClientHandshake?
     private var decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: 64 << 20)
     private var refusedStatus: Int?
+    private var answersPings = true
+    /// WebSocket pings and pongs that have come.
+    private(set) var pingCount = 0
+    private(set) var pongCount = 0
     private var isOpen = false
 
     init(encoding: ClientEncoding = TestClient.standardEncoding) { self.encoding = encoding }
@@ -85,9 +89,11 @@ actor TestClient {
             switch event {
             case .text(let text): take(text, in: .json)
             case .binary(let message): take(message, in: .protobuf)
-            case .ping(let payload): pongs.append(Array(payload))
+            case .ping(let payload):
+                pingCount += 1
+                if answersPings { pongs.append(Array(payload)) }
             case .close(let code, _): closeCode = code
-            case .pong: break
+            case .pong: pongCount += 1
             }
         }
         for payload in pongs {
@@ -187,6 +193,20 @@ actor TestClient {
             }
             try await change(before: deadline, waitingFor: what)
         }
+    }
+
+    func stopAnsweringPings() { answersPings = false }
+
+    /// Waits until so many pings have come.
+    func pings(_ count: Int) async throws {
+        let deadline = ContinuousClock.now + waitLimit
+        while pingCount < count { try await change(before: deadline, waitingFor: "\(count) pings") }
+    }
+
+    /// Waits until so many pongs have come.
+    func pongs(_ count: Int) async throws {
+        let deadline = ContinuousClock.now + waitLimit
+        while pongCount < count { try await change(before: deadline, waitingFor: "\(count) pongs") }
     }
 
     /// Waits for the end of the connection. The code of the close frame, if one came.

@@ -39,6 +39,7 @@ final class TestNode: Sendable {
             "nodeId": "n1", "dataDirectory": dataPath, "keysFile": keysPath, "allowAnonymous": true,
             "client": ["port": 0], "api": ["port": 0], "session": Self.highRates,
         ]
+        if let certificate = TestCertificate.current { all["tls"] = try certificate.write(to: directory) }
         all.merge(settings) { $1 }
         try write(all, to: configPath, mode: 0o600)
     }
@@ -60,6 +61,16 @@ final class TestNode: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
+    /// Puts other settings in the place of those that the node was made with, for its next start or reload.
+    func rewrite(_ change: (inout [String: Any]) -> Void) throws {
+        let data = try Data(contentsOf: URL(fileURLWithPath: configPath))
+        guard var all = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
+            throw TestFailure("the configuration is no object")
+        }
+        change(&all)
+        try write(all, to: configPath, mode: 0o600)
+    }
+
     /// Creates the cluster, starts the node and gives it to `body`; it is killed afterwards.
     /// - Parameter encoding: what the clients that `body` makes speak.
     static func run(
@@ -70,13 +81,35 @@ final class TestNode: Sendable {
         try await node.create()
         try await node.start()
         do {
-            try await TestClient.$standardEncoding.withValue(encoding) { try await body(node) }
+            try await TestSocket.$standardTLS.withValue(try TestCertificate.current?.client()) {
+                try await TestClient.$standardEncoding.withValue(encoding) { try await body(node) }
+            }
         } catch {
             await node.kill()
             throw error
         }
         await node.kill()
     }
+
+    /// Makes the running node read its files again, and waits until it has. The line that it logged.
+    @discardableResult
+    func reload() async throws -> String {
+        guard let program = running.withLock({ $0?.program }) else { throw TestFailure("the node does not run") }
+        let before = program.errorLines(containing: Self.reloaded).count
+        program.signal(SIGHUP)
+        let deadline = ContinuousClock.now + waitLimit
+        while true {
+            let lines = program.errorLines(containing: Self.reloaded)
+            if lines.count > before, let last = lines.last { return last }
+            guard ContinuousClock.now < deadline else { throw TestFailure("nothing was read again") }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    private static let reloaded = "certificates, keys and limits"
+
+    /// Sends a signal.
+    func signal(_ number: Int32) { running.withLock { $0?.program }?.signal(number) }
 
     func create() async throws {
         let end = await (try Program("chatroomd", ["--config", configPath, "--create"])).ended()
@@ -173,7 +206,8 @@ final class TestNode: Sendable {
     /// The sum of a counter over all labels that contain `labels`.
     func metric(_ name: String, labels: String = "") async throws -> Double {
         try await api("GET", "/metrics").body.split(separator: "\n").filter {
-            $0.hasPrefix(name) && $0.contains(labels)
+            // No text contains the empty one.
+            $0.hasPrefix(name) && (labels.isEmpty || $0.contains(labels))
         }.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
     }
 }

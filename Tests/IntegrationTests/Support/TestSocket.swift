@@ -1,8 +1,12 @@
 import EventLoop
+import TLS
 import Transport
 
 /// A TCP connection that sends the bytes that a test wants to, good or bad, and remembers what comes.
 actor TestSocket {
+    /// What sockets speak unless a test says otherwise.
+    @TaskLocal static var standardTLS: TLSContext?
+
     nonisolated let loop = TestLoop.shared
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -10,6 +14,7 @@ actor TestSocket {
     private(set) var received: [UInt8] = []
     private(set) var isClosed = false
     private var tcp: TCPConnection?
+    private let tlsOutput = TLSOutput()
     private var unsent: [SharedBytes] = []
     private var waiters: [CheckedContinuation<Void, Never>] = []
     private var alarm: LoopTimer?
@@ -18,14 +23,16 @@ actor TestSocket {
     init() {}
 
     /// Connects to the port on 127.0.0.1 and starts to read.
-    func open(port: Int, onBytes: (@Sendable ([UInt8]) -> Void)? = nil) async throws {
+    func open(
+        port: Int, tls: TLSContext? = TestSocket.standardTLS, onBytes: (@Sendable ([UInt8]) -> Void)? = nil
+    ) async throws {
         self.onBytes = onBytes
         let failure: TransportError? = await withCheckedContinuation { continuation in
             TCPConnection.connect(loop: loop, host: "127.0.0.1", port: port) { result in
                 switch result {
                 case .success(let tcp):
                     let opened = LoopBound(onLoop: tcp, loop: tcp.loop)
-                    self.assumeIsolated { $0.adopt(opened.value) }
+                    self.assumeIsolated { $0.adopt(opened.value, tls) }
                     continuation.resume(returning: nil)
                 case .failure(let error): continuation.resume(returning: error)
                 }
@@ -34,9 +41,12 @@ actor TestSocket {
         if let failure { throw failure }
     }
 
-    private func adopt(_ tcp: TCPConnection) {
+    private func adopt(_ tcp: TCPConnection, _ tls: TLSContext?) {
         self.tcp = tcp
         tcp.handler = SocketHandler(socket: self)
+        if let tls {
+            do throws(TLSError) { try tcp.secure(with: tls, output: tlsOutput) } catch { return tcp.close() }
+        }
         tcp.startReading()
         // Wakes who waits, so that a wait can find out that it has lasted too long.
         alarm = loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) {

@@ -1,0 +1,70 @@
+internal import COpenSSL
+
+/// What all TLS connections of one kind share: certificate, key, trust. TLS 1.2 and 1.3 only.
+///
+/// Immutable after `init`, and OpenSSL counts its references atomically: that is the invariant behind
+/// `@unchecked Sendable`. To use a new certificate, make a new context; connections keep the one they began with.
+public final class TLSContext: @unchecked Sendable {
+    let pointer: OpaquePointer
+    let role: Role
+    /// For clients: the name that the server's certificate must bear.
+    let serverName: String?
+
+    /// Whether it is for the side that begins.
+    public var isClient: Bool { role == .client }
+
+    enum Role {
+        case client
+        case server
+    }
+
+    /// For a server.
+    /// - Parameters:
+    ///   - certificateFile: PEM, the server's certificate first, then those that lead to its root.
+    ///   - keyFile: PEM, without a passphrase.
+    public convenience init(certificateFile: String, keyFile: String) throws(TLSError) {
+        try self.init(role: .server, serverName: nil)
+        guard SSL_CTX_use_certificate_chain_file(pointer, certificateFile) == 1 else {
+            throw .last(.material, doing: "the certificate \(certificateFile) can't be used")
+        }
+        guard SSL_CTX_use_PrivateKey_file(pointer, keyFile, SSL_FILETYPE_PEM) == 1 else {
+            throw .last(.material, doing: "the key \(keyFile) can't be used")
+        }
+        guard SSL_CTX_check_private_key(pointer) == 1 else {
+            throw .last(.material, doing: "the key \(keyFile) is not that of the certificate \(certificateFile)")
+        }
+    }
+
+    /// For a client.
+    /// - Parameters:
+    ///   - trustFile: PEM of the certificates that are trusted.
+    ///   - serverName: the DNS name that the server's certificate must bear.
+    public convenience init(trustFile: String, serverName: String) throws(TLSError) {
+        try self.init(role: .client, serverName: serverName)
+        guard SSL_CTX_load_verify_locations(pointer, trustFile, nil) == 1 else {
+            throw .last(.material, doing: "the certificates in \(trustFile) can't be used")
+        }
+        SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+    }
+
+    private init(role: Role, serverName: String?) throws(TLSError) {
+        self.role = role
+        self.serverName = serverName
+        let method = role == .server ? TLS_server_method() : TLS_client_method()
+        guard let context = SSL_CTX_new(method) else { throw .last(.memory, doing: "no TLS context") }
+        pointer = context
+        _ = chatroom_ssl_ctx_require_tls_1_2(context)
+        // A peer could otherwise make the server compute for ever (CVE-2011-1473).
+        chatroom_ssl_ctx_harden(context)
+        // An idle connection holds no record buffers.
+        chatroom_ssl_ctx_release_buffers(context)
+        // Clients resume by ticket; the server remembers nothing.
+        chatroom_ssl_ctx_disable_session_cache(context)
+        // A key with a passphrase is an error; by default OpenSSL would ask on the terminal.
+        SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
+    }
+
+    deinit {
+        SSL_CTX_free(pointer)
+    }
+}

@@ -1,0 +1,67 @@
+import ChatModel
+import Foundation
+import Testing
+import Wire
+
+extension IntegrationTests {
+    /// The figures under the contract's names (section 4).
+    @Suite struct MetricsTests {
+        /// Name, kind, and a label that its series have. `chatroom_webhook_lag_seconds` comes with webhooks.
+        static let contract: [(name: String, kind: String, labels: [String])] = [
+            ("chatroom_sessions", "gauge", []), ("chatroom_rooms_active", "gauge", []),
+            ("chatroom_sends_total", "counter", ["result"]), ("chatroom_ack_seconds", "histogram", []),
+            ("chatroom_deliver_seconds", "histogram", []), ("chatroom_dropped_total", "counter", ["class", "cause"]),
+            ("chatroom_send_queue_bytes", "gauge", []), ("chatroom_slow_sessions", "gauge", []),
+            ("chatroom_log_sync_seconds", "histogram", []), ("chatroom_shard_leader", "gauge", ["shard"]),
+            ("chatroom_shard_commit_lag", "gauge", ["shard"]), ("chatroom_leader_changes_total", "counter", []),
+            ("chatroom_gossip_members", "gauge", ["state"]), ("chatroom_disk_free_bytes", "gauge", []),
+            ("chatroom_token_refused_total", "counter", []),
+        ]
+
+        @Test func `every name of the contract is there, described and well formed`() async throws {
+            try await TestNode.run(["shards": 4]) { node in
+                let lines = try await node.api("GET", "/metrics").body.split(separator: "\n").map(String.init)
+                for (name, kind, labels) in Self.contract {
+                    #expect(lines.contains { $0.hasPrefix("# HELP \(name) ") }, "\(name)")
+                    #expect(lines.contains("# TYPE \(name) \(kind)"), "\(name)")
+                    let series = kind == "histogram" ? name + "_bucket" : name
+                    let own = lines.filter { $0.hasPrefix(series + "{") || $0.hasPrefix(series + " ") }
+                    #expect(!own.isEmpty, "\(name)")
+                    for label in labels { #expect(own.allSatisfy { $0.contains("\(label)=\"") }, "\(name)") }
+                    #expect(own.allSatisfy { $0.split(separator: " ").last.flatMap { Double($0) } != nil }, "\(name)")
+                }
+                let described = lines.filter { $0.hasPrefix("# TYPE") }
+                #expect(Set(described).count == described.count, "each is described once")
+                #expect(try await node.metric("chatroom_shard_leader{") == 4)
+                #expect(try await node.metric("chatroom_shard_commit_lag{") == 0)
+                #expect(try await node.metric("chatroom_leader_changes_total ") == 4)
+                #expect(try await node.metric("chatroom_gossip_members{", labels: #"state="alive""#) == 1)
+                #expect(try await node.metric("chatroom_disk_free_bytes ") > 0)
+            }
+        }
+
+        @Test func `the figures follow what happens`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("counted")
+                let ann = try await TestClient.connected(node, "ann")
+                let bob = try await TestClient.connected(node, "bob")
+                try await ann.enter(room)
+                try await bob.enter(room)
+                for number in 1...5 { try await ann.send(room, "message \(number)") }
+                try await bob.message("message 5")
+                let tooLong = String(repeating: "x", count: 40)
+                for _ in 0..<2 { _ = try await ann.ask(.text(room, tooLong, clientID: "same")).get() }
+                let nobody = try await TestClient.open(port: node.clientPort)
+                _ = try await nobody.refusal(of: .connect(ConnectRequest(token: "x")))
+                #expect(try await node.metric("chatroom_sessions ") == 2)
+                #expect(try await node.metric("chatroom_rooms_active ") == 1)
+                #expect(try await node.metric("chatroom_sends_total{", labels: "acked") == 7)
+                #expect(try await node.metric("chatroom_ack_seconds_count") == 7)
+                #expect(try await node.metric("chatroom_ack_seconds_sum") > 0)
+                #expect(try await node.metric("chatroom_deliver_seconds_count") >= 6)
+                #expect(try await node.metric("chatroom_log_sync_seconds_count") > 0)
+                #expect(try await node.metric("chatroom_token_refused_total ") == 1)
+            }
+        }
+    }
+}
