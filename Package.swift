@@ -144,7 +144,8 @@ let package = Package(
                 "Node", argumentParser, logging, lifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], path: "Sources/chatroomd"),
-        program("chatroomctl", ["ChatModel", "Wire", argumentParser], path: "tools/chatroomctl"),
+        program(
+            "chatroomctl", ["ChatModel", "Wire", "EventLoop", "Transport", argumentParser], path: "tools/chatroomctl"),
         .target(
             name: "BotSwarmCore",
             dependencies: [

@@ -16,9 +16,10 @@ struct Chatroomctl: AsyncParsableCommand {
         version: "1",
         subcommands: [
             RoomsCommand.self, MessagesCommand.self, HistoryCommand.self, TailCommand.self, MembersCommand.self,
-            MemberCommand.self, BarrageCommand.self, TokenCommand.self, AddressCommand.self, HealthCommand.self,
-            MetricsCommand.self, UsersCommand.self, BroadcastCommand.self, SessionsCommand.self, StatsCommand.self,
-            ClusterCommand.self, LogCommand.self, AuditCommand.self,
+            MemberCommand.self, QueueCommand.self, RobotsCommand.self, ExplainCommand.self, BarrageCommand.self,
+            TokenCommand.self, AddressCommand.self, HealthCommand.self, MetricsCommand.self, UsersCommand.self,
+            BroadcastCommand.self, SessionsCommand.self, StatsCommand.self, ClusterCommand.self, LogCommand.self,
+            AuditCommand.self, ConformanceCommand.self,
         ])
 
     /// ArgumentParser would end with 64 after wrong use; scripts of this tool rely on the codes above.

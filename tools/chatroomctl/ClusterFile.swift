@@ -5,6 +5,8 @@ struct ClusterFile: Sendable, Hashable, Decodable {
     struct Node: Sendable, Hashable, Decodable {
         var id: String
         var api: String
+        /// Where clients connect.
+        var client: String?
     }
 
     var adminKey: String?

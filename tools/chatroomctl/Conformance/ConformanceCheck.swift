@@ -1,0 +1,41 @@
+/// One sentence of the contract, and how to see whether a running cluster keeps it.
+struct ConformanceCheck: Sendable {
+    /// Where the contract says it.
+    var section: String
+    var sentence: String
+    var body: @Sendable (ConformanceRun) async throws -> Void
+
+    init(_ section: String, _ sentence: String, _ body: @escaping @Sendable (ConformanceRun) async throws -> Void) {
+        self.section = section
+        self.sentence = sentence
+        self.body = body
+    }
+
+    static let all: [ConformanceCheck] =
+        connecting + refusedFrames + tokens + entering + sending + messageTypes + lengths + receiving + rates + roles
+        + sanctions + membersAndRooms + queue + history + resuming + serverAPI + serverAPIMembers + operating
+}
+
+/// What was seen instead of what the contract says.
+struct Deviation: Error, Sendable, Hashable {
+    var message: String
+
+    init(_ message: String) { self.message = message }
+}
+
+func expect(_ condition: Bool, _ otherwise: @autoclosure () -> String) throws {
+    if !condition { throw Deviation(otherwise()) }
+}
+
+func expect(_ value: JSONTree?, is wanted: JSONTree?, _ what: String) throws {
+    guard value != wanted else { return }
+    throw Deviation("\(what) is \(value?.line ?? "absent"), not \(wanted?.line ?? "absent")")
+}
+
+/// An error object of the contract with that code; `retryAfterMs` where the contract demands it.
+func expect(_ error: JSONTree, code: Int64, waits: Bool = false) throws {
+    try expect(error["code"], is: .integer(code), "the error's code (\(error["message"]?.text ?? ""))")
+    try expect(error["name"]?.text?.isEmpty == false, "the error \(code) has no name")
+    try expect(error["message"]?.text?.isEmpty == false, "the error \(code) has no message")
+    if waits { try expect((error["retryAfterMs"]?.integer ?? 0) > 0, "the error \(code) has no retryAfterMs") }
+}

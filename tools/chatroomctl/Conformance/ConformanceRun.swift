@@ -1,0 +1,209 @@
+import EventLoop
+import Foundation
+import Synchronization
+
+/// What a check works with: the cluster's addresses, and names that nobody else uses.
+final class ConformanceRun: Sendable {
+    let target: Target
+    let transport: any HTTPTransport
+    /// Where clients connect.
+    let clientHost: String
+    let clientPort: Int
+    private let loop: EventLoop
+    private let unique = String(UInt32.random(in: .min ... .max), radix: 36)
+    private let counter = Mutex(0)
+    private let rooms = Mutex<[String]>([])
+
+    init(target: Target, transport: any HTTPTransport, client: String) throws(CommandFailure) {
+        let address = try Target.address(client)
+        guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]) else {
+            throw CommandFailure(.usage, "a client address is written host:port, as in 127.0.0.1:7400")
+        }
+        self.target = target
+        self.transport = transport
+        clientHost = String(address[..<colon]).trimmingCharacters(in: ["[", "]"])
+        clientPort = port
+        do {
+            loop = try EventLoop(name: "conformance")
+        } catch {
+            throw CommandFailure(.usage, "no event loop: \(error)")
+        }
+        loop.start()
+    }
+
+    // MARK: - Names
+
+    /// A name with this beginning that no other check and no other run uses.
+    func name(_ base: String) -> String {
+        let number = counter.withLock { count in
+            count += 1
+            return count
+        }
+        return "conformance-\(unique)-\(number)-\(base)"
+    }
+
+    // MARK: - The server API
+
+    struct Answer: Sendable {
+        var status: Int
+        var body: JSONTree
+        var error: JSONTree { body["error"] ?? .null }
+    }
+
+    /// A call with the admin key and its answer, whatever it is.
+    func api(
+        _ method: String, _ path: [String], _ body: JSONTree? = nil, query: [(String, String?)] = [],
+        headers: [String: String] = [:]
+    ) async throws -> Answer {
+        guard let key = target.adminKey else { throw Deviation("there is no admin key") }
+        return try await plain(
+            method, AdminClient.encode(["v1"] + path, query), body: body,
+            headers: ["Authorization": "Bearer \(key)"].merging(headers) { _, last in last })
+    }
+
+    /// A call as it is given.
+    func plain(_ method: String, _ target: String, body: JSONTree? = nil, headers: [String: String] = [:])
+        async throws -> Answer
+    {
+        var call = HTTPCall(method: method, target: target, headers: headers)
+        if let body {
+            call.body = Data(body.line.utf8)
+            call.headers["Content-Type"] = "application/json"
+        }
+        guard let server = self.target.servers.first else { throw Deviation("there is no server") }
+        do {
+            let answer = try await transport.send(call, to: server)
+            let tree = try? JSONTree(parsing: answer.body)
+            return Answer(status: answer.status, body: tree ?? .text(String(decoding: answer.body, as: UTF8.self)))
+        } catch {
+            throw Deviation("\(method) \(target): \(error.message)")
+        }
+    }
+
+    /// A call that must succeed.
+    @discardableResult
+    func done(_ method: String, _ path: [String], _ body: JSONTree? = nil, query: [(String, String?)] = [])
+        async throws -> JSONTree
+    {
+        let answer = try await api(method, path, body, query: query)
+        guard (200..<300).contains(answer.status) else {
+            throw Deviation(
+                "\(method) /v1/\(path.joined(separator: "/")) was answered \(answer.status) \(answer.body.line)")
+        }
+        return answer.body
+    }
+
+    /// A call that must be refused with that status and code.
+    func refused(
+        _ method: String, _ path: [String], _ body: JSONTree? = nil, query: [(String, String?)] = [], status: Int,
+        code: Int64
+    ) async throws {
+        let answer = try await api(method, path, body, query: query)
+        let what = "\(method) /v1/\(path.joined(separator: "/"))"
+        try expect(
+            answer.status == status, "\(what) was answered HTTP \(answer.status), not \(status): \(answer.body.line)")
+        try expect(answer.error, code: code)
+    }
+
+    // MARK: - Rooms and clients
+
+    /// A new room; it is deleted when the run ends.
+    func room(_ settings: JSONTree = [:], creator: String? = nil) async throws -> String {
+        let id = name("room")
+        let body: JSONTree = ["id": .text(id), "creator": .text(creator ?? name("creator"))]
+        try await done("POST", ["rooms"], body.adding(settings))
+        rooms.withLock { $0.append(id) }
+        return id
+    }
+
+    /// A token for a user.
+    func token(_ user: String, _ claims: JSONTree = [:]) async throws -> String {
+        let answer = try await done("POST", ["users", user, "token"], claims)
+        guard let token = answer["token"]?.text else { throw Deviation("no token was issued: \(answer.line)") }
+        return token
+    }
+
+    /// An open WebSocket, not connected yet.
+    func open(subprotocols: [String] = ["chatroom.v1.json"]) async throws -> ConformanceClient {
+        let client = ConformanceClient(loop: loop)
+        try await client.open(host: clientHost, port: clientPort)
+        if let status = try await client.upgrade(host: clientAuthority, subprotocols: subprotocols) {
+            throw Deviation("the handshake was answered HTTP \(status)")
+        }
+        return client
+    }
+
+    /// The status with which a handshake is refused; nil when it is accepted.
+    func handshakeStatus(path: String = "/v1/ws", origin: String? = nil) async throws -> Int? {
+        let client = ConformanceClient(loop: loop)
+        try await client.open(host: clientHost, port: clientPort)
+        let status = try await client.upgrade(
+            host: clientAuthority, path: path, subprotocols: ["chatroom.v1.json"], origin: origin)
+        await client.drop()
+        return status
+    }
+
+    /// A TCP connection on which nothing has been said.
+    func silentConnection() async throws -> ConformanceClient {
+        let client = ConformanceClient(loop: loop)
+        try await client.open(host: clientHost, port: clientPort)
+        return client
+    }
+
+    var clientAuthority: String { "\(clientHost.contains(":") ? "[\(clientHost)]" : clientHost):\(clientPort)" }
+
+    /// A client that has sent `connect`.
+    func connected(_ user: String, claims: JSONTree = [:], _ fields: JSONTree = [:]) async throws -> ConformanceClient {
+        let client = try await open()
+        let token = try await token(user, claims)
+        try await client.ask("connect", (["token": .text(token)] as JSONTree).adding(fields))
+        return client
+    }
+
+    /// A client in a room.
+    func entered(_ room: String, _ user: String, _ fields: JSONTree = [:]) async throws -> ConformanceClient {
+        let client = try await connected(user)
+        try await client.ask("enter", (["room": .text(room)] as JSONTree).adding(fields))
+        return client
+    }
+
+    /// An anonymous client.
+    func anonymous() async throws -> ConformanceClient {
+        let client = try await open()
+        try await client.ask("connect", ["anonymous": true])
+        return client
+    }
+
+    /// Deletes the rooms that the checks have created.
+    func cleanUp() async {
+        for room in rooms.withLock({ $0 }) { _ = try? await api("DELETE", ["rooms", room]) }
+    }
+}
+
+extension ConformanceClient {
+    /// Sends a TEXT; the ack.
+    @discardableResult
+    func send(_ room: String, _ text: String, _ more: JSONTree = [:]) async throws -> JSONTree {
+        let unique = String(UInt64.random(in: .min ... .max), radix: 36)
+        let fields: JSONTree = [
+            "room": .text(room), "clientId": .text(unique), "type": "TEXT", "text": .text(text),
+        ]
+        return try await ask("send", fields.adding(more))
+    }
+
+    /// The error with which a TEXT is refused.
+    func sendRefusal(_ room: String, _ text: String = "no", _ more: JSONTree = [:]) async throws -> JSONTree {
+        let unique = String(UInt64.random(in: .min ... .max), radix: 36)
+        let fields: JSONTree = [
+            "room": .text(room), "clientId": .text(unique), "type": "TEXT", "text": .text(text),
+        ]
+        return try await refusal("send", fields.adding(more))
+    }
+
+    /// The message with that text.
+    @discardableResult
+    func message(_ text: String) async throws -> JSONTree { try await push("message") { $0["text"]?.text == text } }
+
+    /// Texts of messages that have come so far.
+    func texts() -> [String] { pushes("message").compactMap { $0["text"]?.text } }
+}
