@@ -164,7 +164,8 @@ let package = Package(
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("WireTests", ["ChatModel", "Wire"]),
         tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
-        tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", logging, lifecycle]),
+        .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
+        tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", "OpenAPITestKit", logging, lifecycle]),
         tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"]),
         .target(
@@ -184,7 +185,8 @@ let package = Package(
         tests(
             "IntegrationTests",
             [
-                "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "ChatroomClient", "ClientCore", crypto,
+                "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "ChatroomClient", "ClientCore", "OpenAPITestKit",
+                crypto,
                 "chatroomd", "chatroomctl",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

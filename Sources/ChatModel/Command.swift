@@ -80,6 +80,17 @@ public struct QueuePair: Sendable, Hashable {
     }
 }
 
+/// A member that exists on the server only (contract, section 4): it has no session.
+public struct Robot: Sendable, Hashable {
+    public var user: UserID
+    public var profile: Profile
+
+    public init(user: UserID, profile: Profile = Profile()) {
+        self.user = user
+        self.profile = profile
+    }
+}
+
 /// An element as somebody saw it.
 public struct QueueElementVersion: Sendable, Hashable {
     public var key: String
@@ -123,6 +134,10 @@ public enum CommandBody: Sendable, Hashable {
     case queueSetMany([QueuePair], NotifyOptions)
     case queueTake(key: String?, NotifyOptions)
     case queueClear(NotifyOptions)
+    /// Robots enter; those who are here already get the profile given. Answers who was here already.
+    case addRobots([Robot])
+    /// Robots leave. Answers those who were none.
+    case removeRobots([UserID])
     /// The leader found that owners of transient elements have gone; ignored where the version has changed.
     case queueRemove([QueueElementVersion])
     /// Somebody has come into a room that closes when it is idle (nil), or everybody has left it since then. The
@@ -158,6 +173,7 @@ public struct CommandFacts: Sendable, Hashable {
     public var recallWindowSeconds: Int64
     /// HIGH messages a second and room; further ones count as NORMAL (contract, "Priority").
     public var highPerSecondMax: Int
+    public var robotsMax: Int
     /// Nicks and avatars of the users that the command names and who are here.
     public var names: [UserID: Profile]
     /// The messages that go with whoever is blacklisted.
@@ -172,6 +188,7 @@ public struct CommandFacts: Sendable, Hashable {
         blacklistedMax = policy.blacklistedMax
         managersMax = policy.managersMax
         queueElementsMax = policy.queueElementsMax
+        robotsMax = policy.robotsMax
         recallWindowSeconds = policy.recallWindowSeconds
         highPerSecondMax = policy.highPerSecondMax
         self.names = names

@@ -27,6 +27,10 @@ public enum Effect: Sendable, Hashable {
     case kick(UserID, reason: KickReason, ext: String?)
     /// Everybody leaves: the room was closed or deleted.
     case kickAll(reason: KickReason, ext: String?)
+    /// Robots are here from now on, or show another profile.
+    case robotsEnter([Robot])
+    /// Robots have left.
+    case robotsExit([UserID])
     /// The room's incarnation is over; its history is unreachable from here on.
     case retire(Incarnation)
     /// The answer. Exactly one per command, always last.
@@ -56,6 +60,8 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case command = 5
     /// When a user last spoke, while slow mode is on; key: the user.
     case slow = 6
+    /// A robot, which no session keeps here: `RobotRecord`; key: the user.
+    case robot = 7
 }
 
 /// One row of a room's catalogue put or removed (`value` nil). Values are encoded by the host, keys are text.
@@ -81,6 +87,18 @@ public enum CatalogueValue: Sendable, Hashable {
     case queue(QueueElement, position: Int64)
     case command(CommandMemory)
     case time(Timestamp)
+    case robot(RobotRecord)
+}
+
+/// What a room keeps of a robot that is here.
+public struct RobotRecord: Sendable, Hashable {
+    public var profile: Profile
+    public var enteredAt: Timestamp
+
+    public init(profile: Profile, enteredAt: Timestamp) {
+        self.profile = profile
+        self.enteredAt = enteredAt
+    }
 }
 
 /// The room's own row.
@@ -108,6 +126,8 @@ public struct RoomRecord: Sendable, Hashable {
     public var deadline: Timestamp? {
         info.idleCloseSeconds > 0 && !info.closed ? idleDeadline ?? .atNewLeader : nil
     }
+    /// How many robots are here: what a listing counts while the room is not in memory.
+    public var robots: Int64 = 0
 
     public init(info: RoomInfo, incarnation: Incarnation, lastSeq: UInt64 = 0, nextQueuePosition: Int64 = 1) {
         self.info = info

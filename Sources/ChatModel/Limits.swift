@@ -49,6 +49,8 @@ public struct RoomPolicy: Sendable, Hashable {
     public var blacklistedMax = 100_000
     public var managersMax = 100
     public var queueElementsMax = 1_000
+    public var robotsMax = Self.robotsMaxDefault
+    public static let robotsMaxDefault = 1_000
     public var recallWindowSeconds: Int64 = 120
     /// Above this many online, enters and exits of guests become one digest (350) a second.
     public var digestAboveOnline = 1_000

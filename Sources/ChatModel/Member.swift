@@ -35,6 +35,13 @@ public struct Profile: Sendable, Hashable {
         self.avatar = avatar
         self.ext = ext
     }
+
+    /// What is given, and for what is empty that of `other`.
+    public func filled(from other: Profile) -> Profile {
+        Profile(
+            nick: nick.isEmpty ? other.nick : nick, avatar: avatar.isEmpty ? other.avatar : avatar,
+            ext: ext.isEmpty ? other.ext : ext)
+    }
 }
 
 /// A user seen from a room.

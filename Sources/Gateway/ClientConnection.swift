@@ -258,9 +258,6 @@ final class ClientConnection: ConnectionHandler {
         queue.append(frame)
     }
 
-    /// Bytes that the socket has not taken yet.
-    var waitingBytes: Int { queue.byteCount }
-
     /// Counts as lost what the room has not encoded for this connection: it learns only by the turn's calls that a
     /// session came back with the other subprotocol.
     func lose(_ frame: SharedFrame, of room: RoomID) {

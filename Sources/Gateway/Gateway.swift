@@ -6,6 +6,7 @@ import Synchronization
 import TLS
 import Telemetry
 import Transport
+import Wire
 
 /// The client side of a node: one lane per loop, each with a listening socket of its own on the same port.
 public final class Gateway: PublicationSink, Sendable {
@@ -75,6 +76,15 @@ public final class Gateway: PublicationSink, Sendable {
         for lane in shared.lanes.withLock({ $0 }) {
             await lane.loop.run { lane.value.cutAll() }
         }
+    }
+
+    /// The viewers of a room on each lane that has any.
+    public func figures(of room: RoomID) async -> [LaneFigures] {
+        var all: [LaneFigures] = []
+        for lane in shared.lanes.withLock({ $0 }) {
+            if let figures = await lane.loop.run({ lane.value.figures(of: room) }) { all.append(figures) }
+        }
+        return all
     }
 
     public func deliver(_ publications: [Publication], to lane: Int, of node: NodeID) {

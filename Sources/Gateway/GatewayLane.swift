@@ -257,6 +257,7 @@ final class GatewayLane {
     // MARK: - Losses
 
     func noteDropped(_ frame: LaneFrame) {
+        if let room = frame.room { hubs[room]?.noteDropped(frame) }
         shared.figures.dropped(
             frame.traffic, count: max(1, (frame.keptSeqs?.count ?? 0) + frame.unkeptCount + frame.barrageCount))
     }

@@ -7,8 +7,14 @@ final class Hub {
     let room: RoomID
     private var json: ContiguousArray<ClientConnection> = []
     private var protobuf: ContiguousArray<ClientConnection> = []
+    /// What viewers were not given because they were slow.
+    private(set) var messagesDropped = 0
+    private(set) var barrageDropped = 0
 
     init(room: RoomID) { self.room = room }
+
+    /// All of them, for people who ask about them.
+    var viewers: ContiguousArray<ClientConnection> { json + protobuf }
 
     var isEmpty: Bool { json.isEmpty && protobuf.isEmpty }
 
@@ -43,6 +49,11 @@ final class Hub {
         guard index < viewers.count else { return }
         viewers[index] = last
         last.views[room] = index
+    }
+
+    func noteDropped(_ frame: LaneFrame) {
+        messagesDropped += (frame.keptSeqs?.count ?? 0) + frame.unkeptCount
+        barrageDropped += frame.barrageCount
     }
 
     /// One append per viewer; the writes come at the end of the turn.

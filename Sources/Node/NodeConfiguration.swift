@@ -116,6 +116,7 @@ public struct NodeConfiguration: Sendable {
         rooms.fixedMembersMax = try settings.int("rooms.fixedMembers", default: 100_000, in: 1...10_000_000)
         rooms.blacklistedMax = try settings.int("rooms.blacklisted", default: 100_000, in: 1...10_000_000)
         rooms.queueElementsMax = try settings.int("rooms.queueElements", default: 1000, in: 1...1_000_000)
+        rooms.robotsMax = try settings.int("rooms.robots", default: RoomPolicy.robotsMaxDefault, in: 0...100_000)
         rooms.recallWindowSeconds = Int64(try settings.int("rooms.recallSeconds", default: 120, in: 0...864_000))
         rooms.digestAboveOnline = try settings.int("rooms.digestAboveOnline", default: 1000, in: 0...10_000_000)
         rooms.onlinePushSeconds = Int64(try settings.int("rooms.onlinePushSeconds", default: 2, in: 1...3600))

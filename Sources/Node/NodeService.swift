@@ -20,8 +20,18 @@ struct NodeService: ClusterService {
     func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: String?) async throws(ChatError)
         -> CommandResult
     {
-        // A name outside the user alphabet, so that no user's clientId can collide with it.
-        try await rooms.perform(body, in: room, as: actor, id: id.map { CommandID(scope: "/api", text: $0) })
+        try await rooms.perform(body, in: room, as: actor, id: id.map(Self.commandID))
+    }
+
+    /// The scope is a name outside the user alphabet, so that no user's clientId can collide with it.
+    private static func commandID(_ text: String) -> CommandID { CommandID(scope: "/api", text: text) }
+
+    func send(_ draft: MessageDraft, from sender: ServerSender?, moderate: Bool, in room: RoomID, id: String?)
+        async throws(ChatError) -> CommandResult
+    {
+        let actor = sender.map { Actor.server(UserName(user: $0.user, nick: $0.profile.nick)) } ?? .system
+        return try await rooms.perform(
+            .post(draft), in: room, as: actor, showing: sender?.profile, id: id.map(Self.commandID))
     }
 
     func room(_ room: RoomID) async throws(ChatError) -> RoomView { try await rooms.view(of: room) }
@@ -40,6 +50,19 @@ struct NodeService: ClusterService {
         try await rooms.message(messageID, in: room)
     }
 
+    func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?)
+        async throws(ChatError)
+    {
+        try await rooms.recall(messageID, in: room, as: actor, id: id.map(Self.commandID), options: options)
+    }
+
+    func recallAll(
+        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?
+    ) async throws(ChatError) {
+        try await rooms.recallAll(
+            of: user, since: since, in: room, as: actor, id: id.map(Self.commandID), options: options)
+    }
+
     func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)
         -> Page<Member, String>
     {
@@ -56,6 +79,12 @@ struct NodeService: ClusterService {
 
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
         try await rooms.barrage(item, in: room)
+    }
+
+    func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation {
+        var explanation = try await rooms.explain(room)
+        explanation.lanes = await gateway.figures(of: room)
+        return explanation
     }
 
     func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken {

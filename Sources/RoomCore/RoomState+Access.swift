@@ -73,7 +73,7 @@ extension RoomState {
         try requireNotBarred(user, at: now)
     }
 
-    private func requireNotBarred(_ user: UserID, at now: Timestamp) throws(ChatError) {
+    func requireNotBarred(_ user: UserID, at now: Timestamp) throws(ChatError) {
         guard let member = members[user] else { return }
         if member.blacklisted { throw ChatError(.blacklisted, "\(user) is blacklisted in \(room)") }
         if let left = member.banLeft(at: now) {
@@ -97,6 +97,12 @@ extension RoomState {
         guard rank(of: actor) > role(of: target).rank else {
             throw ChatError(.forbidden, "nobody acts on an equal or higher rank")
         }
+    }
+
+    /// Managers and up put those out who are below them.
+    public func requireMayKick(_ user: UserID, by actor: Actor) throws(ChatError) {
+        try requireManager(actor)
+        try requireOutranks(actor, user)
     }
 
     func requireManager(_ actor: Actor) throws(ChatError) {

@@ -47,7 +47,7 @@ extension RoomState {
         case .occupancy(let emptySince):
             return try setOccupancy(emptySince, command, &outcome)
         case .post, .updateRoom, .recall, .setManager, .setMember, .setRole, .setBlacklist, .setMute, .tempMute,
-            .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear:
+            .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear, .addRobots, .removeRobots:
             try requireOpen()
             try requireMayTakePart(command.actor, at: stamp.time)
             return try decideInOpenRoom(command, key, stamp, &outcome)
@@ -91,6 +91,10 @@ extension RoomState {
             return try queueTake(key, options, command, stamp, &outcome)
         case .queueClear(let options):
             return try queueClear(options, command, stamp, &outcome)
+        case .addRobots(let robots):
+            return try addRobots(robots, command, stamp, &outcome)
+        case .removeRobots(let users):
+            return try removeRobots(users, command, &outcome)
         case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .queueRemove, .occupancy, .expire:
             throw ChatError(.internal, "this command does not belong here")
         }
@@ -125,6 +129,7 @@ extension RoomState {
 
     private mutating func roomRow(at now: Timestamp) -> CatalogueChange {
         record?.nextQueuePosition = queue.nextPosition
+        record?.robots = Int64(robots.count)
         return CatalogueChange(kind: .room, key: "", value: record.map { .room($0) }, deadline: record?.deadline)
     }
 }

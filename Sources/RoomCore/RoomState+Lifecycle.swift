@@ -69,6 +69,7 @@ extension RoomState {
         outcome.touchesRoom = true
         notify(.roomClosed, options, of: [], .none, command, stamp, &outcome)
         removeElements(queue.transientElements, command, stamp, &outcome)
+        forgetRobots(robots.keys, &outcome)
         outcome.endings.append(.kickAll(reason: .roomClosed, ext: options.notifyExt))
     }
 

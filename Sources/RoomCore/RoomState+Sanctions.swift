@@ -70,8 +70,7 @@ extension RoomState {
         _ user: UserID, _ banSeconds: Int64, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
         _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
-        try requireManager(command.actor)
-        try requireOutranks(command.actor, user)
+        try requireMayKick(user, by: command.actor)
         try requireDuration(banSeconds, field: "banSeconds")
         if banSeconds > 0 {
             try requireRoomForDeadline(user)
@@ -87,6 +86,7 @@ extension RoomState {
         _ outcome: inout Outcome
     ) {
         removeElements(queue.transientElements(of: user), command, stamp, &outcome)
+        forgetRobots([user], &outcome)
         outcome.endings.append(.kick(user, reason: reason, ext: options.notifyExt))
     }
 

@@ -12,6 +12,8 @@ public struct RoomState: Sendable {
     var members = MemberTable()
     var queue = RoomQueue()
     var slow = SlowMode()
+    /// Who is here without any session.
+    var robots: [UserID: RobotRecord] = [:]
     var ledger = CommandLedger()
     /// Unkept messages of the log entry at hand: with its index they make message IDs. A state is restored between
     /// entries, so this need not be stored.
@@ -40,6 +42,8 @@ public struct RoomState: Sendable {
                 if let user = UserID(row.key) { members.set(member, of: user) }
             case .queue(let element, let position):
                 queue.put(element, at: position)
+            case .robot(let robot):
+                if let user = UserID(row.key) { robots[user] = robot }
             case .time(let time):
                 if let user = UserID(row.key) { times.append((user, time)) }
             case .room, .command, nil:
@@ -117,6 +121,7 @@ public struct RoomState: Sendable {
         members = MemberTable()
         queue = RoomQueue()
         slow = SlowMode()
+        robots = [:]
         ledger.forgetPosts()
     }
 }

@@ -62,6 +62,15 @@ public struct Visitor: Sendable, Hashable {
         self.enteredAt = enteredAt
     }
 
+    /// A robot's stay; nil only for a name that no user can have.
+    public init?(_ robot: Robot, enteredAt: Timestamp) {
+        guard let key = PresenceKey.robot(robot.user) else { return nil }
+        self.init(
+            key: key, laneNumber: 0, user: robot.user, profile: robot.profile, anonymous: false, device: .server,
+            enteredAt: enteredAt)
+        isRobot = true
+    }
+
     public var lane: Lane { Lane(node: key.node, number: laneNumber) }
 }
 

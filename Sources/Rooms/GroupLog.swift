@@ -80,6 +80,8 @@ final class GroupLog {
     var membership: GroupMembership { raft.membership }
     var commitIndex: UInt64 { raft.commitIndex }
     var appliedIndex: UInt64 { raft.appliedIndex }
+    /// Of the store, which all groups share.
+    var lastSyncDuration: Duration { store.status.lastSyncDuration }
 
     func propose(_ payloads: [[UInt8]]) throws(RaftError) -> ClosedRange<UInt64> {
         let range = try raft.propose(payloads)

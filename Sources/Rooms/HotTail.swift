@@ -13,6 +13,7 @@ struct HotTail {
     init() {}
 
     var isEmpty: Bool { head == messages.count }
+    var last: Message? { isEmpty ? nil : messages.last }
     var firstSeq: UInt64? { isEmpty ? nil : messages[head].seq }
 
     /// - Precondition: its seq follows the last one's.

@@ -7,6 +7,7 @@ import Logging
 import RoomCore
 import RoomLink
 import Telemetry
+import Wire
 
 /// All shards of one loop, driven by its turns.
 final class LoopHost {
@@ -84,6 +85,12 @@ final class LoopHost {
             return call.fail(ChatError(.unavailable, "this node does not hold the room", retryAfterMs: 500))
         }
         host.receive(call)
+    }
+
+    func explain(_ room: RoomID, _ shard: ShardID, node: NodeID) -> RoomExplanation {
+        var explanation = RoomExplanation(room: room, time: context.now())
+        if let host = shards[shard] { explanation.log = host.figures(node: node) }
+        return explanation
     }
 
     private func checkpointNext() {

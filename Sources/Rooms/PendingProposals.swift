@@ -23,6 +23,8 @@ struct PendingProposals {
         }
     }
 
+    var count: Int { items.count - head }
+
     func mentions(_ room: RoomID) -> Bool { roomCounts[room] != nil }
 
     /// The proposal with that index and its stamp's time, if this node made it.

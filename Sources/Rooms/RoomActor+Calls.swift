@@ -124,6 +124,8 @@ extension RoomActor {
     func requireIsHere(_ proposal: Proposal, at now: Timestamp) throws(ChatError) {
         guard case .kick(let user, banSeconds: 0, _) = proposal.command.body, !presence.isHere(user) else { return }
         if let key = proposal.key, state.remembered(key, at: now) != nil { return }
+        // Who may not kick is told so, whoever is here.
+        try state.requireMayKick(user, by: proposal.command.actor)
         throw ChatError(.notFound, "\(user) is not in \(id)", field: "user")
     }
 

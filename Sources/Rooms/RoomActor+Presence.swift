@@ -1,4 +1,5 @@
 import ChatModel
+import Logging
 import RoomCore
 import RoomLink
 import Wire
@@ -11,6 +12,21 @@ extension RoomActor {
 
     func exit(_ key: PresenceKey, at now: Timestamp) {
         perform(presence.exit(key, notify: state.info?.enterExitNotify ?? .none, at: now))
+    }
+
+    /// Robots come as others do: counted, listed and told.
+    func enter(_ robots: [Robot], at now: Timestamp) {
+        for robot in robots {
+            guard let visitor = Visitor(robot, enteredAt: now) else { continue }
+            do throws(ChatError) {
+                perform(
+                    try presence.enter(
+                        visitor, role: role(of: visitor), notify: state.info?.enterExitNotify ?? .none, at: now))
+            } catch {
+                // Nobody conflicts with a robot.
+                context.logger.error("a robot could not enter", metadata: ["room": "\(id)", "error": "\(error)"])
+            }
+        }
     }
 
     /// Performs what follows from somebody coming or going.

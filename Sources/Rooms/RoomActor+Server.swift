@@ -16,18 +16,12 @@ extension RoomActor {
     }
 
     private func answer(_ body: ServerCall.Body, at now: Timestamp) throws(ChatError) -> [Proposal] {
-        if case .command(let command, let actor, let id, let completion) = body {
-            let proposal = proposal(command, actor, id, completion)
-            try requireIsHere(proposal, at: now)
-            if case .post(let draft) = command, case .combine(_, _, let messageIDs) = draft.body {
-                // The app server is in no room: it combines what this room has.
-                return propose(proposal, after: .copies(messageIDs, for: nil, from: [self.id]), holding: nil, at: now)
-            }
-            return [holdTarget(of: proposal)]
+        if case .command(let command, let actor, let profile, let id, let completion) = body {
+            return try propose(command, actor, showing: profile, id, completion, at: now)
         }
         if case .recall(let lookup, let options, let actor, let id, let completion) = body {
             return propose(
-                proposal(.recall([], options), actor, id, completion), after: lookup, holding: nil, at: now)
+                proposal(.recall([], options), actor, nil, id, completion), after: lookup, holding: nil, at: now)
         }
         guard let view = roomView else { throw ChatError(.notFound, "there is no room \(id)") }
         switch body {
@@ -44,39 +38,79 @@ extension RoomActor {
             }
             completion(.success(member))
         case .queue(let request, let completion): completion(.success(try queuePage(request)))
+        case .explain(let completion): completion(.success(figures(view)))
         case .barrage(let item, let completion):
             guard !view.info.closed else { throw ChatError(.roomClosed, "\(id) is closed") }
-            var item = item
-            item.time = now
-            item.from = item.from.map(completed)
-            barrage.add(item, from: nil)
-            touchBarrage()
+            show(item, at: now)
             completion(.success(()))
         }
         return []
     }
 
-    /// What the call leaves open of a sender follows from its stay, or from what it has saved.
-    private func completed(_ given: Sender) -> Sender {
-        var sender = given
-        sender.role = presence.isAnonymous(given.user) ? .anonymous : state.role(of: given.user)
-        guard let known = presence.profile(of: given.user) ?? state.memberRecord(of: given.user)?.savedProfile else {
-            return sender
+    private func propose(
+        _ body: CommandBody, _ actor: Actor, showing profile: Profile?, _ id: CommandID?,
+        _ completion: @escaping @Sendable (Result<CommandResult, ChatError>) -> Void, at now: Timestamp
+    ) throws(ChatError) -> [Proposal] {
+        let key = id.map(commandKey)
+        // Whoever was kicked by the first try is not here for the second, which is answered like the first.
+        if let key, let first = state.remembered(key, at: now) {
+            completion(.success(first))
+            return []
         }
-        if given.profile.nick.isEmpty { sender.profile.nick = known.nick }
-        if given.profile.avatar.isEmpty { sender.profile.avatar = known.avatar }
-        return sender
+        let proposal = proposal(body, actor, profile, id, completion)
+        try requireIsHere(proposal, at: now)
+        if case .post(let draft) = body, case .combine(_, _, let messageIDs) = draft.body {
+            // The app server is in no room: it combines what this room has.
+            return propose(proposal, after: .copies(messageIDs, for: nil, from: [self.id]), holding: nil, at: now)
+        }
+        return [holdTarget(of: proposal)]
+    }
+
+    /// What a sender shows whom the server API names: what it gives, else the stay's, else the saved profile.
+    private func shown(_ given: Profile, of user: UserID) -> Profile {
+        given.filled(from: presence.profile(of: user) ?? state.memberRecord(of: user)?.savedProfile ?? Profile())
+    }
+
+    private func figures(_ view: RoomView) -> StateFigures {
+        var figures = StateFigures()
+        figures.closed = view.info.closed
+        figures.muted = view.info.muted
+        figures.slowModeSeconds = view.info.slowModeSeconds
+        figures.online = view.online
+        figures.sessions = Int64(presence.sessionCount)
+        figures.robots = Int64(state.robotCount)
+        figures.digestAboveOnline = Int64(context.policy.digestAboveOnline)
+        figures.enterExitNotify = view.info.enterExitNotify
+        figures.viewerBudget = view.info.viewerBudget ?? Int64(context.policy.viewerBudgetPerSecond)
+        figures.viewerBudgetAboveOnline = Int64(context.policy.viewerBudgetAboveOnline)
+        figures.lastSeq = state.lastSeq
+        figures.lastMessageAt = tail.last?.time
+        figures.activeSince = activatedAt
+        figures.barrageShown = barrageShown
+        figures.barrageDropped = barrageDropped
+        return figures
+    }
+
+    private func show(_ given: BarrageItem, at now: Timestamp) {
+        var item = given
+        item.time = now
+        if let sender = given.from {
+            let role = presence.isAnonymous(sender.user) ? Role.anonymous : state.role(of: sender.user)
+            item.from = Sender(user: sender.user, profile: shown(sender.profile, of: sender.user), role: role)
+        }
+        barrage.add(item, from: nil)
+        touchBarrage()
     }
 
     private func proposal(
-        _ body: CommandBody, _ actor: Actor, _ id: CommandID?,
+        _ body: CommandBody, _ actor: Actor, _ profile: Profile?, _ id: CommandID?,
         _ completion: @escaping @Sendable (Result<CommandResult, ChatError>) -> Void
     ) -> Proposal {
-        Proposal(
-            command: Command(
-                id: id, room: self.id, actor: actor, body: body,
-                facts: facts(body.namedUsers + [actor.user].compactMap { $0 }, body)),
-            key: id.map(commandKey), origin: .server(completion))
+        var facts = facts(body.namedUsers + [actor.user].compactMap { $0 }, body)
+        if let user = actor.user, let profile { facts.names[user] = shown(profile, of: user) }
+        return Proposal(
+            command: Command(id: id, room: self.id, actor: actor, body: body, facts: facts), key: id.map(commandKey),
+            origin: .server(completion))
     }
 }
 

@@ -24,6 +24,9 @@ actor RoomActor {
     var tail = HotTail()
     var barrage: BarrageWindow
     var budget = ViewerBudget()
+    /// Since the room is in memory.
+    var barrageShown: Int64 = 0
+    var barrageDropped: Int64 = 0
     var stream = TurnStream()
     /// Enters that are answered at the end of the turn, behind what the turn shows.
     var arrivals: [Arrival] = []
@@ -62,7 +65,11 @@ actor RoomActor {
         idleSince = context.now()
         activatedAt = idleSince
         (state, tail) = try Self.restore(id, loaded)
-        // After a restart nobody is here; whoever has not come back within the grace has left.
+        for (robot, enteredAt) in state.robotsByEntering {
+            guard let visitor = Visitor(robot, enteredAt: enteredAt) else { continue }
+            presence.announce(visitor, role: state.role(of: robot.user))
+        }
+        // After a restart nobody else is here; whoever has not come back within the grace has left.
         let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
         for owner in state.transientOwners { absentOwners[owner] = graceEnd }
     }
@@ -160,6 +167,14 @@ actor RoomActor {
             noteEmptiness()
         case .kickAll(let reason, let ext):
             leave(presence.kickAll(), reason, ext)
+        case .robotsEnter(let robots):
+            enter(robots, at: stamp.time)
+        case .robotsExit(let users):
+            for user in users {
+                if let key = PresenceKey.robot(user) { exit(key, at: stamp.time) }
+            }
+            // Seats that were a robot's go in the next turn.
+            if !late.isEmpty { wakeLater() }
         case .retire(let retired):
             roomRow = nil
             rows.retired.append(RetiredRoom(room: id, incarnation: retired))
@@ -239,6 +254,11 @@ actor RoomActor {
         wakeHost(self)
     }
 
+    /// The same from within the host's own work, which must be done first.
+    private func wakeLater() {
+        context.loop.execute { [self] in assumeIsolated { $0.wake() } }
+    }
+
     func touchBarrage() {
         guard !barrageIsOpen else { return }
         barrageIsOpen = true
@@ -280,8 +300,9 @@ actor RoomActor {
 
     /// Whether nothing would be lost if this room left memory.
     func mayLeaveMemory(writtenIndex: UInt64, at now: Timestamp) -> Bool {
-        guard presence.online == 0, reads == 0, arrivals.isEmpty, holds.isEmpty, late.isEmpty, stream.isEmpty,
-            barrage.isEmpty, !isDirty,
+        // Robots are on disk.
+        guard presence.sessionCount == state.robotCount, reads == 0, arrivals.isEmpty, holds.isEmpty, late.isEmpty,
+            stream.isEmpty, barrage.isEmpty, !isDirty,
             lastChangeIndex <= writtenIndex, absentOwners.isEmpty, !owesOccupancy
         else {
             idleSince = now
@@ -327,6 +348,8 @@ actor RoomActor {
         let sample = barrage.take(at: context.now())
         guard !sample.items.isEmpty || sample.skipped > 0 else { return }
         isDirty = true
+        barrageShown += Int64(sample.items.count)
+        barrageDropped += Int64(sample.skipped)
         context.figures.barrageShown.add(sample.items.count)
         context.figures.barrageSkipped.add(sample.skipped)
         show(sample)

@@ -163,7 +163,8 @@ public final class RoomHost: RoomRouter, Sendable {
             return nil
         }
         return RoomView(
-            info: record.info, online: Int64(online[row.room] ?? 0), shard: shardMap.shard(of: row.room), leader: node)
+            info: record.info, online: online[row.room].map { Int64($0) } ?? record.robots,
+            shard: shardMap.shard(of: row.room), leader: node)
     }
 
     /// Rooms in memory with the most people first.
@@ -201,10 +202,11 @@ public final class RoomHost: RoomRouter, Sendable {
     }
 
     /// Runs a durable command and returns its result, which is never `.refused`.
-    public func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: CommandID?) async throws(ChatError)
-        -> CommandResult
-    {
-        try await ask(room) { .command(body, actor, id: id, $0) }
+    /// - Parameter profile: what the actor is to show; where it is empty, the stay's or the saved one is shown.
+    public func perform(
+        _ body: CommandBody, in room: RoomID, as actor: Actor, showing profile: Profile? = nil, id: CommandID?
+    ) async throws(ChatError) -> CommandResult {
+        try await ask(room) { .command(body, actor, showing: profile, id: id, $0) }
     }
 
     /// Takes one kept message back (323); one that is recalled already is left as it is. A repeat of `id` gets the first
@@ -258,6 +260,26 @@ public final class RoomHost: RoomRouter, Sendable {
 
     public func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
         try await ask(room) { .barrage(item, $0) }
+    }
+
+    /// The numbers of why a room is slow or silent, apart from its viewers, whom the gateways know. Answers also while
+    /// nobody leads the room. Throws 404.
+    public func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation {
+        let shard = shardMap.shard(of: room)
+        guard let target = host(of: shard) else {
+            throw ChatError(.unavailable, "the node is starting", retryAfterMs: 500)
+        }
+        var state: StateFigures?
+        do throws(ChatError) {
+            state = try await ask(room) { .explain($0) }
+        } catch {
+            // Why there is no answer is what the log's figures tell.
+            guard error.code == .unavailable else { throw error }
+        }
+        let node = node
+        var explanation = await target.loop.run { target.value.explain(room, shard, node: node) }
+        explanation.state = state
+        return explanation
     }
 
     /// What of a shard's group is worth showing.

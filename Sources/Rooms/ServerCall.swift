@@ -6,7 +6,8 @@ import Wire
 /// What the server API asks of one room. The completion is called exactly once, on the room's loop.
 struct ServerCall: Sendable {
     enum Body: Sendable {
-        case command(CommandBody, Actor, id: CommandID?, @Sendable (Result<CommandResult, ChatError>) -> Void)
+        case command(
+            CommandBody, Actor, showing: Profile?, id: CommandID?, @Sendable (Result<CommandResult, ChatError>) -> Void)
         /// A recall of what the lookup finds.
         case recall(
             FactLookup, NotifyOptions, Actor, id: CommandID?, @Sendable (Result<CommandResult, ChatError>) -> Void)
@@ -19,6 +20,7 @@ struct ServerCall: Sendable {
             MemberKind, after: String?, limit: Int, @Sendable (Result<Page<Member, String>, ChatError>) -> Void)
         case member(UserID, @Sendable (Result<Member, ChatError>) -> Void)
         case queue(QueueRequest, @Sendable (Result<QueueResult, ChatError>) -> Void)
+        case explain(@Sendable (Result<StateFigures, ChatError>) -> Void)
         case barrage(BarrageItem, @Sendable (Result<Void, ChatError>) -> Void)
     }
 
@@ -27,7 +29,7 @@ struct ServerCall: Sendable {
 
     func fail(_ error: ChatError) {
         switch body {
-        case .command(_, _, _, let completion): completion(.failure(error))
+        case .command(_, _, _, _, let completion): completion(.failure(error))
         case .recall(_, _, _, _, let completion): completion(.failure(error))
         case .view(let completion): completion(.failure(error))
         case .history(_, let completion): completion(.failure(error))
@@ -36,6 +38,7 @@ struct ServerCall: Sendable {
         case .members(_, _, _, let completion): completion(.failure(error))
         case .member(_, let completion): completion(.failure(error))
         case .queue(_, let completion): completion(.failure(error))
+        case .explain(let completion): completion(.failure(error))
         case .barrage(_, let completion): completion(.failure(error))
         }
     }

@@ -68,6 +68,20 @@ final class ShardHost: GroupLogDelegate {
 
     var activeCount: Int { rooms.count }
 
+    func figures(node: NodeID) -> LogFigures {
+        var figures = LogFigures()
+        figures.shard = UInt32(shard.number)
+        figures.leader = log.isEstablished ? node : nil
+        figures.term = log.term
+        figures.committed = log.commitIndex
+        figures.applied = appliedIndex
+        figures.uncommitted = Int64(staged.count + pending.count)
+        figures.syncMs = log.lastSyncDuration / .milliseconds(1)
+        figures.isFailing = log.hasFailed
+        figures.isOverloaded = storage.health == .overloaded
+        return figures
+    }
+
     // MARK: - Calls
 
     func receive(_ call: RoomCall) {

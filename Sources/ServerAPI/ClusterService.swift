@@ -10,6 +10,14 @@ public protocol ClusterService: OperatingService {
     func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: String?) async throws(ChatError)
         -> CommandResult
 
+    /// Posts a message; see `perform`.
+    /// - Parameters:
+    ///   - sender: who is shown; what of the profile is empty is filled from the stay or the saved profile. nil is the
+    ///     system.
+    ///   - moderate: whether the words and the hook of moderation are asked.
+    func send(_ draft: MessageDraft, from sender: ServerSender?, moderate: Bool, in room: RoomID, id: String?)
+        async throws(ChatError) -> CommandResult
+
     func room(_ room: RoomID) async throws(ChatError) -> RoomView
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID>
     /// Those with the most people first; active rooms only.
@@ -17,12 +25,22 @@ public protocol ClusterService: OperatingService {
 
     func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage
     func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message
+    /// Takes one kept message back. A repeat of `id` changes nothing.
+    func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?)
+        async throws(ChatError)
+    /// Takes back all kept messages of a user, those at or after `since` if given.
+    func recallAll(
+        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?
+    ) async throws(ChatError)
 
     func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)
         -> Page<Member, String>
     func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member
     func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError)
+
+    /// The numbers of why a room is slow or silent; the words are the route's. Answers also while nobody leads the room.
+    func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation
 
     func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken
     /// Client URLs for a client that wants to enter `room`, best first.

@@ -11,9 +11,9 @@ extension Routes {
         ) { request, service throws(ChatError) in
             let room = try request.room
             let send = try request.decode(ServerSendRequest.self)
-            let actor = send.sender.map { Actor.server(UserName(user: $0.user, nick: $0.profile.nick)) } ?? .system
-            let result = try await service.perform(
-                .post(send.draft), in: room, as: actor, id: request.idempotencyKey ?? send.clientID)
+            let result = try await service.send(
+                send.draft, from: send.sender, moderate: send.moderate, in: room,
+                id: request.idempotencyKey ?? send.clientID)
             guard case .posted(let messageID, let place, let time, let priority, _) = result else {
                 throw request.unexpected(result)
             }
@@ -39,7 +39,7 @@ extension Routes {
             method: .post, path: "/v1/rooms/{room}/barrage", name: "sendBarrage",
             summary: "Send a barrage item: shown at once, droppable, never kept.",
             request: RequestDescription(body: ServerBarrageRequest.self), answer: .json(BarrageResult.self),
-            refusals: [.notFound, .roomClosed]
+            isIdempotent: true, keepsAnswer: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let room = try request.room
             let item = try request.decode(ServerBarrageRequest.self).item(time: request.time)
@@ -75,8 +75,8 @@ extension Routes {
 }
 
 extension ServerBarrageRequest {
-    /// - Parameter time: when the request came in. The sender's role is the service's to fill in, which knows whether
-    ///   the user is in the room.
+    /// - Parameter time: when the request came in. The sender's role, and what of the profile is empty, is the
+    ///   service's to fill in, which knows whether the user is in the room.
     fileprivate func item(time: Timestamp) -> BarrageItem {
         let from = sender.map { Sender(user: $0.user, profile: $0.profile, role: .guest) }
         var item = BarrageItem(from: from, text: text, time: time)

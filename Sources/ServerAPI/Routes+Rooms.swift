@@ -106,6 +106,15 @@ extension Routes {
             return .done
         },
         Route(
+            method: .get, path: "/v1/rooms/{room}/explain", name: "explainRoom",
+            summary: "Why a room is slow or silent, in words and numbers.", answer: .json(RoomExplanation.self),
+            refusals: [.notFound]
+        ) { request, service throws(ChatError) in
+            var explanation = try await service.explain(try request.room)
+            explanation.summary = explanation.sentences()
+            return APIResponse(explanation)
+        },
+        Route(
             method: .get, path: "/v1/rooms/{room}/address", name: "getAddress",
             summary: "Where clients of a room connect, best first.", answer: .json(AddressAnswer.self),
             refusals: [.notFound]

@@ -6,7 +6,8 @@ enum Routes {
     /// - Parameter bodyBytesMax: the bound on request bodies, which the document tells.
     static func all(bodyBytesMax: Int) -> [Route] {
         let described =
-            rooms + messages + members + queue + users + sessions + operating + [document(OpenAPIPlaceholder.empty)]
+            rooms + messages + recall + members + queue + robots + users + sessions + operating
+            + [document(OpenAPIPlaceholder.empty)]
         let bytes = OpenAPIDocument.make(of: described, bodyBytesMax: bodyBytesMax).bytes
         return described.dropLast() + [document(bytes)]
     }

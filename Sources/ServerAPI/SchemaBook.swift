@@ -30,7 +30,7 @@ struct SchemaBook: Sendable {
     private(set) var components: [(name: String, schema: Schema)] = []
 
     /// Messages that may also be given as a user's ID alone.
-    static let alsoAsID: Set = ["ServerSender", "Operator"]
+    static let alsoAsID: Set = ["ServerSender", "Operator", "Robot"]
 
     /// - Parameter isRequest: whether the message comes from a caller, who may leave out more than an answer does.
     mutating func add(_ type: any WireMessage.Type, isRequest: Bool) { add(of: type, isRequest) }

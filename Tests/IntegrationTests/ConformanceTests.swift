@@ -6,7 +6,7 @@ extension IntegrationTests {
     @Suite struct ConformanceTests {
         @Test func `the node conforms to the contract`() async throws {
             // No session settings: the contract's rates hold.
-            try await TestNode.run(["session": [:]]) { node in
+            try await TestNode.run(["session": [:], "advertiseUrl": "ws://127.0.0.1:7400/v1/ws"]) { node in
                 let report = try await Self.report(of: node)
                 let checks = report["checks"] as? [[String: Any]] ?? []
                 #expect(checks.count > 100)

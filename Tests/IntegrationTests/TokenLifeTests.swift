@@ -79,7 +79,7 @@ struct TokenLifeTests {
                 let client = try await TestClient.open(port: node.clientPort)
                 try await client.connect(token: Self.token(endsIn: 600, claims))
             }
-            let bad: [[String: Any]] = [["exp": now - 31], ["nbf": now + 60], ["iat": now + 60]]
+            let bad: [[String: Any]] = [["exp": now - 31], ["nbf": now + 3600], ["iat": now + 3600]]
             for claims in bad {
                 let client = try await TestClient.open(port: node.clientPort)
                 let token = try Self.token(endsIn: 600, claims)
@@ -146,7 +146,7 @@ struct TokenLifeTests {
         let newer = TestToken(kid: "newer", secret: "a secret of a key that comes with SIGHUP")
         #expect(try await isAccepted(newer.signed()) == false)
         try write([["kid": "newer", "algorithm": "HS256", "use": "client", "secret": newer.secret]])
-        try await node.reloadKeys()
+        #expect(try await node.reload().contains("read again"))
         #expect(try await isAccepted(newer.signed()))
         await node.kill()
     }

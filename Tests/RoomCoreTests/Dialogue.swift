@@ -79,7 +79,7 @@ extension Effect {
         case .catalogue(let change): change.kind == .room ? 1 : 0
         case .append, .erase: 2
         case .publish: 3
-        case .kick, .kickAll, .retire: 4
+        case .kick, .kickAll, .robotsEnter, .robotsExit, .retire: 4
         case .result: Self.resultPhase
         }
     }

@@ -33,7 +33,7 @@ struct FakeStore {
                 posts.append(RecentCommand(key: key, seq: seq, time: message.time, priority: message.priority))
             case .retire:
                 posts = []
-            case .append, .erase, .publish, .kick, .kickAll, .result:
+            case .append, .erase, .publish, .kick, .kickAll, .robotsEnter, .robotsExit, .result:
                 continue
             }
         }
@@ -65,6 +65,7 @@ extension RoomState {
         if queue.nextPosition != other.queue.nextPosition { return "nextPosition" }
         if queue.transientElements != other.queue.transientElements { return "transient elements" }
         if transientOwners != other.transientOwners { return "transient owners" }
+        if robots != other.robots { return "robots" }
         if slow.times != other.slow.times { return "slow" }
         if ledger.results != other.ledger.results { return "results" }
         if ledger.livePosts(at: now) != other.ledger.livePosts(at: now) { return "posts" }

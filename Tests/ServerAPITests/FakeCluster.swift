@@ -18,9 +18,13 @@ final class FakeCluster: ClusterService {
         case member(UserID, RoomID)
         case queue(RoomID, after: String?, limit: Int)
         case barrage(BarrageItem, RoomID)
+        case send(MessageDraft, from: ServerSender?, moderate: Bool, RoomID, id: String?)
+        case recall(String, RoomID, Actor, id: String?)
+        case recallAll(UserID, since: Timestamp?, RoomID, Actor, id: String?)
         case token(TokenRequest)
         case gateways(RoomID)
         case operating(String)
+        case explain(RoomID)
     }
 
     struct State: Sendable {
@@ -53,6 +57,14 @@ final class FakeCluster: ClusterService {
         if let failure { throw failure }
     }
 
+    func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?)
+        async throws(ChatError)
+    { try note(.recall(messageID, room, actor, id: id)) }
+
+    func recallAll(
+        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?
+    ) async throws(ChatError) { try note(.recallAll(user, since: since, room, actor, id: id)) }
+
     func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: String?) async throws(ChatError)
         -> CommandResult
     {
@@ -60,9 +72,6 @@ final class FakeCluster: ClusterService {
         if let result = state.withLock({ $0.result }) { return result }
         switch body {
         case .createRoom, .updateRoom: return .room(Self.room(room).info)
-        case .post(let draft):
-            let place = draft.isKept ? MessagePlace.kept(seq: 8) : .unkept(after: 7)
-            return .posted(messageID: "m8", place: place, time: Timestamp(1_700_000_000_000), priority: .normal)
         case .setRole(let user, _, _), .setBlacklist(let user, _, _), .setMute(let user, _, _),
             .tempMute(let user, _, _):
             return .member(Self.member(user.text))
@@ -70,6 +79,8 @@ final class FakeCluster: ClusterService {
             return .element(QueueElement(key: key, value: value, owner: owner ?? Self.user("ann")))
         case .queueTake(let key, _):
             return .element(QueueElement(key: key ?? "head", value: "v", owner: Self.user("ann")))
+        case .addRobots(let robots): return .missing(robots.dropFirst().map(\.user.text))
+        case .removeRobots(let users): return .missing(users.dropFirst().map(\.text))
         case .queueSetMany(let pairs, _): return .missing(pairs.map(\.key))
         default: return .done
         }
@@ -121,7 +132,26 @@ final class FakeCluster: ClusterService {
         return QueueResult(elements: [element], seq: 7, next: "c1")
     }
 
-    func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) { try note(.barrage(item, room)) }
+    func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
+        try note(.barrage(item, room))
+    }
+
+    func send(_ draft: MessageDraft, from sender: ServerSender?, moderate: Bool, in room: RoomID, id: String?)
+        async throws(ChatError) -> CommandResult
+    {
+        try note(.send(draft, from: sender, moderate: moderate, room, id: id))
+        let place = draft.isKept ? MessagePlace.kept(seq: 8) : .unkept(after: 7)
+        return .posted(messageID: "m8", place: place, time: Timestamp(1_700_000_000_000), priority: .normal)
+    }
+
+    func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation {
+        try note(.explain(room))
+        var explanation = RoomExplanation(room: room, time: Timestamp(1_700_000_000_000))
+        explanation.log.leader = NodeID("n1")
+        explanation.state = StateFigures()
+        explanation.lanes = NodeID("n1").map { [LaneFigures(node: $0, lane: 0)] } ?? []
+        return explanation
+    }
 
     func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken {
         try note(.token(request))

@@ -1,4 +1,5 @@
 import ChatModel
+import OpenAPITestKit
 import Testing
 
 @testable import ServerAPI

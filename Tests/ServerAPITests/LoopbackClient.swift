@@ -1,4 +1,5 @@
 import Foundation
+import OpenAPITestKit
 import Testing
 
 #if canImport(Glibc)

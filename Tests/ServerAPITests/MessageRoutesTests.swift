@@ -1,5 +1,7 @@
 import ChatModel
+import OpenAPITestKit
 import Testing
+import Wire
 
 @testable import ServerAPI
 
@@ -22,20 +24,19 @@ import Testing
             draft.priority = .high
             draft.mentions = [FakeCluster.user("bob")]
             draft.ext = "x"
-            let actor = Actor.server(UserName(user: FakeCluster.user("ann"), nick: ""))
-            #expect(cluster.calls == [.perform(.post(draft), r1, actor, id: "k")])
+            let ann = ServerSender(user: FakeCluster.user("ann"))
+            #expect(cluster.calls == [.send(draft, from: ann, moderate: false, r1, id: "k")])
         }
     }
 
     @Test func `a sender may have a nick, and clientId does for a key`() async throws {
         try await withServer { client, cluster in
-            let body = #"{"sender":{"user":"ann","nick":"Ann"},"type":"TIP","text":"t","clientId":"c"}"#
+            let body = #"{"sender":{"user":"ann","nick":"Ann"},"type":"TIP","text":"t","clientId":"c","moderate":true}"#
             #expect(try await client.call("POST", "/v1/rooms/r1/messages", body).status == 200)
             _ = try await client.call("POST", "/v1/rooms/r1/messages", body, headers: ["Idempotency-Key": "k"])
             let draft = MessageDraft(body: .tip("t"))
-            let actor = Actor.server(UserName(user: FakeCluster.user("ann"), nick: "Ann"))
-            #expect(
-                cluster.calls == ["c", "k"].map { .perform(.post(draft), r1, actor, id: $0) })
+            let ann = ServerSender(user: FakeCluster.user("ann"), profile: Profile(nick: "Ann"))
+            #expect(cluster.calls == ["c", "k"].map { .send(draft, from: ann, moderate: true, r1, id: $0) })
         }
     }
 
@@ -46,7 +47,9 @@ import Testing
             #expect(answer.json?["after"]?.integer == 7)
             #expect(answer.json?["seq"] == nil)
             #expect(
-                cluster.calls == [.perform(.post(MessageDraft(body: .command(payload: [1, 2]))), r1, .system, id: nil)])
+                cluster.calls == [
+                    .send(MessageDraft(body: .command(payload: [1, 2])), from: nil, moderate: false, r1, id: nil)
+                ])
         }
     }
 

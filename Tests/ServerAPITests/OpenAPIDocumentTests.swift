@@ -1,5 +1,6 @@
 import ChatModel
 import Foundation
+import OpenAPITestKit
 import Testing
 
 @testable import ServerAPI
@@ -115,6 +116,9 @@ import Testing
     }
 
     private static let bodies = [
+        "addRobots": #"{"robots":[{"user":"r2","nick":"R2","avatar":"a","ext":"e"},"c3"]}"#,
+        "recallMessagesOfUser": #"{"user":"ann","since":1732150000000,"notifyExt":"x","operator":"bob"}"#,
+        "removeRobots": #"{"robots":["r2","c3"]}"#,
         "setRole": #"{"role":"MANAGER","notify":false,"notifyExt":"x","operator":"ann"}"#,
         "setBlacklist": #"{"enable":true,"operator":{"user":"ann","nick":"Ann"}}"#,
         "setMute": #"{"enable":false}"#, "setTempMute": #"{"seconds":60}"#, "muteRoom": #"{"enable":true}"#,

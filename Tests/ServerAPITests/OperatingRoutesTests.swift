@@ -1,6 +1,7 @@
 import ChatModel
 import Foundation
 import Synchronization
+import OpenAPITestKit
 import Testing
 import Wire
 

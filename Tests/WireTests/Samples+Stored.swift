@@ -26,6 +26,7 @@ extension Samples {
             .queueSetMany(pairs(), options()), .queueTake(key: maybe { $0.text() }, options()), .queueClear(options()),
             .queueRemove(list { QueueElementVersion($0.element()) }), .expire,
             .occupancy(emptySince: maybe { $0.time() }),
+            .addRobots(list { Robot(user: $0.user(), profile: $0.profile()) }), .removeRobots(list { $0.user() }),
         ]
     }
 
@@ -34,6 +35,7 @@ extension Samples {
         (facts.fixedMembersMax, facts.blacklistedMax) = (int(0...1000), int(0...1000))
         (facts.managersMax, facts.queueElementsMax) = (int(0...1000), int(0...1000))
         (facts.recallWindowSeconds, facts.highPerSecondMax) = (int64(), int(0...1000))
+        facts.robotsMax = int(0...1000)
         for _ in 0..<int(0...3) { facts.names[user()] = profile() }
         for _ in 0..<int(0...2) {
             facts.recalled.append(
@@ -58,6 +60,7 @@ extension Samples {
             info: roomInfo(), incarnation: Incarnation(uint64()), lastSeq: uint64(), nextQueuePosition: int64())
         record.recentHigh = list(10) { $0.time() }
         record.emptySince = maybe { $0.time() }
+        record.robots = int64()
         var member = MemberRecord(role: any(FixedMemberRole.self), since: time())
         (member.muted, member.blacklisted) = (bool(), bool())
         (member.tempMutedUntil, member.bannedUntil) = (maybe { $0.time() }, maybe { $0.time() })
@@ -71,7 +74,7 @@ extension Samples {
         ]
         return [
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
-            (.slow, .time(time())),
+            (.slow, .time(time())), (.robot, .robot(RobotRecord(profile: profile(), enteredAt: time()))),
         ] + results.map { (.command, .command(CommandMemory(result: $0, time: time()))) }
     }
 }

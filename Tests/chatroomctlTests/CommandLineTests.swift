@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Testing
 
 @testable import chatroomctl
@@ -7,7 +8,11 @@ import Testing
     @Test(arguments: [CompletionShell.bash, .zsh, .fish])
     func `completion scripts name every command`(shell: CompletionShell) {
         let script = Chatroomctl.completionScript(for: shell)
-        for command in ["rooms", "messages", "history", "tail", "members", "barrage", "token", "address", "health"] {
+        for command in [
+            "rooms", "messages", "history", "tail", "members", "barrage", "token", "address", "health", "queue",
+            "robots", "explain",
+            "temp-mute", "blacklist", "kick",
+        ] {
             #expect(script.contains(command))
         }
         #expect(script.contains("reopen"))
@@ -18,7 +23,18 @@ import Testing
         ["rooms", "create", "--creator", "ann", "--queue-level", "OWNER"], ["rooms", "update", "r", "--name", "n"],
         ["rooms", "close", "r", "--silent"], ["rooms", "reopen", "r"], ["rooms", "delete", "r"],
         ["messages", "send", "r", "hi", "--sender", "ann"], ["messages", "list", "r", "--order", "ASC"],
-        ["messages", "get", "r", "m"], ["history", "r"], ["members", "r", "--kind", "MUTED"], ["member", "r", "u"],
+        ["messages", "get", "r", "m"], ["history", "r"], ["members", "r", "--kind", "MUTED"],
+        ["members", "list", "mute"],
+        ["members", "role", "r", "u", "MANAGER", "--operator", "ann", "--silent"],
+        ["members", "mute", "r", "u", "--off"],
+        ["members", "temp-mute", "r", "u", "60", "--notify-ext", "x"], ["members", "blacklist", "r", "u"],
+        ["members", "kick", "r", "u", "--ban-seconds", "60"], ["rooms", "mute", "r", "--off"],
+        ["queue", "r"], ["queue", "list", "r", "--all"],
+        ["queue", "set", "r", "k", "v", "--owner", "u", "--transient"],
+        ["queue", "set", "r", "k", "v", "--if-version", "0"], ["queue", "update", "r", "a=1", "b="],
+        ["queue", "take", "r"], ["queue", "take", "r", "k"], ["queue", "clear", "r"],
+        ["robots", "add", "r", "a", "b", "--nick", "Robo"], ["robots", "remove", "r", "a"], ["explain", "r", "--json"],
+        ["member", "r", "u"],
         ["barrage", "r", "wow"], ["token", "u", "--room", "a", "--room", "b"], ["tail", "r"], ["health"],
         ["users", "revoke", "u"], ["users", "offline", "u"], ["users", "sessions", "u", "--json"],
         ["users", "message", "u", "hi", "--sender", "ann"], ["broadcast", "hi"], ["sessions", "list", "--slow"],
@@ -34,6 +50,9 @@ import Testing
         ["rooms", "create", "--creator", "a", "--entry", "NOBODY"], ["messages", "send", "r"],
         ["messages", "send", "r", "--fields", "[]"], ["messages", "send", "r", "x", "--type", "IMAGE"],
         ["messages", "send", "r", "x", "--type", "NOTIFICATION"], ["tail", "r", "--last", "101"],
+        ["members", "role", "r", "u", "CREATOR"], ["members", "role", "r", "u"], ["members", "temp-mute", "r", "u"],
+        ["queue", "set", "r", "k"], ["queue", "update", "r", "novalue"], ["queue", "update", "r", "=v"],
+        ["queue", "update", "r", "a=1", "a=2"], ["robots", "add", "r"], ["explain"],
         ["history", "r", "--last", "0"], ["members", "r", "--after", "c"], ["rooms", "list", "--admin-key", "k"],
         ["users", "revoke"], ["broadcast"], ["sessions", "list", "--slow", "--after", "c"], ["log"],
     ])
@@ -51,5 +70,41 @@ import Testing
             JSONTree.object(send.body).line
                 == #"{"content":"hello","ext":"e","history":false,"mentions":["bob"],"priority":"HIGH","sender":"ann","subtype":3,"to":["eve"],"type":"CUSTOM"}"#
         )
+    }
+
+    @Test func `what a call says in somebody's name comes from options`() throws {
+        let arguments = ["queue", "update", "r", "a=1=2", "b=", "--operator", "ann", "--silent", "--notify-ext", "x"]
+        let update = try #require(try Chatroomctl.parseAsRoot(arguments) as? QueueCommand.Update)
+        #expect(JSONTree.object(update.pairs).line == #"{"a":"1=2","b":""}"#)
+        #expect(
+            JSONTree.object(update.operating.members).line == #"{"notify":false,"notifyExt":"x","operator":"ann"}"#)
+        let add = ["robots", "add", "r", "a", "b", "--nick", "Robo"]
+        let robots = try #require(try Chatroomctl.parseAsRoot(add) as? RobotsCommand.Add)
+        #expect(robots.body.line == #"{"robots":[{"nick":"Robo","user":"a"},{"nick":"Robo","user":"b"}]}"#)
+    }
+
+    @Test func `an explanation is sentences, then figures, then a table of lanes`() throws {
+        let explanation = try JSONTree(
+            parsing: Data(
+                #"{"summary":["All is well."],"state":{"online":2,"muted":false},"log":{"shard":3},"lanes":[{"node":"n1","lane":0,"viewers":2,"slow":0,"waitingBytes":0,"messagesDropped":0,"barrageDropped":0}]}"#
+                    .utf8))
+        #expect(
+            ExplainCommand.lines(explanation) == [
+                "All is well.", "", "muted   no", "online  2", "", "shard  3", "",
+                "NODE  LANE  VIEWERS  SLOW  WAITING BYTES  LOST MESSAGES  LOST BARRAGE",
+                "n1    0     2        0     0              0              0",
+            ])
+    }
+
+    @Test func `an element tells whether it goes with its owner`() throws {
+        let elements = try [
+            #"{"key":"seat","value":"v","owner":"ann","version":1,"transient":true,"held":true}"#,
+            #"{"key":"song","value":"w","owner":"bob","version":12,"transient":false}"#,
+        ].map { try JSONTree(parsing: Data($0.utf8)) }
+        #expect(
+            QueueText.table(elements) == [
+                "KEY   VALUE  OWNER  VERSION  STATE", "seat  v      ann    1        transient, held",
+                "song  w      bob    12",
+            ])
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ChatModel
+import Foundation
 
 /// `barrage ROOM TEXT`.
 struct BarrageCommand: AsyncParsableCommand {
@@ -20,7 +21,8 @@ struct BarrageCommand: AsyncParsableCommand {
         body["priority"] = priority.map { .text($0.rawValue) }
         body["ext"] = ext.map(JSONTree.text)
         body["style"] = style.map(JSONTree.text)
-        let result = try await common.client().call("POST", ["rooms", room, "barrage"], body: .object(body))
+        let result = try await common.client().call(
+            "POST", ["rooms", room, "barrage"], body: .object(body), idempotencyKey: UUID().uuidString)
         common.show(result) { _ in ["sent"] }
     }
 }

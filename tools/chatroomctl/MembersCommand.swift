@@ -3,41 +3,51 @@ import ChatModel
 
 extension MemberKind: ExpressibleByArgument {}
 
-/// `members ROOM`.
+/// `members …`: list a room's members and change what they may do.
 struct MembersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "members", abstract: "List a room's members.",
-        discussion: "Without --kind: the fixed members, then those who are only here for now.")
+        commandName: "members", abstract: "List a room's members; set roles, mutes and the blacklist; kick.",
+        subcommands: [List.self, SetRole.self, Mute.self, TempMute.self, Blacklist.self, Kick.self],
+        defaultSubcommand: List.self)
+}
 
-    @Argument var room: String
-    @Option(help: "Which of them.") var kind: MemberKind?
-    @OptionGroup var page: PageOptions
-    @OptionGroup var common: CommonOptions
+extension MembersCommand {
+    /// `members list ROOM`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List a room's members.",
+            discussion: "Without --kind: the fixed members, then those who are only here for now.")
 
-    func validate() throws {
-        if kind == nil, page.after != nil { throw ValidationError("--after needs the --kind of the earlier page.") }
-    }
+        @Argument var room: String
+        @Option(help: "Which of them.") var kind: MemberKind?
+        @OptionGroup var page: PageOptions
+        @OptionGroup var common: CommonOptions
 
-    func run() async throws {
-        let client = try common.client()
-        var members: [JSONTree] = []
-        var pages: [JSONTree] = []
-        for kind in kind.map({ [$0] }) ?? [.fixed, .temporary] {
-            let result = try await page.collect("members") { after, limit async throws(CommandFailure) in
-                try await client.call(
-                    "GET", ["rooms", room, "members"],
-                    query: [("kind", kind.rawValue), ("after", after), ("limit", limit.map(String.init))])
-            }
-            members += result["members"]?.items ?? []
-            pages.append(result)
+        func validate() throws {
+            if kind == nil, page.after != nil { throw ValidationError("--after needs the --kind of the earlier page.") }
         }
-        let result = pages.count == 1 ? pages[0] : .object(["members": .array(members)])
-        common.show(result) { MemberText.table($0["members"]?.items ?? []) }
-        guard !common.json else { return }
-        if kind != nil {
-            PageOptions.note(result)
-        } else if pages.contains(where: { $0["next"] != nil }) {
-            Output.note("more follows: --all, or --kind with --after")
+
+        func run() async throws {
+            let client = try common.client()
+            var members: [JSONTree] = []
+            var pages: [JSONTree] = []
+            for kind in kind.map({ [$0] }) ?? [.fixed, .temporary] {
+                let result = try await page.collect("members") { after, limit async throws(CommandFailure) in
+                    try await client.call(
+                        "GET", ["rooms", room, "members"],
+                        query: [("kind", kind.rawValue), ("after", after), ("limit", limit.map(String.init))])
+                }
+                members += result["members"]?.items ?? []
+                pages.append(result)
+            }
+            let result = pages.count == 1 ? pages[0] : .object(["members": .array(members)])
+            common.show(result) { MemberText.table($0["members"]?.items ?? []) }
+            guard !common.json else { return }
+            if kind != nil {
+                PageOptions.note(result)
+            } else if pages.contains(where: { $0["next"] != nil }) {
+                Output.note("more follows: --all, or --kind with --after")
+            }
         }
     }
 }

@@ -5,8 +5,36 @@ import Foundation
 /// `messages …`: send, one page of history, one message.
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "messages", abstract: "Send messages; read a page of history or one message.",
-        subcommands: [Send.self, List.self, Get.self])
+        commandName: "messages", abstract: "Send messages; read a page of history or one message; take messages back.",
+        subcommands: [Send.self, List.self, Get.self, Recall.self])
+
+    struct Recall: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take back one message, or all of a user.",
+            discussion: "A message that is taken back stays in history without its body; the room is told by 323.")
+
+        @Argument var room: String
+        @Argument(help: "The message's ID; or give --user.") var messageID: String?
+        @Option(help: "All kept messages of this user.") var user: String?
+        @Option(help: "With --user: only those of then (Unix milliseconds) and later.") var since: Int64?
+        @OptionGroup var notifying: NotifyingOptions
+        @OptionGroup var common: CommonOptions
+
+        func validate() throws {
+            guard (messageID == nil) != (user == nil) else { throw ValidationError("Give a message ID or --user.") }
+            if since != nil, user == nil { throw ValidationError("--since belongs to --user.") }
+        }
+
+        func run() async throws {
+            var body = notifying.members
+            body["user"] = user.map(JSONTree.text)
+            body["since"] = since.map(JSONTree.integer)
+            let path = ["rooms", room, "messages"] + (messageID.map { [$0, "recall"] } ?? ["recall"])
+            let done = try await common.client().call(
+                "POST", path, body: .object(body), idempotencyKey: UUID().uuidString)
+            common.show(done) { _ in ["recalled"] }
+        }
+    }
 
     struct Send: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

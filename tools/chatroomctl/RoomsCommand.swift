@@ -5,8 +5,10 @@ import Foundation
 /// `rooms …`: create, list, read, change, close, reopen and delete rooms.
 struct RoomsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rooms", abstract: "Create, list, read, change, close, reopen and delete rooms.",
-        subcommands: [List.self, Get.self, Create.self, Update.self, Close.self, Reopen.self, Delete.self])
+        commandName: "rooms", abstract: "Create, list, read, change, mute, close, reopen and delete rooms.",
+        subcommands: [
+            List.self, Get.self, Create.self, Update.self, Mute.self, Close.self, Reopen.self, Delete.self,
+        ])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List rooms.")
@@ -78,6 +80,24 @@ struct RoomsCommand: AsyncParsableCommand {
             let room = try await common.client().call(
                 "PATCH", ["rooms", room], body: .object(body), idempotencyKey: UUID().uuidString)
             common.show(room, RoomText.facts)
+        }
+    }
+
+    struct Mute: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Mute a room, so that only its creator and managers send; or lift that.")
+
+        @Argument var room: String
+        @Flag(help: "Lift it.") var off = false
+        @OptionGroup var operating: OperatingOptions
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            var body = operating.members
+            body["enable"] = .boolean(!off)
+            let result = try await common.client().call(
+                "PUT", ["rooms", room, "mute"], body: .object(body), idempotencyKey: UUID().uuidString)
+            common.show(result) { _ in ["\(off ? "unmuted" : "muted") \(DisplayText.safe(room))"] }
         }
     }
 

@@ -28,6 +28,7 @@ public enum PublishedSchema {
         schema.message(PlacedElement.self)
         schema.message(CommandMemory.self)
         schema.message(SlowRecord.self)
+        schema.message(RobotRecord.self)
         schema.message(Message.self)
         schema.message(KeptCopies.self)
         schema.message(SystemEntry.self)
@@ -35,9 +36,10 @@ public enum PublishedSchema {
         return schema.file(
             package: "chatroom.stored.v1",
             comment: """
-                What is on disk: LogEntry in the replicated log; RoomRecord, MemberRecord, PlacedElement, CommandMemory and
-                SlowRecord in the catalogue; Message in history, followed by KeptCopies for a COMBINE; SystemEntry in the
-                system group's log and SystemSnapshot in its state file. Numbers are never changed or used again.
+                What is on disk: LogEntry in the replicated log; RoomRecord, MemberRecord, PlacedElement, CommandMemory,
+                SlowRecord and RobotRecord in the catalogue; Message in history, followed by KeptCopies for a COMBINE;
+                SystemEntry in the system group's log and SystemSnapshot in its state file. Numbers are never changed or
+                used again.
                 Written from the code by the tests: UPDATE_SCHEMA=1 tools/test.
                 """)
     }

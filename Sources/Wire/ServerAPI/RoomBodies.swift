@@ -86,22 +86,22 @@ public struct RobotsBody: WireMessage, Hashable {
     }
 }
 
-/// A member that exists on the server only.
-public struct Robot: WireMessage, Hashable {
-    public var user: UserID
-    public var profile: Profile
-
-    public static var blank: Robot { Robot(user: .blank, profile: Profile()) }
-
-    public init(user: UserID, profile: Profile) {
-        self.user = user
-        self.profile = profile
-    }
+/// {user, [nick, avatar, ext]}, or just the user ID.
+extension Robot: WireMessage {
+    public static var blank: Robot { Robot(user: .blank) }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "user", &user)
         try walker.shown(2, "nick", &profile.nick, .bytes(Limits.nickBytes))
         try walker.shown(3, "avatar", &profile.avatar, .bytes(Limits.urlBytes))
         try walker.shown(4, "ext", &profile.ext, .bytes(Limits.extBytes))
+    }
+
+    public static func readJSON(_ value: JSONValue) throws(ChatError) -> Robot {
+        if value.isString { return Robot(user: try UserID.readJSON(value)) }
+        var reader = try value.object()
+        var robot = blank
+        try robot.walk(&reader)
+        return robot
     }
 }

@@ -11,6 +11,7 @@ extension RoomRecord: WireMessage {
         try walker.shown(4, "nextQueuePosition", &nextQueuePosition)
         try walker.repeated(5, "recentHigh", &recentHigh)
         try walker.optional(6, "emptySince", &emptySince)
+        try walker.shown(7, "robots", &robots)
         if W.isDecoding { incarnation = Incarnation(number) }
     }
 }
@@ -49,6 +50,15 @@ struct SlowRecord: WireMessage {
     static var blank: SlowRecord { SlowRecord(time: .blank) }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { try walker.required(1, "time", &time) }
+}
+
+extension RobotRecord: WireMessage {
+    public static var blank: RobotRecord { RobotRecord(profile: Profile(), enteredAt: .blank) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "profile", &profile)
+        try walker.shown(2, "enteredAt", &enteredAt)
+    }
 }
 
 extension CommandMemory: WireMessage {

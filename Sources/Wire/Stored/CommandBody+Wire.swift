@@ -25,6 +25,8 @@ enum CommandKind: String, WireEnum {
     case queueRemove = "QUEUE_REMOVE"
     case expire = "EXPIRE"
     case occupancy = "OCCUPANCY"
+    case addRobots = "ADD_ROBOTS"
+    case removeRobots = "REMOVE_ROBOTS"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -52,6 +54,8 @@ enum CommandKind: String, WireEnum {
         case .queueRemove: 21
         case .expire: 22
         case .occupancy: 23
+        case .addRobots: 24
+        case .removeRobots: 25
         }
     }
 }
@@ -107,6 +111,8 @@ extension CommandBody {
         case .queueClear(let options): (kind, fields.options) = (.queueClear, options)
         case .queueRemove(let elements): (kind, fields.elements) = (.queueRemove, elements)
         case .occupancy(let since): (kind, fields.emptySince) = (.occupancy, since)
+        case .addRobots(let robots): (kind, fields.robots) = (.addRobots, robots)
+        case .removeRobots(let users): (kind, fields.users) = (.removeRobots, users)
         }
         return (kind, nil, fields)
     }
@@ -155,6 +161,8 @@ extension CommandBody {
         case .queueClear: return .queueClear(options)
         case .queueRemove: return .queueRemove(fields.elements)
         case .occupancy: return .occupancy(emptySince: fields.emptySince)
+        case .addRobots: return .addRobots(fields.robots)
+        case .removeRobots: return .removeRobots(fields.users)
         case .reopenRoom, .deleteRoom, .post, .expire: throw .wrongType("a command with fields")
         }
     }

@@ -17,6 +17,8 @@ struct CommandFields: WireMessage {
     var elements: [QueueElementVersion] = []
     var targets: [RecallTarget] = []
     var emptySince: Timestamp?
+    var robots: [Robot] = []
+    var users: [UserID] = []
     var options = NotifyOptions()
 
     static var blank: CommandFields { CommandFields() }
@@ -37,6 +39,8 @@ struct CommandFields: WireMessage {
         try walker.repeated(13, "elements", &elements)
         try walker.repeated(14, "targets", &targets)
         try walker.optional(15, "emptySince", &emptySince)
+        try walker.repeated(16, "robots", &robots)
+        try walker.repeated(17, "users", &users)
         try options.walk(&walker)
     }
 

@@ -23,6 +23,7 @@ public enum CatalogueCodec {
         case .queue(let element, let position):
             WireProtobuf.encode(PlacedElement(element: element, position: position))
         case .command(let memory): WireProtobuf.encode(memory)
+        case .robot(let record): WireProtobuf.encode(record)
         case .time(let time): WireProtobuf.encode(SlowRecord(time: time))
         }
     }
@@ -36,6 +37,7 @@ public enum CatalogueCodec {
             let placed = try stored(PlacedElement.self, bytes, "queue row")
             return .queue(placed.element, position: placed.position)
         case .command: return .command(try stored(CommandMemory.self, bytes, "command row"))
+        case .robot: return .robot(try stored(RobotRecord.self, bytes, "robot row"))
         case .slow: return .time(try stored(SlowRecord.self, bytes, "slow mode row").time)
         }
     }

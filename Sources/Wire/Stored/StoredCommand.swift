@@ -89,6 +89,8 @@ extension CommandFacts: WireMessage {
         try walker.repeated(8, "recalled", &recalled)
         try walker.optional(9, "delivered", &delivered)
         try walker.repeated(10, "copies", &copies)
+        // Entries of before robots have none.
+        try walker.defaulted(11, "robotsMax", &robotsMax, default: RoomPolicy.robotsMaxDefault)
         if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
     }
 }

@@ -152,15 +152,6 @@ final class TestNode: Sendable {
         return (end.status, end.errors)
     }
 
-    /// Has the keys file read again, and waits until that is done.
-    func reloadKeys() async throws {
-        guard let program = running.withLock({ $0?.program }) else { throw TestFailure("the node does not run") }
-        program.signal(SIGHUP)
-        guard await program.errorLine(where: { $0.contains("keys have been read again") }) != nil else {
-            throw TestFailure("the keys were not read: \(program.errors)")
-        }
-    }
-
     var clientPort: Int { running.withLock { $0?.clientPort ?? 0 } }
     var apiPort: Int { running.withLock { $0?.apiPort ?? 0 } }
 

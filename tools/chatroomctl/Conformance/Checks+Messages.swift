@@ -245,7 +245,7 @@ extension ConformanceCheck {
         mediaLimit("FILE", megabytes: 100),
         limit(
             "AUDIO up to 300 s", fits: (["type": "AUDIO"] as JSONTree).adding(media(seconds: 300)),
-            tooMuch: (["type": "AUDIO"] as JSONTree).adding(media(seconds: 301)), code: 414),
+            tooMuch: (["type": "AUDIO"] as JSONTree).adding(media(seconds: 301))),
         .init("2 Limits", "nick up to 256 bytes, avatar 1 KB, ext 4096, notifyExt 2048; one more is 413") { run in
             let room = try await run.room()
             let client = try await run.connected(run.name("ann"))

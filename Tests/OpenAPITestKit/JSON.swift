@@ -1,5 +1,5 @@
 /// JSON of an answer, for tests to look into.
-enum JSON: Sendable, Hashable, Decodable {
+public enum JSON: Sendable, Hashable, Decodable {
     case object([String: JSON])
     case array([JSON])
     case text(String)
@@ -8,7 +8,7 @@ enum JSON: Sendable, Hashable, Decodable {
     case boolean(Bool)
     case null
 
-    init(from decoder: any Decoder) throws {
+    public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
@@ -27,24 +27,24 @@ enum JSON: Sendable, Hashable, Decodable {
         }
     }
 
-    subscript(name: String) -> JSON? { object?[name] }
+    public subscript(name: String) -> JSON? { object?[name] }
 
-    var object: [String: JSON]? {
+    public var object: [String: JSON]? {
         guard case .object(let members) = self else { return nil }
         return members
     }
 
-    var array: [JSON]? {
+    public var array: [JSON]? {
         guard case .array(let items) = self else { return nil }
         return items
     }
 
-    var text: String? {
+    public var text: String? {
         guard case .text(let text) = self else { return nil }
         return text
     }
 
-    var integer: Int64? {
+    public var integer: Int64? {
         guard case .integer(let number) = self else { return nil }
         return number
     }

@@ -1,10 +1,13 @@
 /// Holds JSON against the few forms of JSON Schema that the document uses.
-struct SchemaChecker {
+public struct SchemaChecker {
     let schemas: [String: JSON]
+
+    /// - Parameter schemas: the component schemas of the document, by name.
+    public init(schemas: [String: JSON]) { self.schemas = schemas }
 
     /// - Parameter isClosed: whether a property that the schema does not name is a fault.
     /// - Returns: a line for each difference.
-    func faults(of value: JSON, against schema: JSON, isClosed: Bool, at path: String = "$") -> [String] {
+    public func faults(of value: JSON, against schema: JSON, isClosed: Bool, at path: String = "$") -> [String] {
         if let reference = schema["$ref"]?.text {
             guard let name = reference.split(separator: "/").last, let target = schemas[String(name)] else {
                 return ["\(path): \(reference) leads nowhere"]

@@ -1,0 +1,32 @@
+import ChatModel
+import Wire
+
+extension Routes {
+    /// Taking messages back (323).
+    static let recall: [Route] = [
+        Route(
+            method: .post, path: "/v1/rooms/{room}/messages/{messageId}/recall", name: "recallMessage",
+            summary: "Take a message back; it stays without its body.",
+            request: RequestDescription(body: ServerOptions.self, required: false), answer: .json(DoneAnswer.self),
+            isIdempotent: true, refusals: [.forbidden, .notFound, .roomClosed]
+        ) { request, service throws(ChatError) in
+            let options = try request.decodeIfGiven(ServerOptions.self)
+            try await service.recall(
+                try request.messageID, in: try request.room, as: options.actor, options.notify,
+                id: request.idempotencyKey)
+            return .done
+        },
+        Route(
+            method: .post, path: "/v1/rooms/{room}/messages/recall", name: "recallMessagesOfUser",
+            summary: "Take back all kept messages of a user, in one notification of at most 1,000 messages each.",
+            request: RequestDescription(body: RecallAllBody.self), answer: .json(DoneAnswer.self), isIdempotent: true,
+            refusals: [.forbidden, .notFound, .roomClosed]
+        ) { request, service throws(ChatError) in
+            let body = try request.decode(RecallAllBody.self)
+            try await service.recallAll(
+                of: body.user, since: body.since, in: try request.room, as: body.options.actor, body.options.notify,
+                id: request.idempotencyKey)
+            return .done
+        },
+    ]
+}
