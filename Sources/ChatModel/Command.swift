@@ -145,6 +145,8 @@ public enum CommandBody: Sendable, Hashable {
     case occupancy(emptySince: Timestamp?)
     /// A deadline of the room has passed at the entry's time: temporary mutes, bans, idle close. `apply` ends what is due.
     case expire
+    /// The app's webhook has got that far; `apply` forgets what it was owed until there.
+    case webhookDelivered(WebhookProgress)
 }
 
 public struct Command: Sendable, Hashable {
@@ -182,6 +184,9 @@ public struct CommandFacts: Sendable, Hashable {
     public var delivered: Int64?
     /// What a COMBINE names, to be kept with it.
     public var copies: [Message] = []
+
+    /// Whether the app has a webhook, to which what happens is owed.
+    public var webhook = false
 
     public init(policy: RoomPolicy = RoomPolicy(), names: [UserID: Profile] = [:]) {
         fixedMembersMax = policy.fixedMembersMax

@@ -15,7 +15,7 @@ public enum CommandResult: Sendable, Hashable {
 /// What follows from an applied command. `apply` decides all of it; the host only performs it, in this order.
 public enum Effect: Sendable, Hashable {
     /// A row of the room's catalogue has changed. Removing the `.room` row removes with it all rows of the room
-    /// except the `.command` rows, which outlive a deletion.
+    /// except the `.command` and `.webhook` rows, which outlive a deletion.
     case catalogue(CatalogueChange)
     /// A kept message came into being.
     case append(Message, commandKey: CommandKey?)
@@ -62,6 +62,8 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case slow = 6
     /// A robot, which no session keeps here: `RobotRecord`; key: the user.
     case robot = 7
+    /// What the app's webhook is owed, while it is; key: empty.
+    case webhook = 8
 }
 
 /// One row of a room's catalogue put or removed (`value` nil). Values are encoded by the host, keys are text.
@@ -88,6 +90,7 @@ public enum CatalogueValue: Sendable, Hashable {
     case command(CommandMemory)
     case time(Timestamp)
     case robot(RobotRecord)
+    case webhook(WebhookRecord)
 }
 
 /// What a room keeps of a robot that is here.

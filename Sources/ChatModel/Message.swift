@@ -123,6 +123,8 @@ public struct Message: Sendable, Hashable {
     public var mentionAll = false
     public var to: [UserID] = []
     public var ext: String?
+    /// Whether the app's webhook gets it: kept with the message, never shown.
+    public var webhook = true
 
     public init(
         room: RoomID?, place: MessagePlace, messageID: String, time: Timestamp, from: Sender?, body: MessageBody

@@ -157,9 +157,10 @@ final class CatalogueFile {
         return rows.sorted { ($0.kind, $0.key) < ($1.kind, $1.key) }
     }
 
-    /// The rows of kind `room`, in the order of room IDs, `changes` included.
-    func rooms(after: RoomID?, limit: Int, _ changes: CatalogueChanges) throws(SQLiteError) -> [CatalogueRow] {
-        let kind = CatalogueKind.room.rawValue
+    /// The rows of a kind of which a room has one at most, in the order of room IDs, `changes` included.
+    func rooms(_ kind: UInt8, after: RoomID?, limit: Int, _ changes: CatalogueChanges) throws(SQLiteError)
+        -> [CatalogueRow]
+    {
         var found: [CatalogueRow] = []
         rooms.bind(1, Int64(kind))
         rooms.bind(2, after?.text ?? "")

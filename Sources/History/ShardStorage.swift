@@ -164,12 +164,13 @@ public final class ShardStorage: Sendable {
         }
     }
 
-    /// The rows of kind `room` in the order of room IDs, after `after`, at most `limit`.
+    /// The rows of a kind of which a room has one at most, in the order of room IDs, after `after`, at most `limit`.
     public func rooms(
-        after: RoomID?, limit: Int, completion: @escaping @Sendable (Result<[CatalogueRow], StorageError>) -> Void
+        _ kind: CatalogueKind = .room, after: RoomID?, limit: Int,
+        completion: @escaping @Sendable (Result<[CatalogueRow], StorageError>) -> Void
     ) {
         withReads(completion) { writer, done in
-            done(.success(try writer.rooms(after: after, limit: max(0, limit))))
+            done(.success(try writer.rooms(kind.rawValue, after: after, limit: max(0, limit))))
         }
     }
 

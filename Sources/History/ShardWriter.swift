@@ -273,8 +273,8 @@ final class ShardWriter {
 
     func load(_ room: RoomID) throws -> [CatalogueRow] { try catalogue.load(room, changes) }
 
-    func rooms(after: RoomID?, limit: Int) throws -> [CatalogueRow] {
-        try catalogue.rooms(after: after, limit: limit, changes)
+    func rooms(_ kind: UInt8, after: RoomID?, limit: Int) throws -> [CatalogueRow] {
+        try catalogue.rooms(kind, after: after, limit: limit, changes)
     }
 
     func due(from first: Timestamp, at time: Timestamp, limit: Int) throws -> [DueDeadline] {

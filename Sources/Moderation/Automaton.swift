@@ -1,3 +1,5 @@
+import ChatModel
+
 /// The trie of all words with its failure links. States are numbered breadth first, so the children of a state are
 /// neighbours, in the order of their bytes: a state needs no table of its own.
 struct Automaton: Sendable {

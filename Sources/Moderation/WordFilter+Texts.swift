@@ -65,4 +65,17 @@ extension WordFilter {
         changes.nick = try passed(changes.nick, "nick")
         return changes
     }
+
+    /// What a member's command shows to others.
+    public func passed(_ body: CommandBody) throws(ChatError) -> CommandBody {
+        guard !isEmpty else { return body }
+        switch body {
+        case .post(var draft):
+            draft.body = try passed(draft.body)
+            return .post(draft)
+        case .updateRoom(let set, let options): return .updateRoom(set: try passed(set), options)
+        case .updateMe(let set, let save, let options): return .updateMe(try passed(set), save: save, options)
+        default: return body
+        }
+    }
 }

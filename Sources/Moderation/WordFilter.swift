@@ -1,3 +1,5 @@
+import ChatModel
+
 /// Finds any of many words in a text, in one pass over the text (Aho and Corasick, "Efficient string matching", CACM
 /// 1975) over the UTF-8 bytes of folded scalars (`CaseFolding`).
 ///

@@ -1,16 +1,16 @@
 /// A first-in-first-out queue with amortised O(1) operations; memory follows the number of elements.
-struct Fifo<Element: Sendable>: Sendable {
+public struct Fifo<Element: Sendable>: Sendable {
     private var elements: [Element] = []
     private var head = 0
 
-    init(_ elements: [Element] = []) { self.elements = elements }
+    public init(_ elements: [Element] = []) { self.elements = elements }
 
-    var count: Int { elements.count - head }
-    var first: Element? { head < elements.count ? elements[head] : nil }
+    public var count: Int { elements.count - head }
+    public var first: Element? { head < elements.count ? elements[head] : nil }
 
-    mutating func append(_ element: Element) { elements.append(element) }
+    public mutating func append(_ element: Element) { elements.append(element) }
 
-    mutating func removeFirst() {
+    public mutating func removeFirst() {
         guard head < elements.count else { return }
         head += 1
         // At least half is dead: moving the rest is paid for by what was removed.

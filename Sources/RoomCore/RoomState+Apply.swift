@@ -31,17 +31,19 @@ extension RoomState {
         }
         // Results outlive the room, and are swept without it.
         if case .expire = command.body { return try expire(command, stamp, &outcome) }
+        // What is owed of a deleted room is delivered too.
+        if case .webhookDelivered(let progress) = command.body { return webhookDelivered(progress, &outcome) }
         guard exists else { throw ChatError(.notFound, "there is no room \(room)") }
         switch command.body {
         // These concern a closed room too.
-        case .createRoom, .expire:
+        case .createRoom, .expire, .webhookDelivered:
             throw ChatError(.conflict, "the room \(room) exists")
         case .closeRoom(let options):
             return try closeRoom(options, command, stamp, &outcome)
         case .reopenRoom:
             return try reopenRoom(command, stamp, &outcome)
         case .deleteRoom:
-            return try deleteRoom(command, &outcome)
+            return try deleteRoom(command, stamp, &outcome)
         case .queueRemove(let versions):
             return try queueRemove(versions, command, stamp, &outcome)
         case .occupancy(let emptySince):
@@ -95,7 +97,7 @@ extension RoomState {
             return try addRobots(robots, command, stamp, &outcome)
         case .removeRobots(let users):
             return try removeRobots(users, command, &outcome)
-        case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .queueRemove, .occupancy, .expire:
+        case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .queueRemove, .occupancy, .expire, .webhookDelivered:
             throw ChatError(.internal, "this command does not belong here")
         }
     }

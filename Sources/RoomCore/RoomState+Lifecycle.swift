@@ -13,6 +13,7 @@ extension RoomState {
         record = RoomRecord(info: info, incarnation: Incarnation(of: room, createdAt: stamp.index))
         record?.emptySince = stamp.time
         updateMember(creator, stamp, &outcome) { $0.role = .creator }
+        owe(.created, command, stamp, &outcome)
         outcome.touchesRoom = true
         return .room(info)
     }
@@ -68,6 +69,7 @@ extension RoomState {
         record?.info.closed = true
         outcome.touchesRoom = true
         notify(.roomClosed, options, of: [], .none, command, stamp, &outcome)
+        owe(.closed, command, stamp, &outcome)
         removeElements(queue.transientElements, command, stamp, &outcome)
         forgetRobots(robots.keys, &outcome)
         outcome.endings.append(.kickAll(reason: .roomClosed, ext: options.notifyExt))
@@ -96,6 +98,7 @@ extension RoomState {
             record?.info.closed = false
             record?.emptySince = stamp.time
             outcome.touchesRoom = true
+            owe(.reopened, command, stamp, &outcome)
         }
         return try roomResult()
     }
@@ -105,9 +108,12 @@ extension RoomState {
         return .room(info)
     }
 
-    mutating func deleteRoom(_ command: Command, _ outcome: inout Outcome) throws(ChatError) -> CommandResult {
+    mutating func deleteRoom(_ command: Command, _ stamp: Stamp, _ outcome: inout Outcome) throws(ChatError)
+        -> CommandResult
+    {
         try requireServer(command.actor)
         guard let incarnation else { throw ChatError(.notFound, "there is no room \(room)") }
+        oweDeletion(command, stamp, &outcome)
         becomeAbsent()
         // The room's row goes, and with it all others but the results of commands.
         outcome.touchesRoom = true

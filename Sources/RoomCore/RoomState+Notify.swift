@@ -18,10 +18,11 @@ extension RoomState {
             Message(
                 room: room, place: .kept(seq: seq), messageID: messageID, time: stamp.time, from: nil,
                 body: .notification(notification)),
-            key: nil, &outcome)
+            key: nil, command, &outcome)
     }
 
-    func keep(_ message: Message, key: CommandKey?, _ outcome: inout Outcome) {
+    mutating func keep(_ message: Message, key: CommandKey?, _ command: Command, _ outcome: inout Outcome) {
+        owe(message, command, &outcome)
         outcome.history.append(.append(message, commandKey: key))
         outcome.shown.append(message)
         outcome.touchesRoom = true

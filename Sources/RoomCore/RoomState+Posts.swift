@@ -38,8 +38,9 @@ extension RoomState {
         message.mentionAll = draft.mentionAll
         message.to = draft.to
         message.ext = draft.ext
+        message.webhook = draft.webhook
         if draft.isKept {
-            keep(message, key: key, &outcome)
+            keep(message, key: key, command, &outcome)
         } else {
             outcome.shown.append(message)
         }

@@ -15,14 +15,17 @@ public struct RoomState: Sendable {
     /// Who is here without any session.
     var robots: [UserID: RobotRecord] = [:]
     var ledger = CommandLedger()
+    /// What the app's webhook has not got yet.
+    var owed = WebhookRecord()
     /// Unkept messages of the log entry at hand: with its index they make message IDs. A state is restored between
     /// entries, so this need not be stored.
     private var unkept = (index: UInt64(0), count: UInt64(0))
 
-    /// - Parameter rows: the `.command` rows that an earlier life of the room ID has left.
+    /// - Parameter rows: the `.command` and `.webhook` rows that an earlier life of the room ID has left.
     public init(absent room: RoomID, rows: [CatalogueChange] = []) {
         self.room = room
         ledger = CommandLedger(results: Self.results(in: rows))
+        for case .webhook(let record)? in rows.map(\.value) { owed = record }
     }
 
     /// Restores a room from what it has emitted.
@@ -46,6 +49,8 @@ public struct RoomState: Sendable {
                 if let user = UserID(row.key) { robots[user] = robot }
             case .time(let time):
                 if let user = UserID(row.key) { times.append((user, time)) }
+            case .webhook(let record):
+                owed = record
             case .room, .command, nil:
                 break
             }

@@ -65,6 +65,34 @@ import Testing
         }
     }
 
+    @Test func `rooms with a row of another kind are listed by it, also when they are gone`() async throws {
+        let storage = try shard.open()
+        func owed(_ name: String, index: UInt64, value: [UInt8]?) throws -> CatalogueRow {
+            CatalogueRow(
+                room: try room(name), incarnation: Incarnation(0), kind: CatalogueKind.webhook.rawValue, key: "",
+                value: value, index: index)
+        }
+        storage.write(
+            [
+                try roomRow("a", index: 1), try owed("a", index: 1, value: [1]), try roomRow("b", index: 1),
+                try owed("c", index: 1, value: [2]),
+            ], applied: 1)
+        _ = try await storage.checkpoint()
+        storage.write(
+            [try owed("a", index: 2, value: [3])],
+            retired: [RetiredRoom(room: try room("a"), incarnation: Incarnation(1))], applied: 2)
+        for _ in 0..<2 {
+            #expect(try await storage.rooms(.webhook).map(\.room.text) == ["a", "c"])
+            #expect(try await storage.rooms(.webhook).first?.value == [3])
+            #expect(try await storage.rooms(.webhook, after: try room("a")).map(\.room.text) == ["c"])
+            #expect(try await storage.loadRoom(try room("a")).catalogue.map(\.value) == [[3]])
+            _ = try await storage.checkpoint()
+        }
+        storage.write([try owed("a", index: 3, value: nil)], applied: 3)
+        #expect(try await storage.rooms(.webhook).map(\.room.text) == ["c"])
+        storage.close()
+    }
+
     @Test func `a room that is deleted and made again keeps only its new life`() async throws {
         var storage = try shard.open()
         storage.write([try roomRow("a", index: 1), try memberRow("a", "ann", index: 2)], applied: 2)

@@ -69,8 +69,8 @@ extension ShardStorage {
         try await answer { message(incarnation, seq: seq, completion: $0) }
     }
 
-    func rooms(after: RoomID? = nil, limit: Int = 100) async throws -> [CatalogueRow] {
-        try await answer { rooms(after: after, limit: limit, completion: $0) }
+    func rooms(_ kind: CatalogueKind = .room, after: RoomID? = nil, limit: Int = 100) async throws -> [CatalogueRow] {
+        try await answer { rooms(kind, after: after, limit: limit, completion: $0) }
     }
 
     func dueDeadlines(at time: Timestamp, limit: Int = 100) async throws -> [DueDeadline] {

@@ -22,7 +22,7 @@ struct FakeStore {
             case .catalogue(let change) where change.kind == .room:
                 guard case .room(let put)? = change.value else {
                     record = nil
-                    rows = rows.filter { $0.key.kind == .command }
+                    rows = rows.filter { $0.key.kind == .command || $0.key.kind == .webhook }
                     continue
                 }
                 record = put
@@ -66,6 +66,7 @@ extension RoomState {
         if queue.transientElements != other.queue.transientElements { return "transient elements" }
         if transientOwners != other.transientOwners { return "transient owners" }
         if robots != other.robots { return "robots" }
+        if owed != other.owed { return "owed" }
         if slow.times != other.slow.times { return "slow" }
         if ledger.results != other.ledger.results { return "results" }
         if ledger.livePosts(at: now) != other.ledger.livePosts(at: now) { return "posts" }

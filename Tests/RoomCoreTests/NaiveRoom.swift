@@ -105,6 +105,8 @@ struct NaiveRoom {
             // Posts are remembered by history, which goes with the room.
             self = NaiveRoom(memory: memory.filter { !$0.value.isKeptPost })
             return Answer()
+        case .webhookDelivered:
+            return Answer()
         case .expire:
             var events: [EventCode] = []
             for (user, person) in people {

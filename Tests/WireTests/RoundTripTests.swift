@@ -110,7 +110,7 @@ import Testing
     @Test func `the walks know as many properties as the vocabulary has`() {
         var samples = Samples()
         func count(_ value: Any) -> Int { Mirror(reflecting: value).children.count }
-        #expect(count(samples.message()) == 12)
+        #expect(count(samples.message()) == 13)
         #expect(count(samples.draft()) == 8)
         #expect(count(samples.member()) == 9)
         #expect(count(samples.roomInfo()) == 15)
@@ -125,7 +125,7 @@ import Testing
         #expect(count(samples.error()) == 4)
         #expect(count(samples.options()) == 2)
         #expect(count(samples.command(.expire)) == 5)
-        #expect(count(samples.command(.expire).facts) == 11)
+        #expect(count(samples.command(.expire).facts) == 12)
         #expect(count(RoomRecord.blank) == 7)
         #expect(count(MemberRecord.blank) == 7)
         #expect(count(CommandMemory.blank) == 2)
@@ -133,6 +133,11 @@ import Testing
         #expect(count(QueueElementVersion.blank) == 3)
         #expect(count(BarrageItem.blank) == 7)
         #expect(count(HistoryRequest()) == 6)
+        #expect(count(WebhookRecord.blank) == 4)
+        #expect(count(RoomLifeEvent.blank) == 6)
+        #expect(count(WebhookProgress.blank) == 4)
+        #expect(count(WebhookSettings.blank) == 5)
+        #expect(count(HookSettings.blank) == 4)
     }
 }
 

@@ -27,6 +27,8 @@ extension Samples {
             .queueRemove(list { QueueElementVersion($0.element()) }), .expire,
             .occupancy(emptySince: maybe { $0.time() }),
             .addRobots(list { Robot(user: $0.user(), profile: $0.profile()) }), .removeRobots(list { $0.user() }),
+            .webhookDelivered(
+                WebhookProgress(incarnation: Incarnation(uint64()), seq: uint64(), time: time(), eventIndex: uint64())),
         ]
     }
 
@@ -36,6 +38,7 @@ extension Samples {
         (facts.managersMax, facts.queueElementsMax) = (int(0...1000), int(0...1000))
         (facts.recallWindowSeconds, facts.highPerSecondMax) = (int64(), int(0...1000))
         facts.robotsMax = int(0...1000)
+        facts.webhook = bool()
         for _ in 0..<int(0...3) { facts.names[user()] = profile() }
         for _ in 0..<int(0...2) {
             facts.recalled.append(
@@ -52,6 +55,18 @@ extension Samples {
         return Command(
             id: maybe { CommandID(scope: $0.text(), text: $0.text()) }, room: room(), actor: actor, body: body,
             facts: facts)
+    }
+
+    mutating func webhookRecord() -> WebhookRecord {
+        var record = WebhookRecord()
+        (record.firstSeq, record.since, record.forgotten) = (uint64(), time(), int64())
+        record.events = list {
+            var event = RoomLifeEvent(
+                kind: $0.any(RoomLifeEvent.Kind.self), index: $0.uint64(), after: $0.uint64(), time: $0.time())
+            (event.lostFrom, event.lostTo) = ($0.uint64(), $0.uint64())
+            return event
+        }
+        return record
     }
 
     /// One catalogue value of every kind and shape.
@@ -75,6 +90,7 @@ extension Samples {
         return [
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
             (.slow, .time(time())), (.robot, .robot(RobotRecord(profile: profile(), enteredAt: time()))),
+            (.webhook, .webhook(webhookRecord())),
         ] + results.map { (.command, .command(CommandMemory(result: $0, time: time()))) }
     }
 }

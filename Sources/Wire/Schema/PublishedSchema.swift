@@ -29,17 +29,20 @@ public enum PublishedSchema {
         schema.message(CommandMemory.self)
         schema.message(SlowRecord.self)
         schema.message(RobotRecord.self)
-        schema.message(Message.self)
+        schema.message(WebhookRecord.self)
+        schema.message(StoredMessage.self)
         schema.message(KeptCopies.self)
         schema.message(SystemEntry.self)
         schema.message(SystemSnapshot.self)
+        schema.message(WebhookSettings.self)
+        schema.message(StoredModeration.self)
         return schema.file(
             package: "chatroom.stored.v1",
             comment: """
                 What is on disk: LogEntry in the replicated log; RoomRecord, MemberRecord, PlacedElement, CommandMemory,
-                SlowRecord and RobotRecord in the catalogue; Message in history, followed by KeptCopies for a COMBINE;
-                SystemEntry in the system group's log and SystemSnapshot in its state file. Numbers are never changed or
-                used again.
+                SlowRecord, RobotRecord and WebhookRecord in the catalogue; StoredMessage in history, followed by KeptCopies
+                for a COMBINE; SystemEntry in the system group's log and SystemSnapshot in its state file, WebhookSettings
+                and StoredModeration as settings of it. Numbers are never changed or used again.
                 Written from the code by the tests: UPDATE_SCHEMA=1 tools/test.
                 """)
     }

@@ -27,6 +27,7 @@ enum CommandKind: String, WireEnum {
     case occupancy = "OCCUPANCY"
     case addRobots = "ADD_ROBOTS"
     case removeRobots = "REMOVE_ROBOTS"
+    case webhookDelivered = "WEBHOOK_DELIVERED"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -56,6 +57,7 @@ enum CommandKind: String, WireEnum {
         case .occupancy: 23
         case .addRobots: 24
         case .removeRobots: 25
+        case .webhookDelivered: 30
         }
     }
 }
@@ -113,6 +115,7 @@ extension CommandBody {
         case .occupancy(let since): (kind, fields.emptySince) = (.occupancy, since)
         case .addRobots(let robots): (kind, fields.robots) = (.addRobots, robots)
         case .removeRobots(let users): (kind, fields.users) = (.removeRobots, users)
+        case .webhookDelivered(let progress): (kind, fields.progress) = (.webhookDelivered, progress)
         }
         return (kind, nil, fields)
     }
@@ -163,6 +166,7 @@ extension CommandBody {
         case .occupancy: return .occupancy(emptySince: fields.emptySince)
         case .addRobots: return .addRobots(fields.robots)
         case .removeRobots: return .removeRobots(fields.users)
+        case .webhookDelivered: return .webhookDelivered(try fields.need(fields.progress, "progress"))
         case .reopenRoom, .deleteRoom, .post, .expire: throw .wrongType("a command with fields")
         }
     }

@@ -19,6 +19,7 @@ struct CommandFields: WireMessage {
     var emptySince: Timestamp?
     var robots: [Robot] = []
     var users: [UserID] = []
+    var progress: WebhookProgress?
     var options = NotifyOptions()
 
     static var blank: CommandFields { CommandFields() }
@@ -41,6 +42,7 @@ struct CommandFields: WireMessage {
         try walker.optional(15, "emptySince", &emptySince)
         try walker.repeated(16, "robots", &robots)
         try walker.repeated(17, "users", &users)
+        try walker.optional(20, "progress", &progress)
         try options.walk(&walker)
     }
 

@@ -25,6 +25,7 @@ public enum CatalogueCodec {
         case .command(let memory): WireProtobuf.encode(memory)
         case .robot(let record): WireProtobuf.encode(record)
         case .time(let time): WireProtobuf.encode(SlowRecord(time: time))
+        case .webhook(let record): WireProtobuf.encode(record)
         }
     }
 
@@ -39,13 +40,14 @@ public enum CatalogueCodec {
         case .command: return .command(try stored(CommandMemory.self, bytes, "command row"))
         case .robot: return .robot(try stored(RobotRecord.self, bytes, "robot row"))
         case .slow: return .time(try stored(SlowRecord.self, bytes, "slow mode row").time)
+        case .webhook: return .webhook(try stored(WebhookRecord.self, bytes, "webhook row"))
         }
     }
 }
 
-/// Messages as history rows hold them: protobuf, the `Message` of `chatroom.proto`.
+/// Messages as history rows hold them: protobuf, the `Message` of `chatroom.proto` with what is not shown beside.
 public enum HistoryCodec {
-    public static func encode(_ message: Message) -> [UInt8] { WireProtobuf.encode(message) }
+    public static func encode(_ message: Message) -> [UInt8] { WireProtobuf.encode(StoredMessage(message: message)) }
 
     /// A COMBINE with the copies that it holds, in a field of their own, which readers of the message skip.
     public static func encode(_ message: Message, copies: [Message]) -> [UInt8] {
@@ -62,7 +64,7 @@ public enum HistoryCodec {
 
     /// - Throws: `corrupt`, also for what a later version has kept: passing it on would lose what it says.
     public static func decode(_ bytes: [UInt8]) throws(WireError) -> Message {
-        let message = try stored(Message.self, bytes, "history row")
+        let message = try stored(StoredMessage.self, bytes, "history row").message
         var isKnown = message.body.type != .unknown
         if case .notification(let notification) = message.body, notification.event == .unknown { isKnown = false }
         guard isKnown else { throw WireError(corrupt: .wrongType("of a known type"), in: "history row") }

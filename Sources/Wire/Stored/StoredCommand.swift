@@ -91,6 +91,7 @@ extension CommandFacts: WireMessage {
         try walker.repeated(10, "copies", &copies)
         // Entries of before robots have none.
         try walker.defaulted(11, "robotsMax", &robotsMax, default: RoomPolicy.robotsMaxDefault)
+        try walker.defaulted(20, "webhook", &webhook, default: false)
         if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
     }
 }

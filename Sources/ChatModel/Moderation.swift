@@ -16,3 +16,17 @@ public struct Word: Sendable, Hashable {
         self.action = action
     }
 }
+
+/// What happens to a message when the pre-send hook gives no answer that can be understood in time.
+public enum HookFailurePolicy: String, Sendable, Hashable, CaseIterable {
+    case allow = "ALLOW"
+    case refuse = "REFUSE"
+}
+
+/// What the pre-send hook says of a message: the `action` of its answer.
+public enum HookAction: String, Sendable, Hashable, CaseIterable {
+    case allow = "ALLOW"
+    /// Another text in the message's place.
+    case rewrite = "REWRITE"
+    case refuse = "REFUSE"
+}

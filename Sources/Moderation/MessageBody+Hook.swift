@@ -1,19 +1,5 @@
 import ChatModel
 
-/// What the pre-send hook says of a message.
-public enum HookAnswer: Sendable, Hashable {
-    case allow
-    /// Another text in the message's place: see `MessageBody.rewritten`.
-    case rewrite(String)
-    case refuse
-}
-
-/// What happens to a message when the hook gives no answer that can be understood in time.
-public enum HookFailurePolicy: String, Sendable, Hashable, CaseIterable {
-    case allow = "ALLOW"
-    case refuse = "REFUSE"
-}
-
 extension MessageBody {
     /// Whether the hook is asked: for all that people send to be seen.
     public var isModerated: Bool {

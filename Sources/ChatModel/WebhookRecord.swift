@@ -1,0 +1,67 @@
+/// What of a room the app's webhook has not got yet: durable, so that nothing is forgotten over restart and failover.
+///
+/// There is a row of it only while something is missing, so the rooms that owe something are found without looking at
+/// all rooms. It outlives the room's deletion.
+public struct WebhookRecord: Sendable, Hashable {
+    /// The first kept message that has not been delivered; 0: all are.
+    public var firstSeq: UInt64 = 0
+    /// When that was accepted, or the message delivered before it.
+    public var since = Timestamp(0)
+    /// Openings and closings that have not been delivered, oldest first; at most `eventsMax`.
+    public var events: [RoomLifeEvent] = []
+    /// How many older openings and closings were forgotten at the bound.
+    public var forgotten: Int64 = 0
+
+    /// At the bound the oldest is forgotten and counted: the newest tell how the room stands.
+    public static let eventsMax = 64
+
+    public init() {}
+
+    public var isEmpty: Bool { firstSeq == 0 && events.isEmpty && forgotten == 0 }
+}
+
+/// That a room was opened or closed, which has no seq of its own.
+public struct RoomLifeEvent: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        case created = "CREATED"
+        case reopened = "REOPENED"
+        case closed = "CLOSED"
+        case deleted = "DELETED"
+    }
+
+    public var kind: Kind
+    /// The log entry that did it: its name within the shard.
+    public var index: UInt64
+    /// The last seq before it in the present life of the room; 0 for an earlier life.
+    public var after: UInt64
+    public var time: Timestamp
+    /// Of a deletion: messages that went with the room before they were delivered; 0 and 0: none.
+    public var lostFrom: UInt64 = 0
+    public var lostTo: UInt64 = 0
+
+    public init(kind: Kind, index: UInt64, after: UInt64, time: Timestamp) {
+        self.kind = kind
+        self.index = index
+        self.after = after
+        self.time = time
+    }
+}
+
+/// How far the webhook has got in one room.
+public struct WebhookProgress: Sendable, Hashable {
+    /// Which life of the room `seq` belongs to.
+    public var incarnation: Incarnation
+    /// Messages up to here are delivered; 0: none were.
+    public var seq: UInt64
+    /// When the last of them was accepted.
+    public var time: Timestamp
+    /// Openings and closings up to this log entry are delivered; 0: none were.
+    public var eventIndex: UInt64
+
+    public init(incarnation: Incarnation, seq: UInt64 = 0, time: Timestamp = Timestamp(0), eventIndex: UInt64 = 0) {
+        self.incarnation = incarnation
+        self.seq = seq
+        self.time = time
+        self.eventIndex = eventIndex
+    }
+}

@@ -1,0 +1,76 @@
+import ChatModel
+
+/// What the app's webhook is owed (contract, section 4, "Webhooks"). Whether a webhook is in force is a fact of each
+/// command.
+extension RoomState {
+    /// What is owed; nil: nothing.
+    public var webhook: WebhookRecord? { @inline(never) get { owed.isEmpty ? nil : owed } }
+
+    /// Whether anything is owed.
+    public var isOwing: Bool { @inline(never) get { !owed.isEmpty } }
+
+    /// Whether nothing is owed any more of what that delivery brought.
+    public func knowsDelivered(_ progress: WebhookProgress) -> Bool {
+        let owesMessages =
+            progress.incarnation == incarnation && owed.firstSeq > 0 && owed.firstSeq <= progress.seq
+        let owesEvents =
+            progress.eventIndex > 0
+            && (owed.forgotten > 0 || owed.events.contains { $0.index <= progress.eventIndex })
+        return !owesMessages && !owesEvents
+    }
+
+    /// A kept message has come into being. Only the first that is owed is written down: all after it follow from it.
+    mutating func owe(_ message: Message, _ command: Command, _ outcome: inout Outcome) {
+        guard command.facts.webhook, message.webhook, owed.firstSeq == 0, let seq = message.seq else { return }
+        owed.firstSeq = seq
+        owed.since = message.time
+        putOwed(&outcome)
+    }
+
+    /// The room was opened or closed.
+    mutating func owe(_ kind: RoomLifeEvent.Kind, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome) {
+        guard command.facts.webhook else { return }
+        addOwed(RoomLifeEvent(kind: kind, index: stamp.index, after: lastSeq, time: stamp.time), &outcome)
+    }
+
+    /// The room's life ends, and with it its history: what was owed of that is lost, and said to be.
+    mutating func oweDeletion(_ command: Command, _ stamp: Stamp, _ outcome: inout Outcome) {
+        guard command.facts.webhook || !owed.isEmpty else { return }
+        var event = RoomLifeEvent(kind: .deleted, index: stamp.index, after: 0, time: stamp.time)
+        if owed.firstSeq > 0 {
+            (event.lostFrom, event.lostTo) = (owed.firstSeq, lastSeq)
+            owed.firstSeq = 0
+        }
+        for index in owed.events.indices { owed.events[index].after = 0 }
+        addOwed(event, &outcome)
+    }
+
+    private mutating func addOwed(_ event: RoomLifeEvent, _ outcome: inout Outcome) {
+        owed.events.append(event)
+        if owed.events.count > WebhookRecord.eventsMax {
+            owed.events.removeFirst()
+            owed.forgotten &+= 1
+        }
+        putOwed(&outcome)
+    }
+
+    /// The webhook has got that far. Of another life of the room only openings and closings count.
+    mutating func webhookDelivered(_ progress: WebhookProgress, _ outcome: inout Outcome) -> CommandResult {
+        let before = owed
+        if owed.firstSeq > 0, progress.incarnation == incarnation, progress.seq >= owed.firstSeq {
+            owed.firstSeq = progress.seq < lastSeq ? progress.seq + 1 : 0
+            owed.since = owed.firstSeq > 0 ? progress.time : Timestamp(0)
+        }
+        if progress.eventIndex > 0 {
+            owed.events.removeAll { $0.index <= progress.eventIndex }
+            owed.forgotten = 0
+        }
+        if owed != before { putOwed(&outcome) }
+        return .done
+    }
+
+    private func putOwed(_ outcome: inout Outcome) {
+        outcome.rows.append(
+            CatalogueChange(kind: .webhook, key: "", value: owed.isEmpty ? nil : .webhook(owed)))
+    }
+}

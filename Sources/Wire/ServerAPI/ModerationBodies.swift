@@ -1,0 +1,142 @@
+import ChatModel
+
+extension WordAction: WireEnum {
+    public static var blank: WordAction { .replace }
+    public var number: Int {
+        switch self {
+        case .replace: 1
+        case .refuse: 2
+        }
+    }
+}
+
+extension HookFailurePolicy: WireEnum {
+    public static var blank: HookFailurePolicy { .allow }
+    public var number: Int {
+        switch self {
+        case .allow: 1
+        case .refuse: 2
+        }
+    }
+}
+
+extension HookAction: WireEnum {
+    public static var blank: HookAction { .allow }
+    public var number: Int {
+        switch self {
+        case .allow: 1
+        case .rewrite: 2
+        case .refuse: 3
+        }
+    }
+}
+
+extension Word: WireMessage {
+    public static var blank: Word { Word("", .replace) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "text", &text)
+        try walker.required(2, "action", &action)
+    }
+}
+
+/// The pre-send hook.
+public struct HookSettings: WireMessage, Hashable {
+    public var url: String
+    /// Absent in PUT: the one that is set stays. Never shown.
+    public var secret: String?
+    /// For one call, from the look-up of the name to the end of the answer.
+    public var timeoutMs: Int64 = 300
+    public var onFailure = HookFailurePolicy.allow
+
+    public static var blank: HookSettings { HookSettings(url: "") }
+
+    public init(url: String) { self.url = url }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "url", &url, .nonEmptyBytes(Limits.urlBytes))
+        try walker.optional(2, "secret", &secret, .nonEmptyBytes(WebhookSettings.secretBytesMax))
+        try walker.defaulted(3, "timeoutMs", &timeoutMs, default: 300, .integers(10, 10_000))
+        try walker.defaulted(4, "onFailure", &onFailure, default: .allow)
+    }
+}
+
+/// What is moderated and how: body of PUT /v1/moderation. It replaces what was set.
+public struct ModerationSettings: WireMessage, Hashable {
+    public var words: [Word] = []
+    /// nil: no hook.
+    public var hook: HookSettings?
+
+    public static var blank: ModerationSettings { ModerationSettings() }
+
+    public init() {}
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.list(1, "words", &words)
+        try walker.optional(2, "hook", &hook)
+    }
+}
+
+/// `ModerationSettings` as the system group keeps them, where a word takes little more than its bytes.
+public struct StoredModeration: WireMessage, Hashable {
+    public var settings: ModerationSettings
+
+    public static var blank: StoredModeration { StoredModeration(ModerationSettings()) }
+
+    public init(_ settings: ModerationSettings) { self.settings = settings }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var replaced = settings.words.filter { $0.action == .replace }.map(\.text)
+        var refused = settings.words.filter { $0.action == .refuse }.map(\.text)
+        try walker.repeated(1, "replaced", &replaced)
+        try walker.repeated(2, "refused", &refused)
+        try walker.optional(3, "hook", &settings.hook)
+        if W.isDecoding {
+            settings.words = replaced.map { Word($0, .replace) } + refused.map { Word($0, .refuse) }
+        }
+    }
+}
+
+/// What the pre-send hook is asked: may this message be sent?
+public struct HookQuestion: WireMessage, Hashable {
+    public var room: RoomID
+    public var time: Timestamp
+    /// Absent: the server API without a sender.
+    public var from: Sender?
+    public var clientID: String?
+    /// Type, body, mentions, `ext` and so on, as in `send`, after the words.
+    public var message: MessageDraft
+
+    public static var blank: HookQuestion { HookQuestion(room: .blank, time: .blank, message: .blank) }
+
+    public init(room: RoomID, time: Timestamp, message: MessageDraft) {
+        self.room = room
+        self.time = time
+        self.message = message
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "time", &time)
+        try walker.optional(3, "from", &from)
+        try walker.optional(4, "clientId", &clientID)
+        try walker.required(5, "message", &message)
+    }
+}
+
+/// What the pre-send hook answers.
+public struct HookReply: WireMessage, Hashable {
+    public var action: HookAction
+    /// Of REWRITE.
+    public var text: String?
+
+    public static var blank: HookReply { HookReply(action: .allow) }
+
+    public init(action: HookAction) { self.action = action }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "action", &action)
+        try walker.optional(2, "text", &text)
+        if W.isDecoding, action == .rewrite, text == nil { throw .missing("text") }
+    }
+}

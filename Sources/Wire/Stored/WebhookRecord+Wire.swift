@@ -1,0 +1,63 @@
+import ChatModel
+
+extension WebhookRecord: WireMessage {
+    public static var blank: WebhookRecord { WebhookRecord() }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "firstSeq", &firstSeq)
+        try walker.shown(2, "since", &since)
+        try walker.repeated(3, "events", &events)
+        try walker.shown(4, "forgotten", &forgotten)
+    }
+}
+
+extension RoomLifeEvent: WireMessage {
+    public static var blank: RoomLifeEvent { RoomLifeEvent(kind: .blank, index: 0, after: 0, time: .blank) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "kind", &kind)
+        try walker.shown(2, "index", &index)
+        try walker.shown(3, "after", &after)
+        try walker.shown(4, "time", &time)
+        try walker.shown(5, "lostFrom", &lostFrom)
+        try walker.shown(6, "lostTo", &lostTo)
+    }
+}
+
+extension RoomLifeEvent.Kind: WireEnum {
+    public static var blank: Self { .created }
+    public static var schemaName: String { "RoomLifeEventKind" }
+    public var number: Int {
+        switch self {
+        case .created: 1
+        case .reopened: 2
+        case .closed: 3
+        case .deleted: 4
+        }
+    }
+}
+
+extension WebhookProgress: WireMessage {
+    public static var blank: WebhookProgress { WebhookProgress(incarnation: Incarnation(0)) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var number = incarnation.number
+        try walker.shown(1, "incarnation", &number)
+        try walker.shown(2, "seq", &seq)
+        try walker.shown(3, "time", &time)
+        try walker.shown(4, "eventIndex", &eventIndex)
+        if W.isDecoding { incarnation = Incarnation(number) }
+    }
+}
+
+/// A message as its history row holds it: what everybody sees, and what is the server's own affair.
+struct StoredMessage: WireMessage {
+    var message: Message
+
+    static var blank: StoredMessage { StoredMessage(message: .blank) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try message.walk(&walker)
+        try walker.defaulted(101, "webhook", &message.webhook, default: true)
+    }
+}
