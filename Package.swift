@@ -96,8 +96,8 @@ let package = Package(
         core(
             "Rooms",
             [
-                "ChatModel", "Wire", "RoomCore", "RoomLink", "Consensus", "Sharding", "EventLoop", "LogStore",
-                "History", "Telemetry",
+                "ChatModel", "Wire", "RoomCore", "RoomLink", "Consensus", "Sharding", "Moderation", "EventLoop",
+                "LogStore", "History", "Telemetry", "Callbacks",
                 logging,
             ]),
         core(
@@ -134,7 +134,7 @@ let package = Package(
             [
                 "ChatModel", "Wire", "RoomLink", "Rooms", "Gateway", "ServerAPI", "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
-                "History", "Sharding", "Consensus", "Telemetry", logging, lifecycle, crypto,
+                "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", logging, lifecycle, crypto,
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),

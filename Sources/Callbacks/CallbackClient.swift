@@ -61,6 +61,11 @@ public final class CallbackClient: Sendable {
         self.allowedHosts = Set(allowedHosts.map { $0.lowercased() })
     }
 
+    deinit {
+        // A client that was never used, or is shut down already, may be let go; one that is neither may not.
+        client.shutdown { _ in }
+    }
+
     /// Calls under way to one host; further ones wait within their time.
     private static let connectionsPerHostMax = 64
 

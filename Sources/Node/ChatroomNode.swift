@@ -1,3 +1,4 @@
+import Callbacks
 import ChatModel
 import Consensus
 import EventLoop
@@ -138,11 +139,15 @@ public final class ChatroomNode: Service, Sendable {
         await system.observe { change in
             if case .revoked(let user, _) = change { gateway.revoke(user) }
         }
+        let callbackClient = CallbackClient(allowedHosts: Set(configuration.callbackHosts))
+        let callbacks = AppCallbacks(system: system, client: callbackClient, logger: logger)
         do {
             try await rooms.start(
                 RoomHost.Dependencies(
                     store: store, server: server, sink: gateway, policy: configuration.rooms, metrics: metrics,
-                    logger: logger, checkpointSeconds: configuration.checkpointSeconds, now: WallClock.now))
+                    logger: logger, checkpointSeconds: configuration.checkpointSeconds,
+                    callbacks: callbacks.setup(), now: WallClock.now))
+            await callbacks.start(rooms)
         } catch {
             await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(.storage, "a shard's log can't be used: \(error)")
@@ -161,7 +166,8 @@ public final class ChatroomNode: Service, Sendable {
 
         let service = NodeService(
             configuration: configuration, rooms: rooms, system: system, keys: keys, gateway: gateway,
-            registry: metrics, auditRecorder: AuditRecorder(file: audit), logControl: logControl, startedAt: startedAt)
+            callbacks: callbacks, registry: metrics, auditRecorder: AuditRecorder(file: audit), logControl: logControl,
+            startedAt: startedAt)
         let (onReady, logger) = (onReady, logger)
         let node = configuration.node
         let api = APIServer(
@@ -182,6 +188,7 @@ public final class ChatroomNode: Service, Sendable {
         await gateway.drain()
         try? await Task.sleep(for: .milliseconds(200))
         await stop(gateway, rooms, system, storages, store, loops)
+        await callbackClient.shutdown()
         logger.info("node has stopped", metadata: ["node": "\(node)"])
         if let failure {
             throw NodeError(

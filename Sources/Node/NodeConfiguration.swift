@@ -30,6 +30,8 @@ public struct NodeConfiguration: Sendable {
     public var logLevel = "info"
     /// How long the record of changing calls is kept.
     public var auditRetentionDays: Int64 = 90
+    /// The only hosts that webhook and hook may be at; empty: any.
+    public var callbackHosts: [String] = []
 
     /// Reads file and environment.
     public init(path: String, environment: [String: String]) async throws(NodeError) {
@@ -90,6 +92,7 @@ public struct NodeConfiguration: Sendable {
             }
             gateway.trustedProxies.append(range)
         }
+        callbackHosts = try settings.strings("callbacks.allowedHosts")
         gateway.allowedOrigins = try settings.strings("allowedOrigins")
         gateway.allowAnonymous = try settings.bool("allowAnonymous", default: false)
         gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))

@@ -12,6 +12,7 @@ struct NodeService: ClusterService {
     let system: SystemGroup
     let keys: TokenKeys
     let gateway: Gateway
+    let callbacks: AppCallbacks
     let registry: MetricsRegistry
     let auditRecorder: AuditRecorder
     let logControl: LogControl
@@ -31,7 +32,20 @@ struct NodeService: ClusterService {
     {
         let actor = sender.map { Actor.server(UserName(user: $0.user, nick: $0.profile.nick)) } ?? .system
         return try await rooms.perform(
-            .post(draft), in: room, as: actor, showing: sender?.profile, id: id.map(Self.commandID))
+            .post(draft), in: room, as: actor, showing: sender?.profile, moderate: moderate,
+            id: id.map(Self.commandID))
+    }
+
+    func webhook() async throws(ChatError) -> WebhookSettings { callbacks.webhook ?? WebhookSettings() }
+
+    func setWebhook(_ settings: WebhookSettings, id: String?) async throws(ChatError) {
+        try await callbacks.setWebhook(settings, key: id)
+    }
+
+    func moderation() async throws(ChatError) -> ModerationSettings { callbacks.moderation }
+
+    func setModeration(_ settings: ModerationSettings, id: String?) async throws(ChatError) {
+        try await callbacks.setModeration(settings, key: id)
     }
 
     func room(_ room: RoomID) async throws(ChatError) -> RoomView { try await rooms.view(of: room) }

@@ -57,7 +57,8 @@ struct HotTail {
         return Array(messages[from..<min(messages.count, from + limit)])
     }
 
-    private static func size(_ message: Message) -> Int {
+    /// Roughly what it occupies.
+    static func size(_ message: Message) -> Int {
         var size = 200 + (message.ext?.utf8.count ?? 0)
         switch message.body {
         case .text(let text), .tip(let text): size += text.utf8.count

@@ -22,6 +22,9 @@ final class LoopHost {
     private let checkpointSeconds: Int
     private var reportedActive = 0
 
+    /// What the app's callbacks demand of the rooms of this loop.
+    var callbacks: LoopCallbacks { context.callbacks.value }
+
     init(context: RoomContext, store: LogStore, sink: any PublicationSink, checkpointSeconds: Int) {
         loop = context.loop
         self.context = context

@@ -50,10 +50,11 @@ extension RoomActor {
         throws(ChatError) -> [Proposal]
     {
         if let change = DurableChange(operation) {
-            let proposal = proposal(change, call, visitor)
+            var proposal = proposal(change, call, visitor)
+            proposal.moderate = true
             try requireIsHere(proposal, at: now)
             guard let lookup = lookup(of: change, call), mayLookUp(change.body, visitor, at: now) else {
-                return [holdTarget(of: proposal)]
+                return try moderated(proposal, holding: visitor.key, at: now) + takeLate()
             }
             return propose(proposal, after: lookup, holding: visitor.key, at: now)
         }
@@ -153,7 +154,7 @@ extension RoomActor {
         try state.maySpeak(visitor.user, anonymous: visitor.anonymous, at: now)
         var item = BarrageItem(
             from: Sender(user: visitor.user, profile: visitor.profile, role: state.role(of: visitor.user)),
-            text: request.text, time: now)
+            text: try passed(request.text, "text"), time: now)
         item.ext = request.ext
         item.style = request.style
         // HIGH is for creator and managers (contract, "Priority").

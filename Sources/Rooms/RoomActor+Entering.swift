@@ -22,7 +22,9 @@ struct Missed {
 /// Entering and leaving (contract, "Entry", "Resume").
 extension RoomActor {
     /// Accepts an enter or refuses it; the answer comes at the end of the turn, or when storage has been read.
-    func enter(_ request: EnterRequest, _ call: RoomCall, _ key: PresenceKey, at now: Timestamp) throws(ChatError) {
+    func enter(_ asked: EnterRequest, _ call: RoomCall, _ key: PresenceKey, at now: Timestamp) throws(ChatError) {
+        var request = asked
+        if let nick = asked.nick { request.nick = try passed(nick, "nick") }
         try checkMayEnter(request, call, at: now)
         if let since = request.since, needsStorage(since, epoch: request.epoch) {
             readMissed(Arrival(call: call, key: key, request: request), since)

@@ -18,18 +18,19 @@ extension RoomActor {
         if let id = proposal.key, state.remembered(id, at: now) != nil { return [proposal] }
         if let key { hold(key) }
         lookUp(lookup, for: proposal) { room, result in
-            switch result {
-            case .success(let facts):
+            let now = room.context.now()
+            do throws(ChatError) {
+                let facts = try result.get()
                 var proposal = proposal
                 proposal.command = facts.complete(proposal.command)
                 for sender in Set(facts.targets.compactMap(\.sender)) {
                     proposal.command.facts.names[sender] = room.presence.profile(of: sender)
                 }
-                room.late.append(room.holdTarget(of: proposal))
-            case .failure(let error):
+                room.proceed(try room.moderated(proposal, holding: key, at: now), key)
+            } catch {
                 room.answer(proposal.origin, .refused(error), isRepeat: false)
             }
-            if let key { room.release(key, at: room.context.now()) }
+            if let key { room.release(key, at: now) }
         }
         return takeLate()
     }

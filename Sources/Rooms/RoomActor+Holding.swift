@@ -8,11 +8,13 @@ import Wire
 struct Hold {
     /// How many things it waits for.
     var reasons = 1
+    /// What the session had asked before and may be proposed, but for a kick that is on its way.
+    var ready: [Proposal] = []
     var calls: [RoomCall] = []
 }
 
-/// Sessions whose calls wait: an enter or a fact is being read from storage, or a kick of its user is on its way
-/// through the log.
+/// Sessions whose calls wait: an enter or a fact is being read from storage, a message is with the pre-send hook, or a
+/// kick of its user is on its way through the log.
 extension RoomActor {
     func hold(_ key: PresenceKey) {
         guard holds[key] == nil else {
@@ -31,10 +33,27 @@ extension RoomActor {
             return
         }
         holds[key] = nil
+        for proposal in hold.ready {
+            if presence.visitor(key) != nil {
+                late.append(proposal)
+            } else {
+                answer(proposal.origin, .refused(ChatError(.notInRoom, "you are no longer in \(id)")), isRepeat: false)
+            }
+        }
         for call in hold.calls {
             let proposals = handle(call, at: now)
             late += proposals
         }
+    }
+
+    /// What was held up by one thing may be proposed, unless another holds the session too: from proposing a kick on,
+    /// nothing more of that user is proposed.
+    func proceed(_ proposals: [Proposal], _ key: PresenceKey?) {
+        guard let key, let reasons = holds[key]?.reasons, reasons > 1 else {
+            late += proposals
+            return
+        }
+        holds[key]?.ready += proposals
     }
 
     /// Puts a call behind those that wait. An end or a move of the session is taken in any number: there are few.

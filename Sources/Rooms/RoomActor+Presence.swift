@@ -35,9 +35,10 @@ extension RoomActor {
             switch effect {
             case .kick(let visitor, let reason):
                 stream.tell(visitor.lane, .kicked(visitor.key.session, reason, ext: nil))
-            case .arrived:
-                break
+            case .arrived(let user):
+                offer(.enter, user, presence.profile(of: user))
             case .departed(let user):
+                offer(.exit, user, nil)
                 clearSeats(of: [user])
                 noteEmptiness()
             case .show(let notification):
@@ -88,6 +89,7 @@ extension RoomActor {
     func leave(_ visitors: [Visitor], _ reason: KickReason, _ ext: String?) {
         // They see what put them out, then the end.
         stream.endFrame()
+        for user in Set(visitors.map(\.user)) { offer(.exit, user, nil) }
         for visitor in visitors where !visitor.isRobot {
             stream.tell(visitor.lane, .kicked(visitor.key.session, reason, ext: ext))
         }

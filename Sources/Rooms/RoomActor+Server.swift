@@ -16,8 +16,8 @@ extension RoomActor {
     }
 
     private func answer(_ body: ServerCall.Body, at now: Timestamp) throws(ChatError) -> [Proposal] {
-        if case .command(let command, let actor, let profile, let id, let completion) = body {
-            return try propose(command, actor, showing: profile, id, completion, at: now)
+        if case .command(let command, let actor, let profile, let moderate, let id, let completion) = body {
+            return try propose(command, actor, showing: profile, moderate, id, completion, at: now)
         }
         if case .recall(let lookup, let options, let actor, let id, let completion) = body {
             return propose(
@@ -48,7 +48,7 @@ extension RoomActor {
     }
 
     private func propose(
-        _ body: CommandBody, _ actor: Actor, showing profile: Profile?, _ id: CommandID?,
+        _ body: CommandBody, _ actor: Actor, showing profile: Profile?, _ moderate: Bool, _ id: CommandID?,
         _ completion: @escaping @Sendable (Result<CommandResult, ChatError>) -> Void, at now: Timestamp
     ) throws(ChatError) -> [Proposal] {
         let key = id.map(commandKey)
@@ -57,13 +57,14 @@ extension RoomActor {
             completion(.success(first))
             return []
         }
-        let proposal = proposal(body, actor, profile, id, completion)
+        var proposal = proposal(body, actor, profile, id, completion)
+        proposal.moderate = moderate
         try requireIsHere(proposal, at: now)
         if case .post(let draft) = body, case .combine(_, _, let messageIDs) = draft.body {
             // The app server is in no room: it combines what this room has.
             return propose(proposal, after: .copies(messageIDs, for: nil, from: [self.id]), holding: nil, at: now)
         }
-        return [holdTarget(of: proposal)]
+        return try moderated(proposal, holding: nil, at: now) + takeLate()
     }
 
     /// What a sender shows whom the server API names: what it gives, else the stay's, else the saved profile.

@@ -36,6 +36,10 @@ actor RoomActor {
     var late: [Proposal] = []
     /// Whoever waits for storage on behalf of this room: it stays in memory meanwhile.
     var reads = 0
+    /// Messages of this room that are with the pre-send hook.
+    var atHook = 0
+    /// The first message of this turn, whose row is not with storage yet.
+    private(set) var unwrittenFrom: UInt64?
     private var roomRow: (record: RoomRecord, index: UInt64)?
     private var lastChangeIndex: UInt64 = 0
     private var isDirty = false
@@ -130,6 +134,7 @@ actor RoomActor {
         }
         releaseTarget(of: proposal)
         isDirty = true
+        if state.isOwing { context.callbacks.value.note(id, shard) }
         return rows
     }
 
@@ -151,6 +156,7 @@ actor RoomActor {
         case .append(let message, let key):
             guard let seq = message.seq, let incarnation else { return }
             tail.append(message)
+            if unwrittenFrom == nil { unwrittenFrom = seq }
             rows.history.append(
                 HistoryRow(
                     incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
@@ -162,6 +168,7 @@ actor RoomActor {
             rows.erasures.append(Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index))
         case .publish(let message):
             publish(message)
+            offerUnkept(message)
         case .kick(let user, let reason, let ext):
             leave(presence.kick(user: user), reason, ext)
             noteEmptiness()
@@ -188,8 +195,8 @@ actor RoomActor {
     private func row(_ change: CatalogueChange, _ incarnation: Incarnation?, _ index: UInt64) -> CatalogueRow {
         CatalogueRow(
             room: id,
-            // Results outlive the room's life.
-            incarnation: change.kind == .command ? Incarnation(0) : incarnation ?? Incarnation(0),
+            // Results outlive the room's life, and so does what the webhook is owed.
+            incarnation: [.command, .webhook].contains(change.kind) ? Incarnation(0) : incarnation ?? Incarnation(0),
             kind: change.kind.rawValue, key: change.key,
             value: change.value.map(CatalogueCodec.encode),
             deadline: change.deadline, index: index)
@@ -286,6 +293,7 @@ actor RoomActor {
         isDirty = false
         wasReported = false
         tellLeftOut(at: context.now())
+        unwrittenFrom = nil
         settleArrivals()
         let publications = stream.take(room: id, viewerLanes: presence.lanes)
         stream.encodings = presence.encodings
@@ -337,6 +345,7 @@ actor RoomActor {
         var names: [UserID: Profile] = [:]
         for user in users { names[user] = presence.profile(of: user) }
         var facts = CommandFacts(policy: context.policy, names: names)
+        facts.webhook = context.callbacks.value.webhook != nil
         if case .post(let draft)? = body, !draft.to.isEmpty {
             facts.delivered = Int64(Set(draft.to).count { presence.isAddressable($0) })
         }

@@ -10,6 +10,7 @@ struct RoomContext: Sendable {
     var policy: RoomPolicy
     var logger: Logger
     var figures: RoomFigures
+    var callbacks: LoopBound<LoopCallbacks>
     var now: @Sendable () -> Timestamp
     /// Copies of messages of other rooms, on any loop; the completion runs anywhere.
     var copies:
@@ -30,13 +31,28 @@ struct RoomFigures: Sendable {
     /// From a room's taking up a send until its ack, the log's sync included.
     let ack: DurationHistogram
     let leaderChanges: Counter
+    let hookAllowed: Counter
+    let hookRewritten: Counter
+    let hookRefused: Counter
+    let hookFailed: Counter
+    let hookSkipped: Counter
+    let webhook: WebhookFigures
     private let metrics: MetricsRegistry
 
-    init(metrics: MetricsRegistry) {
+    init(metrics: MetricsRegistry, now: @escaping @Sendable () -> Timestamp) {
         self.metrics = metrics
         ack = metrics.durations("chatroom_ack_seconds", "From a room's taking up a send until its ack.")
         leaderChanges = metrics.counter(
             "chatroom_leader_changes_total", "How often a shard's leader, as this node knows it, changed.")
+        func hook(_ result: String) -> Counter {
+            metrics.counter("chatroom_hook_total", "Messages for the pre-send hook.", labels: [("result", result)])
+        }
+        hookAllowed = hook("allowed")
+        hookRewritten = hook("rewritten")
+        hookRefused = hook("refused")
+        hookFailed = hook("failed")
+        hookSkipped = hook("skipped")
+        webhook = WebhookFigures(metrics: metrics, now: now)
         activeRooms = metrics.gauge("chatroom_rooms_active", "Rooms in memory.")
         acked = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "acked")])
         refused = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "refused")])

@@ -35,11 +35,14 @@ public final class RoomHost: RoomRouter, Sendable {
         public var logger: Logger
         public var now: @Sendable () -> Timestamp
         public var checkpointSeconds: Int
+        public var callbacks: CallbackSetup
 
         public init(
             store: LogStore, server: ServerID, sink: any PublicationSink, policy: RoomPolicy,
-            metrics: MetricsRegistry, logger: Logger, checkpointSeconds: Int, now: @escaping @Sendable () -> Timestamp
+            metrics: MetricsRegistry, logger: Logger, checkpointSeconds: Int, callbacks: CallbackSetup,
+            now: @escaping @Sendable () -> Timestamp
         ) {
+            self.callbacks = callbacks
             self.store = store
             self.server = server
             self.sink = sink
@@ -53,7 +56,7 @@ public final class RoomHost: RoomRouter, Sendable {
 
     /// Opens every shard and begins to serve. Throws `RaftError` when a log contradicts itself.
     public func start(_ given: Dependencies) async throws {
-        let figures = RoomFigures(metrics: given.metrics)
+        let figures = RoomFigures(metrics: given.metrics, now: given.now)
         let copies:
             @Sendable ([String], UserID?, [RoomID], @escaping @Sendable (Result<[Message], ChatError>) -> Void)
                 -> Void = { [weak self] messageIDs, user, rooms, completion in
@@ -66,9 +69,13 @@ public final class RoomHost: RoomRouter, Sendable {
             let shards = (0..<shardMap.shardCount).filter { Int($0) % loops.count == number }
             let (storages, node) = (storages, node)
             let host = try await loop.run { () throws -> LoopBound<LoopHost> in
+                let callbacks = LoopCallbacks(client: given.callbacks.client)
+                callbacks.words = given.callbacks.words
+                callbacks.hook = given.callbacks.hook
+                callbacks.setWebhook(given.callbacks.webhook)
                 let context = RoomContext(
                     loop: loop, node: node, policy: given.policy, logger: given.logger, figures: figures,
-                    now: given.now, copies: copies)
+                    callbacks: LoopBound(onLoop: callbacks, loop: loop), now: given.now, copies: copies)
                 let host = LoopHost(
                     context: context, store: given.store, sink: given.sink,
                     checkpointSeconds: given.checkpointSeconds)
@@ -87,6 +94,13 @@ public final class RoomHost: RoomRouter, Sendable {
     public func stop() async {
         for host in hosts.withLock({ $0 }) {
             await host.loop.run { host.value.stop() }
+        }
+    }
+
+    /// Changes what the rooms of each loop are told of the app's callbacks.
+    func onEachLoop(_ body: @escaping @Sendable (LoopCallbacks) -> Void) async {
+        for host in hosts.withLock({ $0 }) {
+            await host.loop.run { body(host.value.callbacks) }
         }
     }
 
@@ -202,11 +216,14 @@ public final class RoomHost: RoomRouter, Sendable {
     }
 
     /// Runs a durable command and returns its result, which is never `.refused`.
-    /// - Parameter profile: what the actor is to show; where it is empty, the stay's or the saved one is shown.
+    /// - Parameters:
+    ///   - profile: what the actor is to show; where it is empty, the stay's or the saved one is shown.
+    ///   - moderate: whether words and hook are asked, as they are about what a member sends.
     public func perform(
-        _ body: CommandBody, in room: RoomID, as actor: Actor, showing profile: Profile? = nil, id: CommandID?
+        _ body: CommandBody, in room: RoomID, as actor: Actor, showing profile: Profile? = nil, moderate: Bool = false,
+        id: CommandID?
     ) async throws(ChatError) -> CommandResult {
-        try await ask(room) { .command(body, actor, showing: profile, id: id, $0) }
+        try await ask(room) { .command(body, actor, showing: profile, moderate: moderate, id: id, $0) }
     }
 
     /// Takes one kept message back (323); one that is recalled already is left as it is. A repeat of `id` gets the first

@@ -6,8 +6,10 @@ import Wire
 /// What the server API asks of one room. The completion is called exactly once, on the room's loop.
 struct ServerCall: Sendable {
     enum Body: Sendable {
+        /// `moderate`: words and hook are asked about what it shows.
         case command(
-            CommandBody, Actor, showing: Profile?, id: CommandID?, @Sendable (Result<CommandResult, ChatError>) -> Void)
+            CommandBody, Actor, showing: Profile?, moderate: Bool, id: CommandID?,
+            @Sendable (Result<CommandResult, ChatError>) -> Void)
         /// A recall of what the lookup finds.
         case recall(
             FactLookup, NotifyOptions, Actor, id: CommandID?, @Sendable (Result<CommandResult, ChatError>) -> Void)
@@ -29,7 +31,7 @@ struct ServerCall: Sendable {
 
     func fail(_ error: ChatError) {
         switch body {
-        case .command(_, _, _, _, let completion): completion(.failure(error))
+        case .command(_, _, _, _, _, let completion): completion(.failure(error))
         case .recall(_, _, _, _, let completion): completion(.failure(error))
         case .view(let completion): completion(.failure(error))
         case .history(_, let completion): completion(.failure(error))
@@ -56,6 +58,8 @@ struct Proposal: Sendable {
     var command: Command
     var key: CommandKey?
     var origin: Origin
+    /// Whether words and hook are asked before it is proposed.
+    var moderate = false
     /// Sessions whose calls wait until it is decided: those of whoever is to be thrown out.
     var held: [PresenceKey] = []
 }

@@ -16,6 +16,7 @@ final class ShardHost: GroupLogDelegate {
     private enum Work {
         case call(RoomCall)
         case server(ServerCall)
+        case visit((RoomActor?) -> Void)
     }
 
     /// Can transition: absent to `loading` to `active` to absent (passivated).
@@ -46,6 +47,7 @@ final class ShardHost: GroupLogDelegate {
     private var dirtyRooms: [RoomActor] = []
     private var barrageRooms: [RoomActor] = []
     private let outbox: Outbox
+    private var webhook: WebhookDispatcher?
 
     /// Work that may wait for loading rooms; more is refused with 503.
     private static let loadingMax = 10_000
@@ -60,6 +62,13 @@ final class ShardHost: GroupLogDelegate {
         appliedIndex = storage.appliedIndex
         checkpointedIndex = storage.appliedIndex
         log.delegate = self
+        let webhook = WebhookDispatcher(
+            WebhookDispatcher.Shard(
+                id: shard, storage: storage, isLeader: { log.isEstablished },
+                visit: { [unowned self] in visit($0, $1) }, propose: { [unowned self] in stage([$0], $1) }),
+            context: context)
+        context.callbacks.value.add(webhook, of: shard)
+        self.webhook = webhook
     }
 
     var activeRooms: [RoomActor] {
@@ -98,6 +107,12 @@ final class ShardHost: GroupLogDelegate {
         }
         guard let room = active(call.room, orWait: .server(call)) else { return }
         handle(call, room)
+    }
+
+    /// Gives the room to `body`, at once or when it is loaded; nil when it can't be had.
+    private func visit(_ id: RoomID, _ body: @escaping (RoomActor?) -> Void) {
+        guard let room = active(id, orWait: .visit(body)) else { return }
+        body(room)
     }
 
     private func unavailable(_ reason: String) -> ChatError {
@@ -197,6 +212,7 @@ final class ShardHost: GroupLogDelegate {
             switch work {
             case .call(let call): receive(call)
             case .server(let call): receive(call)
+            case .visit(let body): visit(id, body)
             }
         }
     }
@@ -216,6 +232,7 @@ final class ShardHost: GroupLogDelegate {
         switch work {
         case .call(let call): refuse(call, error)
         case .server(let call): call.fail(error)
+        case .visit(let body): body(nil)
         }
     }
 
@@ -269,6 +286,7 @@ final class ShardHost: GroupLogDelegate {
     }
 
     func logDidChangeLeadership(_ log: GroupLog) {
+        webhook?.reset()
         guard !log.isEstablished else { return }
         hasLookedAround = false
         // In doubt: a retry with the same command ID is answered by what the log then says.
@@ -346,6 +364,7 @@ final class ShardHost: GroupLogDelegate {
             storage.write(batch)
             batch = StorageBatch(appliedIndex: 0)
         }
+        webhook?.pump()
     }
 
     /// Ends the barrage windows that are open.
@@ -366,6 +385,7 @@ final class ShardHost: GroupLogDelegate {
             stage(room.assumeIsolated { $0.tick(at: now) }, room)
         }
         guard log.isEstablished else { return }
+        webhook?.tick()
         expireDue(now)
         if !hasLookedAround {
             hasLookedAround = true

@@ -14,9 +14,16 @@ public protocol ClusterService: OperatingService {
     /// - Parameters:
     ///   - sender: who is shown; what of the profile is empty is filled from the stay or the saved profile. nil is the
     ///     system.
-    ///   - moderate: whether the words and the hook of moderation are asked.
+    ///   - moderate: whether the words and the hook of moderation are asked, as they are about a member's message.
     func send(_ draft: MessageDraft, from sender: ServerSender?, moderate: Bool, in room: RoomID, id: String?)
         async throws(ChatError) -> CommandResult
+
+    /// The app's webhook, secret included; an empty URL: there is none.
+    func webhook() async throws(ChatError) -> WebhookSettings
+    func setWebhook(_ settings: WebhookSettings, id: String?) async throws(ChatError)
+    /// Words and hook, secret included.
+    func moderation() async throws(ChatError) -> ModerationSettings
+    func setModeration(_ settings: ModerationSettings, id: String?) async throws(ChatError)
 
     func room(_ room: RoomID) async throws(ChatError) -> RoomView
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID>

@@ -10,6 +10,8 @@ final class FakeCluster: ClusterService {
     /// One call, with the arguments that matter.
     enum Call: Sendable, Hashable {
         case perform(CommandBody, RoomID, Actor, id: String?)
+        case webhook(WebhookSettings, id: String?)
+        case moderation(ModerationSettings, id: String?)
         case rooms(after: RoomID?, limit: Int)
         case roomsByOnline(limit: Int)
         case history(RoomID, HistoryRequest)
@@ -40,6 +42,21 @@ final class FakeCluster: ClusterService {
     }
 
     let state = Mutex(State())
+    private let settings = Mutex((webhook: WebhookSettings(), moderation: ModerationSettings()))
+
+    func webhook() async throws(ChatError) -> WebhookSettings { settings.withLock { $0.webhook } }
+
+    func setWebhook(_ given: WebhookSettings, id: String?) async throws(ChatError) {
+        try note(.webhook(given, id: id))
+        settings.withLock { $0.webhook = given }
+    }
+
+    func moderation() async throws(ChatError) -> ModerationSettings { settings.withLock { $0.moderation } }
+
+    func setModeration(_ given: ModerationSettings, id: String?) async throws(ChatError) {
+        try note(.moderation(given, id: id))
+        settings.withLock { $0.moderation = given }
+    }
 
     var calls: [Call] { state.withLock { $0.calls } }
 

@@ -119,6 +119,9 @@ import Testing
         "addRobots": #"{"robots":[{"user":"r2","nick":"R2","avatar":"a","ext":"e"},"c3"]}"#,
         "recallMessagesOfUser": #"{"user":"ann","since":1732150000000,"notifyExt":"x","operator":"bob"}"#,
         "removeRobots": #"{"robots":["r2","c3"]}"#,
+        "setWebhook":
+            #"{"url":"http://a/","secret":"s","events":["message","lost"],"maxBatch":10,"timeoutMs":1000}"#,
+        "setModeration": #"{"words":[{"text":"bad","action":"REPLACE"}],"hook":{"url":"http://a/","secret":"s"}}"#,
         "setRole": #"{"role":"MANAGER","notify":false,"notifyExt":"x","operator":"ann"}"#,
         "setBlacklist": #"{"enable":true,"operator":{"user":"ann","nick":"Ann"}}"#,
         "setMute": #"{"enable":false}"#, "setTempMute": #"{"seconds":60}"#, "muteRoom": #"{"enable":true}"#,

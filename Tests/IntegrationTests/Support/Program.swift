@@ -92,6 +92,15 @@ final class Program: Sendable {
         }
     }
 
+    /// Waits for a line on standard output that `matches`; nil if the program ended without one.
+    func outputLine(where matches: @Sendable (Substring) -> Bool) async -> String? {
+        await wait { state -> String?? in
+            let lines = state.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            if let line = lines.first(where: matches) { return .some(String(line)) }
+            return state.status != nil && state.openPipes == 0 ? .some(nil) : nil
+        }
+    }
+
     /// Waits for the end: the exit status (a signal is negative), and all that it wrote.
     func ended() async -> (status: Int32, output: String, errors: String) {
         await wait { state in

@@ -1,0 +1,142 @@
+import Callbacks
+import ChatModel
+import Logging
+import Moderation
+import Rooms
+import Wire
+
+/// The app's callbacks as settings of the cluster: checked, kept by the system group, and told to the rooms of this node
+/// whenever they change.
+actor AppCallbacks {
+    private let system: SystemGroup
+    private let client: CallbackClient
+    private let logger: Logger
+    private var rooms: RoomHost?
+    /// The versions that the rooms have been told.
+    private var told: [SettingName: UInt64] = [:]
+
+    init(system: SystemGroup, client: CallbackClient, logger: Logger) {
+        self.system = system
+        self.client = client
+        self.logger = logger
+    }
+
+    /// What the rooms of this node begin with.
+    nonisolated func setup() -> CallbackSetup {
+        var setup = CallbackSetup(client: client)
+        let moderation = moderation
+        setup.hook = moderation.hook
+        setup.words = filter(moderation.words)
+        setup.webhook = webhook
+        return setup
+    }
+
+    /// From here on the rooms are told of every change, whichever node it was made at.
+    func start(_ rooms: RoomHost) async {
+        self.rooms = rooms
+        let (changes, changed) = AsyncStream.makeStream(of: SettingName.self)
+        await system.observe { change in
+            if case .setting(let name, _) = change { changed.yield(name) }
+        }
+        Task { [weak self] in
+            for await name in changes { await self?.tell(name) }
+        }
+    }
+
+    private func tell(_ name: SettingName) async {
+        let version = system.setting(name)?.version ?? 0
+        guard let rooms, told[name].map({ $0 < version || version == 0 }) ?? true else { return }
+        told[name] = version
+        switch name {
+        case .moderation:
+            let settings = moderation
+            await rooms.setModeration(filter(settings.words), hook: settings.hook)
+        case .webhook: await rooms.setWebhook(webhook)
+        default: break
+        }
+    }
+
+    // MARK: - Reading
+
+    /// With its secret; nil: none.
+    nonisolated var webhook: WebhookSettings? {
+        let settings = read(WebhookSettings.self, .webhook)
+        return settings?.url.isEmpty == false ? settings : nil
+    }
+
+    /// With the hook's secret.
+    nonisolated var moderation: ModerationSettings {
+        read(StoredModeration.self, .moderation)?.settings ?? ModerationSettings()
+    }
+
+    private nonisolated func read<M: WireMessage>(_ type: M.Type, _ name: SettingName) -> M? {
+        guard let setting = system.setting(name) else { return nil }
+        do throws(ChatError) {
+            return try WireProtobuf.decode(type, from: setting.value, limits: false)
+        } catch {
+            logger.error("a setting can't be understood", metadata: ["setting": "\(name)", "error": "\(error)"])
+            return nil
+        }
+    }
+
+    /// Takes a moment for many words.
+    private nonisolated func filter(_ words: [Word]) -> WordFilter {
+        do {
+            return try WordFilter(words)
+        } catch {
+            logger.error("the list of words can't be used", metadata: ["error": "\(error)"])
+            return WordFilter()
+        }
+    }
+
+    // MARK: - Changing
+
+    /// Returns when the rooms of this node act on it.
+    /// - Throws: 414 or 413 with the field that is wrong.
+    func setWebhook(_ given: WebhookSettings, key: String?) async throws(ChatError) {
+        var settings = given
+        if !settings.url.isEmpty {
+            try check(settings.url, field: "url")
+            settings.secret = try secret(settings.secret, webhook?.secret, field: "secret")
+        } else {
+            settings.secret = nil
+        }
+        try await system.put(WireProtobuf.encode(settings), for: .webhook, key: key)
+        await tell(.webhook)
+    }
+
+    /// Returns when the rooms of this node act on it.
+    /// - Throws: 414 or 413 with the field that is wrong.
+    func setModeration(_ given: ModerationSettings, key: String?) async throws(ChatError) {
+        var settings = given
+        do throws(WordListError) {
+            try WordFilter.check(settings.words)
+        } catch {
+            throw ChatError(
+                error.code == .wordTooLong || error.code == .tooManyBytes ? .tooLarge : .badParameter,
+                error.description, field: "words")
+        }
+        if let hook = settings.hook {
+            try check(hook.url, field: "hook.url")
+            settings.hook?.secret = try secret(hook.secret, moderation.hook?.secret, field: "hook.secret")
+        }
+        try await system.put(WireProtobuf.encode(StoredModeration(settings)), for: .moderation, key: key)
+        await tell(.moderation)
+    }
+
+    private func check(_ url: String, field: String) throws(ChatError) {
+        guard let address = CallbackAddress(url) else {
+            throw ChatError(.badParameter, "\(field) must be an http or https URL without a user", field: field)
+        }
+        guard client.allows(address) else {
+            throw ChatError(.badParameter, "the host of \(field) is not in callbacks.allowedHosts", field: field)
+        }
+    }
+
+    private func secret(_ given: String?, _ stored: String?, field: String) throws(ChatError) -> String {
+        guard let secret = given ?? stored else {
+            throw ChatError(.badParameter, "\(field) is missing, and none is set yet", field: field)
+        }
+        return secret
+    }
+}

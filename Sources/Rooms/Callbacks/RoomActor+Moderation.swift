@@ -1,0 +1,146 @@
+import Callbacks
+import ChatModel
+import EventLoop
+import Moderation
+import RoomCore
+import Telemetry
+import Wire
+
+/// Moderation (contract, section 4): decided once, by the leader, before proposing; the words first, then the hook.
+extension RoomActor {
+    /// A text as it may be shown. Throws 13009 naming the field.
+    func passed(_ text: String, _ field: String) throws(ChatError) -> String {
+        try context.callbacks.value.words.passed(text, field)
+    }
+
+    /// What may be proposed of a command now: it itself, with its words replaced; nothing while the hook is asked.
+    ///
+    /// A repeat of an earlier command is proposed as it is, because `apply` answers it before it looks at anything
+    /// else. While the hook is asked the session's later calls wait, so that nothing is overtaken; other sessions don't.
+    /// - Parameter key: the session that asks; nil for the server API.
+    /// - Throws: 13009; 416 or 503 when too many of this room's messages are with the hook already.
+    func moderated(_ given: Proposal, holding key: PresenceKey?, at now: Timestamp) throws(ChatError) -> [Proposal] {
+        let callbacks = context.callbacks.value
+        guard given.moderate, callbacks.moderates else { return [holdTarget(of: given)] }
+        if let id = given.key, state.remembered(id, at: now) != nil { return [given] }
+        var proposal = given
+        proposal.command.body = try callbacks.words.passed(proposal.command.body)
+        guard let hook = callbacks.hook, case .post(let draft) = proposal.command.body, draft.body.isModerated else {
+            return [holdTarget(of: proposal)]
+        }
+        // The hook is not asked about what `apply` will refuse anyway.
+        if case .member(let user, _, let anonymous) = proposal.command.actor {
+            try state.maySpeak(user, anonymous: anonymous, at: now)
+        }
+        guard atHook < Self.atHookMax else { throw Self.tooMany(hook.onFailure) }
+        guard callbacks.breaker.mayAsk(at: now) else {
+            context.figures.hookSkipped.add()
+            guard hook.onFailure == .allow else { throw Self.unchecked }
+            return [proposal]
+        }
+        ask(hook, about: draft, proposal, holding: key, at: now)
+        return []
+    }
+
+    /// Messages of one room that are with the hook at a time; beyond, 416 where the hook may fail, else 503.
+    private static var atHookMax: Int { 256 }
+    /// Bytes of the hook's answer, which repeats a text at most.
+    private static var answerBytesMax: Int { 256 << 10 }
+
+    private static func tooMany(_ policy: HookFailurePolicy) -> ChatError {
+        ChatError(
+            policy == .allow ? .tooOften : .unavailable, "too many messages of this room are being checked",
+            retryAfterMs: 1000)
+    }
+
+    private static var unchecked: ChatError {
+        ChatError(.rejected, "messages can't be checked now, and are refused until they can")
+    }
+
+    private func ask(
+        _ hook: HookSettings, about draft: MessageDraft, _ proposal: Proposal, holding key: PresenceKey?,
+        at now: Timestamp
+    ) {
+        var question = HookQuestion(room: id, time: now, message: draft)
+        question.from = sender(of: proposal.command)
+        question.clientID = proposal.command.id.flatMap { key == nil ? nil : $0.text }
+        atHook += 1
+        // The room stays in memory meanwhile.
+        reads += 1
+        if let key { hold(key) }
+        let client = context.callbacks.value.client
+        Task { [self, question] in
+            let reply = await Self.reply(client, hook, question)
+            context.loop.execute {
+                self.assumeIsolated { $0.hookReplied(reply, hook, proposal, holding: key) }
+            }
+        }
+    }
+
+    /// nil: no answer in time that can be understood.
+    @concurrent private static func reply(_ client: CallbackClient, _ hook: HookSettings, _ question: HookQuestion)
+        async -> HookReply?
+    {
+        let request = CallbackRequest(
+            url: hook.url, secret: hook.secret ?? "", body: WireJSON.encode(question), time: question.time.milliseconds,
+            timeoutMilliseconds: hook.timeoutMs, answerBytesMax: answerBytesMax)
+        guard let answer = try? await client.post(request), answer.isAccepted else { return nil }
+        return try? WireJSON.decode(HookReply.self, from: answer.body, limits: true)
+    }
+
+    private func hookReplied(
+        _ reply: HookReply?, _ hook: HookSettings, _ proposal: Proposal, holding key: PresenceKey?
+    ) {
+        let now = context.now()
+        atHook -= 1
+        reads -= 1
+        do throws(ChatError) {
+            proceed([try decided(reply, hook, proposal, holding: key, at: now)], key)
+        } catch {
+            answer(proposal.origin, .refused(error), isRepeat: false)
+        }
+        if let key { release(key, at: now) }
+        wake()
+    }
+
+    private func decided(
+        _ reply: HookReply?, _ hook: HookSettings, _ given: Proposal, holding key: PresenceKey?, at now: Timestamp
+    ) throws(ChatError) -> Proposal {
+        var proposal = given
+        guard case .post(var draft) = proposal.command.body else { return proposal }
+        var verdict = reply?.action
+        if verdict == .rewrite {
+            if let body = reply?.text.flatMap(draft.body.rewritten) { draft.body = body } else { verdict = nil }
+        }
+        let callbacks = context.callbacks.value
+        if verdict == nil { callbacks.breaker.failed(at: now) } else { callbacks.breaker.succeeded() }
+        // Whoever was put out meanwhile says nothing more.
+        if let key, presence.visitor(key) == nil { throw ChatError(.notInRoom, "you are no longer in \(id)") }
+        // A retry that came by another connection may have been faster: then its result is the first one.
+        if let id = proposal.key, state.remembered(id, at: now) != nil { return proposal }
+        switch verdict {
+        case .allow: context.figures.hookAllowed.add()
+        case .rewrite:
+            context.figures.hookRewritten.add()
+            proposal.command.body = .post(draft)
+        case .refuse:
+            context.figures.hookRefused.add()
+            throw ChatError(.rejected, "the message was refused by moderation")
+        case nil:
+            context.figures.hookFailed.add()
+            guard hook.onFailure == .allow else { throw Self.unchecked }
+        }
+        return proposal
+    }
+
+    private func sender(of command: Command) -> Sender? {
+        switch command.actor {
+        case .system: nil
+        case .server(let name):
+            Sender(
+                user: name.user, profile: presence.profile(of: name.user) ?? Profile(nick: name.nick),
+                role: state.role(of: name.user))
+        case .member(let user, let profile, _): Sender(user: user, profile: profile, role: state.role(of: user))
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import ChatModel
+import EventLoop
+import History
+import RoomCore
+import Wire
+
+/// What a room has for the app's webhook.
+extension RoomActor {
+    /// Bytes of the messages of one slice, roughly; at least one message is taken.
+    private static var sliceBytesMax: Int { 512 << 10 }
+
+    /// Everything that is owed counts as delivered: there is no webhook any more.
+    func forgetOwed() -> WebhookSlice {
+        WebhookSlice(
+            progress: WebhookProgress(
+                incarnation: state.incarnation ?? Incarnation(0), seq: state.lastSeq, time: context.now(),
+                eventIndex: .max))
+    }
+
+    /// What comes after `progress`, at most `limit` items, in order. `completion` is called on the loop, at once or
+    /// when history has been read; with nil when that failed.
+    func webhookSlice(
+        after progress: WebhookProgress?, limit: Int, _ settings: WebhookSettings,
+        _ completion: @escaping @Sendable (WebhookSlice?) -> Void
+    ) {
+        let incarnation = state.incarnation ?? Incarnation(0)
+        var slice = WebhookSlice(progress: WebhookProgress(incarnation: incarnation))
+        slice.progress.eventIndex = progress?.eventIndex ?? 0
+        guard let owed = state.webhook else { return completion(slice) }
+        slice.forgotten = owed.forgotten
+        slice.progress.time = owed.since
+        var next = owed.firstSeq == 0 ? state.lastSeq + 1 : owed.firstSeq
+        if let progress, progress.incarnation == incarnation, progress.seq >= next {
+            next = progress.seq + 1
+            slice.progress.time = progress.time
+        }
+        slice.progress.seq = next - 1
+        guard next <= state.lastSeq else {
+            fill(&slice, owed, [], reachable: next, limit, settings)
+            return completion(slice)
+        }
+        let reachable = min(firstReachable, unwrittenFrom ?? .max)
+        if next >= reachable, let messages = tail.messages(after: next - 1, lastSeq: state.lastSeq, limit: limit) {
+            fill(&slice, owed, messages, reachable: next, limit, settings)
+            return completion(slice)
+        }
+        var query = HistoryRequest()
+        query.ascending = true
+        query.afterSeq = next - 1
+        query.limit = min(limit, Int(Limits.pageItems))
+        page(query) { [slice, next] room, result in
+            guard case .success(let page) = result, room.state.incarnation == incarnation else {
+                return completion(nil)
+            }
+            var slice = slice
+            // What history does not have, and the tail does not either, has expired.
+            let end = page.more ? (page.messages.last?.seq ?? next - 1) + 1 : reachable
+            room.fill(&slice, owed, page.messages, reachable: end, limit, settings)
+            completion(slice)
+        }
+    }
+
+    /// The first seq that is in memory and has not expired; what is before it must be read from history.
+    private var firstReachable: UInt64 {
+        let cutoff = context.now().adding(
+            milliseconds: -context.policy.retentionDays * Timestamp.millisecondsPerDay)
+        guard let first = tail.firstSeq, first > 0 else { return state.lastSeq + 1 }
+        let oldest = tail.messages(after: first - 1, lastSeq: state.lastSeq, limit: 1)?.first
+        if let oldest, oldest.time >= cutoff { return first }
+        let all = tail.messages(after: first - 1, lastSeq: state.lastSeq, limit: HotTail.messagesMax) ?? []
+        return all.first { $0.time >= cutoff }?.seq ?? state.lastSeq + 1
+    }
+
+    /// Puts messages and what lies between them into the slice.
+    /// - Parameter reachable: seqs below it that are not among the messages are lost.
+    private func fill(
+        _ slice: inout WebhookSlice, _ owed: WebhookRecord, _ messages: [Message], reachable: UInt64, _ limit: Int,
+        _ settings: WebhookSettings
+    ) {
+        var events = owed.events.filter { $0.index > slice.progress.eventIndex }[...]
+        var bytes = 0
+        for message in messages {
+            guard let seq = message.seq, seq > slice.progress.seq else { continue }
+            add(&events, before: seq, to: &slice, limit, settings)
+            guard slice.items.count < limit, bytes < Self.sliceBytesMax else { break }
+            if seq > slice.progress.seq + 1 { addLost(through: seq - 1, to: &slice) }
+            guard slice.items.count < limit else { break }
+            slice.progress.seq = seq
+            slice.progress.time = message.time
+            bytes += HotTail.size(message)
+            let event: WebhookEvent = message.body.type == .notification ? .notification : .message
+            if message.webhook, settings.wants(event) { slice.items.append(item(message, event)) }
+        }
+        if slice.items.count < limit, bytes < Self.sliceBytesMax {
+            if slice.progress.seq + 1 < reachable, slice.progress.seq < state.lastSeq {
+                addLost(through: min(reachable - 1, state.lastSeq), to: &slice)
+            }
+            if slice.progress.seq == state.lastSeq { add(&events, before: .max, to: &slice, limit, settings) }
+        }
+        slice.more = slice.progress.seq < state.lastSeq || !events.isEmpty
+    }
+
+    private func addLost(through last: UInt64, to slice: inout WebhookSlice) {
+        slice.items.append(lost(slice.progress.seq + 1, last))
+        slice.progress.seq = last
+    }
+
+    private func lost(_ from: UInt64, _ to: UInt64) -> WebhookItem {
+        let life = String(state.incarnation?.number ?? 0, radix: 36)
+        var item = WebhookItem(id: "lost-\(shard)-\(life)-\(from)-\(to)", room: id, event: .lost, time: context.now())
+        item.lost = LostMessages(room: id, from: from, to: to)
+        return item
+    }
+
+    private func add(
+        _ events: inout ArraySlice<RoomLifeEvent>, before seq: UInt64, to slice: inout WebhookSlice, _ limit: Int,
+        _ settings: WebhookSettings
+    ) {
+        while slice.items.count < limit, let event = events.first, event.after < seq {
+            events.removeFirst()
+            slice.progress.eventIndex = event.index
+            let name = "\(shard)-\(String(event.index, radix: 36))"
+            if event.lostFrom > 0 {
+                var item = WebhookItem(id: "lost-\(name)", room: id, event: .lost, time: event.time)
+                item.lost = LostMessages(room: id, from: event.lostFrom, to: event.lostTo)
+                slice.items.append(item)
+            }
+            let kind: WebhookEvent = event.kind == .created || event.kind == .reopened ? .open : .close
+            guard settings.wants(kind) else { continue }
+            var item = WebhookItem(id: "room-\(name)", room: id, event: kind, time: event.time)
+            item.kind = event.kind
+            slice.items.append(item)
+        }
+    }
+
+    /// Message IDs are unique within their shard.
+    private func item(_ message: Message, _ event: WebhookEvent) -> WebhookItem {
+        var item = WebhookItem(id: "\(shard)-\(message.messageID)", room: id, event: event, time: message.time)
+        item.seq = message.seq
+        item.message = message
+        return item
+    }
+
+    // MARK: - Best effort
+
+    /// A message that is not kept.
+    func offerUnkept(_ message: Message) {
+        guard message.webhook, message.seq == nil else { return }
+        context.callbacks.value.offer(.unkept, shard) { item(message, .unkept) }
+    }
+
+    /// Somebody has come or gone.
+    func offer(_ event: WebhookEvent, _ user: UserID, _ profile: Profile?) {
+        context.callbacks.value.offer(event, shard) {
+            var item = WebhookItem(id: "", room: id, event: event, time: context.now())
+            item.user = UserName(user: user, nick: profile?.nick ?? "")
+            item.online = Int64(presence.online)
+            return item
+        }
+    }
+}

@@ -1,0 +1,353 @@
+import Callbacks
+import ChatModel
+import EventLoop
+import History
+import Logging
+import RoomCore
+import Telemetry
+import Wire
+
+/// Delivers what the rooms of one shard owe the app's webhook, while this node leads the shard.
+///
+/// Which rooms owe something is durable (`WebhookRecord`); here are only names, bounded, and found again by looking for
+/// the rows when they did not fit. One call is under way at a time, so that what a room says arrives in its order. How
+/// far rooms were delivered goes to the log once a second, so a crash repeats about a second's items. A receiver that
+/// is away costs the shard one batch of memory and a call now and then; rooms never wait for it.
+final class WebhookDispatcher {
+    /// What the dispatcher needs of its shard. All on the loop.
+    struct Shard {
+        var id: ShardID
+        var storage: ShardStorage
+        var isLeader: () -> Bool
+        /// Gives the room, loaded if need be; nil when it can't be had.
+        var visit: (RoomID, @escaping (RoomActor?) -> Void) -> Void
+        var propose: (Proposal, RoomActor) -> Void
+    }
+
+    private let shard: Shard
+    private let context: RoomContext
+    private let random: () -> Double
+
+    /// Rooms that may owe something, each once.
+    private var queue = Fifo<RoomID>()
+    private var queued: Set<RoomID> = []
+    /// There may be rooms that owe something and are not in the queue.
+    private var needsScan = true
+    private var scannedTo: RoomID?
+    private var secondsSinceScan = 0
+    /// How far rooms are delivered, until the log says the same.
+    private var delivered: [RoomID: WebhookProgress] = [:]
+
+    /// Best-effort items, in the order in which they happened.
+    private var soft: [WebhookItem] = []
+    private var dropped: Int64 = 0
+    private var softNumber: UInt64 = 0
+
+    /// What is being built or delivered.
+    private struct Building {
+        var batch = WebhookBatch(cursor: "", items: [])
+        var progress: [RoomID: WebhookProgress] = [:]
+        /// Rooms that have more.
+        var unfinished: [RoomID] = []
+        var softCount = 0
+        var softDropped: Int64 = 0
+    }
+
+    /// Can transition: idle to collecting; collecting to idle (nothing found) or delivering; delivering to idle
+    /// (accepted) or waiting; waiting to delivering. A change of leadership makes any of them idle.
+    private enum State {
+        case idle
+        case collecting(Building)
+        case delivering(Building)
+        /// The same batch goes out again later.
+        case waiting(Building)
+    }
+
+    private var state = State.idle
+    /// Answers to what was begun before a change of leadership are not heard.
+    private var generation = 0
+    private var attempt = 0
+    private var backOff = BackOff(first: 500, longest: 60_000)
+    private var batches: UInt64 = 0
+    private var loggedAt = Timestamp(0)
+    private var isCollecting = false
+    private var collectsAgain = false
+
+    /// Names in the queue; beyond, the rows are looked for later.
+    private static let queueMax = 10_000
+    /// Best-effort items that wait; beyond, they are dropped and counted.
+    private static let softMax = 1_000
+    private static let scanRows = 200
+    private static let roomsPerBatchMax = 200
+    private static let progressPerSecondMax = 1_000
+    private static let answerBytesMax = 64 << 10
+
+    init(_ shard: Shard, context: RoomContext, random: @escaping () -> Double = { .random(in: 0..<1) }) {
+        self.shard = shard
+        self.context = context
+        self.random = random
+    }
+
+    private var settings: WebhookSettings? { context.callbacks.value.webhook }
+
+    // MARK: - What there is to do
+
+    /// The room owes something, or may.
+    func note(_ room: RoomID) {
+        guard shard.isLeader() else { return }
+        guard queued.count < Self.queueMax else {
+            needsScan = true
+            return
+        }
+        if queued.insert(room).inserted { queue.append(room) }
+    }
+
+    func offer(_ item: WebhookItem) {
+        guard shard.isLeader() else { return }
+        guard soft.count < Self.softMax else {
+            dropped += 1
+            context.figures.webhook.dropped.add()
+            return
+        }
+        var item = item
+        if item.id.isEmpty {
+            softNumber += 1
+            item.id = "\(shard.id)-\(String(item.time.milliseconds, radix: 36))-\(String(softNumber, radix: 36))"
+        }
+        soft.append(item)
+    }
+
+    func settingsChanged() {
+        needsScan = true
+        backOff.succeeded()
+        if settings == nil {
+            soft = []
+            dropped = 0
+        }
+        if case .waiting = state { retry() }
+    }
+
+    /// Leadership was won or lost: the rows say what is owed.
+    func reset() {
+        generation += 1
+        state = .idle
+        queue = Fifo()
+        queued = []
+        delivered = [:]
+        soft = []
+        dropped = 0
+        needsScan = true
+        scannedTo = nil
+        context.figures.webhook.delivering(nil, shard.id)
+    }
+
+    /// At the end of each turn: begins a batch if there is something for it.
+    func pump() {
+        guard case .idle = state, queue.first != nil || !soft.isEmpty || needsScan, shard.isLeader() else { return }
+        batches += 1
+        var building = Building()
+        building.batch.cursor =
+            "\(shard.id)-\(String(context.now().milliseconds, radix: 36))-\(String(batches, radix: 36))"
+        state = .collecting(building)
+        collect()
+    }
+
+    // MARK: - Collecting
+
+    /// Goes from room to room until the batch is full or nothing is left; a room that has to be read goes on later.
+    private func collect() {
+        collectsAgain = true
+        guard !isCollecting else { return }
+        isCollecting = true
+        while collectsAgain {
+            collectsAgain = false
+            collectNext()
+        }
+        isCollecting = false
+    }
+
+    private func collectNext() {
+        guard case .collecting(let building) = state else { return }
+        let space = Int(settings?.maxBatch ?? 1) - building.batch.items.count
+        guard space > 0, building.progress.count < Self.roomsPerBatchMax else { return send() }
+        guard let room = queue.first else {
+            if needsScan { return scan() }
+            return send()
+        }
+        queue.removeFirst()
+        queued.remove(room)
+        let (generation, settings, after) = (generation, settings, delivered[room])
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        let collected: @Sendable (WebhookSlice?) -> Void = { slice in
+            guard me.value.generation == generation else { return }
+            me.value.collected(room, slice)
+        }
+        shard.visit(room) { actor in
+            guard let actor else { return collected(nil) }
+            guard let settings else { return collected(actor.assumeIsolated { $0.forgetOwed() }) }
+            actor.assumeIsolated { $0.webhookSlice(after: after, limit: space, settings, collected) }
+        }
+    }
+
+    private func collected(_ room: RoomID, _ slice: WebhookSlice?) {
+        guard case .collecting(var building) = state else { return }
+        if let slice {
+            building.batch.items += slice.items
+            building.batch.dropped += slice.forgotten
+            building.progress[room] = slice.progress
+            if slice.more { building.unfinished.append(room) }
+        }
+        // One that can't be read now is found again by its row.
+        state = .collecting(building)
+        collect()
+    }
+
+    private func scan() {
+        let (generation, after) = (generation, scannedTo)
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        shard.storage.rooms(.webhook, after: after, limit: Self.scanRows) { result in
+            me.loop.execute {
+                guard me.value.generation == generation else { return }
+                me.value.scanned((try? result.get())?.map(\.room))
+            }
+        }
+    }
+
+    private func scanned(_ rooms: [RoomID]?) {
+        for room in rooms ?? [] { note(room) }
+        scannedTo = rooms?.last
+        if (rooms?.count ?? 0) < Self.scanRows {
+            needsScan = false
+            scannedTo = nil
+            secondsSinceScan = 0
+        }
+        collect()
+    }
+
+    // MARK: - Delivering
+
+    private func send() {
+        guard case .collecting(var building) = state else { return }
+        if let settings {
+            building.softCount = min(soft.count, max(0, Int(settings.maxBatch) - building.batch.items.count))
+            building.batch.items += soft.prefix(building.softCount)
+            building.softDropped = dropped
+            building.batch.dropped += dropped
+        }
+        guard settings != nil, !building.batch.items.isEmpty || building.batch.dropped > 0 else {
+            return accepted(building)
+        }
+        deliver(building)
+    }
+
+    private func deliver(_ building: Building) {
+        guard let settings else { return accepted(building) }
+        state = .delivering(building)
+        attempt += 1
+        context.figures.webhook.delivering(building.batch.items.map(\.time).min(), shard.id)
+        let generation = generation
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        Self.post(building.batch, settings, context.callbacks.value.client, time: context.now().milliseconds) {
+            failure in
+            me.loop.execute {
+                guard me.value.generation == generation else { return }
+                me.value.delivered(failure)
+            }
+        }
+    }
+
+    private static func post(
+        _ batch: WebhookBatch, _ settings: WebhookSettings, _ client: CallbackClient, time: Int64,
+        _ completion: @escaping @Sendable (String?) -> Void
+    ) {
+        Task.detached { completion(await post(batch, settings, client, time: time)) }
+    }
+
+    /// Why it was not accepted; nil when it was.
+    @concurrent private static func post(
+        _ batch: WebhookBatch, _ settings: WebhookSettings, _ client: CallbackClient, time: Int64
+    ) async -> String? {
+        let request = CallbackRequest(
+            url: settings.url, secret: settings.secret ?? "", body: WireJSON.encode(batch), time: time,
+            timeoutMilliseconds: settings.timeoutMs, answerBytesMax: answerBytesMax)
+        do throws(CallbackError) {
+            let answer = try await client.post(request)
+            return answer.isAccepted ? nil : "it answered HTTP \(answer.status)"
+        } catch {
+            return error.description
+        }
+    }
+
+    private func delivered(_ failure: String?) {
+        guard case .delivering(let building) = state else { return }
+        guard let failure else {
+            backOff.succeeded()
+            context.figures.webhook.delivered.add(building.batch.items.count)
+            context.figures.webhook.delivering(nil, shard.id)
+            return accepted(building)
+        }
+        context.figures.webhook.failed.add()
+        state = .waiting(building)
+        let wait = backOff.failed(random: random())
+        let now = context.now()
+        if now.milliseconds - loggedAt.milliseconds >= 60_000 {
+            loggedAt = now
+            context.logger.warning(
+                "the webhook does not accept a batch; it is tried again",
+                metadata: [
+                    "shard": "\(shard.id)", "reason": "\(failure)", "retryMs": "\(wait)",
+                ])
+        }
+        let (generation, attempt) = (generation, attempt)
+        context.loop.schedule(afterMilliseconds: UInt64(clamping: wait)) { [weak self] in
+            guard let self, self.generation == generation, self.attempt == attempt else { return }
+            self.retry()
+        }
+    }
+
+    private func retry() {
+        guard case .waiting(let building) = state else { return }
+        deliver(building)
+    }
+
+    private func accepted(_ building: Building) {
+        state = .idle
+        delivered.merge(building.progress) { $1 }
+        soft.removeFirst(min(building.softCount, soft.count))
+        // What was dropped since is told next time.
+        dropped = max(0, dropped - building.softDropped)
+        for room in building.unfinished { note(room) }
+    }
+
+    // MARK: - The log
+
+    /// Once a second: writes down how far rooms are delivered.
+    func tick() {
+        guard shard.isLeader() else { return }
+        secondsSinceScan += 1
+        if secondsSinceScan >= 30 { needsScan = true }
+        for (room, progress) in delivered.prefix(Self.progressPerSecondMax) {
+            let generation = generation
+            shard.visit(room) { [weak self] actor in
+                guard let self, self.generation == generation else { return }
+                guard let actor else {
+                    self.delivered[room] = nil
+                    return
+                }
+                self.writeDown(progress, actor)
+            }
+        }
+    }
+
+    private func writeDown(_ progress: WebhookProgress, _ room: RoomActor) {
+        let isKnown = room.assumeIsolated { $0.state.knowsDelivered(progress) }
+        guard !isKnown else {
+            if delivered[room.id] == progress { delivered[room.id] = nil }
+            return
+        }
+        shard.propose(
+            Proposal(
+                command: Command(id: nil, room: room.id, actor: .system, body: .webhookDelivered(progress)), key: nil,
+                origin: .room), room)
+    }
+}
