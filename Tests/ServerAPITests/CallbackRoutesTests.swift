@@ -1,4 +1,5 @@
 import ChatModel
+import OpenAPITestKit
 import Testing
 import Wire
 
@@ -78,7 +79,8 @@ import Wire
             #expect(
                 cluster.calls == [
                     .send(
-                        MessageDraft(body: .text("x")), from: nil, moderate: true, FakeCluster.room("r1").info.id, id: "c")
+                        MessageDraft(body: .text("x")), from: nil, moderate: true, FakeCluster.room("r1").info.id,
+                        id: "c")
                 ])
         }
     }

@@ -185,7 +185,7 @@ extension ConformanceCheck {
             let names = [
                 "sessions", "rooms_active", "sends_total", "ack_seconds", "deliver_seconds", "dropped_total",
                 "send_queue_bytes", "slow_sessions", "log_sync_seconds", "shard_leader", "shard_commit_lag",
-                "leader_changes_total", "gossip_members", "disk_free_bytes",
+                "leader_changes_total", "gossip_members", "webhook_lag_seconds", "disk_free_bytes",
                 "token_refused_total",
             ]
             let missing = names.filter { !text.contains("# TYPE chatroom_\($0) ") }
@@ -205,16 +205,17 @@ extension ConformanceCheck {
                 "/v1/rooms/{room}/queue/{key}", "/v1/rooms/{room}/queue/take", "/v1/rooms/{room}/robots",
                 "/v1/rooms/{room}/address", "/v1/rooms/{room}/explain", "/v1/users/{user}/token",
                 "/v1/users/{user}/revoke", "/v1/users/{user}/offline", "/v1/users/{user}/messages",
-                "/v1/users/{user}/sessions", "/v1/broadcast", "/v1/cluster",
+                "/v1/users/{user}/sessions", "/v1/broadcast", "/v1/webhook", "/v1/moderation", "/v1/cluster",
                 "/v1/cluster/shards", "/v1/stats", "/v1/sessions", "/v1/sessions/{session}", "/v1/audit", "/v1/log",
             ]
             let missing = wanted.filter { document["paths"]?[$0] == nil }
             try expect(missing.isEmpty, "missing: \(missing.joined(separator: ", "))")
         },
-        .init("4", "explain, stats, cluster, shards, sessions and audit can be read") { run in
+        .init("4", "explain, stats, cluster, shards, sessions, audit, webhook and moderation can be read") { run in
             let room = try await run.room()
             for path in [
                 ["rooms", room, "explain"], ["stats"], ["cluster"], ["cluster", "shards"], ["sessions"], ["audit"],
+                ["webhook"], ["moderation"],
             ] { try await run.done("GET", path) }
         },
         .init("4", "cluster names its nodes; shards name leader, replicas, term and applied") { run in
@@ -223,6 +224,39 @@ extension ConformanceCheck {
             for field in ["shard", "leader", "replicas", "term", "applied"] {
                 try expect(shard?[field] != nil, "a shard has no \(field)")
             }
+        },
+        .init("4", "a word that is refused is answered 13009 (HTTP 422 with `moderate`), and GET shows no secret") {
+            run in
+            // One more word than is set, which nobody else sends, and only for the time of this check.
+            let word = run.name("refused")
+            let before = try await run.done("GET", ["moderation"])
+            try expect(before["hook"]?["secret"], is: nil, "the hook's secret")
+            try expect(try await run.done("GET", ["webhook"])["secret"], is: nil, "the webhook's secret")
+            guard case .object(var settings) = before else { throw Deviation("the answer is \(before.line)") }
+            settings["words"] = .array(
+                (before["words"]?.items ?? []) + [["text": .text(word), "action": "REFUSE"]])
+            let (user, room) = (run.name("ann"), try await run.room())
+            let client = try await run.entered(room, user)
+            try await run.done("PUT", ["moderation"], .object(settings))
+            do {
+                let send: JSONTree = [
+                    "room": .text(room), "clientId": "c", "type": "TEXT", "text": .text("a \(word) b"),
+                ]
+                try expect(try await client.refusal("send", send), code: 13009)
+                try await run.refused(
+                    "POST", ["rooms", room, "messages"],
+                    ["type": "TEXT", "text": .text(word), "moderate": true], status: 422, code: 13009)
+                try await run.done("POST", ["rooms", room, "messages"], ["type": "TEXT", "text": .text(word)])
+            } catch {
+                try await run.done("PUT", ["moderation"], before)
+                throw error
+            }
+            try await run.done("PUT", ["moderation"], before)
+        },
+        .init("4", "a webhook or a hook without a usable URL is refused: 414") { run in
+            try await run.refused("PUT", ["webhook"], ["url": "ftp://h", "secret": "s"], status: 400, code: 414)
+            try await run.refused(
+                "PUT", ["moderation"], ["hook": ["url": "ftp://h", "secret": "s"]], status: 400, code: 414)
         },
         .init("4", "an unknown path is 404, another method 404 or 405") { run in
             let answer = try await run.api("GET", ["no-such-call"])
