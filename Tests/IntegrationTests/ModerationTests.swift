@@ -183,6 +183,58 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `whoever is kicked while the hook is asked says nothing more`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("r")
+                let receiver = FakeReceiver()
+                try await receiver.start()
+                await receiver.answer { call in
+                    call.text.contains("slow") ? .silence : .status(200, #"{"action":"ALLOW"}"#)
+                }
+                let url = await receiver.url
+                try await moderate(
+                    node, #"{"hook":{"url":"\#(url)","secret":"s","timeoutMs":1000,"onFailure":"ALLOW"}}"#)
+                let ann = try await TestClient.entered(node, "ann", room)
+                let bob = try await TestClient.entered(node, "bob", room)
+                let ids = [await ann.begin(.text(room, "slow")), await ann.begin(.text(room, "second"))]
+                try await receiver.wait("the slow question") { $0.contains { $0.text.contains("slow") } ? () : nil }
+                #expect(try await node.api("POST", "/v1/rooms/r/members/ann/kick", "{}").status == 200)
+                for id in ids {
+                    guard case .failure(let error) = try await ann.reply(to: id) else {
+                        Issue.record("a message of somebody who was kicked was accepted")
+                        continue
+                    }
+                    #expect(error.code == .notInRoom)
+                }
+                try await bob.send(room, "after")
+                try await bob.message("after")
+                #expect(await bob.texts(of: room) == ["after"])
+                await receiver.stop()
+            }
+        }
+
+        @Test func `a COMBINE is moderated too, by a client and by the server`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("r")
+                let ann = try await TestClient.entered(node, "ann", room)
+                let first = try await ann.send(room, "first")
+                try await moderate(node, Self.words)
+                func draft(_ title: String) -> MessageDraft {
+                    MessageDraft(body: .combine(title: title, summary: "bad", messageIDs: [first.messageID]))
+                }
+                _ = try await ann.post(room, draft("t"), clientID: "c1")
+                #expect(
+                    try await ann.newest(room)?.body
+                        == .combine(title: "t", summary: "***", messageIDs: [first.messageID]))
+                let refusal = try await ann.refusal(
+                    of: .send(SendRequest(room: room, clientID: "c2", draft: draft("worst"))))
+                #expect(refusal.code == .rejected)
+                let body =
+                    #"{"type":"COMBINE","title":"worst","summary":"s","messageIds":["\#(first.messageID)"],"moderate":true}"#
+                #expect(try await node.api("POST", "/v1/rooms/r/messages", body).status == 422)
+            }
+        }
+
         @Test func `a repeat gets the first result and the hook is not asked again`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("r")
