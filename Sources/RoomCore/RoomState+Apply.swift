@@ -124,9 +124,12 @@ extension RoomState {
             outcome.rows.append(CatalogueChange(kind: .command, key: key.text, value: nil))
         }
         guard let seconds = record?.info.slowModeSeconds else { return }
-        for user in slow.prune(seconds: seconds, at: now) {
-            outcome.rows.append(CatalogueChange(kind: .slow, key: user.text, value: nil))
-        }
+        for (user, spoken) in slow.prune(seconds: seconds, at: now) { outcome.rows.append(slowRow(user, spoken)) }
+    }
+
+    func slowRow(_ user: UserID, _ spoken: SlowMode.Spoken?) -> CatalogueChange {
+        CatalogueChange(
+            kind: .slow, key: user.text, value: spoken.map { .time($0.time) }, deadline: spoken?.sweepAt)
     }
 
     private mutating func roomRow(at now: Timestamp) -> CatalogueChange {

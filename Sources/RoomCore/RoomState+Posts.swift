@@ -82,8 +82,10 @@ extension RoomState {
                 .tooOften, "slow mode: one message in \(seconds) s, the next in \(Self.seconds(wait)) s",
                 retryAfterMs: wait)
         }
-        slow.note(user, at: stamp.time)
-        outcome.rows.append(CatalogueChange(kind: .slow, key: user.text, value: .time(stamp.time)))
+        let spoken = SlowMode.Spoken(
+            time: stamp.time, sweepAt: SlowMode.sweepTime(stamp.time, seconds: seconds))
+        slow.note(user, spoken)
+        outcome.rows.append(slowRow(user, spoken))
     }
 
     /// HIGH is for creator, managers and the server API, and only `highPerSecondMax` times in any second.

@@ -38,7 +38,7 @@ public struct RoomState: Sendable {
         room = record.info.id
         self.record = record
         queue = RoomQueue(nextPosition: record.nextQueuePosition)
-        var times: [(user: UserID, time: Timestamp)] = []
+        var times: [(user: UserID, spoken: SlowMode.Spoken)] = []
         for row in rows {
             switch row.value {
             case .member(let member):
@@ -48,7 +48,11 @@ public struct RoomState: Sendable {
             case .robot(let robot):
                 if let user = UserID(row.key) { robots[user] = robot }
             case .time(let time):
-                if let user = UserID(row.key) { times.append((user, time)) }
+                let sweepAt =
+                    row.deadline ?? SlowMode.sweepTime(time, seconds: record.info.slowModeSeconds)
+                if let user = UserID(row.key) {
+                    times.append((user, SlowMode.Spoken(time: time, sweepAt: sweepAt)))
+                }
             case .webhook(let record):
                 owed = record
             case .room, .command, nil:
@@ -81,9 +85,9 @@ public struct RoomState: Sendable {
     public var lastSeq: UInt64 { @inline(never) get { record?.lastSeq ?? 0 } }
 
     /// When the room needs an `expire`: the earliest end of a temporary mute or a ban, the idle close, or the removal of
-    /// results that are forgotten.
+    /// results and of slow mode's times that are forgotten.
     public var nextDeadline: Timestamp? {
-        [members.deadlines.first?.time, idleDeadline, ledger.nextSweep].compactMap { $0 }.min()
+        [members.deadlines.first?.time, idleDeadline, ledger.nextSweep, slow.nextSweep].compactMap { $0 }.min()
     }
 
     /// When the room closes if nobody enters.

@@ -2,52 +2,71 @@ import ChatModel
 
 /// When each user last spoke while slow mode is on.
 ///
-/// A time is forgotten once the slow mode in force has passed, so this holds at most who spoke within it, and what a
-/// longer one left behind, which goes a few at a time.
+/// A time is forgotten when the slow mode in force has passed since; a room in which nobody speaks any more is given an
+/// `expire` for it. So this holds at most who spoke within the slow mode of then, and a minute more.
 struct SlowMode: Sendable {
-    private struct Spoken: Sendable {
-        var user: UserID
+    struct Spoken: Sendable, Equatable {
         var time: Timestamp
+        /// When it is looked at again, if nothing happens in the room before: the deadline of its row.
+        var sweepAt: Timestamp
     }
 
-    private(set) var times: [UserID: Timestamp] = [:]
-    private var order = Fifo<Spoken>()
+    private struct Place: Sendable, Comparable {
+        var sweepAt: Timestamp
+        var user: UserID
+
+        static func < (a: Place, b: Place) -> Bool { (a.sweepAt, a.user) < (b.sweepAt, b.user) }
+    }
+
+    private(set) var times: [UserID: Spoken] = [:]
+    private var order = SortedList<Place>()
 
     init() {}
 
     /// - Parameter times: in any order.
-    init(times: [(user: UserID, time: Timestamp)]) {
-        for (user, time) in times.sorted(by: { ($0.time, $0.user) < ($1.time, $1.user) }) {
-            note(user, at: time)
-        }
+    init(times: [(user: UserID, spoken: Spoken)]) {
+        for (user, spoken) in times { note(user, spoken) }
     }
+
+    /// When the row of somebody who spoke at `time` is to be swept: a minute after it means nothing any more, so that
+    /// what happens anyway removes most of them.
+    static func sweepTime(_ time: Timestamp, seconds: Int64) -> Timestamp {
+        time.adding(seconds: seconds).adding(seconds: 60)
+    }
+
+    /// When the first row is to be swept; nil when there are none.
+    var nextSweep: Timestamp? { order.first?.sweepAt }
 
     /// Milliseconds until the user may speak again; nil when at once.
     func wait(of user: UserID, seconds: Int64, at now: Timestamp) -> Int64? {
-        guard seconds > 0, let last = times[user] else { return nil }
+        guard seconds > 0, let last = times[user]?.time else { return nil }
         let next = last.adding(seconds: seconds)
         return next > now ? next.milliseconds(since: now) : nil
     }
 
-    mutating func note(_ user: UserID, at time: Timestamp) {
-        times[user] = time
-        order.append(Spoken(user: user, time: time))
+    mutating func note(_ user: UserID, _ spoken: Spoken) {
+        if let old = times.updateValue(spoken, forKey: user) { order.remove(Place(sweepAt: old.sweepAt, user: user)) }
+        order.insert(Place(sweepAt: spoken.sweepAt, user: user))
     }
 
-    /// Forgets a bounded number of those who may speak again, and returns them: their rows must go.
-    mutating func prune(seconds: Int64, at now: Timestamp) -> [UserID] {
-        var forgotten: [UserID] = []
-        var steps = 0
-        while steps < Self.prunedAtOnceMax, let oldest = order.first, oldest.time.adding(seconds: seconds) <= now {
-            steps += 1
-            order.removeFirst()
-            // The user may have spoken again since.
-            if times[oldest.user] == oldest.time {
+    /// Looks at a bounded number of those who were to be forgotten first, and returns what became of them: nil for who
+    /// may speak again, another sweep for whom a slow mode that was made longer still holds up.
+    mutating func prune(seconds: Int64, at now: Timestamp) -> [(user: UserID, spoken: Spoken?)] {
+        var changed: [(user: UserID, spoken: Spoken?)] = []
+        while changed.count < Self.prunedAtOnceMax, let oldest = order.first, let spoken = times[oldest.user] {
+            if spoken.time.adding(seconds: seconds) <= now {
                 times[oldest.user] = nil
-                forgotten.append(oldest.user)
+                order.remove(oldest)
+                changed.append((oldest.user, nil))
+            } else if oldest.sweepAt <= now {
+                let later = Spoken(time: spoken.time, sweepAt: Self.sweepTime(spoken.time, seconds: seconds))
+                note(oldest.user, later)
+                changed.append((oldest.user, later))
+            } else {
+                break
             }
         }
-        return forgotten
+        return changed
     }
 
     private static let prunedAtOnceMax = 8

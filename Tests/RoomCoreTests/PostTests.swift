@@ -156,6 +156,39 @@ import Testing
         #expect(it.state.slow.times.isEmpty)
     }
 
+    @Test func `who spoke under slow mode is swept from a room in which nobody speaks any more`() {
+        var set = RoomChanges()
+        set.slowModeSeconds = 10
+        var it = Dialogue(set: set)
+        var due = it.now
+        for name in 0..<40 {
+            let row = it.tell(Self.text(), by: member("u\(name)")).rows.first
+            due = it.now.adding(seconds: 70)
+            #expect(row?.kind == .slow && row?.deadline == due)
+        }
+        #expect(it.state.nextDeadline == due)
+        it.now = due
+        let gone = it.tell(.expire, by: .system).rows
+        #expect(gone.count == 40 && gone.allSatisfy { $0.kind == .slow && $0.value == nil })
+        #expect(it.state.nextDeadline == nil)
+    }
+
+    @Test func `a slow mode that is made longer holds for who has spoken under the shorter one`() {
+        var set = RoomChanges()
+        set.slowModeSeconds = 10
+        var it = Dialogue(set: set)
+        it.tell(Self.text(), by: member("bob"))
+        set.slowModeSeconds = 1_000
+        it.tell(.updateRoom(set: set, NotifyOptions()), by: .system)
+        it.pass(seconds: 70)
+        #expect(it.tell(.expire, by: .system).rows.first?.deadline == it.now.adding(seconds: 990))
+        it.pass(seconds: 929)
+        #expect(it.tell(Self.text(), by: member("bob")).error?.retryAfterMs == 1_000)
+        it.pass(seconds: 1)
+        #expect(it.tell(Self.text(), by: member("bob")).error == nil)
+        #expect(it.state.slow.times.count == 1)
+    }
+
     @Test func `HIGH holds for managers ten times in any second`() {
         var it = Dialogue()
         let high = Self.draft { $0.priority = .high }
