@@ -177,24 +177,33 @@ final class CatalogueFile {
         return Array(found.sorted { $0.room < $1.room }.prefix(limit))
     }
 
-    /// Deadlines at or before `time`, and not before `first`, earliest first, `changes` included.
+    /// The earliest deadline of each room at or before `time`, and not before `first`, earliest first, `changes`
+    /// included. A room's many rows do not keep others from being found, unless they are more than
+    /// `dueRowsPerRoom` times the limit.
     func due(
         from first: Timestamp, at time: Timestamp, limit: Int, _ changes: CatalogueChanges
     ) throws(SQLiteError) -> [DueDeadline] {
-        var found: [DueDeadline] = []
         due.bind(1, first.milliseconds)
         due.bind(2, time.milliseconds)
         defer { due.reset() }
-        while found.count < limit, try due.step() {
-            guard let room = RoomID(due.text(0)), let kind = UInt8(exactly: due.int64(1)) else { continue }
+        var earliest: [RoomID: Timestamp] = [:]
+        var rows = 0
+        while earliest.count < limit, rows < limit * Self.dueRowsPerRoom, try due.step() {
+            rows += 1
+            guard let room = RoomID(due.text(0)), earliest[room] == nil, let kind = UInt8(exactly: due.int64(1)) else {
+                continue
+            }
             if !changes.hides(room, Incarnation(due.bits(3)), kind: kind, key: due.text(2)) {
-                found.append(DueDeadline(room: room, deadline: Timestamp(due.int64(4))))
+                earliest[room] = Timestamp(due.int64(4))
             }
         }
         for row in changes.existing {
             guard let deadline = row.deadline, deadline >= first, deadline <= time else { continue }
-            found.append(DueDeadline(room: row.room, deadline: deadline))
+            earliest[row.room] = min(earliest[row.room] ?? deadline, deadline)
         }
+        let found = earliest.map { DueDeadline(room: $0.key, deadline: $0.value) }
         return Array(found.sorted { ($0.deadline, $0.room) < ($1.deadline, $1.room) }.prefix(limit))
     }
+
+    private static let dueRowsPerRoom = 64
 }

@@ -174,7 +174,8 @@ public final class ShardStorage: Sendable {
         }
     }
 
-    /// Deadlines at or before `time`, and not before `first`, earliest first, at most `limit`.
+    /// The earliest deadline of each room at or before `time`, and not before `first`, earliest first, of at most
+    /// `limit` rooms.
     public func dueDeadlines(
         from first: Timestamp = Timestamp(.min), at time: Timestamp, limit: Int,
         completion: @escaping @Sendable (Result<[DueDeadline], StorageError>) -> Void

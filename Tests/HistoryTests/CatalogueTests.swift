@@ -38,6 +38,20 @@ import Testing
         storage.close()
     }
 
+    @Test func `a room with many deadlines does not keep others from being found`() async throws {
+        let storage = try shard.open()
+        defer { storage.close() }
+        var rows = [try roomRow("b", index: 1, deadline: noon)]
+        for number in 0..<50 {
+            rows.append(try memberRow("a", "u\(number)", index: 1, deadline: noon.adding(seconds: -1)))
+        }
+        storage.write(rows, applied: 1)
+        for _ in 0..<2 {
+            #expect(try await storage.dueDeadlines(at: noon, limit: 2).map(\.room.text) == ["a", "b"])
+            _ = try await storage.checkpoint()
+        }
+    }
+
     @Test func `changes hide what the file holds until they are written`() async throws {
         let storage = try shard.open()
         defer { storage.close() }
