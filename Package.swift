@@ -175,7 +175,10 @@ let package = Package(
         tests("HistoryTests", ["History", "ChatModel", "SQLite", "StorageTestKit"]),
         tests(
             "RoomsTests",
-            ["Rooms", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "StorageTestKit", logging]),
+            [
+                "Rooms", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
+                "Sharding", "Telemetry", "Callbacks", "StorageTestKit", logging,
+            ]),
         tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel"]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),

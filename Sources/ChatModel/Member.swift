@@ -55,7 +55,7 @@ public struct Member: Sendable, Hashable {
     public var tempMuteSeconds: Int64 = 0
     public var blacklisted = false
     public var online = false
-    /// When the current (or, for a fixed member who is away, the last) stay began.
+    /// When the current stay began; nil for who is away.
     public var enteredAt: Timestamp?
 
     public init(user: UserID, profile: Profile, role: Role) {

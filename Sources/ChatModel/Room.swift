@@ -31,7 +31,7 @@ public struct RoomInfo: Sendable, Hashable {
     public var queueLevel = QueueLevel.any
     public var enterExitNotify = EnterExitNotify.all
     public var slowModeSeconds: Int64 = 0
-    /// Closes the room after that long without anyone in it; 0 is never.
+    /// Closes the room after that long without anyone in it, robots aside; 0 is never.
     public var idleCloseSeconds: Int64 = 0
     /// Reliable messages a second to one viewer of a big room; nil is the node's setting.
     public var viewerBudget: Int64?

@@ -53,6 +53,8 @@ public struct Presence: Sendable {
 
     /// How many members are here: anonymous ones and robots too.
     public var online: Int { stays.count }
+    /// Whether nobody is here, or robots only.
+    public var isWithoutPeople: Bool { lanes.isEmpty }
     /// How many sessions are here, robots included.
     public var sessionCount: Int { visitors.count }
 

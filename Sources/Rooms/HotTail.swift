@@ -63,7 +63,11 @@ struct HotTail {
         switch message.body {
         case .text(let text), .tip(let text): size += text.utf8.count
         case .custom(let content, _, _): size += content.utf8.count
-        case .command(let payload): size += payload.count
+        case .notification(let notification):
+            size += 500
+            if case .queueBatch(_, let elements) = notification.data {
+                size += elements.reduce(0) { $0 + 200 + $1.value.utf8.count }
+            }
         default: size += 500
         }
         return size

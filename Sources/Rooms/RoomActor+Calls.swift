@@ -11,6 +11,7 @@ extension RoomActor {
         let key = PresenceKey(node: call.address.node, session: call.address.session)
         // A client need not wait for its enter's answer: what it asks next comes after it.
         if arrivals.contains(where: { $0.key == key }) { settleArrivals() }
+        if case .operation(.enter) = call.body { holdIfThrownOut(call.caller.user, key) }
         if holds[key] != nil {
             wait(call, key)
             return []
@@ -52,7 +53,7 @@ extension RoomActor {
         if let change = DurableChange(operation) {
             var proposal = proposal(change, call, visitor)
             proposal.moderate = true
-            try requireIsHere(proposal, at: now)
+            try requireTarget(of: proposal, at: now)
             guard let lookup = lookup(of: change, call), mayLookUp(change.body, visitor, at: now) else {
                 return try moderated(proposal, holding: visitor.key, at: now) + takeLate()
             }
@@ -121,13 +122,30 @@ extension RoomActor {
         return .copies(messageIDs, for: call.caller.user, from: call.rooms)
     }
 
-    /// A kick that bans nobody needs somebody to kick, unless it is a repeat: then it gets the first answer.
-    func requireIsHere(_ proposal: Proposal, at now: Timestamp) throws(ChatError) {
-        guard case .kick(let user, banSeconds: 0, _) = proposal.command.body, !presence.isHere(user) else { return }
+    /// Refuses what depends on who is here; a repeat gets the first answer all the same.
+    func requireTarget(of proposal: Proposal, at now: Timestamp) throws(ChatError) {
+        guard let refusal = refusal(of: proposal.command.body) else { return }
         if let key = proposal.key, state.remembered(key, at: now) != nil { return }
-        // Who may not kick is told so, whoever is here.
-        try state.requireMayKick(user, by: proposal.command.actor)
-        throw ChatError(.notFound, "\(user) is not in \(id)", field: "user")
+        if case .kick(let user, _, _) = proposal.command.body {
+            // Who may not kick is told so, whoever is here.
+            try state.requireMayKick(user, by: proposal.command.actor)
+        }
+        throw refusal
+    }
+
+    /// A kick that bans nobody needs somebody to kick, and an anonymous member cannot hold a role.
+    private func refusal(of body: CommandBody) -> ChatError? {
+        switch body {
+        case .kick(let user, banSeconds: 0, _) where !presence.isHere(user):
+            ChatError(.notFound, "\(user) is not in \(id)", field: "user")
+        case .setManager(let user, enable: true, _) where presence.isAnonymous(user),
+            .setMember(let user, enable: true, _) where presence.isAnonymous(user),
+            .setRole(let user, .manager, _) where presence.isAnonymous(user),
+            .setRole(let user, .normal, _) where presence.isAnonymous(user):
+            ChatError(.forbidden, "an anonymous member cannot hold a role", field: "user")
+        default:
+            nil
+        }
     }
 
     private func requireMayList(_ kind: MemberKind, _ visitor: Visitor) throws(ChatError) {

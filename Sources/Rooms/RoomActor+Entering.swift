@@ -89,6 +89,12 @@ extension RoomActor {
         arrivals = []
         let now = context.now()
         for arrival in due {
+            holdIfThrownOut(arrival.call.caller.user, arrival.key)
+            guard holds[arrival.key] == nil else {
+                // In front of what the session has asked since.
+                holds[arrival.key]?.calls.insert(arrival.call, at: 0)
+                continue
+            }
             do throws(ChatError) {
                 // Again: the room or the user's standing may have changed since.
                 try checkMayEnter(arrival.request, arrival.call, at: now)
@@ -104,12 +110,12 @@ extension RoomActor {
     private func settle(_ arrival: Arrival, at now: Timestamp) throws(ChatError) {
         guard let info = state.info else { throw ChatError(.notFound, "there is no room \(id)") }
         let caller = arrival.call.caller
-        let saved = state.memberRecord(of: caller.user)?.savedProfile
+        let saved = state.memberRecord(of: caller.user)?.savedProfile ?? Profile()
+        // Of what is saved only some may have been given.
+        let known = saved.filled(from: caller.tokenProfile)
         let request = arrival.request
         let profile = Profile(
-            nick: request.nick ?? saved?.nick ?? caller.tokenProfile.nick,
-            avatar: request.avatar ?? saved?.avatar ?? caller.tokenProfile.avatar,
-            ext: request.ext ?? saved?.ext ?? "")
+            nick: request.nick ?? known.nick, avatar: request.avatar ?? known.avatar, ext: request.ext ?? known.ext)
         var visitor = Visitor(
             key: arrival.key, laneNumber: arrival.call.address.lane, user: caller.user, profile: profile,
             anonymous: caller.anonymous, device: caller.device, enteredAt: now)

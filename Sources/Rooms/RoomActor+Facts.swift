@@ -16,23 +16,37 @@ extension RoomActor {
         -> [Proposal]
     {
         if let id = proposal.key, state.remembered(id, at: now) != nil { return [proposal] }
+        // What somebody who is to be thrown out said while history is read would stay.
+        let proposal = holdTarget(of: proposal)
         if let key { hold(key) }
+        lookUpAndPropose(proposal, lookup, holding: key)
+        return takeLate()
+    }
+
+    private func lookUpAndPropose(_ proposal: Proposal, _ lookup: FactLookup, holding key: PresenceKey?) {
         lookUp(lookup, for: proposal) { room, result in
             let now = room.context.now()
             do throws(ChatError) {
                 let facts = try result.get()
+                // Somebody else is recalling one of them: what is left to do shows when that is decided.
+                guard !facts.targets.contains(where: { room.recalling[$0.seq] != nil }) else {
+                    room.laterRecalls.append { $0.lookUpAndPropose(proposal, lookup, holding: key) }
+                    return
+                }
+                try room.requireStillHere(key)
                 var proposal = proposal
                 proposal.command = facts.complete(proposal.command)
                 for sender in Set(facts.targets.compactMap(\.sender)) {
                     proposal.command.facts.names[sender] = room.presence.profile(of: sender)
                 }
-                room.proceed(try room.moderated(proposal, holding: key, at: now), key)
+                let proposals = try room.moderated(proposal, holding: key, at: now)
+                room.proceed(proposals.map { room.claimMessages(of: $0, facts.targets) }, key)
             } catch {
+                room.release(proposal)
                 room.answer(proposal.origin, .refused(error), isRepeat: false)
             }
             if let key { room.release(key, at: now) }
         }
-        return takeLate()
     }
 
     private func lookUp(
@@ -126,7 +140,7 @@ extension RoomActor {
         var command = proposal.command
         command.id = nil
         command.body = .recall(targets, NotifyOptions(notifyExt: proposal.command.body.notifyExt))
-        late.append(Proposal(command: command, key: nil, origin: .room))
+        late.append(claimMessages(of: Proposal(command: command, key: nil, origin: .room), targets))
     }
 
     /// Reading from storage: the room stays in memory meanwhile, and is published after `completion`.

@@ -37,13 +37,21 @@ extension RoomActor {
             if presence.visitor(key) != nil {
                 late.append(proposal)
             } else {
-                answer(proposal.origin, .refused(ChatError(.notInRoom, "you are no longer in \(id)")), isRepeat: false)
+                answer(proposal.origin, .refused(noLongerHere), isRepeat: false)
+                release(proposal)
             }
         }
         for call in hold.calls {
             let proposals = handle(call, at: now)
             late += proposals
         }
+    }
+
+    private var noLongerHere: ChatError { ChatError(.notInRoom, "you are no longer in \(id)") }
+
+    /// Whoever was put out while something was looked up for a session proposes it no more. nil is the server API.
+    func requireStillHere(_ key: PresenceKey?) throws(ChatError) {
+        if let key, presence.visitor(key) == nil { throw noLongerHere }
     }
 
     /// What was held up by one thing may be proposed, unless another holds the session too: from proposing a kick on,
@@ -78,31 +86,81 @@ extension RoomActor {
 
     private static var waitingCallsMax: Int { 64 }
 
-    // MARK: - Kicks
+    // MARK: - What is decided soon
 
     /// From proposing a kick or a blacklisting on, nothing more of that user is proposed until it is decided: the
-    /// calls of the user's sessions wait, and are refused when it was done.
+    /// calls of the user's sessions wait, and are refused when it was done. Further sessions enter after it.
     func holdTarget(of proposal: Proposal) -> Proposal {
-        guard let user = proposal.command.body.thrownOut else { return proposal }
+        guard proposal.throwsOut == nil, let user = proposal.command.body.thrownOut else { return proposal }
         var proposal = proposal
-        proposal.held = presence.visitors(of: user).filter { !$0.isRobot }.map(\.key)
-        for key in proposal.held { hold(key) }
+        proposal.throwsOut = user
+        guard throwingOut[user] == nil else {
+            throwingOut[user]?.proposals += 1
+            return proposal
+        }
+        let keys = presence.visitors(of: user).filter { !$0.isRobot }.map(\.key)
+        throwingOut[user] = ThrowingOut(held: keys)
+        for key in keys { hold(key) }
         return proposal
     }
 
-    /// The proposal was decided, or will not be: what was held goes on in the next turn, behind what this one tells.
-    func releaseTarget(of proposal: Proposal) {
-        guard !proposal.held.isEmpty else { return }
+    /// Holds a session that is about to enter while its user is being thrown out.
+    func holdIfThrownOut(_ user: UserID, _ key: PresenceKey) {
+        guard throwingOut[user] != nil, throwingOut[user]?.held.contains(key) == false else { return }
+        throwingOut[user]?.held.append(key)
+        hold(key)
+    }
+
+    /// From proposing a recall on, others of the same messages wait until it is decided, so that it is told once.
+    func claimMessages(of proposal: Proposal, _ targets: [RecallTarget]) -> Proposal {
+        var proposal = proposal
+        proposal.recalls = targets.map(\.seq)
+        for seq in proposal.recalls { recalling[seq, default: 0] += 1 }
+        return proposal
+    }
+
+    /// The proposal was decided, or will not be: what waited for it goes on in the next turn, behind what this one
+    /// tells and writes.
+    func release(_ proposal: Proposal) {
+        guard proposal.isWaitedFor else { return }
         reads += 1
         context.loop.execute { [self] in
             assumeIsolated { room in
                 room.reads -= 1
-                let now = room.context.now()
-                for key in proposal.held { room.release(key, at: now) }
+                room.releaseMessages(proposal.recalls)
+                if let user = proposal.throwsOut { room.releaseSessions(of: user) }
                 room.wake()
             }
         }
     }
+
+    private func releaseSessions(of user: UserID) {
+        guard var ended = throwingOut[user] else { return }
+        ended.proposals -= 1
+        throwingOut[user] = ended.proposals > 0 ? ended : nil
+        guard ended.proposals <= 0 else { return }
+        let now = context.now()
+        for key in ended.held { release(key, at: now) }
+    }
+
+    private func releaseMessages(_ seqs: [UInt64]) {
+        guard !seqs.isEmpty else { return }
+        for seq in seqs {
+            let left = recalling[seq, default: 1] - 1
+            recalling[seq] = left > 0 ? left : nil
+        }
+        let waiting = laterRecalls
+        laterRecalls = []
+        for goOn in waiting { goOn(self) }
+    }
+}
+
+/// A user whom proposals are about to throw out.
+struct ThrowingOut {
+    /// How many of them are not decided yet.
+    var proposals = 1
+    /// The user's sessions, whose calls wait for that.
+    var held: [PresenceKey]
 }
 
 extension CommandBody {

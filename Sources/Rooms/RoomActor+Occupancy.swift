@@ -3,9 +3,14 @@ import RoomCore
 
 /// Who is here is soft, but a room that closes when it is idle must close on time after a restart too: its leader logs
 /// when it becomes empty, and when somebody comes after that.
+///
+/// Empty means: without people. Robots are there to make a room look alive; with them as "anyone" (contract,
+/// "Closing") a room that has some would never close. A session in its grace is still here.
 extension RoomActor {
+    /// To be called when somebody has come or gone.
     func noteEmptiness() {
-        if presence.online == 0 { emptiedAt = context.now() }
+        if hadPeople, presence.isWithoutPeople { emptiedAt = context.now() }
+        hadPeople = !presence.isWithoutPeople
     }
 
     private var closesWhenIdle: Bool {
@@ -15,7 +20,7 @@ extension RoomActor {
 
     /// Whether the log does not know yet that everybody has left, or when.
     var owesOccupancy: Bool {
-        guard closesWhenIdle, presence.online == 0 else { return false }
+        guard closesWhenIdle, presence.isWithoutPeople else { return false }
         guard let emptySince = state.emptySince else { return true }
         return emptiedAt.map { $0 > emptySince } ?? false
     }
@@ -24,7 +29,7 @@ extension RoomActor {
     func occupancyProposal(at now: Timestamp) -> Proposal? {
         guard closesWhenIdle else { return nil }
         let emptySince: Timestamp?
-        if presence.online > 0 {
+        if !presence.isWithoutPeople {
             guard state.emptySince != nil else { return nil }
             emptySince = nil
         } else {

@@ -40,13 +40,13 @@ extension RoomActor {
             case .departed(let user):
                 offer(.exit, user, nil)
                 clearSeats(of: [user])
-                noteEmptiness()
             case .show(let notification):
                 show(notification)
             case .online(let online):
                 show(online: online)
             }
         }
+        noteEmptiness()
     }
 
     /// Transient elements go with their owner, all in one 320 (contract, "Seats"). A drop gets here when its grace has

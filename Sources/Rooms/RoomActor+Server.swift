@@ -54,12 +54,12 @@ extension RoomActor {
         let key = id.map(commandKey)
         // Whoever was kicked by the first try is not here for the second, which is answered like the first.
         if let key, let first = state.remembered(key, at: now) {
-            completion(.success(first))
+            answer(.server(completion), first, isRepeat: true)
             return []
         }
         var proposal = proposal(body, actor, profile, id, completion)
         proposal.moderate = moderate
-        try requireIsHere(proposal, at: now)
+        try requireTarget(of: proposal, at: now)
         if case .post(let draft) = body, case .combine(_, _, let messageIDs) = draft.body {
             // The app server is in no room: it combines what this room has.
             return propose(proposal, after: .copies(messageIDs, for: nil, from: [self.id]), holding: nil, at: now)

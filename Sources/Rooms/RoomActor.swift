@@ -32,6 +32,12 @@ actor RoomActor {
     var arrivals: [Arrival] = []
     /// Sessions whose calls wait for something.
     var holds: [PresenceKey: Hold] = [:]
+    /// Users whom a proposal is about to throw out.
+    var throwingOut: [UserID: ThrowingOut] = [:]
+    /// Messages that proposals are about to recall, and how many proposals.
+    var recalling: [UInt64: Int] = [:]
+    /// Recalls that wait until others of the same messages are decided.
+    var laterRecalls: [@Sendable (isolated RoomActor) -> Void] = []
     /// Proposals that no call of the host has brought; the host takes them when it is woken.
     var late: [Proposal] = []
     /// Whoever waits for storage on behalf of this room: it stays in memory meanwhile.
@@ -49,6 +55,8 @@ actor RoomActor {
     let activatedAt: Timestamp
     /// Owners of transient elements who are not here, and when their grace ends.
     var absentOwners: [UserID: Timestamp] = [:]
+    /// Whether anybody but robots was here when it was last asked.
+    var hadPeople = false
     /// When the last one left since the room was loaded.
     var emptiedAt: Timestamp?
 
@@ -124,15 +132,20 @@ actor RoomActor {
         lastChangeIndex = stamp.index
         // With an ID whatever is new leaves at least a row.
         let isRepeat = proposal.key != nil && effects.count == 1
-        if !isRepeat, case .updateMe = proposal.command.body, case .result(.member(let member))? = effects.last {
-            presence.setProfile(member.user, member.profile)
+        if !isRepeat, case .updateMe(let set, _, _) = proposal.command.body,
+            case .result(.member(let member))? = effects.last
+        {
+            // Laid over what is shown now: another change may have come since this one was proposed.
+            var profile = presence.profile(of: member.user) ?? member.profile
+            set.apply(to: &profile)
+            presence.setProfile(member.user, profile)
         }
         // An ack goes before the sender's own push.
         if case .result(let result)? = effects.last { answer(proposal.origin, result, isRepeat: isRepeat) }
         for effect in effects {
             perform(effect, proposal.command.facts, stamp, incarnation ?? state.incarnation, &rows)
         }
-        releaseTarget(of: proposal)
+        release(proposal)
         isDirty = true
         if state.isOwing { context.callbacks.value.note(id, shard) }
         return rows
@@ -174,6 +187,7 @@ actor RoomActor {
             noteEmptiness()
         case .kickAll(let reason, let ext):
             leave(presence.kickAll(), reason, ext)
+            noteEmptiness()
         case .robotsEnter(let robots):
             enter(robots, at: stamp.time)
         case .robotsExit(let users):
@@ -310,7 +324,7 @@ actor RoomActor {
     func mayLeaveMemory(writtenIndex: UInt64, at now: Timestamp) -> Bool {
         // Robots are on disk.
         guard presence.sessionCount == state.robotCount, reads == 0, arrivals.isEmpty, holds.isEmpty, late.isEmpty,
-            stream.isEmpty, barrage.isEmpty, !isDirty,
+            throwingOut.isEmpty, recalling.isEmpty, stream.isEmpty, barrage.isEmpty, !isDirty,
             lastChangeIndex <= writtenIndex, absentOwners.isEmpty, !owesOccupancy
         else {
             idleSince = now

@@ -185,7 +185,14 @@ public final class RoomHost: RoomRouter, Sendable {
     public func byOnline(limit: Int) async throws(ChatError) -> [RoomView] {
         let most = await onlineCounts().sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(limit)
         var views: [RoomView] = []
-        for (room, _) in most { views.append(try await view(of: room)) }
+        for (room, _) in most {
+            do throws(ChatError) {
+                views.append(try await view(of: room))
+            } catch {
+                // It was deleted meanwhile.
+                guard error.code == .notFound else { throw error }
+            }
+        }
         return views
     }
 
@@ -336,7 +343,7 @@ public final class RoomHost: RoomRouter, Sendable {
         guard all.count == loops.count else { return "the shards are being opened" }
         for host in all {
             let waiting = await host.loop.run {
-                host.value.shards.values.filter { !$0.log.isEstablished }.count
+                host.value.shards.values.filter { !$0.isServing }.count
             }
             if waiting > 0 { return "\(waiting) shards have no leader yet" }
         }

@@ -60,8 +60,12 @@ struct Proposal: Sendable {
     var origin: Origin
     /// Whether words and hook are asked before it is proposed.
     var moderate = false
-    /// Sessions whose calls wait until it is decided: those of whoever is to be thrown out.
-    var held: [PresenceKey] = []
+    /// Whose calls wait until it is decided, because it throws the user out.
+    var throwsOut: UserID?
+    /// Messages whose other recalls wait until it is decided.
+    var recalls: [UInt64] = []
+
+    var isWaitedFor: Bool { throwsOut != nil || !recalls.isEmpty }
 }
 
 /// Whom to answer, which of its requests, and in what shape.

@@ -17,6 +17,12 @@ final class ShardHost: GroupLogDelegate {
         case call(RoomCall)
         case server(ServerCall)
         case visit((RoomActor?) -> Void)
+
+        /// That somebody has gone, or is back: taken in any number, because nobody would say it again.
+        var isPresence: Bool {
+            guard case .call(let call) = self else { return false }
+            return if case .operation = call.body { false } else { true }
+        }
     }
 
     /// Can transition: absent to `loading` to `active` to absent (passivated).
@@ -37,7 +43,16 @@ final class ShardHost: GroupLogDelegate {
     /// Committed entries that wait until their room is loaded, and all that follow them.
     private var applyQueue: [Entry] = []
     private var applyHead = 0
+    /// Up to here in `applyQueue` the rooms that are not in memory have been asked for.
+    private var fetchHead = 0
+    /// Calls of rooms in memory that wait until everything that is committed has been applied: an answer from before
+    /// would deny what was acked.
+    private var early: [(room: RoomID, work: Work)] = []
+    /// Rooms that a new leader must look at and has not loaded yet.
+    private var toLookAt: [RoomID] = []
     private var appliedIndex: UInt64
+    /// What was committed when this leader was established; nil before.
+    private var formerIndex: UInt64?
     private var checkpointedIndex: UInt64
     private var isCheckpointing = false
     /// Whether this leader has loaded the rooms that wait for one.
@@ -52,6 +67,9 @@ final class ShardHost: GroupLogDelegate {
     /// Work that may wait for loading rooms; more is refused with 503.
     private static let loadingMax = 10_000
     private static let waitingPerRoomMax = 10_000
+    private static let earlyMax = 10_000
+    /// Rooms that are being loaded at the same time without anybody's calling them; storage refuses too many reads.
+    private static let fetchedAtOnceMax = 256
 
     init(shard: ShardID, log: GroupLog, storage: ShardStorage, context: RoomContext, outbox: Outbox) {
         self.shard = shard
@@ -95,9 +113,12 @@ final class ShardHost: GroupLogDelegate {
 
     func receive(_ call: RoomCall) {
         guard log.isEstablished else {
-            return refuse(call, unavailable("no leader for this room yet"))
+            if case .operation = call.body { return refuse(call, unavailable("no leader for this room yet")) }
+            // Presence needs no log: who is not taken out now would be here for ever.
+            if case .active(let room) = rooms[call.room] { handle(call, room) }
+            return
         }
-        guard let room = active(call.room, orWait: .call(call)) else { return }
+        guard let room = active(call.room, orWait: .call(call)), !mustWait(.call(call), call.room) else { return }
         handle(call, room)
     }
 
@@ -105,14 +126,45 @@ final class ShardHost: GroupLogDelegate {
         guard log.isEstablished else {
             return call.fail(unavailable("no leader for this room yet"))
         }
-        guard let room = active(call.room, orWait: .server(call)) else { return }
+        guard let room = active(call.room, orWait: .server(call)), !mustWait(.server(call), call.room) else { return }
         handle(call, room)
     }
 
     /// Gives the room to `body`, at once or when it is loaded; nil when it can't be had.
     private func visit(_ id: RoomID, _ body: @escaping (RoomActor?) -> Void) {
-        guard let room = active(id, orWait: .visit(body)) else { return }
+        guard let room = active(id, orWait: .visit(body)), !mustWait(.visit(body), id) else { return }
         body(room)
+    }
+
+    /// Leads, and what was committed before has been applied.
+    var isServing: Bool { log.isEstablished && isUpToDate }
+
+    private var hasAppliedQueue: Bool { applyHead == applyQueue.count }
+
+    private var isUpToDate: Bool {
+        // Later entries are acked after they have been applied, so nobody knows of them yet.
+        let former = formerIndex ?? log.commitIndex
+        if log.isEstablished { formerIndex = former }
+        return hasAppliedQueue && appliedIndex >= former
+    }
+
+    /// Whether committed entries are still to be applied; then the work waits for that.
+    private func mustWait(_ work: Work, _ room: RoomID) -> Bool {
+        if isUpToDate { return false }
+        if early.count < Self.earlyMax || work.isPresence {
+            early.append((room, work))
+        } else {
+            fail(work, ChatError(.unavailable, "the shard's rooms are still loading", retryAfterMs: 500))
+        }
+        return true
+    }
+
+    private func receive(_ work: Work, _ room: RoomID) {
+        switch work {
+        case .call(let call): receive(call)
+        case .server(let call): receive(call)
+        case .visit(let body): visit(room, body)
+        }
     }
 
     private func unavailable(_ reason: String) -> ChatError {
@@ -162,7 +214,7 @@ final class ShardHost: GroupLogDelegate {
         switch rooms[id] {
         case .active(let room): return room
         case .loading(var waiting):
-            guard waiting.count < Self.waitingPerRoomMax else {
+            guard waiting.count < Self.waitingPerRoomMax || work.isPresence else {
                 fail(work, ChatError(.unavailable, "the room is still loading", retryAfterMs: 500))
                 return nil
             }
@@ -203,18 +255,20 @@ final class ShardHost: GroupLogDelegate {
             rooms[id] = nil
             for work in waiting { fail(work, ChatError(.unavailable, "the room can't be read", retryAfterMs: 1000)) }
             // Entries of this room wait: nothing of the shard is applied past what can't be applied.
-            if needsForApply(id) { retryLoad(id) }
+            if needsForApply(id) {
+                retryLoad(id)
+                let waiting = early
+                early = []
+                for (_, work) in waiting {
+                    fail(work, ChatError(.unavailable, "a room of this shard can't be read", retryAfterMs: 1000))
+                }
+            }
             return
         }
         rooms[id] = .active(room)
         applyCommitted()
-        for work in waiting {
-            switch work {
-            case .call(let call): receive(call)
-            case .server(let call): receive(call)
-            case .visit(let body): visit(id, body)
-            }
-        }
+        fetchRooms()
+        for work in waiting { receive(work, id) }
     }
 
     private func needsForApply(_ id: RoomID) -> Bool {
@@ -238,6 +292,8 @@ final class ShardHost: GroupLogDelegate {
 
     /// Rooms that nobody is in, that owe nobody anything and whose rows are on disk leave memory.
     func passivateIdle() {
+        // Entries that wait may be of any room.
+        guard hasAppliedQueue else { return }
         let written = storage.writtenIndex
         let now = context.now()
         for (id, slot) in rooms {
@@ -268,8 +324,8 @@ final class ShardHost: GroupLogDelegate {
 
     private func fail(_ proposals: [Proposal], _ error: ChatError) {
         for proposal in proposals {
-            if !proposal.held.isEmpty, case .active(let room) = rooms[proposal.command.room] {
-                room.assumeIsolated { $0.releaseTarget(of: proposal) }
+            if proposal.isWaitedFor, case .active(let room) = rooms[proposal.command.room] {
+                room.assumeIsolated { $0.release(proposal) }
             }
             switch proposal.origin {
             case .server(let completion): completion(.failure(error))
@@ -289,6 +345,8 @@ final class ShardHost: GroupLogDelegate {
         webhook?.reset()
         guard !log.isEstablished else { return }
         hasLookedAround = false
+        formerIndex = nil
+        receiveEarly()
         // In doubt: a retry with the same command ID is answered by what the log then says.
         fail(pending.takeAll(), unavailable("the room's leader has changed"))
     }
@@ -296,9 +354,17 @@ final class ShardHost: GroupLogDelegate {
     func log(_ log: GroupLog, didCommit entries: [Entry]) {
         applyQueue.append(contentsOf: entries)
         applyCommitted()
-        // Whatever could not be applied at once waits for rooms; all of them are fetched together.
-        for entry in applyQueue[applyHead...] where entry.kind == .command {
-            guard let room = try? LogCodec.decode(entry.payload).0.room, rooms[room] == nil else { continue }
+        fetchRooms()
+    }
+
+    /// Whatever could not be applied at once waits for rooms: they are fetched together, the next one first.
+    private func fetchRooms() {
+        fetchHead = max(fetchHead, applyHead)
+        while fetchHead < applyQueue.count, loadingCount < Self.fetchedAtOnceMax {
+            let entry = applyQueue[fetchHead]
+            fetchHead += 1
+            guard entry.kind == .command, let room = try? LogCodec.decode(entry.payload).0.room, rooms[room] == nil
+            else { continue }
             load(room, waiting: [])
         }
     }
@@ -311,13 +377,23 @@ final class ShardHost: GroupLogDelegate {
             appliedIndex = entry.index
             applyHead += 1
         }
-        if applyHead == applyQueue.count {
+        if hasAppliedQueue {
             applyQueue.removeAll(keepingCapacity: true)
             applyHead = 0
+            fetchHead = 0
         }
-        guard appliedIndex > before else { return }
-        batch.appliedIndex = appliedIndex
-        log.applied(upTo: appliedIndex)
+        if appliedIndex > before {
+            batch.appliedIndex = appliedIndex
+            log.applied(upTo: appliedIndex)
+        }
+        if isUpToDate { receiveEarly() }
+    }
+
+    private func receiveEarly() {
+        guard !early.isEmpty else { return }
+        let waiting = early
+        early = []
+        for (room, work) in waiting { receive(work, room) }
     }
 
     /// Applies one command; false when its room is not loaded yet.
@@ -337,7 +413,11 @@ final class ShardHost: GroupLogDelegate {
                 preconditionFailure("shard \(shard): the log entry \(entry.index) can't be understood: \(error)")
             }
         }
-        guard case .active(let room) = rooms[proposal.command.room] else { return false }
+        guard case .active(let room) = rooms[proposal.command.room] else {
+            // Its turn has come, and an earlier attempt to load it may have failed.
+            if rooms[proposal.command.room] == nil { load(proposal.command.room, waiting: []) }
+            return false
+        }
         pending.drop(entry.index)
         lastStamp = max(lastStamp, time)
         let stamp = Stamp(index: entry.index, time: time)
@@ -391,6 +471,7 @@ final class ShardHost: GroupLogDelegate {
             hasLookedAround = true
             lookAround()
         }
+        loadLookedAt()
     }
 
     /// A new leader knows nobody's presence: rooms in which something ends with it are loaded. Beyond the bound they
@@ -401,8 +482,16 @@ final class ShardHost: GroupLogDelegate {
             me.loop.execute {
                 // An unreadable catalogue is tried again in the next second.
                 guard case .success(let found) = result else { return me.value.hasLookedAround = false }
-                for room in found.map(\.room) where me.value.rooms[room] == nil { me.value.load(room, waiting: []) }
+                me.value.toLookAt = found.map(\.room)
+                me.value.loadLookedAt()
             }
+        }
+    }
+
+    /// As many as storage reads at once; the others in the next second.
+    private func loadLookedAt() {
+        while loadingCount < Self.fetchedAtOnceMax, let room = toLookAt.popLast() {
+            if rooms[room] == nil { load(room, waiting: []) }
         }
     }
 

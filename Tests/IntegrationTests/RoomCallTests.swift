@@ -170,6 +170,18 @@ extension IntegrationTests {
                 }
                 #expect(shown.filter { $0.text == "once" }.map(\.count) == [1])
                 #expect(shown.first?.from?.profile.nick == "Bob")
+
+                await node.kill()
+                try await node.start()
+                let eve = try await TestClient.entered(node, "eve", room)
+                _ = try await call(
+                    node, "POST", "barrage", #"{"sender":"bob","text":"once"}"#, headers: ["Idempotency-Key": "b"])
+                _ = try await call(node, "POST", "barrage", #"{"text":"end"}"#)
+                let first = try await eve.item("a barrage") { item -> String? in
+                    guard case .push(.barrage(let push)) = item else { return nil }
+                    return push.items.first?.text
+                }
+                #expect(first == "end", "a key holds over a restart")
             }
         }
 

@@ -19,6 +19,10 @@ extension IntegrationTests {
             try await TestNode.run { node in
                 let empty = try await node.createRoom("empty", fields: #","idleCloseSeconds":2"#)
                 let used = try await node.createRoom("used", fields: #","idleCloseSeconds":2"#)
+                // Robots are nobody.
+                let robots = try await node.api(
+                    "POST", "/v1/rooms/\(empty)/robots", #"{"robots":[{"user":"bot"}]}"#)
+                #expect(robots.status < 300)
                 let ann = try await TestClient.entered(node, "ann", used)
                 try await poll("closing") { try await isClosed(node, empty) }
                 #expect(try await !isClosed(node, used))

@@ -158,9 +158,10 @@ extension [PresenceEffect] {
             $0.isRobot = true
         }
         #expect(it.presence.lanes == [Lane(node: Scene.key("s1").node, number: 0)])
+        #expect(!it.presence.isWithoutPeople)
         #expect(it.presence.sessions(of: [user("bob")]).map(\.sessions) == [[Scene.key("s1").session]])
         it.exit("s1")
-        #expect(it.presence.lanes.isEmpty)
+        #expect(it.presence.lanes.isEmpty && it.presence.isWithoutPeople)
         #expect(it.presence.online == 1)
     }
 

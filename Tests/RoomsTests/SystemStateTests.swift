@@ -4,8 +4,6 @@ import Wire
 
 @testable import Rooms
 
-private func user(_ name: String) throws -> UserID { try #require(UserID(name)) }
-
 extension SystemState {
     @discardableResult
     fileprivate mutating func apply(

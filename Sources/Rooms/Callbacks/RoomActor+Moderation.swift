@@ -114,8 +114,7 @@ extension RoomActor {
         }
         let callbacks = context.callbacks.value
         if verdict == nil { callbacks.breaker.failed(at: now) } else { callbacks.breaker.succeeded() }
-        // Whoever was put out meanwhile says nothing more.
-        if let key, presence.visitor(key) == nil { throw ChatError(.notInRoom, "you are no longer in \(id)") }
+        try requireStillHere(key)
         // A retry that came by another connection may have been faster: then its result is the first one.
         if let id = proposal.key, state.remembered(id, at: now) != nil { return proposal }
         switch verdict {

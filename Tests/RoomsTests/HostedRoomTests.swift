@@ -1,0 +1,162 @@
+import ChatModel
+import RoomCore
+import RoomLink
+import StorageTestKit
+import Testing
+import Wire
+
+@testable import Rooms
+
+/// Rooms on a log and a storage of their own: what they owe after a restart, without a leader, and to the server API.
+struct HostedRoomTests {
+    private static func name(_ number: Int) throws -> RoomID { try #require(RoomID("room\(number)")) }
+
+    /// Rooms with a message each, of which only the log will know.
+    private static func fill(_ hosted: HostedRooms, rooms count: Int) async throws {
+        let rooms = try (0..<count).map(name)
+        try await hosted.createRoom()
+        for body in [
+            CommandBody.createRoom(creator: try user("owner"), set: RoomChanges()),
+            .post(MessageDraft(body: .text("hello"))),
+        ] {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for room in rooms {
+                    group.addTask { _ = try await hosted.rooms.perform(body, in: room, as: .system, id: nil) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        _ = try await hosted.rooms.perform(
+            .post(MessageDraft(body: .text("last"))), in: HostedRooms.room, as: .system, id: nil)
+    }
+
+    @Test func `no room answers after a restart until what was acked has been applied`() async throws {
+        let directory = try TemporaryDirectory()
+        try await HostedRooms.run(directory) { try await Self.fill($0, rooms: 200) }
+        var options = HostedRooms.Options()
+        options.storage = "second"
+        // The room is loaded first, and its message is the log's last entry.
+        try await HostedRooms.run(directory, create: false, options) { hosted in
+            let queue = try await hosted.served { () async throws(ChatError) in
+                try await hosted.rooms.queue(of: HostedRooms.room, after: nil, limit: 1)
+            }
+            #expect(queue.seq == 1)
+        }
+    }
+
+    @Test func `rooms that storage refused to read at once are applied after a restart all the same`() async throws {
+        let directory = try TemporaryDirectory()
+        try await HostedRooms.run(directory) { try await Self.fill($0, rooms: 20) }
+        var options = HostedRooms.Options()
+        options.storage = "second"
+        options.waitingReadsMax = 3
+        try await HostedRooms.run(directory, create: false, options) { hosted in
+            let last = try Self.name(19)
+            let queue = try await hosted.served { () async throws(ChatError) in
+                try await hosted.rooms.queue(of: last, after: nil, limit: 1)
+            }
+            #expect(queue.seq == 1)
+            #expect(await hosted.rooms.unreadiness() == nil)
+        }
+    }
+
+    @Test func `who leaves while the log takes nothing is not here when it does again`() async throws {
+        var options = HostedRooms.Options()
+        let disk = FaultDisk()
+        options.disk = disk
+        try await HostedRooms.run(try TemporaryDirectory(), options) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("ann"), hosted.enter("bob"))
+            disk.isFull = true
+            guard case .failure(let error) = try await hosted.ask(hosted.send("bob", "lost"))[0] else {
+                Issue.record("the log took a message without a disk")
+                return
+            }
+            #expect(error.code == .unavailable)
+            hosted.rooms.route([try hosted.call("ann", .leave)], from: 0)
+            disk.isFull = false
+            let view = try await hosted.served { () async throws(ChatError) in
+                try await hosted.rooms.view(of: HostedRooms.room)
+            }
+            #expect(view.online == 1)
+        }
+    }
+
+    @Test func `nick and avatar fall back one by one, from what is saved to the token`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            let token = Profile(nick: "of the token", avatar: "https://token")
+            try await hosted.ask(hosted.enter("owner", token: token))
+            var update = UpdateMeRequest(room: HostedRooms.room, set: ProfileChanges(avatar: "https://saved"))
+            update.save = true
+            try await hosted.ask(
+                hosted.call("owner", .operation(.updateMe(update))),
+                hosted.call("owner", .operation(.exit(RoomRequest(room: HostedRooms.room)))))
+            guard case .success(.enter(let entered)) = try await hosted.ask(hosted.enter("owner", token: token))[0]
+            else { return }
+            #expect(entered.me.profile == Profile(nick: "of the token", avatar: "https://saved"))
+        }
+    }
+
+    @Test func `an anonymous member gets no role, and keeps none`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            var entry = EnterRequest(room: HostedRooms.room)
+            (entry.nick, entry.avatar) = ("A", "https://a")
+            try await hosted.ask(
+                hosted.enter("owner"), hosted.call("nobody", anonymous: true, .operation(.enter(entry))))
+            let nobody = try user("nobody")
+            let flag = UserFlagRequest(room: HostedRooms.room, user: nobody, enable: true)
+            for operation in [ClientOperation.setManager(flag), .setMember(flag)] {
+                guard case .failure(let error) = try await hosted.ask(hosted.call("owner", .operation(operation)))[0]
+                else {
+                    Issue.record("\(operation) was not refused")
+                    continue
+                }
+                #expect(error.code == .forbidden && error.field == "user")
+            }
+            for role in [FixedRole.manager, .normal] {
+                await #expect(throws: ChatError.self) {
+                    try await hosted.rooms.perform(
+                        .setRole(nobody, role, NotifyOptions()), in: HostedRooms.room, as: .system, id: nil)
+                }
+            }
+            #expect(try await hosted.rooms.member(nobody, of: HostedRooms.room).role == .anonymous)
+            let fixed = try await hosted.rooms.members(of: HostedRooms.room, kind: .fixed, after: nil, limit: 10)
+            #expect(fixed.items.map(\.user.text) == ["owner"])
+        }
+    }
+
+    @Test func `a repeated call of the server API is answered like the first`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("ann"))
+            let ann = try user("ann")
+            func mute() async throws(ChatError) -> CommandResult {
+                try await hosted.rooms.perform(
+                    .setMute(ann, enable: true, NotifyOptions()), in: HostedRooms.room, as: .system,
+                    id: CommandID(scope: "/", text: "key"))
+            }
+            let first = try await mute()
+            #expect(try await mute() == first)
+            guard case .member(let member) = first else { return }
+            #expect(member.enteredAt != nil)
+        }
+    }
+
+    @Test func `the tail of a room is bounded in bytes for what the room itself tells, too`() throws {
+        var tail = HotTail()
+        let elements = try (0..<100).map {
+            QueueElement(key: "\($0)", value: String(repeating: "x", count: 4_096), owner: try user("ann"))
+        }
+        var notification = Notification(.queueBatchChanged)
+        notification.data = .queueBatch(change: .partClear, elements: elements)
+        for seq in UInt64(1)...100 {
+            tail.append(
+                Message(
+                    room: HostedRooms.room, place: .kept(seq: seq), messageID: "", time: Timestamp(0), from: nil,
+                    body: .notification(notification)))
+        }
+        #expect(tail.firstSeq == 99)
+    }
+}

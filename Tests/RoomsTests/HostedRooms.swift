@@ -1,0 +1,214 @@
+import Callbacks
+import ChatModel
+import Consensus
+import EventLoop
+import Foundation
+import History
+import LogStore
+import Logging
+import RoomCore
+import RoomLink
+import Sharding
+import StorageTestKit
+import Synchronization
+import Telemetry
+import Testing
+import Wire
+
+@testable import Rooms
+
+/// What rooms told one lane, in order, and whoever waits for some of it.
+final class ToldOutputs: PublicationSink {
+    private struct Waiter {
+        var isWanted: @Sendable ([RoomOutput]) -> Bool
+        var continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var outputs: [RoomOutput] = []
+        var waiters: [Waiter] = []
+    }
+
+    private let state = Mutex(State())
+
+    var all: [RoomOutput] { state.withLock { $0.outputs } }
+
+    func deliver(_ publications: [Publication], to lane: Int, of node: NodeID) {
+        let due = state.withLock { state in
+            state.outputs += publications.flatMap(\.outputs)
+            let due = state.waiters.filter { $0.isWanted(state.outputs) }
+            state.waiters.removeAll { $0.isWanted(state.outputs) }
+            return due
+        }
+        for waiter in due { waiter.continuation.resume() }
+    }
+
+    private func wait(until isWanted: @escaping @Sendable ([RoomOutput]) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isDue = state.withLock { state in
+                if isWanted(state.outputs) { return true }
+                state.waiters.append(Waiter(isWanted: isWanted, continuation: continuation))
+                return false
+            }
+            if isDue { continuation.resume() }
+        }
+    }
+
+    /// The answer to a request, as soon as it is there.
+    func answer(to request: UInt32) async -> Result<OperationResult, ChatError> {
+        await wait { outputs in outputs.contains { $0.answer(to: request) != nil } }
+        return all.lazy.compactMap { $0.answer(to: request) }.first ?? .failure(ChatError(.internal, "no answer"))
+    }
+}
+
+extension RoomOutput {
+    fileprivate func answer(to wanted: UInt32) -> Result<OperationResult, ChatError>? {
+        switch self {
+        case .reply(_, let request, let result, _) where request == wanted: result
+        case .entered(_, let request, let result) where request == wanted: result.map { .enter($0) }
+        case .exited(_, let request) where request == wanted: .success(.exit)
+        default: nil
+        }
+    }
+}
+
+/// The rooms of a node with one shard on one loop, without a gateway: tests are the lane that calls them.
+final class HostedRooms: Sendable {
+    struct Options: Sendable {
+        var policy = RoomPolicy()
+        /// The log's disk.
+        var disk: FaultDisk?
+        /// Which storage beside the log; another one than before has to be filled from the log.
+        var storage = "first"
+        var waitingReadsMax = 1_024
+    }
+
+    static let room = known(RoomID("r"))
+    let rooms: RoomHost
+    let told = ToldOutputs()
+    private let loop: EventLoop
+    private let store: LogStore
+    private let pool: StoragePool
+    private let storage: ShardStorage
+    private let callbacks = CallbackClient()
+    private let requests = Atomic<UInt32>(0)
+
+    private init(_ directory: TemporaryDirectory, create: Bool, _ options: Options) async throws {
+        loop = try EventLoop(name: "rooms")
+        loop.start()
+        var log = LogStoreConfiguration(directory: directory.path + "/log")
+        log.create = create
+        log.vfs = options.disk?.vfs
+        store = try LogStore.open(log)
+        pool = StoragePool(writers: 1, readers: 1)
+        var configuration = StorageConfiguration(now: Self.now)
+        configuration.erased = RoomHost.erased
+        configuration.waitingReadsMax = options.waitingReadsMax
+        storage = try ShardStorage.open(
+            ShardID(0), directory: directory.path + "/" + options.storage, pool: pool, configuration: configuration)
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        rooms = RoomHost(node: Self.node, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage])
+        try await rooms.start(
+            RoomHost.Dependencies(
+                store: store, server: ServerID(node: Self.node.text, store: store.storeID), sink: told,
+                policy: options.policy, metrics: MetricsRegistry(), logger: logger,
+                checkpointSeconds: 3_600, callbacks: CallbackSetup(client: callbacks), now: Self.now))
+    }
+
+    private static let now: @Sendable () -> Timestamp = { Timestamp(Int64(Date().timeIntervalSince1970 * 1000)) }
+    private static let node = known(NodeID("n1"))
+
+    private static func known<Name>(_ name: Name?) -> Name {
+        guard let name else { fatalError("a name of the tests breaks the rules for names") }
+        return name
+    }
+
+    private func close() async {
+        await rooms.stop()
+        storage.close()
+        pool.close()
+        store.close()
+        await callbacks.shutdown()
+        loop.shutdown()
+        await loop.joined()
+    }
+
+    static func run(
+        _ directory: TemporaryDirectory, create: Bool = true, _ options: Options = Options(),
+        _ body: (HostedRooms) async throws -> Void
+    ) async throws {
+        let hosted = try await HostedRooms(directory, create: create, options)
+        do {
+            try await body(hosted)
+        } catch {
+            await hosted.close()
+            throw error
+        }
+        await hosted.close()
+    }
+
+    // MARK: - Asking
+
+    /// Asks until a leader answers, for at most 20 s.
+    func served<Value>(_ body: () async throws(ChatError) -> Value) async throws -> Value {
+        let end = ContinuousClock.now + .seconds(20)
+        while true {
+            do throws(ChatError) {
+                return try await body()
+            } catch {
+                guard error.code == .unavailable, ContinuousClock.now < end else { throw error }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+    }
+
+    /// Creates the room of which "owner" is the creator.
+    func createRoom(_ room: RoomID = HostedRooms.room) async throws {
+        let body = CommandBody.createRoom(creator: try user("owner"), set: RoomChanges())
+        _ = try await served { () async throws(ChatError) in
+            try await rooms.perform(body, in: room, as: .system, id: nil)
+        }
+    }
+
+    /// A call of a session that has the name of its user, or another one; it goes out with `route`.
+    func call(
+        _ name: String, session: String? = nil, anonymous: Bool = false, token: Profile = Profile(),
+        _ body: RoomCall.Body
+    ) throws -> RoomCall {
+        RoomCall(
+            room: Self.room,
+            address: SessionAddress(
+                node: Self.node, lane: 0, session: try #require(SessionID(session ?? name)), encoding: .json),
+            caller: Caller(user: try user(name), anonymous: anonymous, tokenProfile: token),
+            request: requests.add(1, ordering: .relaxed).newValue, body: body)
+    }
+
+    /// Hands calls over in one turn, and waits for their answers.
+    @discardableResult
+    func ask(_ calls: RoomCall...) async throws -> [Result<OperationResult, ChatError>] {
+        rooms.route(calls, from: 0)
+        var answers: [Result<OperationResult, ChatError>] = []
+        for case let request? in calls.map(\.request) { answers.append(await told.answer(to: request)) }
+        return answers
+    }
+
+    func enter(_ name: String, session: String? = nil, token: Profile = Profile()) throws -> RoomCall {
+        try call(name, session: session, token: token, .operation(.enter(EnterRequest(room: Self.room))))
+    }
+
+    func send(_ name: String, session: String? = nil, _ text: String) throws -> RoomCall {
+        let request = SendRequest(room: Self.room, clientID: text, draft: MessageDraft(body: .text(text)))
+        return try call(name, session: session, .operation(.send(request)))
+    }
+
+    /// Everything that the room has kept.
+    func history() async throws -> [Message] {
+        var request = HistoryRequest()
+        request.ascending = true
+        request.limit = 100
+        return try await rooms.history(of: Self.room, request).messages
+    }
+}
+
+func user(_ name: String) throws -> UserID { try #require(UserID(name)) }
