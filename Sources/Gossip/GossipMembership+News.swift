@@ -19,12 +19,15 @@ extension GossipMembership {
         members[member.node] = Known(
             record: GossipRecord(member: member, incarnation: heard, status: .alive),
             since: wasAlive ? before?.since ?? now : now)
+        let wasSuspected = suspicions.removeValue(forKey: member.node) != nil
         queue.add(.alive(incarnation: heard, member))
-        if !wasAlive {
+        guard wasAlive else {
+            aliveCount += 1
             effects.append(.notify(.joined(member)))
-        } else if before?.record.member != member {
-            effects.append(.notify(.updated(member)))
+            return
         }
+        if wasSuspected { effects.append(.notify(.refuted(member.node))) }
+        if before?.record.member != member { effects.append(.notify(.updated(member))) }
     }
 
     /// An earlier run of this node, or another process with its ID.
@@ -41,20 +44,23 @@ extension GossipMembership {
             refute(heard)
             return
         }
-        guard var known = members[suspected], heard >= known.record.incarnation else { return }
-        if known.suspicion != nil {
-            if known.suspicion?.confirm(by: suspecter) == true {
-                members[suspected] = known
+        guard var known = members[suspected], known.isAlive, heard >= known.record.incarnation else { return }
+        if known.record.status == .suspect, heard == known.record.incarnation {
+            if suspicions[suspected]?.confirm(by: suspecter) == true {
                 queue.add(.suspect(incarnation: heard, suspected, by: suspecter))
             }
             return
         }
-        guard known.record.status == .alive else { return }
+        // It has refuted what it was suspected of in an earlier incarnation: this is another suspicion, with its own
+        // time. As a mere confirmation it would be heard of as alive in the same incarnation later, and be suspected,
+        // and passed on, once more.
+        let isNew = known.record.status == .alive
         known.record.status = .suspect
         known.record.incarnation = heard
-        known.suspicion = Suspicion(by: suspecter, at: now, members: memberCount, configuration)
         members[suspected] = known
+        suspicions[suspected] = Suspicion(by: suspecter, at: now, members: memberCount, configuration)
         queue.add(.suspect(incarnation: heard, suspected, by: suspecter))
+        if isNew { effects.append(.notify(.suspected(suspected))) }
     }
 
     mutating func hear(dead gone: NodeID, _ heard: UInt64, by witness: NodeID, _ now: Duration) {
@@ -62,27 +68,62 @@ extension GossipMembership {
             refute(heard)
             return
         }
-        guard var known = members[gone], heard >= known.record.incarnation, known.record.status != .left else { return }
+        guard var known = members[gone], heard >= known.record.incarnation else { return }
         let hasLeft = witness == gone
         let wasAlive = known.isAlive
-        guard wasAlive || hasLeft else { return }
+        // Who is gone already may have been back and gone again, which must not be undone by news of the time between.
+        let isLater = heard > known.record.incarnation
+        guard wasAlive || isLater || (hasLeft && known.record.status == .dead) else { return }
         known.record.status = hasLeft ? .left : .dead
         known.record.incarnation = heard
-        known.since = now
-        known.suspicion = nil
+        if wasAlive {
+            known.since = now
+            aliveCount -= 1
+        }
         members[gone] = known
+        suspicions[gone] = nil
         queue.add(.dead(incarnation: heard, gone, by: witness))
         if wasAlive { effects.append(.notify(hasLeft ? .left(gone) : .failed(gone))) }
     }
 
     mutating func endSuspicions(_ now: Duration) {
-        var due: [NodeID] = []
-        for (suspected, known) in members {
-            if let suspicion = known.suspicion, suspicion.deadline <= now { due.append(suspected) }
+        for suspected in suspicions.filter({ $0.value.nextStep <= now }).keys.sorted() {
+            guard let record = members[suspected]?.record, let suspicion = suspicions[suspected] else { continue }
+            if suspicion.hasAsked {
+                hear(dead: suspected, record.incarnation, by: node, now)
+            } else {
+                suspicions[suspected]?.ask(at: now)
+                effects.append(.pushPull(with: record.member.gossipAddress))
+                exchange(withAnyOf: members.values.filter { $0.record.status == .alive })
+            }
         }
-        for suspected in due.sorted() {
-            guard let record = members[suspected]?.record else { continue }
-            hear(dead: suspected, record.incarnation, by: node, now)
+    }
+
+    /// What another node knows of one.
+    mutating func merge(_ record: GossipRecord, _ now: Duration) {
+        let subject = record.member.node
+        guard subject != node else {
+            record.status == .alive ? hear(aliveSelf: record.member, record.incarnation) : refute(record.incarnation)
+            return
+        }
+        switch record.status {
+        case .alive:
+            hear(alive: record.member, record.incarnation, now)
+        case .suspect:
+            hear(alive: record.member, record.incarnation, now)
+            hear(suspect: subject, record.incarnation, by: node, now)
+        case .dead:
+            // Whom nobody here has known is not news.
+            guard let known = members[subject] else { return }
+            guard known.isAlive else {
+                hear(dead: subject, record.incarnation, by: node, now)
+                return
+            }
+            // A death is only hearsay: the member is suspected, so that it can refute.
+            hear(alive: record.member, record.incarnation, now)
+            hear(suspect: subject, record.incarnation, by: node, now)
+        case .left:
+            hear(dead: subject, record.incarnation, by: subject, now)
         }
     }
 

@@ -2,17 +2,23 @@ public import ChatModel
 
 /// SWIM with Lifeguard's extensions as a value: events in, effects out; no socket, clock or randomness of its own.
 ///
-/// `now` is a monotonic clock that the caller passes with every event; it must not go back. Call `tick` at least ten
-/// times per `probeTimeout`. After every event the effects are taken with `takeEffects` and performed in order.
+/// `now` is a monotonic clock that the caller passes with every event; it must not go back. Call `tick` when `nextTick`
+/// says, which each event may change. After every event the effects are taken with `takeEffects` and performed in order.
 ///
 /// It is a hint for routing and placement. Nothing that must be safe may rest on it: a member that is told dead may
 /// live, and two nodes may see different members.
 public struct GossipMembership: Sendable {
     public let configuration: GossipConfiguration
     public let node: NodeID
-    var own: GossipMember
-    var incarnation: UInt64
+    /// What this node says about itself.
+    public internal(set) var own: GossipMember
+    /// Of what this node says about itself; it raises this with each change and each refutation.
+    public internal(set) var incarnation: UInt64
     var members: [NodeID: Known] = [:]
+    /// How many of `members` are held for alive.
+    var aliveCount = 0
+    /// One for each member whose status is `suspect`.
+    var suspicions: [NodeID: Suspicion] = [:]
     var queue = BroadcastQueue()
     var awareness: Awareness
     var random: SplitMix64
@@ -43,7 +49,6 @@ public struct GossipMembership: Sendable {
         var record: GossipRecord
         /// Since when the status holds.
         var since: Duration
-        var suspicion: Suspicion?
     }
 
     struct Probe: Sendable {
@@ -84,6 +89,8 @@ public struct GossipMembership: Sendable {
         nextGossip = now + configuration.gossipInterval * Double.random(in: 0...1, using: &random)
         nextPushPull = now + configuration.pushPullInterval * Double.random(in: 0...1, using: &random)
         nextReconnect = now + configuration.reconnectInterval * Double.random(in: 0...1, using: &random)
+        // The one that it joins through is not the only one to tell of it.
+        queue.add(.alive(incarnation: self.incarnation, own))
     }
 
     // MARK: - What is known
@@ -99,6 +106,13 @@ public struct GossipMembership: Sendable {
         let status: GossipRecord.Status = phase == .running ? .alive : .left
         return [GossipRecord(member: own, incarnation: incarnation, status: status)]
             + members.values.map(\.record).sorted { $0.member.node < $1.member.node }
+    }
+
+    /// How many are known in each state, this node included.
+    public var memberCounts: [GossipRecord.Status: Int] {
+        var counts: [GossipRecord.Status: Int] = [phase == .running ? .alive : .left: 1]
+        for known in members.values { counts[known.record.status, default: 0] += 1 }
+        return counts
     }
 
     /// Doubt in this node's own health: 0 is none.
@@ -131,7 +145,7 @@ public struct GossipMembership: Sendable {
         guard phase == .running else { return }
         probe = nil
         queue.add(.dead(incarnation: incarnation, node, by: node))
-        guard members.values.contains(where: \.isAlive) else {
+        guard aliveCount > 0 else {
             phase = .left
             effects.append(.notify(.leaveComplete))
             return
@@ -141,6 +155,18 @@ public struct GossipMembership: Sendable {
 
     /// A packet that was authenticated, from the address it came from.
     public mutating func receive(_ messages: [GossipMessage], from sender: GossipAddress, now: Duration) {
+        // News first, so that the answer to a ping that brings a suspicion carries the refutation.
+        for message in messages {
+            switch message {
+            case .alive(let incarnation, let member):
+                hear(alive: member, incarnation, now)
+            case .suspect(let incarnation, let node, let by):
+                hear(suspect: node, incarnation, by: by, now)
+            case .dead(let incarnation, let node, let by):
+                hear(dead: node, incarnation, by: by, now)
+            case .ping, .pingRequest, .ack, .nack: break
+            }
+        }
         for message in messages {
             switch message {
             case .ping(let sequence, let target):
@@ -151,66 +177,72 @@ public struct GossipMembership: Sendable {
                 acknowledge(sequence)
             case .nack(let sequence):
                 if probe?.sequence == sequence { probe?.nacks += 1 }
-            case .alive(let incarnation, let member):
-                hear(alive: member, incarnation, now)
-            case .suspect(let incarnation, let node, let by):
-                hear(suspect: node, incarnation, by: by, now)
-            case .dead(let incarnation, let node, let by):
-                hear(dead: node, incarnation, by: by, now)
+            case .alive, .suspect, .dead: break
             }
         }
     }
 
     /// What another node knows (push-pull).
     public mutating func merge(_ records: [GossipRecord], now: Duration) {
-        for record in records {
-            let node = record.member.node
-            switch record.status {
-            case .alive:
-                hear(alive: record.member, record.incarnation, now)
-            case .suspect, .dead, .left:
-                // To know whom it is about, should it be heard of for the first time; a past life is not news.
-                if members[node] == nil, node != self.node {
-                    guard record.status == .suspect else { continue }
-                    hear(alive: record.member, record.incarnation, now)
-                }
-                // A death is only hearsay: the member is suspected, so that it can refute.
-                record.status == .left
-                    ? hear(dead: node, record.incarnation, by: node, now)
-                    : hear(suspect: node, record.incarnation, by: self.node, now)
-            }
-        }
+        for record in records { merge(record, now) }
     }
 
     /// Time has passed.
     public mutating func tick(now: Duration) {
-        endSuspicions(now)
+        guard phase != .left else { return }
         tickRelays(now)
-        switch phase {
-        case .running:
+        if phase == .running {
             tickProbe(now)
             tickExchanges(now)
-        case .leaving(let until):
-            if !queue.contains(node) || now >= until {
-                phase = .left
-                effects.append(.notify(.leaveComplete))
+        }
+        // After the probe, whose failure may be what confirms a suspicion.
+        endSuspicions(now)
+        if now >= nextGossip { gossip(now) }
+        if case .leaving(let until) = phase, !queue.contains(node) || now >= until {
+            phase = .left
+            effects.append(.notify(.leaveComplete))
+        }
+    }
+
+    /// When `tick` is due if nothing else happens before; nil when time alone changes nothing, as for a node that is
+    /// alone and has nobody to look for. It may be past: then `tick` is due at once.
+    public var nextTick: Duration? {
+        guard phase != .left else { return nil }
+        var next: Duration?
+        func consider(_ time: Duration) { next = min(next ?? time, time) }
+        for suspicion in suspicions.values { consider(suspicion.nextStep) }
+        for relay in relays.values { consider(relay.hasSentNack ? relay.forgetAt : relay.nackAt) }
+        let hasPeers = aliveCount > 0
+        if case .leaving(let until) = phase {
+            consider(queue.contains(node) ? until : nextGossip)
+        } else {
+            if let probe {
+                consider(probe.isAnswered || probe.hasAskedOthers ? probe.deadline : probe.askOthersAt)
+            } else if hasPeers {
+                consider(nextProbe)
             }
-        case .left:
-            return
+            if hasPeers { consider(nextPushPull) }
+            if aliveCount < members.count || (!hasPeers && !seeds.isEmpty) {
+                consider(nextReconnect)
+            }
         }
-        if now >= nextGossip {
-            nextGossip = now + configuration.gossipInterval
-            gossip(now)
+        if !queue.isEmpty, hasPeers || members.values.contains(where: { $0.record.status == .dead }) {
+            consider(nextGossip)
         }
+        return next
     }
 
     // MARK: - Sending
 
     /// Members that count for timeouts and retransmissions, this node included.
-    var memberCount: Int { 1 + members.values.count(where: \.isAlive) }
+    var memberCount: Int { 1 + aliveCount }
 
     /// Sends a probe or an answer, with as much news as fits.
     mutating func send(_ messages: [GossipMessage], to address: GossipAddress) {
+        guard !queue.isEmpty else {
+            effects.append(.send(messages, to: address))
+            return
+        }
         let used = 1 + messages.reduce(0) { $0 + GossipCodec.encodedBytes($1) }
         let news = queue.take(
             bytesMax: configuration.packetBytesMax - used,
@@ -224,6 +256,7 @@ public struct GossipMembership: Sendable {
     }
 
     private mutating func gossip(_ now: Duration) {
+        nextGossip = now + configuration.gossipInterval
         guard !queue.isEmpty else { return }
         let receivers = members.values.filter {
             $0.isAlive || ($0.record.status == .dead && now - $0.since < configuration.gossipToTheDead)
@@ -245,13 +278,13 @@ public struct GossipMembership: Sendable {
                 members[node] = nil
             }
             exchange(withAnyOf: members.values.filter { $0.record.status == .dead })
-            if !members.values.contains(where: \.isAlive) {
+            if aliveCount == 0 {
                 for seed in seeds { effects.append(.pushPull(with: seed)) }
             }
         }
     }
 
-    private mutating func exchange(withAnyOf candidates: [Known]) {
+    mutating func exchange(withAnyOf candidates: [Known]) {
         let addresses = candidates.map(\.record.member).sorted { $0.node < $1.node }.map(\.gossipAddress)
         if let address = addresses.randomElement(using: &random) { effects.append(.pushPull(with: address)) }
     }

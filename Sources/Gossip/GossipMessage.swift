@@ -49,7 +49,8 @@ public struct GossipRecord: Hashable, Sendable {
 public enum GossipEffect: Hashable, Sendable {
     /// A packet of at most `packetBytesMax` bytes, by UDP.
     case send([GossipMessage], to: GossipAddress)
-    /// Exchange everything by TCP: send `records`, and give what comes back to `merge`. Nothing depends on its success.
+    /// Exchange everything by TCP: send `records`, and give what comes back to `merge`. The other side merges first and
+    /// answers then, so that the answer holds what it refutes. Nothing depends on its success.
     case pushPull(with: GossipAddress)
     case notify(GossipNotification)
 }
@@ -60,6 +61,10 @@ public enum GossipNotification: Hashable, Sendable {
     case joined(GossipMember)
     /// Says something else about itself than before: leads, load, addresses.
     case updated(GossipMember)
+    /// Does not answer; `failed` follows unless it refutes.
+    case suspected(NodeID)
+    /// Has refuted the suspicion.
+    case refuted(NodeID)
     case failed(NodeID)
     case left(NodeID)
     /// Somebody claims to be this node, at another address or with another store: two processes share a node ID.

@@ -2,6 +2,10 @@ import ChatModel
 
 /// How long a member may stay suspected: long at first, shorter with each further node that suspects it by itself
 /// (Lifeguard's dynamic suspicion timeout).
+///
+/// Before the end the member and another one are asked over TCP (memberlist's fallback against a network that loses
+/// packets): who has only missed the news that the member is well learns it then, and a node that was stalled reads
+/// what came meanwhile before it declares anybody dead.
 struct Suspicion: Hashable, Sendable {
     private let start: Duration
     private let min: Duration
@@ -10,6 +14,12 @@ struct Suspicion: Hashable, Sendable {
     private let expected: Int
     /// Those who suspect it, the first one included.
     private var suspecters: Set<NodeID>
+    /// When the suspicion becomes death, if the question has been asked by then.
+    private(set) var deadline: Duration
+    /// How long before the deadline the question is due, and how long at least the answer is waited for.
+    private let askBefore: Duration
+    private let answerWithin: Duration
+    private var askedAt: Duration?
 
     init(by first: NodeID, at now: Duration, members: Int, _ configuration: GossipConfiguration) {
         start = now
@@ -19,18 +29,27 @@ struct Suspicion: Hashable, Sendable {
         min = configuration.suspicionMin(members: members)
         max = expected == 0 ? min : min * Swift.max(1, configuration.suspicionMaxTimeoutMult)
         suspecters = [first]
+        deadline = now + max
+        askBefore = configuration.probeInterval
+        answerWithin = configuration.probeTimeout
     }
 
     /// True when this is a new confirmation that counts, which others should hear of too.
     mutating func confirm(by node: NodeID) -> Bool {
-        guard suspecters.count <= expected else { return false }
-        return suspecters.insert(node).inserted
+        guard suspecters.count <= expected, suspecters.insert(node).inserted else { return false }
+        let share = Logarithm.base2(Double(suspecters.count)) / Logarithm.base2(Double(expected + 1))
+        deadline = start + Swift.max(min, max - (max - min) * share)
+        return true
     }
 
-    var deadline: Duration {
-        guard expected > 0 else { return start + min }
-        let share = Logarithm.base2(Double(suspecters.count)) / Logarithm.base2(Double(expected + 1))
-        return start + Swift.max(min, max - (max - min) * share)
+    var hasAsked: Bool { askedAt != nil }
+
+    mutating func ask(at now: Duration) { askedAt = now }
+
+    /// When the question is due, and after it the death.
+    var nextStep: Duration {
+        guard let askedAt else { return Swift.max(start, deadline - askBefore) }
+        return Swift.max(deadline, askedAt + answerWithin)
     }
 }
 

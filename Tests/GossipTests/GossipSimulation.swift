@@ -32,12 +32,40 @@ struct GossipSimulation {
     struct Node {
         var membership: GossipMembership
         var run: Int
+        let address: GossipAddress
+        /// When its timer is set for; nil when it is not set.
+        var tickAt: Duration?
+
+        // In place: a copy of the membership would copy all that it knows.
+        mutating func apply(_ body: (inout GossipMembership, Duration) -> Void, _ now: Duration) {
+            body(&membership, now)
+        }
+
+        /// What is to be done, and when the timer is to be set for another time, that time.
+        mutating func takeEffects() -> ([GossipEffect], due: Duration?) {
+            let due = membership.nextTick
+            return (membership.takeEffects(), due.flatMap { due in tickAt.map { due < $0 } ?? true ? due : nil })
+        }
+
+        /// False when the timer was set for another time meanwhile.
+        mutating func takeTick(_ run: Int, _ now: Duration) -> Bool {
+            guard run == self.run, tickAt == now else { return false }
+            tickAt = nil
+            return true
+        }
     }
 
     private enum Event {
         case packet([UInt8], from: GossipAddress, to: NodeID)
         case pushPull(from: NodeID, to: NodeID, run: Int)
         case tick(NodeID, run: Int)
+    }
+
+    /// A piece of news that a run of a node sends.
+    private struct Transmission: Hashable {
+        var node: NodeID
+        var run: Int
+        var message: GossipMessage
     }
 
     let seed: UInt64
@@ -54,12 +82,11 @@ struct GossipSimulation {
     var blocked: Set<[NodeID]> = []
     let configuration: GossipConfiguration
     private var random: SplitMix64
-    private var events: [(at: Duration, order: Int, event: Event)] = []
-    private var order = 0
+    private var events = EventQueue<Event>()
     private var runs = 0
     private var incarnations: [NodeID: UInt64] = [:]
-    private var transmissions: [String: Int] = [:]
-    private var nodesEver: Set<NodeID> = []
+    private var transmissions: [Transmission: Int] = [:]
+    private var nodesEver: [GossipAddress: NodeID] = [:]
 
     init(seed: UInt64, configuration: GossipConfiguration = GossipConfiguration()) {
         self.seed = seed
@@ -81,31 +108,28 @@ struct GossipSimulation {
 
     mutating func start(_ node: NodeID, incarnation: UInt64 = 1, store: UInt64 = 1, joins: [NodeID] = []) {
         runs += 1
-        nodesEver.insert(node)
+        let address = Self.address(node)
+        nodesEver[address] = node
         var membership = GossipMembership(
-            GossipMember(node: node, store: store, gossipAddress: Self.address(node)), incarnation: incarnation,
+            GossipMember(node: node, store: store, gossipAddress: address), incarnation: incarnation,
             configuration: configuration, now: now, randomSeed: random.next())
         membership.join(joins.map(Self.address))
-        nodes[node] = Node(membership: membership, run: runs)
+        nodes[node] = Node(membership: membership, run: runs, address: address)
         perform(node)
-        schedule(.tick(node, run: runs), after: .milliseconds(Int.random(in: 0..<50, using: &random)))
     }
 
     mutating func crash(_ node: NodeID) { nodes[node] = nil }
 
     mutating func with(_ node: NodeID, _ body: (inout GossipMembership, Duration) -> Void) {
-        guard var found = nodes[node] else { return }
-        body(&found.membership, now)
-        nodes[node] = found
+        nodes[node]?.apply(body, now)
         perform(node)
     }
 
     mutating func run(_ duration: Duration) {
         let end = now + duration
-        while let next = events.last, next.at <= end {
-            events.removeLast()
-            now = next.at
-            handle(next.event)
+        while let (at, event) = events.popNext(until: end) {
+            now = at
+            handle(event)
         }
         now = end
         checkIncarnations()
@@ -121,29 +145,14 @@ struct GossipSimulation {
         return true
     }
 
-    private mutating func schedule(_ event: Event, after delay: Duration) {
-        order += 1
-        let item = (at: now + delay, order: order, event: event)
-        // Descending, so that the next one is the last.
-        var low = 0
-        var high = events.count
-        while low < high {
-            let middle = (low + high) / 2
-            if (events[middle].at, events[middle].order) > (item.at, item.order) {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        events.insert(item, at: low)
-    }
-
     private mutating func handle(_ event: Event) {
         switch event {
         case .tick(let node, let run):
-            guard nodes[node]?.run == run else { return }
-            with(node) { $0.tick(now: $1) }
-            schedule(event, after: .milliseconds(50))
+            guard nodes[node]?.takeTick(run, now) == true else { return }
+            with(node) { membership, now in membership.tick(now: now) }
+            if let due = nodes[node]?.membership.nextTick, due <= now {
+                violations.append("\(node) is due again at the time of its tick")
+            }
         case .packet(let bytes, let sender, let receiver):
             guard let messages = GossipCodec.messages(bytes) else {
                 violations.append("a packet that cannot be read")
@@ -151,38 +160,45 @@ struct GossipSimulation {
             }
             with(receiver) { $0.receive(messages, from: sender, now: $1) }
         case .pushPull(let from, let to, let run):
-            guard let asking = nodes[from], asking.run == run, let asked = nodes[to],
+            guard nodes[from]?.run == run, nodes[to] != nil, let question = nodes[from]?.membership.records,
                 !blocked.contains([from, to]), !blocked.contains([to, from])
             else { return }
-            let there = GossipCodec.encode(asking.membership.records)
-            let back = GossipCodec.encode(asked.membership.records)
-            for (node, bytes) in [(to, there), (from, back)] {
-                guard let records = GossipCodec.records(bytes, membersMax: configuration.membersMax) else {
-                    violations.append("a state that cannot be read")
-                    continue
-                }
-                with(node) { $0.merge(records, now: $1) }
-            }
+            give(question, of: from, to: to)
+            if let answer = nodes[to]?.membership.records { give(answer, of: to, to: from) }
         }
+    }
+
+    private mutating func give(_ state: [GossipRecord], of sender: NodeID, to node: NodeID) {
+        let bytes = GossipCodec.encode(state)
+        guard var records = GossipCodec.records(bytes, membersMax: configuration.membersMax) else {
+            violations.append("a state that cannot be read")
+            return
+        }
+        if case .noRefutation = sabotage { records.removeAll { $0.member.node == sender && $0.incarnation > 1 } }
+        with(node) { $0.merge(records, now: $1) }
     }
 
     // MARK: - The network
 
     private mutating func perform(_ node: NodeID) {
-        guard var found = nodes[node] else { return }
-        let effects = found.membership.takeEffects()
-        nodes[node] = found
-        incarnations[node] = max(incarnations[node] ?? 0, found.membership.records[0].incarnation)
+        guard let (effects, due) = nodes[node]?.takeEffects(), let run = nodes[node]?.run else { return }
+        if let incarnation = nodes[node]?.membership.incarnation, incarnation > incarnations[node] ?? 0 {
+            incarnations[node] = incarnation
+        }
+        if let due {
+            // A timer is never early and a little late.
+            let at = max(due, now) + .milliseconds(Int.random(in: 1...5, using: &random))
+            nodes[node]?.tickAt = at
+            events.add(.tick(node, run: run), at: at)
+        }
         for effect in effects {
             switch effect {
             case .send(let messages, let address):
-                send(sabotaged(messages, by: node), from: node, run: found.run, to: address)
+                send(sabotaged(messages, by: node), from: node, run: run, to: address)
             case .pushPull(let address):
                 if case .noReconnect = sabotage { continue }
-                guard let to = receiver(address), Double.random(in: 0..<1, using: &random) >= weather.loss else {
-                    continue
-                }
-                schedule(.pushPull(from: node, to: to, run: found.run), after: delay())
+                guard let to = nodesEver[address], let delay = exchangeDelay() else { continue }
+                events.add(.pushPull(from: node, to: to, run: run), at: now + delay)
             case .notify(let what):
                 notifications.append((now, node, what))
                 if forbidsFalseDeaths, case .failed(let other) = what, nodes[other] != nil {
@@ -192,25 +208,31 @@ struct GossipSimulation {
         }
     }
 
-    private func receiver(_ address: GossipAddress) -> NodeID? {
-        NodeID(String(address.text.prefix { $0 != ":" }))
-    }
-
     private mutating func delay() -> Duration {
         .milliseconds(Int.random(in: weather.delayMilliseconds, using: &random))
     }
 
-    private mutating func send(_ messages: [GossipMessage], from: NodeID, run: Int, to address: GossipAddress) {
+    /// TCP repeats what is lost, for a while; nil when it gave up.
+    private mutating func exchangeDelay() -> Duration? {
+        for repetition in 0..<4 where Double.random(in: 0..<1, using: &random) >= weather.loss {
+            return delay() + .milliseconds(200 * repetition)
+        }
+        return nil
+    }
+
+    private mutating func send(
+        _ messages: [GossipMessage], from node: NodeID, run: Int, to address: GossipAddress
+    ) {
         packets += 1
         let bytes = GossipCodec.encode(messages)
         if bytes.count > configuration.packetBytesMax { violations.append("a packet of \(bytes.count) bytes") }
-        guard let to = receiver(address) else { return }
-        count(messages, from: from, run: run, to: to)
-        guard !blocked.contains([from, to]) else { return }
+        guard let to = nodesEver[address], let from = nodes[node]?.address else { return }
+        count(messages, from: node, run: run, to: to)
+        guard blocked.isEmpty || !blocked.contains([node, to]) else { return }
         for copy in 0..<2 {
             if copy == 1, Double.random(in: 0..<1, using: &random) >= weather.duplication { break }
             if Double.random(in: 0..<1, using: &random) < weather.loss { continue }
-            schedule(.packet(bytes, from: Self.address(from), to: to), after: delay())
+            events.add(.packet(bytes, from: from, to: to), at: now + delay())
         }
     }
 
@@ -224,9 +246,8 @@ struct GossipSimulation {
                 return true
             }
         case .endlessNews:
-            guard let own = nodes[node]?.membership.records.first else { return messages }
-            return messages.isEmpty
-                ? messages : [.alive(incarnation: own.incarnation, own.member)] + messages.dropLast()
+            guard let membership = nodes[node]?.membership, !messages.isEmpty else { return messages }
+            return [.alive(incarnation: membership.incarnation, membership.own)] + messages.dropLast()
         case .raisesOthers:
             return messages.map { message in
                 if case .alive(let incarnation, let member) = message, member.node != node {
@@ -250,7 +271,7 @@ struct GossipSimulation {
         for message in messages {
             // What a ping tells a suspected member about itself is no news.
             guard let subject = message.subject, subject != to else { continue }
-            let key = "\(from) \(run) \(message)"
+            let key = Transmission(node: from, run: run, message: message)
             transmissions[key, default: 0] += 1
             if transmissions[key] == limit + 1 {
                 violations.append("\(from) sent more than \(limit) times: \(message)")
@@ -261,16 +282,23 @@ struct GossipSimulation {
     /// Nobody knows an incarnation that its owner never had.
     private mutating func checkIncarnations() {
         for (observer, node) in nodes {
-            for record in node.membership.records where record.incarnation > incarnations[record.member.node] ?? 0 {
-                violations.append("\(observer) has incarnation \(record.incarnation) of \(record.member.node)")
+            if node.membership.aliveCount != node.membership.members.count(where: \.value.isAlive) {
+                violations.append("\(observer) miscounts who is alive")
+            }
+            for (subject, known) in node.membership.members
+            where known.record.incarnation > incarnations[subject] ?? 0 {
+                violations.append("\(observer) has incarnation \(known.record.incarnation) of \(subject)")
             }
         }
     }
 
     /// Everybody who runs holds exactly those for alive that run, with what they say about themselves.
     var isConverged: Bool {
-        let truth = nodes.values.map { $0.membership.records[0].member }.sorted { $0.node < $1.node }
-        return nodes.values.allSatisfy { $0.membership.alive == truth }
+        nodes.values.allSatisfy { observer in
+            let others = observer.membership.members.filter(\.value.isAlive)
+            return others.count == nodes.count - 1
+                && others.allSatisfy { nodes[$0.key]?.membership.own == $0.value.record.member }
+        }
     }
 
     func failures(of node: NodeID) -> Set<NodeID> {
@@ -283,10 +311,12 @@ struct GossipSimulation {
 }
 
 enum Seeds {
-    /// The seeds of a property test: the one in the environment's SEED, else always the same `count` of them, so that a
-    /// rare schedule of this first version does not stop work on something else.
+    /// The seeds of a property test: `SEED` of the environment, else as many random ones as `SEEDS` says, else `count`.
+    /// They are the tests' arguments, so a failure shows them.
     static func make(_ count: Int) -> [UInt64] {
-        if let text = ProcessInfo.processInfo.environment["SEED"], let seed = UInt64(text) { return [seed] }
-        return (1...UInt64(count)).map { $0 }
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["SEED"].flatMap(UInt64.init) { return [seed] }
+        let count = environment["SEEDS"].flatMap(Int.init) ?? count
+        return (0..<max(count, 1)).map { _ in .random(in: 0 ... .max) }
     }
 }

@@ -92,12 +92,17 @@ import Testing
         _ = a.takeEffects()
         // Confirmed by two: the shortest time for four members is four periods.
         let end = now + .seconds(4)
+        var askedAt: Duration?
         var failed: Duration?
         while now < end + .seconds(1), failed == nil {
             now += .milliseconds(10)
             a.tick(now: now)
-            if Self.notices(a.takeEffects()).contains(.failed(target)) { failed = now }
+            let effects = a.takeEffects()
+            if effects.contains(.pushPull(with: Self.address(target))) { askedAt = askedAt ?? now }
+            if Self.notices(effects).contains(.failed(target)) { failed = now }
         }
+        // Before it is declared dead it is asked over TCP.
+        #expect(askedAt.map { $0 >= end - .seconds(1) && $0 <= end - .milliseconds(980) } == true)
         #expect(failed.map { $0 >= end && $0 <= end + .milliseconds(20) } == true, "\(String(describing: failed))")
         #expect(!a.alive.map(\.node).contains(target))
     }
@@ -193,6 +198,12 @@ import Testing
             ([suspect], .alive(incarnation: 5, Self.member(b)), (.suspect, 5)),
             ([suspect], .alive(incarnation: 6, Self.member(b)), (.alive, 6)),
             ([suspect], dead, (.dead, 5)),
+            ([suspect], .suspect(incarnation: 6, b, by: Self.d), (.suspect, 6)),
+            (
+                [suspect, .suspect(incarnation: 6, b, by: Self.d)], .alive(incarnation: 6, Self.member(b)),
+                (.suspect, 6)
+            ),
+            ([dead, .dead(incarnation: 7, b, by: Self.c)], .alive(incarnation: 6, Self.member(b)), (.dead, 7)),
             ([dead], .alive(incarnation: 5, Self.member(b)), (.dead, 5)),
             ([dead], suspect, (.dead, 5)),
             ([dead], .alive(incarnation: 6, Self.member(b)), (.alive, 6)),
@@ -228,6 +239,58 @@ import Testing
         #expect(a.records[0].incarnation == 1 << 62)
     }
 
+    @Test func `the answer to a ping that brings a suspicion carries the refutation`() {
+        var a = Self.make(knowing: [Self.b])
+        a.receive(
+            [.ping(sequence: 1, target: Self.a), .suspect(incarnation: 5, Self.a, by: Self.b)],
+            from: Self.address(Self.b), now: .zero)
+        #expect(
+            Self.sent(a.takeEffects(), to: Self.b) == [
+                .ack(sequence: 1), .alive(incarnation: 6, Self.member(Self.a)),
+            ])
+    }
+
+    @Test func `a suspicion of a later incarnation has its own time, and who refutes ends it`() {
+        var a = Self.make(knowing: [Self.b, Self.c, Self.d])
+        a.receive([.suspect(incarnation: 5, Self.b, by: Self.c)], from: Self.address(Self.c), now: .zero)
+        #expect(Self.notices(a.takeEffects()) == [.suspected(Self.b)])
+        let first = a.suspicions[Self.b]?.deadline
+        a.receive([.suspect(incarnation: 6, Self.b, by: Self.d)], from: Self.address(Self.d), now: .seconds(3))
+        #expect(Self.notices(a.takeEffects()) == [])
+        #expect(a.suspicions[Self.b]?.deadline == first.map { $0 + .seconds(3) })
+        a.receive([.alive(incarnation: 7, Self.member(Self.b))], from: Self.address(Self.c), now: .seconds(4))
+        #expect(Self.notices(a.takeEffects()) == [.refuted(Self.b)])
+        #expect(a.suspicions.isEmpty)
+    }
+
+    @Test func `a node that was stalled asks before it declares anybody dead`() {
+        var a = Self.make(knowing: [Self.b, Self.c, Self.d])
+        a.receive([.suspect(incarnation: 5, Self.b, by: Self.c)], from: Self.address(Self.c), now: .zero)
+        _ = a.takeEffects()
+        a.tick(now: .seconds(600))
+        let effects = a.takeEffects()
+        #expect(effects.contains(.pushPull(with: Self.address(Self.b))))
+        #expect(!Self.notices(effects).contains(.failed(Self.b)))
+        a.tick(now: .milliseconds(600_499))
+        #expect(Self.notices(a.takeEffects()) == [])
+        a.tick(now: .milliseconds(600_500))
+        #expect(Self.notices(a.takeEffects()) == [.failed(Self.b)])
+    }
+
+    @Test func `time changes nothing for a node that is alone, and each tick makes the next one later`() throws {
+        var alone = GossipMembership(Self.member(Self.a), incarnation: 5, now: .zero, randomSeed: 1)
+        #expect(alone.nextTick == nil)
+        alone.join([Self.address(Self.b)])
+        #expect(try #require(alone.nextTick) <= .seconds(10))
+        alone.receive([.alive(incarnation: 5, Self.member(Self.b))], from: Self.address(Self.b), now: .zero)
+        var now = Duration.zero
+        for _ in 0..<1_000 {
+            now = max(now, try #require(alone.nextTick))
+            alone.tick(now: now)
+            #expect(alone.nextTick.map { $0 > now } == true)
+        }
+    }
+
     @Test func `another process with the same node ID is told as a conflict`() {
         var a = Self.make()
         var other = Self.member(Self.a)
@@ -244,6 +307,7 @@ import Testing
                 GossipRecord(member: Self.member(Self.c), incarnation: 5, status: .left),
                 GossipRecord(member: Self.member(Self.d), incarnation: 5, status: .dead),
             ], now: .zero)
+        #expect(a.memberCounts == [.alive: 1, .suspect: 1, .left: 1])
         #expect(a.members[Self.b]?.record.status == .suspect)
         #expect(a.members[Self.c]?.record.status == .left)
         #expect(a.members[Self.d] == nil)

@@ -61,7 +61,7 @@ import Testing
         for round in 1...5 as ClosedRange<UInt64> {
             for id in Self.ids(15) {
                 simulation.with(id) { membership, _ in
-                    var own = membership.records[0].member
+                    var own = membership.own
                     own.load = UInt16(round)
                     own.leads = [ShardLead(shard: ShardID(3), term: round)]
                     membership.update(own)
@@ -92,7 +92,7 @@ import Testing
         var simulation = try Self.cluster(8, seed: seed, weather: Self.bad)
         let node = Self.ids(8)[4]
         simulation.with(node) { membership, _ in
-            var own = membership.records[0].member
+            var own = membership.own
             for load in 1...3 as ClosedRange<UInt16> {
                 own.load = load
                 membership.update(own)
@@ -103,7 +103,7 @@ import Testing
         simulation.run(.seconds(2))
         simulation.start(node, incarnation: incarnation, store: 2, joins: [Self.ids(1)[0]])
         #expect(simulation.run(atMost: .seconds(60)) { $0.isConverged }, "seed \(seed)")
-        Self.expectNoViolations(simulation, seed)
+        #expect(simulation.violations == [], "seed \(seed)")
     }
 
     @Test(arguments: Seeds.make(3))
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: - Anything
 
-    @Test(arguments: Seeds.make(6))
+    @Test(arguments: Seeds.make(3))
     func `after any faults everybody agrees on who is there`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let count = Int.random(in: 3...20, using: &random)
@@ -195,7 +195,7 @@ import Testing
                     delayMilliseconds: 1 ... .random(in: 2...800, using: &random))
             case 5:
                 simulation.with(node) { membership, _ in
-                    var own = membership.records[0].member
+                    var own = membership.own
                     own.load &+= 1
                     membership.update(own)
                 }
@@ -209,7 +209,7 @@ import Testing
             simulation.start(id, incarnation: incarnation + 1, store: 99, joins: Array(ids[..<2]))
         }
         #expect(simulation.run(atMost: .seconds(240)) { $0.isConverged }, "seed \(seed)")
-        Self.expectNoViolations(simulation, seed)
+        #expect(simulation.violations == [], "seed \(seed)")
     }
 
     // MARK: - The checkers see what they are for
@@ -233,7 +233,7 @@ import Testing
         var simulation = try Self.cluster(6, seed: 5)
         simulation.sabotage = .raisesOthers
         simulation.with(Self.ids(1)[0]) { membership, _ in
-            var own = membership.records[0].member
+            var own = membership.own
             own.load = 5
             membership.update(own)
         }
@@ -273,14 +273,5 @@ import Testing
             }())
         dumb.crash(Self.ids(10)[3])
         #expect(!dumb.run(atMost: Self.deathBound(10)) { $0.isConverged })
-    }
-
-    /// Two faults are known and not mended yet; nothing uses this membership so far. On some seeds a suspicion that is
-    /// replaced is sent more often than the bound, and a node that starts again soon after its crash is held for dead
-    /// once more.
-    private static func expectNoViolations(_ simulation: GossipSimulation, _ seed: UInt64) {
-        withKnownIssue("dissemination bound, early restart", isIntermittent: true) {
-            #expect(simulation.violations == [], "seed \(seed)")
-        }
     }
 }
