@@ -93,6 +93,7 @@ let package = Package(
             ]),
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
+        core("Membership", ["ChatModel", "Gossip", "GossipSeal", "EventLoop", "Transport"]),
         core(
             "Rooms",
             [
@@ -180,6 +181,7 @@ let package = Package(
                 "Sharding", "Telemetry", "Callbacks", "StorageTestKit", logging,
             ]),
         tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel"]),
+        tests("MembershipTests", ["Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "Transport"]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
         tests("CallbacksTests", ["Callbacks"]),

@@ -1,0 +1,20 @@
+public import Gossip
+
+/// Where a node's membership listens, and what bounds it.
+public struct MembershipConfiguration: Sendable {
+    /// The numeric address to bind, for UDP and TCP.
+    public var host = "127.0.0.1"
+    /// Of both; 0 lets the system choose one.
+    public var port = 0
+    /// The numeric address that others are told to reach this node at; nil: `host`, which then must not be a wildcard.
+    public var advertisedHost: String?
+    public var gossip = GossipConfiguration()
+    /// For one exchange of states over TCP, from the first byte to the last; then it is given up.
+    public var exchangeTimeout = Duration.seconds(5)
+    /// Exchanges that this node has begun and that have not ended. Further ones are left out: nothing depends on one.
+    public var outgoingExchangesMax = 8
+    /// Exchanges that others have begun. Further connections are closed at once; who wants one tries again.
+    public var incomingExchangesMax = 32
+
+    public init() {}
+}

@@ -1,0 +1,93 @@
+import EventLoop
+import Transport
+
+/// One end of an exchange of states: who began it writes a frame, the other answers with one, and the connection ends.
+///
+///     frame = "gsp1" | length (4, big endian) | sealed bytes
+///
+/// The first four bytes tell the exchange from other protocols that may share the port one day.
+///
+/// On the connection's loop only. It holds at most one frame of `bytesMax` and ends by itself after `timeout`.
+final class StateExchange: ConnectionHandler {
+    private static let preface = Array("gsp1".utf8)
+    private static let headerBytes = 8
+
+    private let connection: TCPConnection
+    private let bytesMax: Int
+    private var received: [UInt8] = []
+    private var timer: LoopTimer?
+    private var onFrame: ((StateExchange, [UInt8]) -> Void)?
+    private var onEnd: ((StateExchange) -> Void)?
+
+    /// - Parameters:
+    ///   - bytesMax: Of what a frame carries; a longer one ends the connection.
+    ///   - onFrame: Called with what the first frame carries, which is the only one that is read.
+    ///   - onEnd: Called when the connection has closed; the last call.
+    init(
+        _ connection: TCPConnection, bytesMax: Int, timeout: Duration,
+        onFrame: @escaping (StateExchange, [UInt8]) -> Void, onEnd: @escaping (StateExchange) -> Void
+    ) {
+        self.connection = connection
+        self.bytesMax = bytesMax
+        self.onFrame = onFrame
+        self.onEnd = onEnd
+        connection.handler = self
+        timer = connection.loop.schedule(afterMilliseconds: timeout.wholeMilliseconds) { [unowned self] in
+            timer = nil
+            end()
+        }
+        connection.startReading()
+    }
+
+    /// Writes the one frame of this end.
+    func send(_ sealed: [UInt8]) {
+        var frame = Self.preface
+        withUnsafeBytes(of: UInt32(clamping: sealed.count).bigEndian) { frame += $0 }
+        frame += sealed
+        let bytes = SharedBytes(copying: frame)
+        let written = connection.tryWrite(bytes)
+        if written < bytes.count { connection.write(bytes, from: written) }
+    }
+
+    /// Ends when what was sent has arrived.
+    func finish() { connection.shutdownThenClose() }
+
+    /// Ends at once.
+    func end() { connection.close() }
+
+    func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
+        guard let onFrame else { return end() }
+        received += bytes
+        guard received.count >= Self.headerBytes else { return }
+        let length = received[4..<Self.headerBytes].reduce(0) { $0 << 8 | Int($1) }
+        guard received.starts(with: Self.preface), (1...bytesMax).contains(length) else { return end() }
+        guard received.count >= Self.headerBytes + length else { return }
+        guard received.count == Self.headerBytes + length else { return end() }
+        self.onFrame = nil
+        let sealed = Array(received[Self.headerBytes...])
+        received = []
+        onFrame(self, sealed)
+    }
+
+    func connectionDidDrain(_ connection: TCPConnection) {}
+
+    func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
+        timer?.cancel()
+        timer = nil
+        onFrame = nil
+        let onEnd = self.onEnd
+        self.onEnd = nil
+        onEnd?(self)
+    }
+}
+
+extension Duration {
+    /// Rounded up; 0 for a negative one.
+    var wholeMilliseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        let rest = (UInt64(attoseconds) + 999_999_999_999_999) / 1_000_000_000_000_000
+        let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000)
+        return overflow ? .max : whole + rest
+    }
+}
