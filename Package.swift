@@ -70,6 +70,7 @@ let package = Package(
         core("SessionCore", ["ChatModel"]),
         core("Gossip", ["ChatModel"]),
         core("RoomLink", ["ChatModel", "Wire"]),
+        core("LinkCore", ["ChatModel", "Wire", "Consensus"]),
         core("Moderation", ["ChatModel"]),
         core("ClientCore", ["ChatModel", "Wire"]),
 
@@ -182,6 +183,7 @@ let package = Package(
             ]),
         tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel"]),
         tests("MembershipTests", ["Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "Transport"]),
+        tests("LinkCoreTests", ["LinkCore", "ChatModel", "Consensus"]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
         tests("CallbacksTests", ["Callbacks"]),

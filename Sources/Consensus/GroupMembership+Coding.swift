@@ -4,7 +4,7 @@ extension GroupMembership {
     private static let version: UInt8 = 1
 
     /// Node names above 255 bytes and more than 255 servers have no encoding; the core refuses such changes before.
-    func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         var bytes: [UInt8] = [Self.version]
         for servers in [voters, learners] {
             bytes.append(UInt8(clamping: servers.count))
@@ -21,7 +21,7 @@ extension GroupMembership {
     }
 
     /// `nil` unless the bytes are exactly one membership with a voter, in which no server occurs twice.
-    init?(decoding bytes: [UInt8]) {
+    package init?(decoding bytes: [UInt8]) {
         var rest = bytes[...]
         guard rest.popFirst() == Self.version else { return nil }
         guard let voters = Self.servers(&rest), let learners = Self.servers(&rest), rest.isEmpty else { return nil }

@@ -1,0 +1,90 @@
+import ChatModel
+import Wire
+
+/// The first frame of both sides of a connection, before anything else.
+public struct LinkHello: WireMessage, Sendable, Hashable {
+    /// What this program speaks. A version is added when the meaning of anything on the link changes, and the oldest is
+    /// dropped two releases later, so that a cluster can be upgraded node by node.
+    public static let versions: ClosedRange<UInt32> = 1...1
+
+    public var oldestVersion = versions.lowerBound
+    public var newestVersion = versions.upperBound
+    /// Made when the cluster was created.
+    public var cluster: String
+    public var node: NodeID
+    /// Of the data directory (`ServerID.store`).
+    public var store: UInt64
+    /// Random, made when the program started: tells a node that has started anew from one that is still there.
+    public var boot: UInt64
+    /// How many shards the cluster has.
+    public var shards: UInt32
+
+    public init(cluster: String, node: NodeID, store: UInt64, boot: UInt64, shards: UInt32) {
+        self.cluster = cluster
+        self.node = node
+        self.store = store
+        self.boot = boot
+        self.shards = shards
+    }
+
+    public static var blank: LinkHello { LinkHello(cluster: "", node: .blank, store: 0, boot: 0, shards: 0) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "oldestVersion", &oldestVersion, .none)
+        try walker.required(2, "newestVersion", &newestVersion, .none)
+        try walker.required(3, "cluster", &cluster, .nonEmptyBytes(64))
+        try walker.required(4, "node", &node, .none)
+        try walker.required(5, "store", &store, .none)
+        try walker.required(6, "boot", &boot, .none)
+        try walker.required(7, "shards", &shards, .none)
+    }
+
+    /// The version that both speak: the newest.
+    ///
+    /// - Parameters:
+    ///   - expected: whom this side called; nil when it was called.
+    ///   - certified: the node that the other's certificate names; nil on loopback without certificates.
+    /// - Throws: `version`, `cluster`, `identity`, `shards`.
+    public func agree(with other: LinkHello, expected: NodeID?, certified: NodeID?) throws(LinkError) -> UInt32 {
+        // The other's version is looked at first: what else it says may mean something else in another version.
+        let oldest = max(oldestVersion, other.oldestVersion)
+        let newest = min(newestVersion, other.newestVersion)
+        guard oldest <= newest else {
+            throw LinkError(
+                .version,
+                "\(other.node) speaks versions \(other.oldestVersion) to \(other.newestVersion) of the link, "
+                    + "\(node) \(oldestVersion) to \(newestVersion)")
+        }
+        guard other.cluster == cluster else {
+            throw LinkError(.cluster, "\(other.node) belongs to the cluster \(other.cluster), \(node) to \(cluster)")
+        }
+        if let certified, certified != other.node {
+            throw LinkError(.identity, "the certificate of \(certified) was shown by \(other.node)")
+        }
+        if let expected, expected != other.node {
+            throw LinkError(.identity, "\(other.node) answers at the address of \(expected)")
+        }
+        guard other.node != node else { throw LinkError(.identity, "\(node) has called itself") }
+        guard other.shards == shards else {
+            throw LinkError(.shards, "\(other.node) has \(other.shards) shards, \(node) \(shards)")
+        }
+        return newest
+    }
+}
+
+/// The last frame of a side that does not want the connection.
+public struct LinkRefusal: WireMessage, Sendable, Hashable {
+    public var error: LinkError
+
+    public init(_ error: LinkError) { self.error = error }
+
+    public static var blank: LinkRefusal { LinkRefusal(LinkError(.closed, "")) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var code = error.code.rawValue
+        try walker.required(1, "code", &code, .nonEmptyBytes(64))
+        try walker.shown(2, "message", &error.message, .bytes(1 << 10))
+        // One of a later version is no reason to keep the connection.
+        if W.isDecoding { error.code = LinkError.Code(rawValue: code) ?? .closed }
+    }
+}

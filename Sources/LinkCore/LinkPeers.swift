@@ -1,0 +1,178 @@
+import ChatModel
+
+/// Which connections a node has to which others: one to each. A value: time comes in, and what is to be done comes out.
+///
+/// Each node calls each other node that it knows of. When both calls succeed, the connection that the node with the
+/// smaller ID has made is kept; so both sides decide alike without asking each other. A node that has started anew
+/// (another `boot`) takes the place of its former self at once.
+public struct LinkPeers: Sendable {
+    /// Names one connection on this node.
+    public struct ConnectionID: Hashable, Sendable {
+        public var number: UInt64
+        public init(_ number: UInt64) { self.number = number }
+    }
+
+    /// What the shell is to do.
+    public enum Effect: Sendable, Hashable {
+        /// Open a connection to that address, and send `hello` on it; report `connected` or `failed`.
+        case call(NodeID, host: String, port: Int)
+        /// Say why, and close.
+        case refuse(ConnectionID, LinkError)
+        /// Close without a word.
+        case close(ConnectionID)
+        /// The node is reached by this connection from here on; queues and credit begin anew.
+        case up(NodeID, ConnectionID, version: UInt32, store: UInt64)
+        /// The node is not reached any more.
+        case down(NodeID)
+    }
+
+    /// The first pause after a call that failed, in milliseconds; each one after it is up to twice as long.
+    public static let firstPause: UInt64 = 100
+    /// The longest pause.
+    public static let longestPause: UInt64 = 5_000
+    /// The node with the greater ID leaves the first call to the other for so long.
+    public static let courtesy: UInt64 = 1_000
+
+    private enum Calling: Sendable, Hashable {
+        case notBefore(UInt64)
+        case underWay
+    }
+
+    private struct Link: Sendable, Hashable {
+        var connection: ConnectionID
+        var boot: UInt64
+        /// Whether this node has made it.
+        var isOurs: Bool
+    }
+
+    private struct Peer: Sendable {
+        var host: String
+        var port: Int
+        /// nil for a node that has called and that this node was not told of.
+        var isKnown: Bool
+        var calling: Calling
+        var failures = 0
+        var link: Link?
+    }
+
+    private let me: LinkHello
+    private var peers: [NodeID: Peer] = [:]
+    private var nodes: [ConnectionID: NodeID] = [:]
+
+    public init(me: LinkHello) { self.me = me }
+
+    /// The nodes that are reached.
+    public var reached: [NodeID] { peers.filter { $0.value.link != nil }.keys.sorted() }
+
+    /// The connection to that node, if there is one.
+    public func connection(to node: NodeID) -> ConnectionID? { peers[node]?.link?.connection }
+
+    // MARK: - Whom to call
+
+    /// There is such a node, at that address from now on.
+    public mutating func know(_ node: NodeID, host: String, port: Int, at now: UInt64) {
+        guard node != me.node else { return }
+        if peers[node] != nil {
+            if peers[node]?.host != host || peers[node]?.port != port { peers[node]?.failures = 0 }
+            peers[node]?.host = host
+            peers[node]?.port = port
+            peers[node]?.isKnown = true
+            return
+        }
+        let first = me.node < node ? now : now + Self.courtesy
+        peers[node] = Peer(host: host, port: port, isKnown: true, calling: .notBefore(first))
+    }
+
+    /// There is no such node any more: its connection ends.
+    public mutating func forget(_ node: NodeID) -> [Effect] {
+        guard let peer = peers.removeValue(forKey: node) else { return [] }
+        guard let link = peer.link else { return [] }
+        nodes[link.connection] = nil
+        return [.close(link.connection), .down(node)]
+    }
+
+    /// Time has passed: whom to call now.
+    public mutating func tick(at now: UInt64) -> [Effect] {
+        var effects: [Effect] = []
+        for node in peers.keys.sorted() {
+            guard let peer = peers[node], peer.isKnown, peer.link == nil, case .notBefore(let time) = peer.calling,
+                time <= now
+            else { continue }
+            peers[node]?.calling = .underWay
+            effects.append(.call(node, host: peer.host, port: peer.port))
+        }
+        return effects
+    }
+
+    /// The call to that node has come to nothing: no connection, no hello in time, or a refusal.
+    /// - Parameter random: from 0 to below 1.
+    public mutating func failed(_ node: NodeID, at now: UInt64, random: Double) {
+        guard let peer = peers[node], peer.calling == .underWay else { return }
+        let failures = min(peer.failures, 16)
+        let longest = min(Self.longestPause, Self.firstPause << UInt64(failures))
+        // Full jitter, but never at once.
+        let pause = UInt64(Double(longest) * max(0, min(1, random))) + Self.firstPause / 2
+        peers[node]?.failures = failures + 1
+        peers[node]?.calling = .notBefore(now + pause)
+    }
+
+    // MARK: - Connections
+
+    /// The other side of a connection has said hello.
+    ///
+    /// - Parameters:
+    ///   - expected: whom this node has called; nil when it was called.
+    ///   - certified: the node that the other's certificate names, if there are certificates.
+    public mutating func hello(
+        _ other: LinkHello, on connection: ConnectionID, expected: NodeID?, certified: NodeID?, at now: UInt64
+    ) -> [Effect] {
+        let version: UInt32
+        do throws(LinkError) {
+            version = try me.agree(with: other, expected: expected, certified: certified)
+        } catch {
+            // The caller's shell reports `failed` when the connection is gone.
+            return [.refuse(connection, error)]
+        }
+        let node = other.node
+        let new = Link(connection: connection, boot: other.boot, isOurs: expected != nil)
+        var effects: [Effect] = []
+        if let old = peers[node]?.link {
+            guard old.boot != new.boot || isPreferred(new, over: old, with: node) else {
+                return [.refuse(connection, LinkError(.duplicate, "\(me.node) and \(node) are connected already"))]
+            }
+            nodes[old.connection] = nil
+            effects += [.close(old.connection), .down(node)]
+        }
+        if peers[node] == nil {
+            peers[node] = Peer(host: "", port: 0, isKnown: false, calling: .notBefore(now))
+        }
+        peers[node]?.link = new
+        peers[node]?.failures = 0
+        if expected != nil { peers[node]?.calling = .notBefore(now) }
+        nodes[connection] = node
+        return effects + [.up(node, connection, version: version, store: other.store)]
+    }
+
+    /// Of two connections that the same two programs have made at the same time, the one of the smaller ID; of two made
+    /// by the same side, the newer: the older one must be dead.
+    private func isPreferred(_ new: Link, over old: Link, with node: NodeID) -> Bool {
+        guard new.isOurs != old.isOurs else { return true }
+        return new.isOurs == (me.node < node)
+    }
+
+    /// The connection is gone.
+    public mutating func closed(_ connection: ConnectionID, at now: UInt64) -> [Effect] {
+        guard let node = nodes.removeValue(forKey: connection), peers[node]?.link?.connection == connection else {
+            return []
+        }
+        guard peers[node]?.isKnown == true else {
+            peers[node] = nil
+            return [.down(node)]
+        }
+        peers[node]?.link = nil
+        if peers[node]?.calling != .underWay {
+            peers[node]?.calling = .notBefore(me.node < node ? now : now + Self.firstPause)
+        }
+        return [.down(node)]
+    }
+}
