@@ -304,7 +304,10 @@ final class ShardHost: GroupLogDelegate {
 
     // MARK: - Through the log
 
-    /// One proposal for everything that the turn staged.
+    /// Commands that wait to be proposed.
+    var stagedCount: Int { staged.count }
+
+    /// One proposal for everything that is staged.
     func proposeStaged() {
         guard !staged.isEmpty else { return }
         let proposals = staged
