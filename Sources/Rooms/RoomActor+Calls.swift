@@ -55,7 +55,9 @@ extension RoomActor {
             proposal.moderate = true
             try requireTarget(of: proposal, at: now)
             guard let lookup = lookup(of: change, call), mayLookUp(change.body, visitor, at: now) else {
-                return try moderated(proposal, holding: visitor.key, at: now) + takeLate()
+                let proposals = try moderated(proposal, holding: visitor.key, at: now)
+                // What waited before it goes before it.
+                return takeLate() + proposals
             }
             return propose(proposal, after: lookup, holding: visitor.key, at: now)
         }

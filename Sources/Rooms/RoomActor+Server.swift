@@ -64,7 +64,8 @@ extension RoomActor {
             // The app server is in no room: it combines what this room has.
             return propose(proposal, after: .copies(messageIDs, for: nil, from: [self.id]), holding: nil, at: now)
         }
-        return try moderated(proposal, holding: nil, at: now) + takeLate()
+        let proposals = try moderated(proposal, holding: nil, at: now)
+        return takeLate() + proposals
     }
 
     /// What a sender shows whom the server API names: what it gives, else the stay's, else the saved profile.
