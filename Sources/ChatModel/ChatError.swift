@@ -1,5 +1,11 @@
 /// The codes that clients and app servers program against (contract, "Codes"). Numbers are fixed.
 public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
+    /// The codes that this version knows.
+    public static let allCases: [ErrorCode] = [
+        .malformed, .unauthorized, .forbidden, .notFound, .conflict, .tooLarge, .badParameter, .tooOften, .internal,
+        .unavailable, .roomClosed, .blacklisted, .muted, .roomMuted, .notInRoom, .tooManyRooms, .rejected,
+    ]
+
     case malformed = 400
     case unauthorized = 401
     case forbidden = 403
@@ -17,6 +23,9 @@ public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
     case notInRoom = 13007
     case tooManyRooms = 13008
     case rejected = 13009
+    /// Read by a client: a code of a later version, which the message begins with, or a reply that cannot be read.
+    /// Nobody sends it.
+    case unknown = 0
 
     /// The name beside the number on the wire.
     public var name: String {
@@ -38,6 +47,7 @@ public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
         case .notInRoom: "NOT_IN_ROOM"
         case .tooManyRooms: "TOO_MANY_ROOMS"
         case .rejected: "REJECTED"
+        case .unknown: "UNKNOWN"
         }
     }
 
@@ -58,6 +68,7 @@ public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
         case .blacklisted, .muted, .roomMuted, .notInRoom: 403
         case .tooManyRooms: 429
         case .rejected: 422
+        case .unknown: 500
         }
     }
 }

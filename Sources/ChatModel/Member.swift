@@ -94,9 +94,16 @@ public enum Device: String, Sendable, Hashable, CaseIterable {
 
 /// Why a `kicked` push ends a room (contract, "Kick reasons").
 public enum KickReason: Int, Sendable, Hashable, CaseIterable {
+    /// The reasons that this version knows.
+    public static let allCases: [KickReason] = [
+        .roomClosed, .byManager, .conflictingLogin, .blacklisted, .tokenRevoked,
+    ]
+
     case roomClosed = 1
     case byManager = 2
     case conflictingLogin = 3
     case blacklisted = 5
     case tokenRevoked = 6
+    /// Read by a client: a reason of a later version. The session is out all the same. Nobody sends it.
+    case unknown = 0
 }

@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [
-        #"{"future":{"a":1}}"#, "{}", #"{"kicked":{"room":"r","reason":99}}"#,
+        #"{"future":{"a":1}}"#, "{}",
         #"{"state":{"room":"r","state":"PONDERING"}}"#, #"{"id":5,"levitate":{}}"#, #"{"id":"five","error":1}"#,
     ])
     func `takes what it does not know for unknown and goes on`(json: String) throws {
@@ -241,10 +241,26 @@ import Testing
             Issue.record("not a reply")
             return
         }
-        #expect(error.code == .internal)
+        #expect(error.code == .unknown)
         #expect(
             try items(#"{"id":6,"error":{"code":14000,"name":"NEW","message":"m","retryAfterMs":5}}"#)
-                == [.reply(id: 6, .failure(ChatError(.internal, "14000 NEW: m", retryAfterMs: 5)))])
+                == [.reply(id: 6, .failure(ChatError(.unknown, "14000 NEW: m", retryAfterMs: 5)))])
+    }
+
+    @Test(arguments: [4, 99, Int64.max, -1]) func `is out of a room for whatever reason`(reason: Int64) throws {
+        let push = Push.kicked(KickedPush(room: try #require(RoomID("r")), reason: .unknown))
+        #expect(try items(#"{"kicked":{"room":"r","reason":\#(reason)}}"#) == [.push(push)])
+        var bytes: [UInt8] = []
+        push.appendProtobuf(to: &bytes)
+        var read: [ServerItem] = []
+        try bytes.withUnsafeBytes { try ServerFrame.items(inProtobuf: $0) { read.append($0) } }
+        #expect(read == [.push(push)])
+    }
+
+    @Test func `learns of a gap whatever its cause`() throws {
+        let json = #"{"gap":{"room":"r","ranges":[[1,2]],"cause":"WEATHER"}}"#
+        let gap = GapPush(room: try #require(RoomID("r")), ranges: [SeqRange(from: 1, to: 2)], cause: .budget)
+        #expect(try items(json) == [.push(.gap(gap))])
     }
 
     @Test func `says so when a frame is not JSON`() {

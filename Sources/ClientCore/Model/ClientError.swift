@@ -60,6 +60,8 @@ public struct ClientError: Error, Sendable, Hashable {
 
     /// The error of a request that the server refused.
     public init(_ refusal: ChatError) {
-        self.init(.refused, "\(refusal.code.rawValue) \(refusal.code.name): \(refusal.message)", refusal: refusal)
+        // A code of a later version stands in the message already.
+        let code = refusal.code == .unknown ? "" : "\(refusal.code.rawValue) \(refusal.code.name): "
+        self.init(.refused, code + refusal.message, refusal: refusal)
     }
 }

@@ -116,7 +116,7 @@ public enum ServerFrame {
             var again = start
             do throws(ChatError) { try again.optional(1, "id", &id) } catch { return .unknown }
             guard let id else { return .unknown }
-            return .reply(id: id, .failure(ChatError(.internal, "a reply that cannot be read: \(error.message)")))
+            return .reply(id: id, .failure(ChatError(.unknown, "a reply that cannot be read: \(error.message)")))
         }
     }
 }

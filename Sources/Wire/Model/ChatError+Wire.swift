@@ -4,7 +4,7 @@ extension ChatError: WireMessage {
     public static var blank: ChatError { ChatError(.internal, "") }
     public static var schemaName: String { "Error" }
 
-    /// A code that this version does not know becomes INTERNAL and stands in the message: clients never fail on it.
+    /// A code that this version does not know is `unknown` and stands in the message: clients never fail on it.
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var number = Int64(code.rawValue)
         var name = code.name
@@ -14,10 +14,9 @@ extension ChatError: WireMessage {
         try walker.optional(4, "retryAfterMs", &retryAfterMs)
         try walker.optional(5, "field", &field)
         guard W.isDecoding else { return }
-        if let known = ErrorCode(rawValue: Int(number)) {
-            code = known
-        } else {
-            code = .internal
+        let known = Int(exactly: number).flatMap { ErrorCode(rawValue: $0) } ?? .unknown
+        code = known
+        if known == .unknown {
             message = "\(number) \(name): \(message)"
         }
     }

@@ -52,6 +52,15 @@ public enum GapCause: String, WireEnum, Hashable {
         case .budget: 2
         }
     }
+
+    /// Only clients read causes. A cause of a later version is taken for BUDGET, with which a client does nothing
+    /// unasked; the gap itself must be told.
+    public static func readJSON(_ value: JSONValue) throws(ChatError) -> GapCause {
+        GapCause(rawValue: try value.string()) ?? .budget
+    }
+    public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> GapCause {
+        try value.varint() == UInt64(GapCause.slow.number) ? .slow : .budget
+    }
 }
 
 /// What became of a room that the session is in.

@@ -170,4 +170,12 @@ extension EventCode: WireCode {
 
 extension KickReason: WireCode {
     public static var blank: KickReason { .roomClosed }
+
+    /// Only clients read reasons, and whoever is kicked must learn it whatever the reason is.
+    public static func readJSON(_ value: JSONValue) throws(ChatError) -> KickReason { KickReason(try value.int64()) }
+    public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> KickReason {
+        KickReason(try Int64.readProtobuf(value))
+    }
+
+    private init(_ number: Int64) { self = Int(exactly: number).flatMap { KickReason(rawValue: $0) } ?? .unknown }
 }
