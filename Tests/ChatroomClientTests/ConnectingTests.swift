@@ -253,13 +253,31 @@ import Wire
         #expect(script.core.state == .closed && script.core.nextDeadline == nil)
     }
 
-    @Test func `reconnect count 0 does not come back`() {
+    @Test(arguments: [0, 1, 3]) func `a lost connection is tried that often, in a row`(count: Int) {
         var settings = ClientSettings()
-        settings.reconnectCount = 0
+        settings.reconnectRetryCount = count
         let script = Script(settings)
         script.goIn()
-        script.happens(.closed(connection: 1, code: nil, reason: ""))
+        // Coming back begins the count anew.
+        for _ in 0..<(count > 0 ? 2 : 0) { _ = script.comeBack() }
+        let before = script.connection
+        script.happens(.closed(connection: script.connection, code: nil, reason: ""))
+        while case .lost = script.core.state {
+            script.untilTokenIsWanted()
+            for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "t")) }
+            script.happens(.closed(connection: script.connection, code: nil, reason: "refused"))
+        }
+        #expect(script.connection - before == UInt64(count))
         guard case .failed(let error) = script.core.state else { return #expect(Bool(false), "must have failed") }
-        #expect(error.code == .connectionLost)
+        #expect(error.code == (count == 0 ? .connectionLost : .connectionFailed))
+        #expect(script.roomEvents.last == .state(.failed(error)))
+    }
+
+    @Test func `the numbers are those of the contract`() {
+        let settings = ClientSettings()
+        #expect(settings.retryCount == 3 && settings.reconnectRetryCount == -1)
+        #expect(settings.reconnectMinMilliseconds == 500 && settings.reconnectMaxMilliseconds == 30_000)
+        #expect(settings.providerMilliseconds == 10_000 && settings.gapWaitMilliseconds == 5_000)
+        #expect(PendingRequest.changeMilliseconds < 600_000)
     }
 }

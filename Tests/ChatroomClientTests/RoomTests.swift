@@ -102,6 +102,77 @@ import Wire
         #expect(Script.written(script.pass(milliseconds: 1)).map(\.operation) == [read?.operation])
     }
 
+    @Test func `entering again while history is read changes nothing of what is read`() {
+        let script = Script()
+        script.goIn(seq: 0)
+        let enter = script.comeBack()
+        script.answer(enter, .enter(Script.resumed(seq: 500, missed: 1...100, more: true)))
+        let first = script.written.first
+        script.happens(.enter(ticket: script.ticket(), Script.room, EnterOptions(nick: "Annie")))
+        let again = script.written.first
+        #expect(script.written.count == 1)
+        script.push(seq: 501)
+        // The server answers in the order in which it was asked, but not necessarily before the next page is wanted.
+        script.answer(again, .enter(Script.resumed(seq: 501, missed: 101...200, more: true)))
+        #expect(Script.written(script.latest).isEmpty, "it is being read")
+        var read = first
+        for page in 1...4 {
+            let from = UInt64(page) * 100 + 1
+            script.answer(read, .history(MessagesResult(messages: (from...from + 99).map(Script.message), more: true)))
+            read = script.written.first
+            if page == 1 {
+                guard case .history(let request) = read?.operation else { return #expect(Bool(false), "must read on") }
+                #expect(request.query.afterSeq == 200)
+            }
+        }
+        if let read { script.answer(read, .history(MessagesResult(messages: [Script.message(501)], more: false))) }
+        #expect(Script.seqs(Script.roomEvents(script.effects)) == Array(1...501))
+        #expect(!Script.roomEvents(script.effects).contains { if case .gap = $0 { true } else { false } })
+    }
+
+    @Test func `a read that waits for the room's owner takes as long as it takes`() {
+        let script = Script()
+        script.goIn(seq: 0)
+        let enter = script.comeBack()
+        script.answer(enter, .enter(Script.resumed(seq: 150, missed: 1...100, more: true)))
+        let read = script.written.first
+        script.push(.state(StatePush(room: Script.room, state: .lost)))
+        script.refuse(read, ChatError(.unavailable, "no leader", retryAfterMs: 100))
+        for _ in 0..<60 {
+            script.pass(milliseconds: 1_000)
+            script.happens(.heard(connection: script.connection))
+        }
+        #expect(script.core.state == .connected)
+        script.push(.state(StatePush(room: Script.room, state: .entered)))
+        #expect(script.written.map(\.operation) == [read?.operation])
+        let page = MessagesResult(messages: (101...150).map(Script.message), more: false)
+        script.answer(script.written.first, .history(page))
+        #expect(Script.seqs(Script.roomEvents(script.effects)) == Array(1...150))
+        // One that is not answered at all ends the connection, which begins anew.
+        script.push(.gap(GapPush(room: Script.room, ranges: [SeqRange(from: 151, to: 151)], cause: .slow)))
+        script.pass(milliseconds: 5_000)
+        for _ in 0..<30 {
+            script.happens(.heard(connection: script.connection))
+            script.pass(milliseconds: 1_000)
+        }
+        #expect(script.core.state == .lost)
+    }
+
+    @Test func `SLOW gaps beyond the bound are told as not read`() {
+        var settings = ClientSettings()
+        settings.gapReadsMax = 2
+        let script = Script(settings)
+        script.goIn(seq: 10)
+        let ranges = [11, 13, 15].map { SeqRange(from: $0, to: $0) }
+        script.push(.gap(GapPush(room: Script.room, ranges: ranges, cause: .slow)))
+        #expect(
+            script.roomEvents == [
+                .gap(Gap(ranges: [11...11, 13...13, 15...15], cause: .slow)),
+                .gap(Gap(ranges: [15...15], cause: .unavailable)),
+            ])
+        #expect(Script.written(script.pass(milliseconds: 5_000)).count == 2)
+    }
+
     @Test func `pushes beyond the bound are left to history`() {
         var settings = ClientSettings()
         settings.heldPushesMax = 3
@@ -223,6 +294,20 @@ import Wire
         #expect(error.refusal?.code == .roomClosed)
     }
 
+    @Test func `retry count -1 tries to enter without end`() {
+        var settings = ClientSettings()
+        settings.retryCount = -1
+        let script = Script(settings)
+        script.goOnline()
+        script.happens(.enter(ticket: script.ticket(), Script.room, EnterOptions()))
+        var latest = script.written
+        for _ in 0..<50 {
+            script.refuse(latest.first, ChatError(.unavailable, "no leader", retryAfterMs: 10))
+            latest = Script.written(script.pass(milliseconds: 10))
+            #expect(latest.count == 1)
+        }
+    }
+
     @Test(arguments: [0, 3]) func `the first entry is retried that often`(count: Int) {
         var settings = ClientSettings()
         settings.retryCount = count
@@ -281,15 +366,5 @@ import Wire
         let reads = Script.written(second.pass(milliseconds: 5_000))
         second.answer(reads.first, .history(MessagesResult(messages: [], more: true)))
         #expect(second.roomEvents == [.gap(Gap(ranges: [1 ... .max], cause: .unavailable))])
-    }
-
-    @Test func `something unknown is told and nothing else happens`() {
-        let script = Script()
-        script.goIn()
-        script.happens(.received(connection: 1, .unknown))
-        #expect(script.latest.count == 1)
-        guard case .clientEvent(.unsupported) = script.latest.first else {
-            return #expect(Bool(false), "must be told")
-        }
     }
 }

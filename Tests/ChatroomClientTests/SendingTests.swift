@@ -50,7 +50,7 @@ import Wire
 
     @Test func `a send is never repeated after 10 minutes`() {
         var settings = ClientSettings()
-        settings.reconnectCount = -1
+        settings.reconnectRetryCount = -1
         let script = Script(settings)
         script.goIn()
         let ticket = script.ticket()
@@ -83,8 +83,7 @@ import Wire
             script.happens(.closed(connection: 1, code: nil, reason: ""))
             let enter = script.comeOn()
             script.now = sentAt.adding(milliseconds: milliseconds)
-            script.happens(.heard(connection: script.connection))
-            if !repeats { script.happens(.deadline) }
+            // No alarm has come before the answer: a device that slept wakes like that.
             script.answer(enter, .enter(Script.resumed(seq: 10)))
             #expect(!script.written.isEmpty == repeats, "after \(milliseconds) ms")
         }

@@ -19,9 +19,8 @@ package struct RoomOverflow: EventOverflow {
             // Seqs of another life of the room mean nothing any more.
             if entry.recovery == .impossible { missing.removeAll() }
             self.entry = entry
-        case .message(let message):
-            if let seq = message.seq { lose(seq...seq) } else { skipped.unkept += 1 }
-        case .filled(let messages): for message in messages { if let seq = message.seq { lose(seq...seq) } }
+        case .message(let message): lose(message)
+        case .filled(let messages): for message in messages { lose(message) }
         case .barrage(let items): skipped.barrage += Int64(items.count)
         case .gap(let gap): for range in gap.ranges { lose(range) }
         case .skipped(let more):
@@ -36,7 +35,7 @@ package struct RoomOverflow: EventOverflow {
             } else {
                 skipped.events += 1
             }
-        case .unsupported: skipped.events += 1
+        case .unsupported(let what): if let message = what.message { lose(message) } else { skipped.events += 1 }
         }
     }
 
@@ -52,6 +51,10 @@ package struct RoomOverflow: EventOverflow {
         if let kick { events.append(.kicked(kick)) }
         if let state { events.append(.state(state)) }
         return events
+    }
+
+    private mutating func lose(_ message: Message) {
+        if let seq = message.seq { lose(seq...seq) } else { skipped.unkept += 1 }
     }
 
     private mutating func lose(_ range: ClosedRange<UInt64>) {

@@ -9,8 +9,8 @@ public struct ClientSettings: Sendable, Hashable {
     /// How often the first connection, and the first `enter` of a room, is tried again after a failure: 0 never,
     /// -1 without end (NIM's `retryCount`).
     public var retryCount = 3
-    /// The same for a connection that was up and got lost.
-    public var reconnectCount = -1
+    /// The same for a connection that was up and got lost: tries in a row that do not bring it back.
+    public var reconnectRetryCount = -1
     /// Reconnecting waits a random time between these (contract, "Closing"), the upper bound doubling with each failure.
     public var reconnectMinMilliseconds: Int64 = 500
     public var reconnectMaxMilliseconds: Int64 = 30_000
@@ -30,7 +30,7 @@ public struct ClientSettings: Sendable, Hashable {
     public var heldPushesMax = 1_024
     /// The longest random wait before a SLOW gap is read (contract, "Viewer budget").
     public var gapWaitMilliseconds: Int64 = 5_000
-    /// SLOW gaps that wait to be read, in one room. Beyond it, a gap is told and not read.
+    /// SLOW gaps that wait to be read, in one room. Beyond it, a gap is told with cause `unavailable` and not read.
     public var gapReadsMax = 64
 
     public init() {}

@@ -8,7 +8,7 @@ public enum RoomEvent: Sendable, Hashable {
     case entered(RoomEntry)
     /// A message or a notification. Kept ones come in the order of `seq`, each once.
     case message(Message)
-    /// What a gap had left out, read from history, oldest first: to be sorted in by `seq`.
+    /// What a gap had left out, oldest first: to be sorted in by `seq`.
     case filled([Message])
     /// Transient comments.
     case barrage([BarrageItem])
@@ -22,7 +22,8 @@ public enum RoomEvent: Sendable, Hashable {
     case kicked(Kick)
     /// An own send has another status.
     case delivery(DeliveryChange)
-    /// Something of this room that this version of the SDK does not know: to be shown as such, or ignored.
+    /// Something of this room that this version of the SDK does not know, in its place among the messages: to be shown
+    /// as such, or ignored.
     case unsupported(Unsupported)
 }
 
@@ -71,7 +72,8 @@ public struct Gap: Sendable, Hashable {
         case budget
         /// This consumer of events did not take them in time. Others may have; `history` has them.
         case consumer
-        /// History does not give them (any more).
+        /// Nobody brings them: history does not give them (any more), or more SLOW gaps wait than
+        /// `ClientSettings.gapReadsMax`.
         case unavailable
     }
 
@@ -146,4 +148,27 @@ public enum ClientEvent: Sendable, Hashable {
     case unsupported(Unsupported)
     /// So many events were not taken by this consumer in time; the latest state follows.
     case skipped(events: Int64)
+}
+
+extension RoomEvent {
+    /// A message or a notification, or something of a later version.
+    package init(_ message: Message) {
+        self = message.laterVersion.map { RoomEvent.unsupported($0) } ?? .message(message)
+    }
+}
+
+extension Message {
+    /// What this message is when its type or its event is of a later version of the protocol; else nil.
+    package var laterVersion: Unsupported? {
+        switch body {
+        case .unknown(let type): Unsupported("a message of the type \(type)", message: self)
+        case .notification(let notification):
+            if case .unknown(let event) = notification.data {
+                Unsupported("the notification \(event)", message: self)
+            } else {
+                nil
+            }
+        default: nil
+        }
+    }
 }

@@ -29,6 +29,9 @@ struct RoomStream: Sendable {
     private var gapReads = 0
     /// How far history must be read before live pushes go on; nil when they flow.
     private var catchUpEnd: UInt64?
+    /// Where the page of history that is asked for begins. There is one at a time: a second one would tell nothing new,
+    /// and look like the end of what history has.
+    private var readingFrom: UInt64?
     private var held: [Push] = []
 
     private let heldMax: Int
@@ -61,8 +64,8 @@ struct RoomStream: Sendable {
         guard seq < result.seq else { return outputs }
         if result.missedMore == true {
             catchUpEnd = max(catchUpEnd ?? 0, result.seq)
-            outputs.append(.catchUp((seq + 1)...result.seq))
-        } else {
+            if readingFrom == nil { outputs.append(readOn(to: result.seq)) }
+        } else if catchUpEnd == nil {
             outputs += giveUp(upTo: result.seq)
         }
         return outputs
@@ -75,6 +78,7 @@ struct RoomStream: Sendable {
         slow.removeAll()
         gapReads = 0
         catchUpEnd = nil
+        readingFrom = nil
         held = []
     }
 
@@ -84,6 +88,7 @@ struct RoomStream: Sendable {
         for push in held { skipped.count(push) }
         held = []
         catchUpEnd = nil
+        readingFrom = nil
         gapReads = 0
         var outputs: [Output] = skipped == Skipped() ? [] : [.event(.skipped(skipped))]
         // A SLOW gap is told before the messages behind it (PROTOCOL.md, "Losses"), so these are BUDGET's.
@@ -114,7 +119,7 @@ struct RoomStream: Sendable {
         switch push {
         case .message(let message):
             if case .kept = message.place { return kept(message) }
-            return [.event(.message(message))]
+            return [.event(RoomEvent(message))]
         case .barrage(let push): return [.event(.barrage(push.items))]
         case .gap(let push): return gap(push)
         case .skipped(let push):
@@ -129,13 +134,20 @@ struct RoomStream: Sendable {
         guard let number = message.seq else { return [] }
         guard number > seq else {
             guard take(number) else { return [] }
-            return [.event(.filled([message]))]
+            return Self.filled([message])
         }
         var outputs: [Output] = []
         if number > seq + 1 { outputs = jump(over: (seq + 1)...(number - 1)) }
         seq = number
-        outputs.append(.event(.message(message)))
+        outputs.append(.event(RoomEvent(message)))
         return outputs
+    }
+
+    /// What was missing has come; what this version does not know is told for itself.
+    private static func filled(_ messages: [Message]) -> [Output] {
+        let known = messages.filter { $0.laterVersion == nil }
+        let unknown = messages.filter { $0.laterVersion != nil }
+        return (known.isEmpty ? [] : [.event(.filled(known))]) + unknown.map { .event(RoomEvent($0)) }
     }
 
     /// Whether that seq was missing; it is not any more.
@@ -163,11 +175,14 @@ struct RoomStream: Sendable {
         let isSlow = push.cause == .slow
         var outputs = [Output.event(.gap(Gap(ranges: missing.ranges, cause: isSlow ? .slow : .budget)))]
         guard isSlow else { return outputs }
-        for range in missing.ranges where gapReads < gapReadsMax {
-            gapReads += 1
+        let readsLeft = max(0, gapReadsMax - gapReads)
+        let (reads, rest) = (missing.ranges.prefix(readsLeft), missing.ranges.dropFirst(readsLeft))
+        gapReads += reads.count
+        for range in reads {
             slow.insert(range)
             outputs.append(.fetchLater(range))
         }
+        if !rest.isEmpty { outputs.append(.event(.gap(Gap(ranges: Array(rest), cause: .unavailable)))) }
         return outputs
     }
 
@@ -195,24 +210,32 @@ struct RoomStream: Sendable {
 
     // MARK: - History
 
+    private mutating func readOn(to end: UInt64) -> Output {
+        readingFrom = seq + 1
+        return .catchUp((seq + 1)...end)
+    }
+
     /// Takes a page that follows `seq`, while live pushes wait.
-    mutating func caughtUp(_ page: MessagesResult) -> [Output] {
-        guard let end = catchUpEnd else { return [] }
-        let before = seq
+    /// - Parameter from: where the range began that was asked for.
+    mutating func caughtUp(from: UInt64, _ page: MessagesResult) -> [Output] {
+        guard let end = catchUpEnd, readingFrom == from else { return [] }
+        readingFrom = nil
+        let last = page.messages.compactMap(\.seq).max() ?? 0
         var outputs: [Output] = []
         for message in page.messages {
             guard let number = message.seq, number <= end else { continue }
             outputs += kept(message)
         }
-        if seq < end, page.more == true, seq > before {
-            return outputs + [.catchUp((seq + 1)...end)]
+        if seq < end, page.more == true, last >= from {
+            return outputs + [readOn(to: end)]
         }
         return outputs + resumeLive(end)
     }
 
     /// What was missed cannot be read: live pushes go on behind a told gap.
-    mutating func catchUpFailed() -> [Output] {
-        guard let end = catchUpEnd else { return [] }
+    mutating func catchUpFailed(from: UInt64) -> [Output] {
+        guard let end = catchUpEnd, readingFrom == from else { return [] }
+        readingFrom = nil
         return resumeLive(end)
     }
 
@@ -240,7 +263,7 @@ struct RoomStream: Sendable {
             guard let number = message.seq, range.contains(number) else { return false }
             return !slow.remove(number...number).isEmpty
         }
-        var outputs: [Output] = messages.isEmpty ? [] : [.event(.filled(messages))]
+        var outputs = Self.filled(messages)
         let last = page.messages.compactMap(\.seq).max() ?? 0
         if last >= range.lowerBound, last < range.upperBound, page.more == true {
             outputs += unavailable(range.lowerBound...last)

@@ -36,10 +36,10 @@ extension ClientCore {
 
     // MARK: - Steps
 
-    /// Whether one more try is allowed: after the first connection `reconnectCount` of them, before it one more than
+    /// Whether one more try is allowed: after the first connection `reconnectRetryCount` of them, before it one more than
     /// `retryCount`.
     private var mayTry: Bool {
-        let count = wasConnected ? settings.reconnectCount : settings.retryCount
+        let count = wasConnected ? settings.reconnectRetryCount : settings.retryCount
         return count < 0 || tries < (wasConnected ? count : count + 1)
     }
 

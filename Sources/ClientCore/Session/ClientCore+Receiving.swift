@@ -29,8 +29,11 @@ extension ClientCore {
         case .gap(let it): toRoom(it.room, push, now)
         case .skipped(let it): toRoom(it.room, push, now)
         case .online(let it): toRoom(it.room, push, now)
-        case .broadcast(let message): effects.append(.clientEvent(.broadcast(message)))
-        case .direct(let message): effects.append(.clientEvent(.direct(message)))
+        case .broadcast(let message):
+            effects.append(
+                .clientEvent(message.laterVersion.map { ClientEvent.unsupported($0) } ?? .broadcast(message)))
+        case .direct(let message):
+            effects.append(.clientEvent(message.laterVersion.map { ClientEvent.unsupported($0) } ?? .direct(message)))
         case .kicked(let it): kicked(it)
         case .state(let it): roomState(it, now)
         case .token(let it):

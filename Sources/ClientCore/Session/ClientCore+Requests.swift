@@ -43,6 +43,8 @@ extension ClientCore {
 
     /// Sends what can be sent, in the order in which it was asked.
     mutating func transmit(_ now: ClientInstant) {
+        // Time may have passed without a word to this client, in a device that slept.
+        expireRequests(now)
         guard onlineConnection != nil else { return }
         let due = requests.filter { canSend($0.value) && ($0.value.notBefore ?? now) <= now }
         for serial in due.keys.sorted() { put(serial, now) }
@@ -55,6 +57,7 @@ extension ClientCore {
         request.wireID = id
         request.notBefore = nil
         request.firstSentAt = request.firstSentAt ?? now
+        request.lastSentAt = now
         requests[serial] = request
         onWire[id] = serial
         effects.append(.write(connection: number, ClientRequest(id: id, operation: request.operation)))
@@ -98,7 +101,8 @@ extension ClientCore {
         case (.connect, .connect(let result)): connected(result, now)
         case (.enter(let resumes), .enter(let result)):
             if let room = request.room { entered(room, result, resumes: resumes, now) }
-        case (.catchUp, .history(let page)): if let room = request.room { caughtUp(room, page, now) }
+        case (.catchUp(let from), .history(let page)):
+            if let room = request.room { caughtUp(from: from, room, page, now) }
         case (.fetch(let range), .history(let page)):
             if let room = request.room { fetched(range, room, page, now) }
         case (.refresh, _), (.ping, _), (.exit, _): break
@@ -117,7 +121,7 @@ extension ClientCore {
         case .connect: connectRefused(refusal, now)
         case .enter: if let room = request.room { enterRefused(room, refusal, now) }
         case .refresh: log(.warning, "the new token was refused: \(refusal.message)")
-        case .catchUp: if let room = request.room { caughtUp(room, nil, now) }
+        case .catchUp(let from): if let room = request.room { caughtUp(from: from, room, nil, now) }
         case .fetch(let range): if let room = request.room { fetched(range, room, nil, now) }
         case .ping, .exit: break
         }
@@ -127,7 +131,7 @@ extension ClientCore {
     private func wait(after refusal: ChatError, _ request: PendingRequest, _ now: ClientInstant) -> Int64? {
         guard request.repeating != .never else { return nil }
         let milliseconds = waitingTime(refusal, refusals: request.refusals)
-        guard now.adding(milliseconds: milliseconds) < request.expiry(settings) else { return nil }
+        if let expiry = request.expiry(settings), now.adding(milliseconds: milliseconds) >= expiry { return nil }
         switch refusal.code {
         case .unavailable: return milliseconds
         case .tooOften: return milliseconds <= settings.refusalWaitMilliseconds ? milliseconds : nil
@@ -171,7 +175,7 @@ extension ClientCore {
 
     mutating func expireRequests(_ now: ClientInstant) {
         for serial in requests.keys.sorted() {
-            guard let request = requests[serial], request.expiry(settings) <= now else { continue }
+            guard let request = requests[serial], let expiry = request.expiry(settings), expiry <= now else { continue }
             // A server that does not answer these is no use; dropping the connection ends them all.
             if request.endsWithConnection { return drop("no answer to a request in time", now) }
             abandon(serial, ClientError(.timedOut, "no answer in time"))

@@ -132,7 +132,7 @@ extension ClientCore {
         for output in outputs {
             switch output {
             case .event(let event): emit(room, event)
-            case .catchUp(let range): read(range, .catchUp, room, now)
+            case .catchUp(let range): read(range, .catchUp(from: range.lowerBound), room, now)
             case .fetch(let range): read(range, .fetch(range), room, now)
             case .fetchLater(let range):
                 let wait = Int64.random(in: 0...max(0, settings.gapWaitMilliseconds), using: &random)
@@ -158,9 +158,9 @@ extension ClientCore {
         add(PendingRequest(.history(RoomHistoryRequest(room: room, query: query)), purpose, at: now), now)
     }
 
-    mutating func caughtUp(_ room: RoomID, _ page: MessagesResult?, _ now: ClientInstant) {
+    mutating func caughtUp(from: UInt64, _ room: RoomID, _ page: MessagesResult?, _ now: ClientInstant) {
         guard var stay = stays[room] else { return }
-        let outputs = page.map { stay.stream.caughtUp($0) } ?? stay.stream.catchUpFailed()
+        let outputs = page.map { stay.stream.caughtUp(from: from, $0) } ?? stay.stream.catchUpFailed(from: from)
         stays[room] = stay
         perform(outputs, room, now)
     }

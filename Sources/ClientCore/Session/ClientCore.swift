@@ -129,7 +129,6 @@ package struct ClientCore: Sendable {
 
     private mutating func deadline(_ now: ClientInstant) {
         connectionDeadline(now)
-        expireRequests(now)
         retryEntries(now)
         readGaps(now)
         transmit(now)

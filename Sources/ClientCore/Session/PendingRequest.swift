@@ -14,8 +14,8 @@ struct PendingRequest: Sendable {
         case enter(resumes: Bool)
         /// A stay that ended without a connection is made known.
         case exit
-        /// Read while live pushes wait.
-        case catchUp
+        /// Read while live pushes wait, from that seq on.
+        case catchUp(from: UInt64)
         /// Read because of a SLOW gap.
         case fetch(ClosedRange<UInt64>)
     }
@@ -36,6 +36,8 @@ struct PendingRequest: Sendable {
     var createdAt: ClientInstant
     /// When it was sent for the first time; a repeat counts from here.
     var firstSentAt: ClientInstant?
+    /// When it was sent last.
+    var lastSentAt: ClientInstant?
     /// Set while it is on the connection.
     var wireID: UInt32?
     /// After a refusal for now.
@@ -63,10 +65,14 @@ struct PendingRequest: Sendable {
         }
     }
 
-    /// When it is given up. A change may not be repeated when the server may have forgotten its `clientId`, after 10
-    /// minutes; a little less is safe.
-    func expiry(_ settings: ClientSettings) -> ClientInstant {
-        switch repeating {
+    /// When it is given up; nil for a request of the client's own that waits for its room or for a refusal to pass,
+    /// which takes as long as it takes. A change may not be repeated when the server may have forgotten its `clientId`,
+    /// after 10 minutes; a little less is safe.
+    func expiry(_ settings: ClientSettings) -> ClientInstant? {
+        guard !endsWithConnection else {
+            return wireID == nil ? nil : lastSentAt?.adding(milliseconds: settings.readMilliseconds)
+        }
+        return switch repeating {
         case .never, .read: createdAt.adding(milliseconds: settings.readMilliseconds)
         case .change: (firstSentAt ?? createdAt).adding(milliseconds: Self.changeMilliseconds)
         }
