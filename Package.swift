@@ -187,7 +187,13 @@ let package = Package(
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
         tests("CallbacksTests", ["Callbacks"]),
-        tests("ChatroomClientTests", ["ChatroomClient", "ClientCore", "ChatModel", "Wire"]),
+        tests(
+            "ChatroomClientTests",
+            [
+                "ChatroomClient", "ClientCore", "ChatModel", "Wire",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
         // Runs the programs as processes; naming them here gets them built.
         tests(
             "IntegrationTests",

@@ -30,6 +30,9 @@ public actor ChatroomClient {
     private var lastingFeeds: [RoomID: [WeakFeed<RoomOverflow>]] = [:]
     private var clientFeeds: [WeakFeed<ClientOverflow>] = []
     private var listeners: [String: Task<Void, Never>] = [:]
+    /// The app's providers that were asked last. One that takes too long is cancelled when it is asked again.
+    private var findingAddresses: Task<Void, Never>?
+    private var fetchingToken: Task<Void, Never>?
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -50,7 +53,12 @@ public actor ChatroomClient {
     deinit {
         alarm?.cancel()
         channel?.close(promise: nil)
+        for task in [findingAddresses, fetchingToken] { task?.cancel() }
         for listener in listeners.values { listener.cancel() }
+        // Nobody waits for what cannot come any more.
+        for feed in stayFeeds.values.joined() { feed.feed?.finish() }
+        for feed in lastingFeeds.values.joined() { feed.feed?.finish() }
+        for feed in clientFeeds { feed.feed?.finish() }
     }
 
     // MARK: - State
@@ -119,9 +127,12 @@ public actor ChatroomClient {
         setAlarm()
     }
 
+    /// By a clock that goes on while the device sleeps: after 10 minutes of sleep no send may be repeated.
     private static var now: ClientInstant {
-        ClientInstant(milliseconds: Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000))
+        ClientInstant(milliseconds: Int64((ContinuousClock.now - started) / .milliseconds(1)))
     }
+
+    private static let started = ContinuousClock.now
 
     private func setAlarm() {
         let due = core.nextDeadline
@@ -162,6 +173,7 @@ public actor ChatroomClient {
         var event = event
         switch event {
         case .message(let message): if isIgnored(message, room) { return }
+        case .unsupported(let what): if let message = what.message, isIgnored(message, room) { return }
         case .filled(let messages):
             event = .filled(messages.filter { !isIgnored($0, room) })
             if event == .filled([]) { return }
@@ -183,7 +195,8 @@ public actor ChatroomClient {
 
     private func findAddresses(_ attempt: UInt64) {
         let provider = configuration.addressProvider
-        Task { [weak self] in
+        findingAddresses?.cancel()
+        findingAddresses = Task { [weak self] in
             let urls = try? await provider?()
             await self?.take([.addresses(attempt: attempt, urls)])
         }
@@ -191,7 +204,8 @@ public actor ChatroomClient {
 
     private func fetchToken(_ input: @escaping @Sendable (String?) -> ClientInput) {
         let provider = configuration.tokenProvider
-        Task { [weak self] in
+        fetchingToken?.cancel()
+        fetchingToken = Task { [weak self] in
             let token = try? await provider?()
             await self?.take([input(token)])
         }

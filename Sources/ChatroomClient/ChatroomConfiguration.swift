@@ -18,7 +18,8 @@ public struct ChatroomConfiguration: Sendable {
     public var tls = TLSOptions()
     /// Called around each send.
     public var sendHooks: any SendHooks = NoSendHooks()
-    /// Notifications for which it returns true are not told to anybody (they keep their place in the order).
+    /// Notifications for which it returns true are not told to anybody (they keep their place in the order). Those of
+    /// later versions are asked for too: their `data` is `unknown`, with the code.
     public var ignoresNotification: (@Sendable (RoomID, Notification) -> Bool)?
     /// What is less than this is not logged.
     public var logLevel = LogLevel.warning

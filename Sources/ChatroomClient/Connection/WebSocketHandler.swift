@@ -26,6 +26,10 @@ final class WebSocketHandler: ChannelInboundHandler {
     private var decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: WebSocketHandler.messageBytesMax)
     private var closeCode: UInt16?
     private var closeReason = ""
+    /// Bytes are being read. What they say is told before the channel's end, though a channel that is closed meanwhile
+    /// says so at once.
+    private var isReading = false
+    private var hasEnded = false
 
     /// - Parameter receive: called on the loop with what happened, in order.
     init(address: GatewayAddress, connection: UInt64, receive: @escaping ([ClientInput]) -> Void) {
@@ -45,7 +49,10 @@ final class WebSocketHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var inputs = [ClientInput.heard(connection: connection)]
+        isReading = true
         unwrapInboundIn(data).withUnsafeReadableBytes { bytes in read(bytes, &inputs, context) }
+        isReading = false
+        if hasEnded { inputs.append(closed) }
         receive(inputs)
     }
 
@@ -108,9 +115,12 @@ final class WebSocketHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         phase = .ended
-        receive([.closed(connection: connection, code: closeCode, reason: closeReason)])
+        hasEnded = true
+        if !isReading { receive([closed]) }
         context.fireChannelInactive()
     }
+
+    private var closed: ClientInput { .closed(connection: connection, code: closeCode, reason: closeReason) }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if closeReason.isEmpty { closeReason = "\(error)" }

@@ -20,7 +20,7 @@ public struct RoomEvents: AsyncSequence, Sendable {
     }
 }
 
-/// The events of the whole client, for one consumer; it ends when the consumer's task does.
+/// The events of the whole client, for one consumer; it ends with the client or with the consumer's task.
 public struct ClientEvents: AsyncSequence, Sendable {
     public typealias Element = ClientEvent
     public typealias Failure = Never

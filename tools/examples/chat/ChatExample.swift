@@ -80,7 +80,8 @@ struct ChatExample: AsyncParsableCommand {
         case .kicked(let kick): print("* put out, reason \(kick.reason)")
         case .online(let online): print("* \(online) online")
         case .entered(let entry): if entry.recovery == .impossible { print("* what was missed cannot be told") }
-        case .delivery, .unsupported: break
+        case .unsupported(let what): print("* \(what.summary), which this version does not know")
+        case .delivery: break
         }
     }
 
