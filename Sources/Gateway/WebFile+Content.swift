@@ -88,6 +88,7 @@ extension WebFile {
             find("state").textContent = error ? `${state}: ${error.message}` : state;
           });
           room.on("message", showMessage);
+          room.on("unsupported", ({ type, event }) => show(`(${event ?? type}: this page is too old to show it)`, "note"));
           room.on("filled", (messages) => messages.forEach(showMessage));
           room.on("barrage", (items) => {
             for (const item of items) show(`${name(item.from)}: ${item.text}${item.count > 1 ? ` ×${item.count}` : ""}`, "barrage");
@@ -225,8 +226,19 @@ extension WebFile {
         const WINDOW_MS_MAX = 600_000;
         const REFUSED_TOKENS_MAX = 3;
         const READS = new Set(["ping", "combined", "history", "room", "members", "membersById", "queue"]);
+        /** What this version knows; anything else is told as `unsupported`. */
+        const TYPES = new Set(["TEXT", "TIP", "COMMAND", "IMAGE", "AUDIO", "VIDEO", "FILE", "LOCATION", "CUSTOM", "COMBINE"]);
+        const EVENTS = new Set([
+          301, 302, 303, 304, 305, 306, 307, 308, 309, 310, 311, 312, 313, 314, 315, 316, 317, 318, 319, 320, 323, 350,
+        ]);
         const STOPS = { 4403: "forcedOffline", 4410: "takenOver" };
         const MISTAKES = new Set([1002, 1003, 1007, 1008, 1009]);
+
+        /** Whether a message is of a later version of the protocol. */
+        function isUnknown({ type, event, recalled }) {
+          if (recalled) return false;
+          return type === "NOTIFICATION" ? !EVENTS.has(event) : !TYPES.has(type);
+        }
 
         function freshId() {
           return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -234,8 +246,9 @@ extension WebFile {
 
         /** A room. Events: state (connecting, entering, entered, lost, failed, exited; with `error`), entered (with `recovery`:
          * fresh, complete, impossible), message, filled, barrage, gap {ranges, cause: SLOW, BUDGET, UNAVAILABLE}, skipped,
-         * online, kicked, delivery {clientId, status: sending, sent, failed, unknown}. Kept messages come in the order of seq,
-         * each once; `filled` brings what a SLOW gap had left out, to be sorted in by seq. */
+         * online, kicked, delivery {clientId, status: sending, sent, failed, unknown}, unsupported (a message of a later version,
+         * in its place). Kept messages come in the order of seq, each once; `filled` brings what a SLOW gap had left out, to be
+         * sorted in by seq. A gap is UNAVAILABLE when nobody brings it. */
         export class Room extends Emitter {
           #client;
           #options = {};
@@ -250,6 +263,8 @@ extension WebFile {
           #slow = new SeqRanges();
           #reads = 0;
           #catchUpEnd = null;
+          // Where the page of history begins that is being read while live pushes wait: one at a time.
+          #readingFrom = null;
           #held = [];
           #timers = new Set();
 
@@ -271,6 +286,9 @@ extension WebFile {
             if (!this.#client.isRunning) return Promise.reject(new ChatroomError("notConnected", "the client is not connected"));
             if (!this.isWanted) {
               this.#forget();
+              // There is one stay in a room; another object that had it has it no more.
+              const other = this.#client._rooms.get(this.id);
+              other?._end("exited", new ChatroomError("notInRoom", `${this.id} was entered through another object`));
               this.#client._rooms.set(this.id, this);
               this._move("connecting");
             }
@@ -346,7 +364,7 @@ extension WebFile {
 
           /** Sends `enter` if there is a connection and none is on it. */
           _ask() {
-            clearTimeout(this.#retry);
+            this.#client._cancel(this.#retry);
             if (!this.#client.isOnline || this.#asking || !this.isWanted) return;
             if (this.state !== "entered") this._move("entering");
             const { notifyExt, ...options } = this.#options;
@@ -378,8 +396,8 @@ extension WebFile {
               for (const message of missed) this.#kept(message);
               if (this.#seq < result.seq && missedMore) {
                 this.#catchUpEnd = Math.max(this.#catchUpEnd ?? 0, result.seq);
-                this.#catchUp();
-              } else {
+                if (this.#readingFrom === null) this.#catchUp();
+              } else if (this.#catchUpEnd === null) {
                 this.#giveUp(result.seq);
               }
             }
@@ -416,11 +434,9 @@ extension WebFile {
           /** The connection is gone. */
           _interrupt() {
             this.#asking = false;
-            clearTimeout(this.#retry);
-            for (const timer of this.#timers) clearTimeout(timer);
-            this.#timers.clear();
+            this.#cancelTimers();
             this.#loseHeld();
-            this.#catchUpEnd = null;
+            [this.#catchUpEnd, this.#readingFrom] = [null, null];
             const ranges = this.#unexplained.list;
             this.#unexplained = new SeqRanges();
             // A SLOW gap is told before the messages behind it, so these are BUDGET's.
@@ -428,11 +444,14 @@ extension WebFile {
             this._move(this.#epoch === null ? "connecting" : "lost");
           }
 
-          #forget() {
-            clearTimeout(this.#retry);
-            for (const timer of this.#timers) clearTimeout(timer);
+          #cancelTimers() {
+            for (const timer of [this.#retry, ...this.#timers]) this.#client._cancel(timer);
             this.#timers.clear();
-            [this.#epoch, this.#seq, this.#reads, this.#catchUpEnd, this.#held] = [null, 0, 0, null, []];
+          }
+
+          #forget() {
+            this.#cancelTimers();
+            [this.#epoch, this.#seq, this.#reads, this.#catchUpEnd, this.#readingFrom, this.#held] = [null, 0, 0, null, null, []];
             [this.#unexplained, this.#slow] = [new SeqRanges(), new SeqRanges()];
             this.#asking = false;
           }
@@ -462,7 +481,7 @@ extension WebFile {
           }
 
           #live(key, value) {
-            if (key === "message") return value.seq === undefined ? this.emit("message", value) : this.#kept(value);
+            if (key === "message") return value.seq === undefined ? this.#show(value) : this.#kept(value);
             if (key === "barrage") return this.emit("barrage", value.items);
             if (key === "gap") return this.#gap(value);
             if (key === "skipped") return this.emit("skipped", { barrage: value.barrage ?? 0, unkept: value.unkept ?? 0 });
@@ -473,7 +492,7 @@ extension WebFile {
             const { seq } = message;
             if (seq <= this.#seq) {
               const wasMissing = this.#unexplained.remove(seq, seq).length + this.#slow.remove(seq, seq).length > 0;
-              if (wasMissing) this.emit("filled", [message]);
+              if (wasMissing) this.#fill([message]);
               return;
             }
             if (seq > this.#seq + 1) {
@@ -483,7 +502,16 @@ extension WebFile {
               }
             }
             this.#seq = seq;
-            this.emit("message", message);
+            this.#show(message);
+          }
+
+          #show(message) { this.emit(isUnknown(message) ? "unsupported" : "message", message); }
+
+          /** What was missing has come. */
+          #fill(messages) {
+            const known = messages.filter((message) => !isUnknown(message));
+            if (known.length > 0) this.emit("filled", known);
+            for (const message of messages) if (isUnknown(message)) this.emit("unsupported", message);
           }
 
           #gap({ ranges, cause }) {
@@ -500,11 +528,13 @@ extension WebFile {
             if (missing.list.length === 0) return;
             this.emit("gap", { ranges: missing.list, cause });
             if (cause !== "SLOW") return;
-            for (const [from, to] of missing.list) {
-              if (this.#reads >= GAP_READS_MAX) return;
+            const reads = missing.list.slice(0, Math.max(0, GAP_READS_MAX - this.#reads));
+            for (const [from, to] of reads) {
               this.#slow.insert(from, to);
               this.#fetchLater(from, to);
             }
+            const rest = missing.list.slice(reads.length);
+            if (rest.length > 0) this.emit("gap", { ranges: rest, cause: "UNAVAILABLE" });
           }
 
           /** SLOW gaps are read after a random 0 to 5 s, so that not all viewers come at once. */
@@ -527,7 +557,7 @@ extension WebFile {
               const messages = (page?.messages ?? []).filter((message) => {
                 return message.seq >= from && message.seq <= to && this.#slow.remove(message.seq, message.seq).length > 0;
               });
-              if (messages.length > 0) this.emit("filled", messages);
+              this.#fill(messages);
               const last = (page?.messages ?? []).at(-1)?.seq ?? 0;
               const goesOn = !error && page.more && last >= from && last < to;
               const gone = this.#slow.remove(from, goesOn ? last : to);
@@ -538,11 +568,14 @@ extension WebFile {
 
           /** Reads what was missed, while live pushes wait. */
           #catchUp() {
-            this.#read(this.#seq + 1, this.#catchUpEnd, (error, page) => {
-              if (this.#catchUpEnd === null) return;
-              const before = this.#seq;
+            const from = this.#seq + 1;
+            this.#readingFrom = from;
+            this.#read(from, this.#catchUpEnd, (error, page) => {
+              if (this.#catchUpEnd === null || this.#readingFrom !== from) return;
+              this.#readingFrom = null;
               for (const message of page?.messages ?? []) if (message.seq <= this.#catchUpEnd) this.#kept(message);
-              if (!error && page.more && this.#seq > before && this.#seq < this.#catchUpEnd) return this.#catchUp();
+              const last = page?.messages.at(-1)?.seq ?? 0;
+              if (!error && page.more && last >= from && this.#seq < this.#catchUpEnd) return this.#catchUp();
               this.#giveUp(this.#catchUpEnd);
               this.#catchUpEnd = null;
               for (const [key, value] of this.#held.splice(0)) this.#live(key, value);
@@ -599,14 +632,14 @@ extension WebFile {
          * `error`), broadcast, direct, tokenExpiring, tokenExpired, forcedOffline, takenOver, unsupported. */
         export class ChatroomClient extends Emitter {
           /** Options: gateways (URLs; the page's own host if there are none), addressProvider (asked at each connect, 10 s),
-           * tokenProvider (asked at each login, 10 s), anonymous, device, retryCount (3; 0 none, -1 endless), reconnectCount
+           * tokenProvider (asked at each login, 10 s), anonymous, device, retryCount (3; 0 none, -1 endless), reconnectRetryCount
            * (-1), reconnectMinMs, reconnectMaxMs, gapWaitMs, log (level, text). */
           constructor(options = {}) {
             super();
             const host = globalThis.location?.host;
             const own = host ? [`${location.protocol === "https:" ? "wss" : "ws"}://${host}/v1/ws`] : [];
             this.options = {
-              gateways: own, device: "web", retryCount: 3, reconnectCount: -1, reconnectMinMs: 500, reconnectMaxMs: 30_000,
+              gateways: own, device: "web", retryCount: 3, reconnectRetryCount: -1, reconnectMinMs: 500, reconnectMaxMs: 30_000,
               gapWaitMs: 5_000, log: () => {}, ...options,
             };
             this.state = "idle";
@@ -637,6 +670,7 @@ extension WebFile {
           #lastHeard = 0;
           #timers = new Set();
           #watch = null;
+          #patience = null;
 
           get isOnline() { return this.#online; }
           get isRunning() { return ["connecting", "connected", "lost"].includes(this.state); }
@@ -674,7 +708,7 @@ extension WebFile {
           }
 
           #mayTry() {
-            const count = this.#wasConnected ? this.options.reconnectCount : this.options.retryCount;
+            const count = this.#wasConnected ? this.options.reconnectRetryCount : this.options.retryCount;
             return count < 0 || this.#tries < (this.#wasConnected ? count : count + 1);
           }
 
@@ -712,7 +746,7 @@ extension WebFile {
             }
             this.#socket = socket;
             const isCurrent = () => socket === this.#socket && attempt === this.#attempt;
-            const patience = this._later(() => isCurrent() && this.#drop("the server did not answer in time"), CONNECT_MS);
+            this.#patience = this._later(() => isCurrent() && this.#drop("the server did not answer in time"), CONNECT_MS);
             socket.onopen = () => {
               if (!isCurrent()) return socket.close();
               this.#heard();
@@ -720,13 +754,12 @@ extension WebFile {
               if (this.#session) fields.session = this.#session;
               if (this.options.anonymous) fields.anonymous = true; else fields.token = token;
               this._internal("connect", fields, (error, result) => {
-                clearTimeout(patience);
+                this._cancel(this.#patience);
                 if (error) this.#connectRefused(error); else this.#connected(result);
               }, true);
             };
             socket.onmessage = ({ data }) => { if (isCurrent()) this.#received(data); };
             socket.onclose = ({ code, reason }) => {
-              clearTimeout(patience);
               if (isCurrent()) this.#closed(code, reason);
             };
             socket.onerror = () => {};
@@ -820,12 +853,13 @@ extension WebFile {
             this.#wait(error);
           }
 
-          #disconnect() {
+          #disconnect(isTold = true) {
             const socket = this.#socket;
             this.#socket = null;
             this.#online = false;
             this.#attempt += 1;
             clearInterval(this.#watch);
+            this._cancel(this.#patience);
             if (socket) {
               socket.onmessage = socket.onclose = null;
               try { socket.close(1000); } catch { /* It was never open. */ }
@@ -844,11 +878,11 @@ extension WebFile {
                 this.#tell(request, "unknown");
               }
             }
-            for (const room of [...this._rooms.values()]) room._interrupt();
+            if (isTold) for (const room of [...this._rooms.values()]) room._interrupt();
           }
 
           #stop(state, error, roomState = "failed") {
-            this.#disconnect();
+            this.#disconnect(state !== "closed");
             for (const timer of this.#timers) clearTimeout(timer);
             this.#timers.clear();
             this.#session = null;
@@ -878,6 +912,11 @@ extension WebFile {
             const timer = setTimeout(() => { this.#timers.delete(timer); work(); }, milliseconds);
             this.#timers.add(timer);
             return timer;
+          }
+
+          _cancel(timer) {
+            clearTimeout(timer);
+            this.#timers.delete(timer);
           }
 
           // Requests
@@ -918,9 +957,15 @@ extension WebFile {
             this.#pending.set(serial, request);
             if (!request.internal) this.#tell(request, "sending");
             if (this.#canSend(request)) this.#put(serial, request);
-            // Without a connection nobody watches over the time.
-            if (!request.internal) request.timer = setTimeout(() => this.#expire(), this.#expiry(request) - Date.now() + 1);
-            request.timer?.unref?.();
+            this.#watchOut(request);
+          }
+
+          /** Without a connection nobody else watches over the time of the app's requests. */
+          #watchOut(request) {
+            if (request.internal) return;
+            clearTimeout(request.timer);
+            request.timer = setTimeout(() => this.#expire(), this.#expiry(request) - Date.now() + 1);
+            request.timer.unref?.();
           }
 
           #canSend(request) {
@@ -932,6 +977,8 @@ extension WebFile {
 
           /** Sends what can be sent, in the order in which it was asked. */
           _transmit() {
+            // Time may have passed without a timer, in a device that slept.
+            this.#expire();
             for (const [serial, request] of [...this.#pending]) if (this.#canSend(request)) this.#put(serial, request);
           }
 
@@ -940,7 +987,11 @@ extension WebFile {
           #put(serial, request) {
             if (request.sentAt !== null) this.#tell(request, "sending");
             request.wireId = this.#takeId();
-            request.sentAt ??= Date.now();
+            if (request.sentAt === null) {
+              request.sentAt = Date.now();
+              this.#watchOut(request);
+            }
+            request.lastSentAt = Date.now();
             this.#onWire.set(request.wireId, serial);
             this.#write({ id: request.wireId, [request.operation]: request.fields });
           }
@@ -994,7 +1045,9 @@ extension WebFile {
             return null;
           }
 
+          /** When a request is given up. One of the client's own that waits for its room takes as long as that takes. */
           #expiry(request) {
+            if (request.internal) return request.wireId === null ? Infinity : request.lastSentAt + READ_MS;
             return request.repeating === "change" ? (request.sentAt ?? request.createdAt) + CHANGE_MS : request.createdAt + READ_MS;
           }
 
@@ -1044,8 +1097,8 @@ extension WebFile {
             const [key, value] = Object.entries(rest)[0] ?? [];
             switch (key) {
               case "message": case "barrage": case "kicked": case "gap": case "skipped": case "online": case "state":
-                return this._rooms.get(value.room)?._push(key, value);
-              case "broadcast": case "direct": return this.emit(key, value);
+                return this._rooms.get(value?.room)?._push(key, value);
+              case "broadcast": case "direct": return this.emit(isUnknown(value) ? "unsupported" : key, value);
               case "token": return this.#renew(value.expiresInSeconds);
               case "reconnect": return this.#sentAway(value);
               default: this.emit("unsupported", object);
@@ -1061,7 +1114,7 @@ extension WebFile {
           }
 
           /** Moves to another node after a random wait in the window that was named. */
-          #sentAway({ minMs, maxMs, gateways = [] }) {
+          #sentAway({ minMs = 500, maxMs = 30_000, gateways = [] }) {
             if (gateways.length > 0) this.#known = gateways.slice(0, 64);
             this.#addressIndex = 0;
             const low = Math.min(Math.max(minMs, 0), WINDOW_MS_MAX);

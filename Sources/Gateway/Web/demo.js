@@ -48,6 +48,7 @@ find("entry").addEventListener("submit", async (event) => {
     find("state").textContent = error ? `${state}: ${error.message}` : state;
   });
   room.on("message", showMessage);
+  room.on("unsupported", ({ type, event }) => show(`(${event ?? type}: this page is too old to show it)`, "note"));
   room.on("filled", (messages) => messages.forEach(showMessage));
   room.on("barrage", (items) => {
     for (const item of items) show(`${name(item.from)}: ${item.text}${item.count > 1 ? ` ×${item.count}` : ""}`, "barrage");

@@ -109,6 +109,101 @@ const tests = {
     client.close();
   },
 
+  async "entering again while history is read changes nothing of what is read"() {
+    const { socket, room, seqs, told, client } = await inRoom(0);
+    socket.lose();
+    const next = await nextSocket(client, 2);
+    next.answer("enter", entry(400, { recovered: true, missed: range(1, 100).map(message), missedMore: true }));
+    const reads = () => next.sent.filter((request) => "history" in request);
+    const again = room.enter({ nick: "Annie" });
+    next.answer("enter", entry(400, { recovered: true, missed: range(101, 200).map(message), missedMore: true }));
+    await again;
+    assert.equal(reads().length, 1);
+    next.answer("history", { messages: range(101, 200).map(message), more: true });
+    assert.deepEqual(reads().map(({ history }) => history.afterSeq), [100, 200]);
+    next.answer("history", { messages: range(201, 300).map(message), more: true });
+    next.answer("history", { messages: range(301, 400).map(message), more: false });
+    assert.deepEqual(seqs(), range(1, 400));
+    assert.ok(!told.some(([event]) => event === "gap"));
+    client.close();
+  },
+
+  async "what a later version says is told in its place, never a failure"() {
+    const { socket, room, seqs, told, client } = await inRoom(0);
+    const unknown = [];
+    room.on("unsupported", ({ seq }) => unknown.push(seq));
+    client.on("unsupported", (object) => unknown.push(Object.keys(object)[0] ?? object));
+    const hologram = (seq) => ({ message: { ...message(seq), type: "HOLOGRAM" } });
+    const event = { ...message(3), type: "NOTIFICATION", event: 399 };
+    socket.say(push(1), hologram(2), { message: event }, push(4), { message: null }, { hologram: 1 });
+    assert.deepEqual(seqs(), [1, 4]);
+    assert.deepEqual(unknown, [2, 3, "hologram"]);
+    socket.say({ gap: { room: "r", ranges: [[5, 6]], cause: "SLOW" } }, { broadcast: { type: "HOLOGRAM" } });
+    await until("read", () => socket.last("history"));
+    socket.answer("history", { messages: [message(5), hologram(6).message], more: false });
+    assert.deepEqual(told.at(-1), ["filled", [message(5)]]);
+    assert.deepEqual(unknown.slice(3), ["type", 6]);
+    socket.say({ gap: { room: "r", ranges: [[7, 7]], cause: "WEATHER" } });
+    assert.deepEqual(told.at(-1), ["gap", { ranges: [[7, 7]], cause: "WEATHER" }]);
+    const sending = room.send("x");
+    socket.refuse("send", 13099);
+    await assert.rejects(sending, (error) => error.refusal.code === 13099);
+    socket.say({ kicked: { room: "r", reason: 42 } });
+    assert.equal(room.state, "failed");
+    assert.equal(client.state, "connected");
+    client.close();
+  },
+
+  async "SLOW gaps beyond the bound are told as not read"() {
+    const { socket, told, client } = await inRoom(0, { gapWaitMs: 60_000 });
+    const ranges = range(1, 65).map((number) => [number * 2, number * 2]);
+    socket.say({ gap: { room: "r", ranges, cause: "SLOW" } });
+    assert.deepEqual(told.at(-1), ["gap", { ranges: [[130, 130]], cause: "UNAVAILABLE" }]);
+    client.close();
+  },
+
+  async "a send is not repeated after 10 minutes, even if no timer has run meanwhile"() {
+    for (const [late, isRepeated] of [[589_000, true], [590_000, false]]) {
+      const { socket, room, client } = await inRoom(0);
+      const sending = room.send("hello");
+      socket.lose();
+      const next = await nextSocket(client, 2);
+      const now = Date.now;
+      const shift = now() + late - Date.now();
+      Date.now = () => now() + shift;
+      try {
+        next.answer("enter", entry(0, { recovered: true, missed: [], missedMore: false }));
+        assert.equal(next.last("send") !== undefined, isRepeated);
+        if (isRepeated) next.answer("send", { messageId: "m1", time: 1, seq: 1 });
+        else await assert.rejects(sending, (error) => error.code === "outcomeUnknown");
+      } finally { Date.now = now; }
+      client.close();
+    }
+  },
+
+  async "closing leaves the rooms, and says no more than that"() {
+    const { socket, told, client } = await inRoom(0);
+    client.close();
+    assert.deepEqual(socket.last("exit").exit, { room: "r" });
+    assert.deepEqual(told.slice(-2), [["room", "exited"], ["client", "closed", "closed"]]);
+    assert.ok(!told.some(([who, state]) => who === "room" && state === "lost"));
+  },
+
+  async "a room that is entered through another object is left through the first"() {
+    const { socket, room, client } = await inRoom(0);
+    socket.say({ kicked: { room: "r", reason: 2 } });
+    const other = client.room("r");
+    const entering = other.enter();
+    socket.answer("enter", entry(5));
+    await entering;
+    const again = room.enter();
+    assert.equal(other.state, "exited");
+    socket.answer("enter", entry(5));
+    await again;
+    assert.equal(client.room("r"), room);
+    client.close();
+  },
+
   async "a SLOW gap is read, a BUDGET gap is not"() {
     const { socket, told, client } = await inRoom(10);
     socket.say({ gap: { room: "r", ranges: [[9, 12]], cause: "SLOW" } }, push(13), push(16));
