@@ -159,9 +159,11 @@ let package = Package(
         program("chat-example", ["ChatroomClient", argumentParser], path: "tools/examples/chat"),
 
         // Tests.
+        .target(name: "WaitTestKit", path: "Tests/WaitTestKit", swiftSettings: strict),
+        tests("WaitTests", ["WaitTestKit"]),
         tests("BotSwarmCoreTests", ["BotSwarmCore", "ChatModel", "Wire"]),
         tests("EventLoopTests", ["EventLoop"]),
-        tests("TransportTests", ["EventLoop", "Transport"]),
+        tests("TransportTests", ["EventLoop", "Transport", "WaitTestKit"]),
         tests("GatewayTests", ["Gateway", "Transport", "Wire"]),
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("WireTests", ["ChatModel", "Wire"]),
@@ -173,16 +175,19 @@ let package = Package(
         .target(
             name: "StorageTestKit", dependencies: ["CFaultVFS"], path: "Tests/StorageTestKit", swiftSettings: strict),
         tests("SQLiteTests", ["SQLite", "StorageTestKit"]),
-        tests("LogStoreTests", ["LogStore", "Consensus", "SQLite", "StorageTestKit"]),
+        tests("LogStoreTests", ["LogStore", "Consensus", "SQLite", "StorageTestKit", "WaitTestKit"]),
         tests("HistoryTests", ["History", "ChatModel", "SQLite", "StorageTestKit"]),
         tests(
             "RoomsTests",
             [
                 "Rooms", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
-                "Sharding", "Telemetry", "Callbacks", "StorageTestKit", logging,
+                "Sharding", "Telemetry", "Callbacks", "StorageTestKit", "WaitTestKit",
+                logging,
             ]),
         tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel"]),
-        tests("MembershipTests", ["Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "Transport"]),
+        tests(
+            "MembershipTests",
+            ["Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "Transport", "WaitTestKit"]),
         tests("LinkCoreTests", ["LinkCore", "ChatModel", "Consensus"]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
@@ -199,7 +204,7 @@ let package = Package(
             "IntegrationTests",
             [
                 "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "ChatroomClient", "ClientCore", "OpenAPITestKit",
-                crypto,
+                "WaitTestKit", crypto,
                 "chatroomd", "chatroomctl",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -94,9 +94,8 @@ extension IntegrationTests {
                     _ = await ann.begin(.barrage(BarrageRequest(room: room, text: "\(number)")))
                 }
                 for client in [ann, bob, cid] {
-                    let deadline = ContinuousClock.now + waitLimit
-                    while await shown(client).count + skipped(client) < count {
-                        try await client.change(before: deadline, waitingFor: "\(count) items or their count")
+                    try await client.wait(for: "\(count) items or their count") {
+                        await shown(client).count + skipped(client) < count ? nil : ()
                     }
                     #expect(await shown(client).count + skipped(client) == count)
                 }
@@ -114,10 +113,7 @@ extension IntegrationTests {
                 for _ in 1...20 {
                     for client in clients { _ = await client.begin(.barrage(BarrageRequest(room: room, text: "666"))) }
                 }
-                let deadline = ContinuousClock.now + waitLimit
-                while await total(clients[0]) < 60 {
-                    try await clients[0].change(before: deadline, waitingFor: "60 times 666")
-                }
+                try await clients[0].wait(for: "60 times 666") { await total(clients[0]) < 60 ? nil : () }
                 #expect(await total(clients[0]) == 60)
                 #expect(await shown(clients[0]).count < 60)
             }

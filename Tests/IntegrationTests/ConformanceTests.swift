@@ -31,7 +31,7 @@ extension IntegrationTests {
             if let only { arguments += ["--only", only] }
             let program = try Program(
                 "chatroomctl", arguments, environment: ["CHATROOM_ADMIN_KEY": TestNode.adminKey, "HOME": "/tmp"])
-            let end = await program.ended()
+            let end = try await program.ended(limit: .seconds(120))
             guard let report = try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any] else {
                 throw TestFailure("no report: \(end.output) \(end.errors)")
             }

@@ -1,6 +1,7 @@
 import ChatModel
 import Foundation
 import Testing
+import WaitTestKit
 import Wire
 
 extension IntegrationTests {
@@ -37,9 +38,8 @@ extension IntegrationTests {
 
         /// Waits until the node knows of that many connections.
         private func until(_ node: TestNode, connections: Int) async throws {
-            let deadline = ContinuousClock.now + waitLimit
-            while try await node.metric("chatroom_connections ") != Double(connections) {
-                try #require(ContinuousClock.now < deadline)
+            try await poll("\(connections) connections") {
+                try await node.metric("chatroom_connections ") == Double(connections)
             }
         }
 

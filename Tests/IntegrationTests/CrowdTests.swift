@@ -84,13 +84,11 @@ extension IntegrationTests {
         private func digests(
             _ client: TestClient, _ room: RoomID, until isEnough: (Digest) -> Bool
         ) async throws {
-            let deadline = ContinuousClock.now + waitLimit
-            while true {
+            try await client.wait(for: "the digests") {
                 let all = await digests(of: client, room).reduce(
                     into: Digest(entered: 0, exited: 0, online: 0, members: [])
                 ) { ($0.entered, $0.exited) = ($0.entered + $1.entered, $0.exited + $1.exited) }
-                if isEnough(all) { return }
-                try await client.change(before: deadline, waitingFor: "the digests")
+                return isEnough(all) ? () : nil
             }
         }
     }

@@ -1,6 +1,7 @@
 import ChatModel
 import Foundation
 import Testing
+import WaitTestKit
 import Wire
 
 extension IntegrationTests {
@@ -55,7 +56,7 @@ extension IntegrationTests {
                 _ = try await nobody.refusal(of: .connect(ConnectRequest(token: "x")))
                 #expect(try await node.metric("chatroom_sessions ") == 2)
                 // It is told once a second.
-                while try await node.metric("chatroom_rooms_active ") != 1 { await Task.yield() }
+                try await poll("an active room") { try await node.metric("chatroom_rooms_active ") == 1 }
                 #expect(try await node.metric("chatroom_sends_total{", labels: "acked") == 7)
                 #expect(try await node.metric("chatroom_ack_seconds_count") == 7)
                 #expect(try await node.metric("chatroom_ack_seconds_sum") > 0)

@@ -64,7 +64,7 @@ struct OperatingTests {
             #expect(try await node.api("POST", "/v1/rooms", #"{"id":"live","creator":"o"}"#).status == 409)
             #expect(try await node.api("DELETE", "/v1/rooms/live", bearer: "not the secret key").status == 401)
             _ = try await node.api("GET", "/v1/rooms")
-            await #expect(node.stop()?.status == 0)
+            try await #expect(node.stop()?.status == 0)
             try await node.start()
             let answer = try await node.api("GET", "/v1/audit?limit=2")
             #expect(!answer.body.contains(TestNode.adminKey) && !answer.body.contains("not the secret key"))

@@ -131,7 +131,7 @@ extension IntegrationTests {
                 let ann = try await TestClient.connected(node, "ann")
                 try await ann.enter(room)
                 try await ann.send(room, "before")
-                let end = try #require(await node.stop())
+                let end = try #require(try await node.stop())
                 #expect(end.status == 0, "\(end.errors)")
                 #expect(try await ann.closing() == 1001)
                 let pushes = await ann.items.filter { if case .push(.reconnect) = $0 { true } else { false } }

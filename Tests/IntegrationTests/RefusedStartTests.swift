@@ -9,10 +9,10 @@ extension IntegrationTests {
             let program = try Program("chatroomd", ["--config", node.configPath] + (create ? ["--create"] : []))
             defer { program.signal(SIGKILL) }
             // A node that starts after all would never end.
-            let line = await program.errorLine { $0.hasPrefix("chatroomd: ") || $0.contains("node is serving") }
+            let line = try await program.errorLine { $0.hasPrefix("chatroomd: ") || $0.contains("node is serving") }
             let message = try #require(line, "no sentence in: \(program.errors)")
             try #require(message.hasPrefix("chatroomd: "), "it started")
-            let end = await program.ended()
+            let end = try await program.ended()
             #expect(end.status > 0 && end.status < 128, "\(end.errors)")
             for word in words { #expect(message.contains(word), "\(message)") }
             #expect(!end.errors.contains(TestNode.tokenSecret) && !end.errors.contains(TestNode.adminKey))

@@ -1,5 +1,6 @@
 import ChatModel
 import Testing
+import WaitTestKit
 import Wire
 
 extension IntegrationTests {
@@ -179,13 +180,5 @@ extension IntegrationTests {
                 #expect(try await ann.queue(room).map(\.key) == ["bob"])
             }
         }
-    }
-}
-
-/// Asks again until it is so; gives up after the usual limit.
-func poll(_ what: String, _ isSo: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + waitLimit
-    while try await !isSo() {
-        guard ContinuousClock.now < deadline else { throw TestFailure("waited too long for: \(what)") }
     }
 }

@@ -1,5 +1,6 @@
 import ChatModel
 import Testing
+import WaitTestKit
 import Wire
 
 extension IntegrationTests {
@@ -63,8 +64,9 @@ extension IntegrationTests {
                 #expect(try await amy.refusal(of: recall(owners)).code == .forbidden)
                 // The window passes when a message is more than a second younger than the last refused one.
                 var last = try await eve.send(room, "tick")
-                while last.time.milliseconds <= bobs.time.milliseconds + 1000 {
+                try await poll("a second") {
                     last = try await eve.send(room, "tick")
+                    return last.time.milliseconds > bobs.time.milliseconds + 1000
                 }
                 #expect(try await bob.refusal(of: recall(bobs)).code == .forbidden)
                 try await max.done(recall(bobs))

@@ -2,6 +2,7 @@ import ChatModel
 import ChatroomClient
 import Synchronization
 import Testing
+import WaitTestKit
 
 extension IntegrationTests {
     /// The Swift SDK against the real program.
@@ -234,7 +235,7 @@ extension IntegrationTests {
                 let ann = try await node.sdkClient("ann")
                 let (room, watch) = try await ann.entered(id)
                 try await room.send("before")
-                #expect(await node.stop()?.status == 0)
+                #expect(try await node.stop()?.status == 0)
                 try await watch.state(.lost)
                 try await node.start()
                 try await room.send("after")
@@ -257,14 +258,12 @@ extension IntegrationTests {
                 let ann = ChatroomClient(configuration)
                 let events = await ann.events()
                 try await ann.connect()
-                var seen: [ClientEvent] = []
-                for await event in events {
-                    seen.append(event)
-                    if case .tokenExpiring = event { break }
+                let seconds = try await withDeadline("tokenExpiring") { () -> Int64? in
+                    for await case .tokenExpiring(let seconds) in events { return seconds }
+                    return nil
                 }
-                guard case .tokenExpiring(let seconds) = seen.last else { throw TestFailure("no tokenExpiring") }
-                #expect((1...30).contains(seconds))
-                while asked.withLock({ $0 }) < 2 { try await ann.ping() }
+                #expect((1...30).contains(seconds ?? 0))
+                try await poll("a second token") { asked.withLock { $0 } >= 2 }
                 #expect(await ann.state == .connected)
             }
         }
@@ -420,7 +419,7 @@ extension IntegrationTests {
                 try await room.enter()
                 try await room.send("two")
                 try await second.text("two")
-                while heard.withLock({ $0.count }) < 2 { try await ann.ping() }
+                try await poll("two messages heard") { heard.withLock { $0.count } >= 2 }
                 #expect(heard.withLock { $0 } == ["one", "two"])
                 #expect(await ann.removeListener("screen"))
                 #expect(await !ann.removeListener("screen"))
@@ -439,14 +438,13 @@ extension IntegrationTests {
                 let (_, watch) = try await ann.entered(id)
                 for number in 1...100 { try await room.send("m\(number)") }
                 try await watch.text("m100")
-                var seqs: [UInt64] = []
-                var gap: Gap?
-                for await event in lazy {
-                    if case .message(let message) = event, let seq = message.seq { seqs.append(seq) }
-                    if case .gap(let told) = event {
-                        gap = told
-                        break
+                let (seqs, gap) = try await withDeadline("a gap") { () -> ([UInt64], Gap?) in
+                    var seqs: [UInt64] = []
+                    for await event in lazy {
+                        if case .message(let message) = event, let seq = message.seq { seqs.append(seq) }
+                        if case .gap(let told) = event { return (seqs, told) }
                     }
+                    return (seqs, nil)
                 }
                 let told = try #require(gap)
                 #expect(told.cause == .consumer && told.ranges.count == 1)

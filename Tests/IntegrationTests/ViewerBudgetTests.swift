@@ -78,9 +78,8 @@ extension IntegrationTests {
                 }
                 for id in ids { _ = try await ann.reply(to: id).get() }
                 for client in [ann, bob] {
-                    let deadline = ContinuousClock.now + waitLimit
-                    while await unkept(client, room) < 50 {
-                        try await client.change(before: deadline, waitingFor: "the rest, or its count")
+                    try await client.wait(for: "the rest, or its count") {
+                        await unkept(client, room) < 50 ? nil : ()
                     }
                     #expect(await unkept(client, room) == 50)
                 }
@@ -120,8 +119,7 @@ extension IntegrationTests {
         /// Waits until every seq up to `end` has come or was named by a BUDGET gap; checks the order, and that nothing
         /// comes after the gap that names it. Those that came.
         private func seqs(_ client: TestClient, _ room: RoomID, through end: UInt64) async throws -> [UInt64] {
-            let deadline = ContinuousClock.now + waitLimit
-            while true {
+            try await client.wait(for: "seq \(end) or its gap") {
                 var (got, named, first): ([UInt64], Set<UInt64>, UInt64) = ([], [], 1)
                 for item in await client.items {
                     switch item {
@@ -138,7 +136,7 @@ extension IntegrationTests {
                 }
                 let known = named.union(got)
                 if first > end || (first...end).allSatisfy({ known.contains($0) }) { return got }
-                try await client.change(before: deadline, waitingFor: "seq \(end) or its gap")
+                return nil
             }
         }
     }

@@ -59,7 +59,7 @@ extension IntegrationTests {
         }
 
         @Test func `the browser SDK works with Node, also against a node that is killed and comes back`() async throws {
-            guard let program = Self.nodeProgram() else {
+            guard let program = await Self.nodeProgram() else {
                 print("skipped: `node` with WebSocket (20.10 or later) is not installed")
                 return
             }
@@ -74,28 +74,24 @@ extension IntegrationTests {
                 let test = Self.package.appendingPathComponent("Tests/IntegrationTests/Web/chatroom.test.mjs").path
                 let run = try Program(
                     executable: program, ["--experimental-websocket", test], environment: environment)
-                if await run.errorLine(where: { $0 == "RESTART" }) != nil {
+                if try await run.errorLine(where: { $0 == "RESTART" }) != nil {
                     await node.kill()
                     try await node.start()
                     try "\(node.clientPort)".write(toFile: portFile, atomically: true, encoding: .utf8)
                 }
-                let end = await run.ended()
+                let end = try await run.ended()
                 #expect(end.status == 0 && end.output.hasSuffix("ok\n"), "\(end.errors)")
             }
         }
 
         /// Node of a version that has WebSocket, if it is installed.
-        private static func nodeProgram() -> URL? {
+        private static func nodeProgram() async -> URL? {
             for directory in ["/usr/bin", "/usr/local/bin", "/bin"] {
                 let url = URL(fileURLWithPath: directory).appendingPathComponent("node")
                 guard FileManager.default.isExecutableFile(atPath: url.path) else { continue }
-                let process = Process()
-                process.executableURL = url
-                process.arguments = ["--experimental-websocket", "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"]
-                process.standardError = FileHandle.nullDevice
-                guard (try? process.run()) != nil else { continue }
-                process.waitUntilExit()
-                if process.terminationStatus == 0 { return url }
+                let probe = ["--experimental-websocket", "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"]
+                let end = try? await Program(executable: url, probe, environment: [:]).ended()
+                if end?.status == 0 { return url }
             }
             return nil
         }

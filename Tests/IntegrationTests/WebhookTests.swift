@@ -1,6 +1,7 @@
 import ChatModel
 import Foundation
 import Testing
+import WaitTestKit
 import Wire
 
 extension IntegrationTests {
@@ -139,7 +140,7 @@ extension IntegrationTests {
                 let receiver = try Program(
                     executable: URL(fileURLWithPath: "/usr/bin/python3"), [script, "0"],
                     environment: ["CHATROOM_WEBHOOK_SECRET": "s3cret"])
-                let line = try #require(await receiver.outputLine { $0.hasPrefix("listening") })
+                let line = try #require(try await receiver.outputLine { $0.hasPrefix("listening") })
                 let port = try #require(Int(line.split(separator: " ").last ?? ""))
                 func body(_ secret: String) -> String {
                     #"{"url":"http://127.0.0.1:\#(port)/","secret":"\#(secret)"}"#
@@ -149,14 +150,13 @@ extension IntegrationTests {
                 let ann = try await TestClient.connected(node, "ann")
                 try await ann.enter(room)
                 try await ann.send(room, "hello")
-                let deadline = ContinuousClock.now + waitLimit
-                while try await node.metric("chatroom_webhook_failures_total") == 0 {
-                    guard ContinuousClock.now < deadline else { throw TestFailure("no batch was refused") }
+                try await poll("a batch that is refused") {
+                    try await node.metric("chatroom_webhook_failures_total") > 0
                 }
                 #expect(try await node.api("PUT", "/v1/webhook", body("s3cret")).status == 200)
-                #expect(await receiver.outputLine { $0 == "message r 1 hello" } != nil)
+                #expect(try await receiver.outputLine { $0 == "message r 1 hello" } != nil)
                 receiver.signal(SIGKILL)
-                _ = await receiver.ended()
+                _ = try await receiver.ended()
             }
         }
 

@@ -3,6 +3,7 @@ import LogStore
 import StorageTestKit
 import Synchronization
 import Testing
+import WaitTestKit
 
 /// Collects what a callback delivers, and waits for it.
 final class Waiting<Value: Sendable>: Sendable {
@@ -14,8 +15,7 @@ final class Waiting<Value: Sendable>: Sendable {
     func deliver(_ value: Value) { continuation.yield(value) }
 
     func next() async throws -> Value {
-        var iterator = values.makeAsyncIterator()
-        return try #require(await iterator.next())
+        try #require(try await withDeadline("a callback") { [values] in await values.first { _ in true } })
     }
 }
 

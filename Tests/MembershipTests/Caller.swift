@@ -3,6 +3,7 @@ import Gossip
 import Membership
 import Testing
 import Transport
+import WaitTestKit
 
 /// A TCP connection to a member, with bytes of the test's own.
 struct Caller: Sendable {
@@ -65,15 +66,20 @@ struct Caller: Sendable {
 
     func close() async { await box.loop.run { box.value.connection.close() } }
 
+    /// Waits for the end of the connection. One that does not come is an issue.
     func closed() async {
-        await withCheckedContinuation { continuation in
-            box.loop.execute {
-                if box.value.isClosed {
-                    continuation.resume()
-                } else {
-                    box.value.whenClosed.append { continuation.resume() }
+        do {
+            try await withDeadline("the end of a connection") {
+                await withCheckedContinuation { continuation in
+                    box.loop.execute {
+                        if box.value.isClosed {
+                            continuation.resume()
+                        } else {
+                            box.value.whenClosed.append { continuation.resume() }
+                        }
+                    }
                 }
             }
-        }
+        } catch { Issue.record(error) }
     }
 }

@@ -117,7 +117,7 @@ import Transport
             try await Self.expectAlive(all + [newcomer])
             // The old key is worth nothing any more.
             let late = try await Participant.start("n5", on: loop, seeds: [all[0].address], keys: [1])
-            await all[0].waitForRefusal()
+            try await all[0].waitForRefusal()
             let known = await late.run { $0.alive }
             #expect(known == [late.id])
         }

@@ -4,6 +4,7 @@ import Gossip
 import GossipSeal
 import Membership
 import Testing
+import WaitTestKit
 
 /// A driver and what it told, on a loop.
 final class Watched {
@@ -91,16 +92,20 @@ struct Participant: Sendable {
         await box.loop.run { body(box.value) }
     }
 
-    /// Waits for a notification after which `isMet` holds, or returns at once if it does.
+    /// Waits for a notification after which `isMet` holds, or returns at once if it does. What never comes is an issue.
     func wait(until isMet: @escaping @Sendable (Watched) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            box.loop.execute { box.value.wait(until: isMet) { continuation.resume() } }
-        }
+        do {
+            try await withDeadline("a notification of \(id)") {
+                await withCheckedContinuation { continuation in
+                    box.loop.execute { box.value.wait(until: isMet) { continuation.resume() } }
+                }
+            }
+        } catch { Issue.record(error) }
     }
 
     /// Waits until it has refused something. There is no event for that, so it is asked again and again.
-    func waitForRefusal() async {
-        while await run({ $0.driver?.refusedCount ?? 0 }) == 0 { await Task.yield() }
+    func waitForRefusal() async throws {
+        try await poll("a refusal of \(id)") { await run { $0.driver?.refusedCount ?? 0 } > 0 }
     }
 
     /// Ends it as a crash would.

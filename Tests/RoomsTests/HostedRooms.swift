@@ -13,6 +13,7 @@ import StorageTestKit
 import Synchronization
 import Telemetry
 import Testing
+import WaitTestKit
 import Wire
 
 @testable import Rooms
@@ -43,15 +44,20 @@ final class ToldOutputs: PublicationSink {
         for waiter in due { waiter.continuation.resume() }
     }
 
+    /// What never comes is an issue.
     private func wait(until isWanted: @escaping @Sendable ([RoomOutput]) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isDue = state.withLock { state in
-                if isWanted(state.outputs) { return true }
-                state.waiters.append(Waiter(isWanted: isWanted, continuation: continuation))
-                return false
+        do {
+            try await withDeadline("an output of a room") { [self] in
+                await withCheckedContinuation { continuation in
+                    let isDue = state.withLock { state in
+                        if isWanted(state.outputs) { return true }
+                        state.waiters.append(Waiter(isWanted: isWanted, continuation: continuation))
+                        return false
+                    }
+                    if isDue { continuation.resume() }
+                }
             }
-            if isDue { continuation.resume() }
-        }
+        } catch { Issue.record(error) }
     }
 
     /// The answer to a request, as soon as it is there.

@@ -8,7 +8,7 @@ import Transport
         try await withLoop { loop in
             let server = try await Server(loop)
             let client = try await connect(loop, port: server.port, localAddress: "127.0.0.2")
-            #expect(await server.nextAccepted()?.run { $0.connection.remoteAddress } == "127.0.0.2")
+            #expect(try await server.nextAccepted()?.run { $0.connection.remoteAddress } == "127.0.0.2")
             await client.run { $0.connection.close() }
         }
     }

@@ -1,6 +1,7 @@
 import EventLoop
 import Testing
 import Transport
+import WaitTestKit
 
 @Suite struct DatagramTests {
     private struct Datagram: Sendable, Equatable {
@@ -22,6 +23,10 @@ import Transport
         }
     }
 
+    private func next(_ received: AsyncStream<Datagram>) async throws -> Datagram {
+        try #require(try await withDeadline("a datagram") { await received.first { _ in true } })
+    }
+
     private func send(
         _ bytes: [UInt8], from socket: LoopBound<UDPSocket>, host: String = "127.0.0.1", port: Int
     ) async throws(TransportError) -> Bool {
@@ -41,12 +46,10 @@ import Transport
             let (here, herePort, toHere) = try await bind(loop)
             let (there, therePort, toThere) = try await bind(loop)
             #expect(try await send(pattern(1_400), from: here, port: therePort))
-            var thereIterator = toThere.makeAsyncIterator()
-            let asked = try #require(await thereIterator.next())
+            let asked = try await next(toThere)
             #expect(asked == Datagram(bytes: pattern(1_400), host: "127.0.0.1", port: herePort))
             #expect(try await send([], from: there, host: asked.host, port: asked.port))
-            var hereIterator = toHere.makeAsyncIterator()
-            #expect(await hereIterator.next() == Datagram(bytes: [], host: "127.0.0.1", port: therePort))
+            #expect(try await next(toHere) == Datagram(bytes: [], host: "127.0.0.1", port: therePort))
         }
     }
 
@@ -84,9 +87,8 @@ import Transport
             // The system answers the first with an ICMP error that a later call may report.
             _ = try? await send([1], from: socket, port: gonePort)
             _ = try? await send([2], from: socket, port: gonePort)
-            while try await !send([3], from: socket, port: port) {}
-            var iterator = received.makeAsyncIterator()
-            #expect(await iterator.next()?.bytes == [3])
+            try await poll("a datagram that is taken") { try await send([3], from: socket, port: port) }
+            #expect(try await next(received).bytes == [3])
         }
     }
 }

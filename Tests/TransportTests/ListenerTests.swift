@@ -85,7 +85,7 @@ import Transport
                 #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
                 let server = try await Server(loop)
                 let early = try await connect(loop, port: server.port)
-                _ = await server.nextAccepted()
+                _ = try await server.nextAccepted()
                 var fillers: [Int32] = []
                 while true {
                     let filler = open("/dev/null", O_RDONLY)
@@ -99,7 +99,7 @@ import Transport
                 #expect(await late.closed()?.code == .endOfStream)
                 for filler in fillers { _ = Glibc.close(filler) }
                 let recovered = try await connect(loop, port: server.port)
-                #expect(await server.nextAccepted()?.run { $0.connection.tryWrite(SharedBytes(copying: [5])) } == 1)
+                #expect(try await server.nextAccepted()?.run { $0.connection.tryWrite(SharedBytes(copying: [5])) } == 1)
                 await recovered.run { $0.connection.startReading() }
                 #expect(await recovered.received(1) == [5])
                 #expect(await early.run { $0.closeCount } == 0)

@@ -1,5 +1,7 @@
 import EventLoop
+import Testing
 import Transport
+import WaitTestKit
 
 /// A connection's handler that remembers what it was told. On its loop only.
 final class Peer: ConnectionHandler {
@@ -73,11 +75,15 @@ struct Endpoint: Sendable {
         await box.loop.run { body(box.value) }
     }
 
-    /// Waits for an event after which `isMet` holds, or returns at once if it does.
+    /// Waits for an event after which `isMet` holds, or returns at once if it does. What never comes is an issue.
     func wait(until isMet: @escaping @Sendable (Peer) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            box.loop.execute { box.value.wait(until: isMet) { continuation.resume() } }
-        }
+        do {
+            try await withDeadline("an event of a connection") {
+                await withCheckedContinuation { continuation in
+                    box.loop.execute { box.value.wait(until: isMet) { continuation.resume() } }
+                }
+            }
+        } catch { Issue.record(error) }
     }
 
     /// Waits until `count` bytes have come or the connection has closed; all that have come.
@@ -98,13 +104,16 @@ func connect(
     _ loop: EventLoop, host: String = "127.0.0.1", port: Int, localAddress: String? = nil,
     timeoutMilliseconds: UInt64 = 600_000
 ) async throws -> Endpoint {
-    let result = await withCheckedContinuation {
-        (continuation: CheckedContinuation<Result<Endpoint, TransportError>, Never>) in
-        loop.execute {
-            TCPConnection.connect(
-                loop: loop, host: host, port: port, localAddress: localAddress, timeoutMilliseconds: timeoutMilliseconds
-            ) { result in
-                continuation.resume(returning: result.map { Endpoint(onLoop: $0) })
+    let result = try await withDeadline("a connection") {
+        await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Endpoint, TransportError>, Never>) in
+            loop.execute {
+                TCPConnection.connect(
+                    loop: loop, host: host, port: port, localAddress: localAddress,
+                    timeoutMilliseconds: timeoutMilliseconds
+                ) { result in
+                    continuation.resume(returning: result.map { Endpoint(onLoop: $0) })
+                }
             }
         }
     }
@@ -146,9 +155,8 @@ struct Server: Sendable {
         await listener.loop.run { continuation.finish() }
     }
 
-    func nextAccepted() async -> Endpoint? {
-        var iterator = accepted.makeAsyncIterator()
-        return await iterator.next()
+    func nextAccepted() async throws -> Endpoint? {
+        try await withDeadline("a connection to accept") { await accepted.first { _ in true } }
     }
 }
 
@@ -157,7 +165,7 @@ func connectedPair(_ loop: EventLoop) async throws -> (client: Endpoint, server:
     struct NotAccepted: Error {}
     let server = try await Server(loop)
     let client = try await connect(loop, port: server.port)
-    guard let accepted = await server.nextAccepted() else { throw NotAccepted() }
+    guard let accepted = try await server.nextAccepted() else { throw NotAccepted() }
     await server.close()
     return (client, accepted)
 }

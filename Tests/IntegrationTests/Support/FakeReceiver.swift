@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import Foundation
 import Transport
+import WaitTestKit
 
 /// The app's end of a callback: an HTTP server that remembers what it was sent and answers as a test tells it to.
 actor FakeReceiver {
@@ -40,8 +41,7 @@ actor FakeReceiver {
     private var listener: TCPListener?
     private var connections: [ObjectIdentifier: TCPConnection] = [:]
     private var answer: @Sendable (Call) -> Answer = { _ in .status(200) }
-    private var waiters: [CheckedContinuation<Void, Never>] = []
-    private var alarm: LoopTimer?
+    private let changes = Changes()
 
     init() {}
 
@@ -55,9 +55,6 @@ actor FakeReceiver {
         }
         self.listener = listener
         port = listener.port
-        alarm = loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) {
-            self.assumeIsolated { $0.wake() }
-        }
     }
 
     /// Goes away: later calls find nobody.
@@ -66,9 +63,6 @@ actor FakeReceiver {
         listener = nil
         for connection in connections.values { connection.close() }
         connections = [:]
-        alarm?.cancel()
-        alarm?.close()
-        alarm = nil
     }
 
     var url: String { "http://127.0.0.1:\(port)/hook" }
@@ -77,18 +71,7 @@ actor FakeReceiver {
 
     /// Waits until `found` finds something in the calls.
     func wait<Value: Sendable>(_ what: String, _ found: @Sendable ([Call]) throws -> Value?) async throws -> Value {
-        let deadline = ContinuousClock.now + waitLimit
-        while true {
-            if let value = try found(calls) { return value }
-            if ContinuousClock.now >= deadline { throw TestFailure("waited too long for \(what)") }
-            await withCheckedContinuation { waiters.append($0) }
-        }
-    }
-
-    private func wake() {
-        let due = waiters
-        waiters = []
-        for waiter in due { waiter.resume() }
+        try await changes.wait(for: what) { try found(calls) }
     }
 
     fileprivate func took(_ call: Call, on connection: TCPConnection) {
@@ -103,7 +86,7 @@ actor FakeReceiver {
             connection.shutdownThenClose()
         case .silence: break
         }
-        wake()
+        changes.note()
     }
 
     private func write(_ text: String, on connection: TCPConnection) {

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import WaitTestKit
 
 /// A program of this package, run as a process of its own.
 final class Program: Sendable {
@@ -8,10 +9,19 @@ final class Program: Sendable {
         var output = ""
         var status: Int32?
         var openPipes = 2
-        var waiters: [CheckedContinuation<Void, Never>] = []
+
+        /// The whole lines on standard error.
+        var errorLines: ArraySlice<Substring> {
+            errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        }
     }
 
+    /// The longest wait for a start, a line or the end.
+    static let limit = Duration.seconds(60)
+
     private let state = Mutex(State())
+    private let changes = Changes()
+    private let name: String
     let pid: pid_t
 
     /// Starts a program that was built beside the tests. Of this process's environment it sees the path only.
@@ -25,6 +35,7 @@ final class Program: Sendable {
 
     /// Starts any program, with the same environment.
     init(executable: URL, _ arguments: [String], environment: [String: String]) throws {
+        name = executable.lastPathComponent
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments
@@ -62,39 +73,37 @@ final class Program: Sendable {
     }
 
     private func change(_ body: (inout State) -> Void) {
-        let due = state.withLock { state in
-            body(&state)
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in due { waiter.resume() }
+        state.withLock { body(&$0) }
+        changes.note()
     }
 
-    private func wait<Value: Sendable>(_ check: (State) -> Value?) async -> Value {
-        while true {
-            var found: Value?
-            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                state.withLock { state in
-                    found = check(state)
-                    if found == nil { state.waiters.append(continuation) } else { continuation.resume() }
-                }
-            }
-            if let found { return found }
+    /// Waits until `check` finds something in what the program has done. One that does not get there is killed.
+    private func wait<Value: Sendable>(
+        for what: String, limit: Duration, _ check: (State) -> Value?
+    ) async throws -> Value {
+        do {
+            return try await changes.wait(for: "\(what) of \(name)", limit: limit) { state.withLock { check($0) } }
+        } catch {
+            signal(SIGKILL)
+            throw TestFailure("\(error), which wrote: \(errors.suffix(4000))")
         }
     }
 
     /// Waits for a line on standard error that `matches`; nil if the program ended without one.
-    func errorLine(where matches: @Sendable (Substring) -> Bool) async -> String? {
-        await wait { state -> String?? in
-            let lines = state.errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-            if let line = lines.first(where: matches) { return .some(String(line)) }
+    func errorLine(
+        limit: Duration = Program.limit, where matches: @Sendable (Substring) -> Bool
+    ) async throws -> String? {
+        try await wait(for: "a line", limit: limit) { state -> String?? in
+            if let line = state.errorLines.first(where: matches) { return .some(String(line)) }
             return state.status != nil && state.openPipes == 0 ? .some(nil) : nil
         }
     }
 
     /// Waits for a line on standard output that `matches`; nil if the program ended without one.
-    func outputLine(where matches: @Sendable (Substring) -> Bool) async -> String? {
-        await wait { state -> String?? in
+    func outputLine(
+        limit: Duration = Program.limit, where matches: @Sendable (Substring) -> Bool
+    ) async throws -> String? {
+        try await wait(for: "a line", limit: limit) { state -> String?? in
             let lines = state.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             if let line = lines.first(where: matches) { return .some(String(line)) }
             return state.status != nil && state.openPipes == 0 ? .some(nil) : nil
@@ -102,8 +111,8 @@ final class Program: Sendable {
     }
 
     /// Waits for the end: the exit status (a signal is negative), and all that it wrote.
-    func ended() async -> (status: Int32, output: String, errors: String) {
-        await wait { state in
+    func ended(limit: Duration = Program.limit) async throws -> (status: Int32, output: String, errors: String) {
+        try await wait(for: "the end", limit: limit) { state in
             guard let status = state.status, state.openPipes == 0 else { return nil }
             return (status, state.output, state.errors)
         }
@@ -114,8 +123,14 @@ final class Program: Sendable {
 
     /// The whole lines on standard error until now that contain `text`.
     func errorLines(containing text: String) -> [String] {
-        errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast().filter { $0.contains(text) }.map(
-            String.init)
+        state.withLock { $0.errorLines.filter { $0.contains(text) }.map(String.init) }
+    }
+
+    /// Waits for one more whole line on standard error that contains `text` than the `count` that there were.
+    func errorLine(containing text: String, after count: Int) async throws -> String {
+        try await wait(for: "a line with \"\(text)\"", limit: Self.limit) { state in
+            state.errorLines.filter { $0.contains(text) }.dropFirst(count).last.map(String.init)
+        }
     }
 
     func signal(_ number: Int32) {

@@ -1,11 +1,12 @@
 import ChatroomClient
 import Synchronization
+import WaitTestKit
 
 /// Collects the events of a room and lets a test wait for what must come.
 actor RoomWatch {
     private(set) var events: [RoomEvent] = []
     private var hasEnded = false
-    private var waiters: [CheckedContinuation<Void, Never>] = []
+    private let changes = Changes()
     private var reading: Task<Void, Never>?
 
     init(_ events: RoomEvents) async {
@@ -19,44 +20,26 @@ actor RoomWatch {
 
     private func take(_ event: RoomEvent) {
         events.append(event)
-        wake()
+        changes.note()
     }
 
     private func end() {
         hasEnded = true
-        wake()
-    }
-
-    private func wake() {
-        let due = waiters
-        waiters = []
-        for waiter in due { waiter.resume() }
-    }
-
-    private func change() async {
-        let alarm = Task {
-            try? await Task.sleep(for: .seconds(20))
-            self.wake()
-        }
-        await withCheckedContinuation { waiters.append($0) }
-        alarm.cancel()
+        changes.note()
     }
 
     /// Waits for the first event from index `start` on in which `match` finds something.
     func event<Value: Sendable>(
         _ what: String, from start: Int = 0, _ match: @Sendable (RoomEvent) -> Value?
     ) async throws -> Value {
-        let deadline = ContinuousClock.now + waitLimit
         var index = start
-        while true {
+        return try await changes.wait(for: "\(what) among \(events.suffix(10))") {
             while index < events.count {
                 if let value = match(events[index]) { return value }
                 index += 1
             }
-            guard !hasEnded, ContinuousClock.now < deadline else {
-                throw TestFailure("no \(what) among \(events.suffix(10))")
-            }
-            await change()
+            if hasEnded { throw TestFailure("no \(what) among \(events.suffix(10))") }
+            return nil
         }
     }
 
@@ -75,11 +58,7 @@ actor RoomWatch {
 
     /// Waits until the sequence has ended.
     func ended() async throws {
-        let deadline = ContinuousClock.now + waitLimit
-        while !hasEnded {
-            guard ContinuousClock.now < deadline else { throw TestFailure("the events did not end") }
-            await change()
-        }
+        try await changes.wait(for: "the end of the events") { hasEnded ? () : nil }
     }
 
     /// The texts that came, in order.

@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import Foundation
 import Synchronization
+import WaitTestKit
 import Wire
 
 /// A chat client: everything that the server says, in the order in which it came, and requests with typed results.
@@ -57,11 +58,7 @@ actor TestClient {
         let handshake = WebSocketClientHandshake(nonce: nonce, subprotocols: subprotocols ?? [encoding.subprotocol])
         self.handshake = handshake
         await socket.write(handshake.request(host: "127.0.0.1:\(port)", target: "/v1/ws", headers: headers))
-        let deadline = ContinuousClock.now + waitLimit
-        while !isOpen, refusedStatus == nil {
-            if await socket.isClosed { throw TestFailure("closed during the handshake") }
-            try await socket.change(before: deadline, waitingFor: "the handshake")
-        }
+        try await wait(for: "the handshake") { isOpen || refusedStatus != nil ? () : nil }
         return refusedStatus
     }
 
@@ -159,11 +156,7 @@ actor TestClient {
     func replyIfAny(to id: UInt32) -> Result<OperationResult, ChatError>? { replies[id] }
 
     func reply(to id: UInt32) async throws -> Result<OperationResult, ChatError> {
-        let deadline = ContinuousClock.now + waitLimit
-        while true {
-            if let reply = replies[id] { return reply }
-            try await change(before: deadline, waitingFor: "the reply to request \(id)")
-        }
+        try await wait(for: "the reply to request \(id)") { replies[id] }
     }
 
     func ask(_ operation: ClientOperation) async throws -> Result<OperationResult, ChatError> {
@@ -184,14 +177,13 @@ actor TestClient {
     func item<Value: Sendable>(
         _ what: String, from start: Int = 0, _ match: @Sendable (ServerItem) -> Value?
     ) async throws -> Value {
-        let deadline = ContinuousClock.now + waitLimit
         var index = start
-        while true {
+        return try await wait(for: what) {
             while index < items.count {
                 if let value = match(items[index]) { return value }
                 index += 1
             }
-            try await change(before: deadline, waitingFor: what)
+            return nil
         }
     }
 
@@ -199,33 +191,38 @@ actor TestClient {
 
     /// Waits until so many pings have come.
     func pings(_ count: Int) async throws {
-        let deadline = ContinuousClock.now + waitLimit
-        while pingCount < count { try await change(before: deadline, waitingFor: "\(count) pings") }
+        try await wait(for: "\(count) pings") { pingCount < count ? nil : () }
     }
 
     /// Waits until so many pongs have come.
     func pongs(_ count: Int) async throws {
-        let deadline = ContinuousClock.now + waitLimit
-        while pongCount < count { try await change(before: deadline, waitingFor: "\(count) pongs") }
+        try await wait(for: "\(count) pongs") { pongCount < count ? nil : () }
     }
 
     /// Waits for the end of the connection. The code of the close frame, if one came.
     @discardableResult
     func closing() async throws -> UInt16? {
-        let deadline = ContinuousClock.now + waitLimit
-        while closeCode == nil {
-            if await socket.isClosed { return nil }
-            try await socket.change(before: deadline, waitingFor: "the close frame")
+        try await socket.changes.wait(for: "the close frame") {
+            if closeCode != nil { return () }
+            return await socket.isClosed ? () : nil
         }
         return closeCode
     }
 
-    /// Waits for an event of the connection; throws when there will be none any more.
-    func change(before deadline: ContinuousClock.Instant, waitingFor what: String) async throws {
-        if await socket.isClosed {
-            throw TestFailure("closed (\(closeCode.map(String.init) ?? "no code")) while waiting for \(what)")
+    /// Waits until `check` finds something: asks now, and after each event of the connection. Throws when there will be
+    /// none any more.
+    @discardableResult
+    nonisolated func wait<Value: Sendable>(
+        for what: @autoclosure () -> String, _ check: () async throws -> Value?
+    ) async throws -> Value {
+        try await socket.changes.wait(for: what()) {
+            if let value = try await check() { return value }
+            if await socket.isClosed {
+                let code = await closeCode
+                throw TestFailure("closed (\(code.map(String.init) ?? "no code")) before \(what())")
+            }
+            return nil
         }
-        try await socket.change(before: deadline, waitingFor: what)
     }
 
     func remember(_ result: ConnectResult) {

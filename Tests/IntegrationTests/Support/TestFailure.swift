@@ -4,6 +4,3 @@ struct TestFailure: Error, CustomStringConvertible {
 
     init(_ description: String) { self.description = description }
 }
-
-/// The longest wait for any one event. Generous: it only ends tests that would hang.
-let waitLimit = Duration.seconds(30)

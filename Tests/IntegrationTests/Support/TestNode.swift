@@ -1,6 +1,7 @@
 import ChatModel
 import Foundation
 import Synchronization
+import Testing
 
 /// A node of one's own: the real program, with data and ports that nobody else uses.
 final class TestNode: Sendable {
@@ -97,13 +98,7 @@ final class TestNode: Sendable {
         guard let program = running.withLock({ $0?.program }) else { throw TestFailure("the node does not run") }
         let before = program.errorLines(containing: Self.reloaded).count
         program.signal(SIGHUP)
-        let deadline = ContinuousClock.now + waitLimit
-        while true {
-            let lines = program.errorLines(containing: Self.reloaded)
-            if lines.count > before, let last = lines.last { return last }
-            guard ContinuousClock.now < deadline else { throw TestFailure("nothing was read again") }
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        return try await program.errorLine(containing: Self.reloaded, after: before)
     }
 
     private static let reloaded = "certificates, keys and limits"
@@ -112,14 +107,14 @@ final class TestNode: Sendable {
     func signal(_ number: Int32) { running.withLock { $0?.program }?.signal(number) }
 
     func create() async throws {
-        let end = await (try Program("chatroomd", ["--config", configPath, "--create"])).ended()
+        let end = try await Program("chatroomd", ["--config", configPath, "--create"]).ended()
         guard end.status == 0 else { throw TestFailure("the cluster was not created: \(end.errors)") }
     }
 
     /// Starts the node and waits until it serves.
     func start() async throws {
         let program = try Program("chatroomd", ["--config", configPath])
-        guard let line = await program.errorLine(where: { $0.contains("node is serving") }) else {
+        guard let line = try await program.errorLine(where: { $0.contains("node is serving") }) else {
             throw TestFailure("the node did not start: \(program.errors)")
         }
         guard let client = Self.port("client", in: line), let api = Self.port("api", in: line) else {
@@ -139,15 +134,15 @@ final class TestNode: Sendable {
     func kill() async {
         guard let program = running.withLock({ $0?.program }) else { return }
         program.signal(SIGKILL)
-        _ = await program.ended()
+        do { _ = try await program.ended() } catch { Issue.record(error) }
         running.withLock { $0 = nil }
     }
 
     /// Stops the node in an orderly way. Its exit status, and what it logged.
-    func stop() async -> (status: Int32, errors: String)? {
+    func stop() async throws -> (status: Int32, errors: String)? {
         guard let program = running.withLock({ $0?.program }) else { return nil }
         program.signal(SIGTERM)
-        let end = await program.ended()
+        let end = try await program.ended()
         running.withLock { $0 = nil }
         return (end.status, end.errors)
     }

@@ -1,6 +1,7 @@
 import EventLoop
 import TLS
 import Transport
+import WaitTestKit
 
 /// A TCP connection that sends the bytes that a test wants to, good or bad, and remembers what comes.
 actor TestSocket {
@@ -16,8 +17,9 @@ actor TestSocket {
     private var tcp: TCPConnection?
     private let tlsOutput = TLSOutput()
     private var unsent: [SharedBytes] = []
-    private var waiters: [CheckedContinuation<Void, Never>] = []
-    private var alarm: LoopTimer?
+    /// What comes, and the end.
+    nonisolated let changes = Changes()
+    private var opening: Result<Void, TransportError>?
     private var onBytes: (@Sendable ([UInt8]) -> Void)?
 
     init() {}
@@ -27,31 +29,31 @@ actor TestSocket {
         port: Int, tls: TLSContext? = TestSocket.standardTLS, onBytes: (@Sendable ([UInt8]) -> Void)? = nil
     ) async throws {
         self.onBytes = onBytes
-        let failure: TransportError? = await withCheckedContinuation { continuation in
-            TCPConnection.connect(loop: loop, host: "127.0.0.1", port: port) { result in
-                switch result {
-                case .success(let tcp):
-                    let opened = LoopBound(onLoop: tcp, loop: tcp.loop)
-                    self.assumeIsolated { $0.adopt(opened.value, tls) }
-                    continuation.resume(returning: nil)
-                case .failure(let error): continuation.resume(returning: error)
-                }
+        // The connector has a limit of its own.
+        TCPConnection.connect(loop: loop, host: "127.0.0.1", port: port) { opened in
+            switch opened {
+            case .success(let tcp):
+                let box = LoopBound(onLoop: tcp, loop: tcp.loop)
+                self.assumeIsolated { $0.adopt(box.value, tls) }
+            case .failure(let error): self.assumeIsolated { $0.finishOpening(.failure(error)) }
             }
         }
-        if let failure { throw failure }
+        try await changes.wait(for: "a connection to port \(port)") { opening }.get()
     }
 
     private func adopt(_ tcp: TCPConnection, _ tls: TLSContext?) {
         self.tcp = tcp
         tcp.handler = SocketHandler(socket: self)
         if let tls {
-            do throws(TLSError) { try tcp.secure(with: tls, output: tlsOutput) } catch { return tcp.close() }
+            do throws(TLSError) { try tcp.secure(with: tls, output: tlsOutput) } catch { tcp.close() }
         }
         tcp.startReading()
-        // Wakes who waits, so that a wait can find out that it has lasted too long.
-        alarm = loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) {
-            self.assumeIsolated { $0.changed() }
-        }
+        finishOpening(.success(()))
+    }
+
+    private func finishOpening(_ result: Result<Void, TransportError>) {
+        opening = result
+        changes.note()
     }
 
     /// Sends bytes behind all that were sent before. On a closed connection they are lost.
@@ -76,40 +78,24 @@ actor TestSocket {
     /// Drops the connection without a word.
     func close() { tcp?.close() }
 
-    /// Waits for the next event. Throws when `deadline` has passed.
-    func change(before deadline: ContinuousClock.Instant, waitingFor what: String) async throws {
-        if ContinuousClock.now >= deadline { throw TestFailure("waited too long for \(what)") }
-        await withCheckedContinuation { waiters.append($0) }
-    }
-
-    /// Wakes whoever waits for an event.
-    func changed() {
-        let due = waiters
-        waiters = []
-        for waiter in due { waiter.resume() }
-    }
-
     /// Waits until the peer has closed; all that it has sent.
     func receivedUntilClosed() async throws -> [UInt8] {
-        let deadline = ContinuousClock.now + waitLimit
-        while !isClosed { try await change(before: deadline, waitingFor: "the peer's close") }
-        return received
+        try await changes.wait(for: "the peer's close") { isClosed ? received : nil }
     }
 
     /// Waits until `parse` finds something in what has come.
     func received<Value: Sendable>(_ what: String, _ parse: @Sendable ([UInt8]) throws -> Value?) async throws -> Value
     {
-        let deadline = ContinuousClock.now + waitLimit
-        while true {
+        try await changes.wait(for: what) {
             if let value = try parse(received) { return value }
             if isClosed { throw TestFailure("closed before \(what)") }
-            try await change(before: deadline, waitingFor: what)
+            return nil
         }
     }
 
     fileprivate func didRead(_ bytes: [UInt8]) {
         if let onBytes { onBytes(bytes) } else { received += bytes }
-        changed()
+        changes.note()
     }
 
     fileprivate func didDrain() { writeOn() }
@@ -117,11 +103,8 @@ actor TestSocket {
     fileprivate func didClose() {
         isClosed = true
         tcp = nil
-        alarm?.cancel()
-        alarm?.close()
-        alarm = nil
         unsent = []
-        changed()
+        changes.note()
     }
 }
 
