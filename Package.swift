@@ -147,7 +147,15 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], path: "Sources/chatroomd"),
         program(
-            "chatroomctl", ["ChatModel", "Wire", "EventLoop", "Transport", argumentParser], path: "tools/chatroomctl"),
+            "chatroomctl",
+            [
+                "ChatModel", "Wire", "EventLoop", "Transport", argumentParser,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ], path: "tools/chatroomctl"),
         .target(
             name: "BotSwarmCore",
             dependencies: [

@@ -145,5 +145,32 @@ extension IntegrationTests {
                 }
             }
         }
+
+        @Test func `chatroomctl speaks TLS with whom it trusts, and tells the key to nobody else`() async throws {
+            try await withTLS { certificate in
+                try await TestNode.run { node in
+                    func run(_ arguments: [String]) async throws -> (status: Int32, output: String, errors: String) {
+                        try await Program(
+                            "chatroomctl", ["rooms", "list"] + arguments,
+                            environment: ["CHATROOM_ADMIN_KEY": TestNode.adminKey, "HOME": "/tmp"]
+                        ).ended()
+                    }
+                    try await node.createRoom("secret")
+                    let own = node.directory + "/tls.pem"
+                    for host in ["127.0.0.1", "localhost"] {
+                        let end = try await run(["--server", "https://\(host):\(node.apiPort)", "--ca-file", own])
+                        #expect(end.status == 0 && end.output.contains("secret"), "\(end.errors)")
+                    }
+                    // Not one of the system's roots.
+                    let untrusted = try await run(["--server", "https://127.0.0.1:\(node.apiPort)"])
+                    #expect(untrusted.status == 3 && untrusted.errors.contains("not trusted"), "\(untrusted.errors)")
+                    let plain = try await run(["--server", "127.0.0.1:\(node.apiPort)"])
+                    #expect(plain.status == 3, "\(plain.errors)")
+                    let noFile = try await run(["--server", "https://127.0.0.1:1", "--ca-file", "/nowhere"])
+                    #expect(noFile.status == 2 && noFile.errors.contains("/nowhere"))
+                    #expect(!(untrusted.errors + plain.errors).contains(TestNode.adminKey))
+                }
+            }
+        }
     }
 }

@@ -96,7 +96,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "host", "host:", ":1", "host:0", "host:65536", "host:x", "a:b:1", "https://h:1", "h:1/x", "u@h:1", "[::1]",
+        "", "host", "host:", ":1", "host:0", "host:65536", "host:x", "a:b:1", "https://h", "ftp://h:1", "h:1/x",
+        "u@h:1", "[::1]",
     ])
     func `what is not host and port is refused`(text: String) {
         #expect(code { _ = try Target.address(text) } == .usage)
@@ -104,5 +105,6 @@ import Testing
 
     @Test func `addresses of version 6 are written in brackets`() throws {
         #expect(try Target.address("[::1]:7401") == "[::1]:7401")
+        #expect(try Target.address("https://h:1/") == "https://h:1")
     }
 }

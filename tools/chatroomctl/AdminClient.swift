@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// One HTTP request of the admin tool.
 struct HTTPCall: Sendable, Hashable {
     var method = "GET"
@@ -28,61 +24,6 @@ struct HTTPFailure: Error, Sendable, Hashable {
 /// What carries calls to a server.
 protocol HTTPTransport: Sendable {
     func send(_ call: HTTPCall, to server: String) async throws(HTTPFailure) -> HTTPAnswer
-}
-
-/// Foundation's HTTP client.
-struct URLSessionTransport: HTTPTransport {
-    private let session: URLSession
-
-    static let timeoutSeconds = 15.0
-
-    init() {
-        // The admin key goes to the server itself, never through a proxy that the environment names.
-        setenv("no_proxy", "*", 1)
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = Self.timeoutSeconds
-        configuration.httpShouldSetCookies = false
-        session = URLSession(configuration: configuration)
-    }
-
-    func send(_ call: HTTPCall, to server: String) async throws(HTTPFailure) -> HTTPAnswer {
-        guard let url = URL(string: "http://\(server)\(call.target)") else {
-            throw HTTPFailure(nothingSent: true, message: "\(server) is not an address")
-        }
-        var request = URLRequest(url: url)
-        request.httpMethod = call.method
-        for (name, value) in call.headers { request.setValue(value, forHTTPHeaderField: name) }
-        request.httpBody = call.body
-        do {
-            let (body, response) = try await session.data(for: request)
-            guard let response = response as? HTTPURLResponse else {
-                throw HTTPFailure(nothingSent: false, message: "\(server) does not speak HTTP")
-            }
-            return HTTPAnswer(status: response.statusCode, body: body)
-        } catch let failure as HTTPFailure {
-            throw failure
-        } catch {
-            throw Self.failure(error, server)
-        }
-    }
-
-    private static func failure(_ error: any Error, _ server: String) -> HTTPFailure {
-        guard let error = error as? URLError else {
-            return HTTPFailure(nothingSent: false, message: "\(server): \(error)")
-        }
-        return switch error.code {
-        case .cannotConnectToHost:
-            HTTPFailure(nothingSent: true, message: "\(server) refused the connection")
-        case .cannotFindHost, .dnsLookupFailed:
-            HTTPFailure(nothingSent: true, message: "\(server) has a name that is not known")
-        case .timedOut:
-            HTTPFailure(nothingSent: false, message: "\(server) did not answer within \(Int(timeoutSeconds)) s")
-        case .networkConnectionLost:
-            HTTPFailure(nothingSent: false, message: "\(server) closed the connection without an answer")
-        default:
-            HTTPFailure(nothingSent: false, message: "\(server) gave no HTTP answer (error \(error.code.rawValue))")
-        }
-    }
 }
 
 /// Calls of the server API, to whichever node of the cluster answers.

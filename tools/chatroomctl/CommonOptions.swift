@@ -3,8 +3,14 @@ import Foundation
 
 /// What every command takes.
 struct CommonOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The server API's address.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp("The server API's address; https://host:port where it speaks TLS.", valueName: "host:port"))
     var server: String?
+
+    @Option(
+        help: ArgumentHelp("Certificates in PEM that are trusted instead of the system's roots.", valueName: "file"),
+        completion: .file())
+    var caFile: String?
 
     @Option(
         help: ArgumentHelp("A file with the admin key, readable by its owner only.", valueName: "file"),
@@ -18,7 +24,7 @@ struct CommonOptions: ParsableArguments {
         let directory = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
         let target = try Target.find(
             server: server, keyFile: keyFile, environment: ProcessInfo.processInfo.environment, directory: directory)
-        return AdminClient(target: target, transport: URLSessionTransport())
+        return AdminClient(target: target, transport: try NetworkTransport(trustFile: caFile))
     }
 
     /// Prints a result: JSON as one line, else the lines that `text` makes of it.

@@ -2,7 +2,7 @@ import Foundation
 
 /// Which servers to ask, and with which admin key.
 struct Target: Sendable, Hashable {
-    /// `host:port` each, the first to try first; all belong to the same cluster.
+    /// `host:port` each, with `https://` before it for TLS; the first to try first; all belong to the same cluster.
     var servers: [String]
     /// nil where none was found; calls that need it then say so.
     var adminKey: String?
@@ -42,17 +42,19 @@ struct Target: Sendable, Hashable {
         return Target(servers: servers, adminKey: key, nodes: given == nil ? nodes : [])
     }
 
-    /// `host:port` out of what people write, with or without `http://` and a final slash.
+    /// `host:port` out of what people write, with or without `http://` and a final slash. `https://` stays.
     static func address(_ text: String) throws(CommandFailure) -> String {
         var text = text[...]
         if text.hasPrefix("http://") { text = text.dropFirst("http://".count) }
+        let isSecure = text.hasPrefix("https://")
+        if isSecure { text = text.dropFirst("https://".count) }
         if text.hasSuffix("/") { text = text.dropLast() }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         let isBracketed = text.hasPrefix("[") && text.contains("]:")
         guard isBracketed || parts.count == 2, let host = parts.first, !host.isEmpty,
             let port = parts.last.flatMap({ UInt16($0) }), port > 0, !text.contains("/"), !text.contains("@")
         else { throw CommandFailure(.usage, "a server is written host:port, as in \(defaultServer)") }
-        return String(text)
+        return (isSecure ? "https://" : "") + text
     }
 }
 

@@ -16,7 +16,9 @@ final class ConformanceRun: Sendable {
 
     init(target: Target, transport: any HTTPTransport, client: String) throws(CommandFailure) {
         let address = try Target.address(client)
-        guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]) else {
+        guard !address.hasPrefix("https://"), let colon = address.lastIndex(of: ":"),
+            let port = Int(address[address.index(after: colon)...])
+        else {
             throw CommandFailure(.usage, "a client address is written host:port, as in 127.0.0.1:7400")
         }
         self.target = target
