@@ -54,6 +54,12 @@ public final class Gateway: PublicationSink, Sendable {
         return port
     }
 
+    /// The URLs that clients are told, best first; empty before it has started.
+    public func urls() async -> [String] {
+        guard let lane = shared.lanes.withLock({ $0.first }) else { return [] }
+        return await lane.loop.run { lane.value.gateways }
+    }
+
     /// Puts other limits and another certificate in force (SIGHUP): for sessions from now on, for connections that come.
     /// Nobody who is here is put out. Whether there is TLS at all does not change.
     public func reload(limits: GatewayConfiguration, tls: TLSContext?) async {

@@ -6,8 +6,10 @@ public struct GatewayConfiguration: Sendable {
     public var node: NodeID
     public var host = "127.0.0.1"
     public var port = 7400
-    /// Client URLs told to clients, best first.
+    /// Client URLs told to clients, best first. Empty: see ``urls(port:isSecure:)``.
     public var advertiseURLs: [String] = []
+    /// Clients come through a proxy, whose address nobody here knows.
+    public var isBehindProxy = false
     /// Browser origins besides the request's own host; compared whole, never as substrings.
     public var allowedOrigins: [String] = []
     public var allowAnonymous = false
@@ -37,6 +39,15 @@ public struct GatewayConfiguration: Sendable {
     public var trustedProxies: [IPRange] = []
 
     public init(node: NodeID) { self.node = node }
+
+    /// The URLs that clients are told: those of the configuration, else that of the client port, if it is bound to one
+    /// address and clients reach it without a proxy. None otherwise: a wrong address is worse than none.
+    func urls(port: Int, isSecure: Bool) -> [String] {
+        guard advertiseURLs.isEmpty else { return advertiseURLs }
+        guard !isBehindProxy, let address = IPAddress(host), !address.isUnspecified else { return [] }
+        let name = address.bytes.count == 4 ? "\(address)" : "[\(address)]"
+        return ["\(isSecure ? "wss" : "ws")://\(name):\(port)/v1/ws"]
+    }
 
     /// Takes over what may change while the node runs (SIGHUP).
     mutating func adoptLimits(of other: GatewayConfiguration) {

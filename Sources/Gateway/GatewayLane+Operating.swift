@@ -77,7 +77,7 @@ extension GatewayLane {
         view.slow = isSlow(session)
         if let connection = session.connection {
             view.connected = true
-            view.address = connection.tcp.remoteAddress
+            view.address = connection.address.description
             view.waitingBytes = Int64(connection.waitingBytes)
         }
         return view

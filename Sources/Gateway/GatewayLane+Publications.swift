@@ -1,6 +1,8 @@
 import ChatModel
+import EventLoop
 import RoomLink
 import SessionCore
+import Synchronization
 import Wire
 
 /// What rooms tell this lane. Performed in order, so that per room everything is one ordered stream.
@@ -53,10 +55,7 @@ extension GatewayLane {
     private func entered(_ id: SessionID, _ room: RoomID, _ request: UInt32?, _ result: Result<EnterResult, ChatError>)
     {
         guard let session = sessions[id] else {
-            // It has ended meanwhile, not moved: nobody would ever leave for it.
-            if case .success(let value) = result, shared.directory.lane(of: id) == nil {
-                leave(room, id, Caller(user: value.me.user, anonymous: false))
-            }
+            if case .success(let value) = result { enteredUnseen(id, room, value.me.user) }
             return
         }
         session.entering.removeAll { $0 == room }
@@ -72,6 +71,31 @@ extension GatewayLane {
             let hub = hubs[room] ?? Hub(room: room)
             hubs[room] = hub
             hub.add(connection)
+        }
+    }
+
+    /// The session has ended or has moved to another lane before the room's answer came, of which its client never hears.
+    /// Where it is now, it has to know of the room: else nobody would ever leave for it.
+    private func enteredUnseen(_ id: SessionID, _ room: RoomID, _ user: UserID) {
+        guard let place = shared.directory.lane(of: id), place != number else {
+            return leave(room, id, Caller(user: user, anonymous: false))
+        }
+        let other = shared.lanes.withLock { $0[place] }
+        other.loop.execute { other.value.isInUnseen(id, room, user) }
+    }
+
+    private func isInUnseen(_ id: SessionID, _ room: RoomID, _ user: UserID) {
+        guard let session = sessions[id] else { return enteredUnseen(id, room, user) }
+        // It may have asked again, and have its answer.
+        guard !session.isIn(room) else { return }
+        session.state.rooms.append(room)
+        call(
+            RoomCall(
+                room: room, address: address(of: session), caller: session.state.caller, request: nil, body: .moved))
+        if session.connection == nil {
+            call(
+                RoomCall(
+                    room: room, address: address(of: session), caller: session.state.caller, request: nil, body: .away))
         }
     }
 

@@ -236,7 +236,7 @@ extension GatewayLane {
         var result = ConnectResult(session: session.id, user: caller.user, time: shared.now())
         result.anonymous = caller.anonymous
         result.heartbeatSeconds = configuration.heartbeatSeconds
-        result.gateways = configuration.advertiseURLs
+        result.gateways = gateways
         result.resumed = resumed != nil
         connection.reply(id, .connect(result))
         warnOfExpiry(session, at: shared.now())

@@ -18,6 +18,8 @@ final class GatewayLane {
     let logger: Logger
 
     private var listener: TCPListener?
+    /// What clients are told of where to connect.
+    private(set) var gateways: [String] = []
     private var nextConnectionNumber: UInt64 = 0
     var connections: [UInt64: ClientConnection] = [:]
     var sessions: [SessionID: Session] = [:]
@@ -81,6 +83,7 @@ final class GatewayLane {
             [unowned self] in accept($0)
         }
         self.listener = listener
+        gateways = configuration.urls(port: listener.port, isSecure: shared.tls != nil)
         loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) { [unowned self] in everySecond() }
         return listener.port
     }
@@ -102,7 +105,7 @@ final class GatewayLane {
 
     func tellToReconnect(_ connection: ClientConnection) {
         var reconnect = ReconnectPush(minMs: 500, maxMs: 8000)
-        reconnect.gateways = configuration.advertiseURLs
+        reconnect.gateways = gateways
         connection.push(.reconnect(reconnect))
     }
 

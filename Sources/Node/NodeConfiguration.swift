@@ -93,6 +93,7 @@ public struct NodeConfiguration: Sendable {
             gateway.trustedProxies.append(range)
         }
         callbackHosts = try settings.strings("callbacks.allowedHosts")
+        gateway.isBehindProxy = proxyTerminatesTLS || !gateway.trustedProxies.isEmpty
         gateway.allowedOrigins = try settings.strings("allowedOrigins")
         gateway.allowAnonymous = try settings.bool("allowAnonymous", default: false)
         gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))
@@ -140,6 +141,7 @@ public struct NodeConfiguration: Sendable {
     }
 
     static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        // A name that begins like a loopback address need not be one.
+        host == "localhost" || IPAddress(host)?.isLoopback == true
     }
 }

@@ -50,13 +50,14 @@ extension NodeService {
 
     func nodes() async throws(ChatError) -> [NodeView] {
         let shards = await rooms.shards()
+        let gateways = await gateway.urls()
         return system.nodes.map { member in
             var view = NodeView(id: member.node)
             view.leads = Int64(shards.count { $0.leader == member.node })
             guard member.node == configuration.node else { return view }
             view.alive = true
             view.startedAt = startedAt
-            view.gateways = configuration.gateway.advertiseURLs
+            view.gateways = gateways
             return view
         }
     }

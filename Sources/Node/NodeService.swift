@@ -54,7 +54,9 @@ struct NodeService: ClusterService {
         try await rooms.list(after: after, limit: limit)
     }
 
-    func roomsByOnline(limit: Int) async throws(ChatError) -> [RoomView] { try await rooms.byOnline(limit: limit) }
+    func roomsByOnline(after: String?, limit: Int) async throws(ChatError) -> Page<RoomView, String> {
+        try await rooms.byOnline(after: after, limit: limit)
+    }
 
     func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage {
         try await rooms.history(of: room, query)
@@ -107,7 +109,7 @@ struct NodeService: ClusterService {
 
     func gateways(for room: RoomID) async throws(ChatError) -> GatewayAddresses {
         _ = try await rooms.view(of: room)
-        return GatewayAddresses(gateways: configuration.gateway.advertiseURLs, ttlSeconds: 60)
+        return GatewayAddresses(gateways: await gateway.urls(), ttlSeconds: 60)
     }
 
     func administrator(bearer: String) async -> String? { await keys.administrator(bearer: bearer) }

@@ -90,6 +90,7 @@ extension RoomActor {
         figures.activeSince = activatedAt
         figures.barrageShown = barrageShown
         figures.barrageDropped = barrageDropped
+        figures.messagesDropped = messagesDropped
         return figures
     }
 

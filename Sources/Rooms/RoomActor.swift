@@ -27,6 +27,7 @@ actor RoomActor {
     /// Since the room is in memory.
     var barrageShown: Int64 = 0
     var barrageDropped: Int64 = 0
+    var messagesDropped: Int64 = 0
     var stream = TurnStream()
     /// Enters that are answered at the end of the turn, behind what the turn shows.
     var arrivals: [Arrival] = []

@@ -181,19 +181,26 @@ public final class RoomHost: RoomRouter, Sendable {
             shard: shardMap.shard(of: row.room), leader: node)
     }
 
-    /// Rooms in memory with the most people first.
-    public func byOnline(limit: Int) async throws(ChatError) -> [RoomView] {
-        let most = await onlineCounts().sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(limit)
+    /// A page of the rooms in memory, those with the most people first.
+    /// - Parameter after: the cursor of an earlier page. Throws 414 for what is none.
+    public func byOnline(after: String?, limit: Int) async throws(ChatError) -> Page<RoomView, String> {
+        let start = after.flatMap(OnlinePlace.init(cursor:))
+        guard after == nil || start != nil else {
+            throw ChatError(.badParameter, "after is not a cursor of an earlier answer", field: "after")
+        }
+        let rest = await onlineCounts().map { (room: $0.key, place: OnlinePlace($0.key, online: $0.value)) }
+            .filter { row in start.map { $0 < row.place } ?? true }.sorted { $0.place < $1.place }
+        let page = rest.prefix(limit)
         var views: [RoomView] = []
-        for (room, _) in most {
+        for (room, _) in page {
             do throws(ChatError) {
                 views.append(try await view(of: room))
             } catch {
-                // It was deleted meanwhile.
+                // It may have been deleted since.
                 guard error.code == .notFound else { throw error }
             }
         }
-        return views
+        return Page(items: views, next: rest.count > limit ? page.last?.place.cursor : nil)
     }
 
     private func onlineCounts() async -> [RoomID: Int] {

@@ -27,8 +27,8 @@ public protocol ClusterService: OperatingService {
 
     func room(_ room: RoomID) async throws(ChatError) -> RoomView
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID>
-    /// Those with the most people first; active rooms only.
-    func roomsByOnline(limit: Int) async throws(ChatError) -> [RoomView]
+    /// Those with the most people first; active rooms only. Throws 414 for an `after` that is no cursor.
+    func roomsByOnline(after: String?, limit: Int) async throws(ChatError) -> Page<RoomView, String>
 
     func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage
     func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message

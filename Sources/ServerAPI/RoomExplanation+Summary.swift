@@ -93,6 +93,9 @@ extension RoomExplanation {
                 "Over \(state.viewerBudgetAboveOnline) online: a viewer gets at most \(state.viewerBudget) messages a "
                     + "second; the rest is told by gap.")
         }
+        if state.messagesDropped > 0 {
+            lines.append("The viewer budget has left out \(Self.count(state.messagesDropped, "message")).")
+        }
         if state.barrageDropped > 0 {
             lines.append(
                 "Barrage is sampled: \(state.barrageShown) items were shown and \(state.barrageDropped) left out.")

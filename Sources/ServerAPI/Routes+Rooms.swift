@@ -21,21 +21,22 @@ extension Routes {
             method: .get, path: "/v1/rooms", name: "listRooms", summary: "List rooms, by ID or those with most people.",
             query: [
                 QueryDescription(
-                    name: "after", meaning: "`next` of an earlier page; not together with sort.", schema: .identifier),
+                    name: "after", meaning: "`next` of an earlier page, with the same sort.",
+                    schema: .text(bytes: Limits.opaqueIDBytes)),
                 limitQuery,
                 QueryDescription(
-                    name: "sort", meaning: "Active rooms only, those with the most people first; one page.",
+                    name: "sort",
+                    meaning: "Active rooms only, those with the most people first. A room whose number changes between "
+                        + "two pages may come twice or not at all.",
                     schema: .oneOf(RoomSort.self)),
             ],
             answer: .json(RoomsView.self)
         ) { request, service throws(ChatError) in
             let limit = try request.query.limit()
-            let after = try request.query.text("after")
+            let after = try request.query.cursor("after")
             if try request.query.choice("sort", of: RoomSort.self) != nil {
-                guard after == nil else {
-                    throw ChatError(.badParameter, "after and sort cannot go together", field: "after")
-                }
-                return APIResponse(RoomsView(rooms: try await service.roomsByOnline(limit: limit)))
+                let page = try await service.roomsByOnline(after: after, limit: limit)
+                return APIResponse(RoomsView(rooms: page.items, next: page.next))
             }
             let cursor = try after.map { text throws(ChatError) in
                 guard let room = RoomID(text) else {
@@ -57,12 +58,9 @@ extension Routes {
             request: RequestDescription(body: UpdateRoomBody.self), answer: .json(RoomView.self),
             isIdempotent: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
-            let room = try request.room
             let update = try request.decode(UpdateRoomBody.self)
-            let result = try await service.perform(
-                .updateRoom(set: update.set, update.options.notify), in: room, as: update.options.actor,
-                id: request.idempotencyKey)
-            guard case .room(let info) = result else { throw request.unexpected(result) }
+            let info = try await request.performOnRoom(
+                .updateRoom(set: update.set, update.options.notify), as: update.options.actor, service)
             return APIResponse(await view(info, service))
         },
         Route(
@@ -70,8 +68,7 @@ extension Routes {
             summary: "Delete a room and its history; everybody leaves.", answer: .json(DoneAnswer.self),
             isIdempotent: true, refusals: [.notFound]
         ) { request, service throws(ChatError) in
-            _ = try await service.perform(
-                .deleteRoom, in: try request.room, as: .system, id: request.idempotencyKey)
+            try await request.performDone(.deleteRoom, ServerOptions.blank, service)
             return .done
         },
         Route(
@@ -81,8 +78,7 @@ extension Routes {
             isIdempotent: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let options = try request.decodeIfGiven(ServerOptions.self)
-            _ = try await service.perform(
-                .closeRoom(options.notify), in: try request.room, as: options.actor, id: request.idempotencyKey)
+            _ = try await request.performOnRoom(.closeRoom(options.notify), as: options.actor, service)
             return .done
         },
         Route(
@@ -90,8 +86,7 @@ extension Routes {
             summary: "Reopen a closed room with everything in it.", answer: .json(DoneAnswer.self), isIdempotent: true,
             refusals: [.notFound, .conflict]
         ) { request, service throws(ChatError) in
-            _ = try await service.perform(
-                .reopenRoom, in: try request.room, as: .system, id: request.idempotencyKey)
+            _ = try await request.performOnRoom(.reopenRoom, as: .system, service)
             return .done
         },
         Route(
@@ -116,7 +111,17 @@ extension Routes {
         },
         Route(
             method: .get, path: "/v1/rooms/{room}/address", name: "getAddress",
-            summary: "Where clients of a room connect, best first.", answer: .json(AddressAnswer.self),
+            summary: "Where clients of a room connect, best first.",
+            query: [
+                QueryDescription(
+                    name: "clientIp",
+                    meaning: "Taken as in NIM's requestAddr; makes no difference: every gateway serves "
+                        + "every client.", schema: .text(bytes: nil)),
+                QueryDescription(
+                    name: "clientType", meaning: "Taken as in NIM's requestAddr; makes no difference.",
+                    schema: .text(bytes: nil)),
+            ],
+            answer: .json(AddressAnswer.self),
             refusals: [.notFound]
         ) { request, service throws(ChatError) in
             APIResponse(AddressAnswer(addresses: try await service.gateways(for: try request.room)))

@@ -50,6 +50,15 @@ extension APIRequest {
         -> CommandResult
     { try await service.perform(command, in: try room, as: actor, id: idempotencyKey) }
 
+    /// The same for a command that answers the room as it left it.
+    func performOnRoom(_ command: CommandBody, as actor: Actor, _ service: any ClusterService) async throws(ChatError)
+        -> RoomInfo
+    {
+        let result = try await perform(command, as: actor, service)
+        guard case .room(let info) = result else { throw unexpected(result) }
+        return info
+    }
+
     /// The same for a command that has nothing to answer.
     func performDone(_ command: CommandBody, _ options: ServerOptions, _ service: any ClusterService)
         async throws(ChatError)

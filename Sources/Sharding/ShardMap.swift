@@ -18,7 +18,7 @@ public struct ShardMap: Sendable, Hashable {
     }
 
     /// FNV-1a over the bytes with the finalizer of MurmurHash3 behind it, because the low bits alone of FNV are weak.
-    static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    public static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes {
             hash ^= UInt64(byte)

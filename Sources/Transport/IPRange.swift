@@ -26,6 +26,14 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// What one customer of a network usually holds: an IPv4 address, or a /64 of IPv6 addresses (RFC 6177 §2).
     public var holder: IPRange { IPRange(self, prefixBits: bytes.count == 4 ? 32 : 64) }
 
+    /// 0.0.0.0 or ::, which is every address of a machine.
+    public var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
+
+    /// 127.0.0.0/8 or ::1: reached from this machine only.
+    public var isLoopback: Bool {
+        bytes.count == 4 ? bytes[0] == 127 : bytes.last == 1 && bytes.dropLast().allSatisfy { $0 == 0 }
+    }
+
     public var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let family = bytes.count == 4 ? AF_INET : AF_INET6

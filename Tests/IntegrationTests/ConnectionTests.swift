@@ -98,6 +98,11 @@ extension IntegrationTests {
                 try await expectTurnedAway(try await open(node, "203.0.113.9, 198.51.100.2"))
                 let three = try await open(node, "198.51.100.2, 198.51.100.3")
                 for client in [one, two, three] { _ = try await client.connect(token: node.token("ann")) }
+                // Operators see the clients, not the proxy.
+                let sessions = try await node.api("GET", "/v1/users/ann/sessions").fields()["sessions"]
+                #expect(
+                    (sessions as? [[String: Any]])?.compactMap { $0["address"] as? String }
+                        == ["198.51.100.1", "198.51.100.2", "198.51.100.3"])
             }
             try await TestNode.run(settings(["connectionsPerAddress": 1])) { node in
                 let one = try await open(node, "198.51.100.1")

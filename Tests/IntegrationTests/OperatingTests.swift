@@ -82,6 +82,43 @@ struct OperatingTests {
         }
     }
 
+    @Test func `without advertiseUrl clients are told the port that they can reach, and nothing behind a proxy`()
+        async throws
+    {
+        for (settings, isTold) in [([:], true), (["trustedProxies": ["127.0.0.1"]], false)] as [([String: Any], Bool)] {
+            try await TestNode.run(settings) { node in
+                try await node.createRoom("live")
+                let expected = isTold ? ["ws://127.0.0.1:\(node.clientPort)/v1/ws"] : []
+                let address = try await node.api("GET", "/v1/rooms/live/address?clientIp=192.0.2.1&clientType=web")
+                #expect(try address.fields()["gateways"] as? [String] == expected)
+                let nodes = try await node.api("GET", "/v1/cluster").fields()["nodes"] as? [[String: Any]]
+                #expect(nodes?.first?["gateways"] as? [String] == expected)
+                let ann = try await TestClient.open(port: node.clientPort)
+                #expect(try await ann.connect(token: node.token("ann")).gateways == expected)
+            }
+        }
+    }
+
+    @Test func `rooms by people come in pages, each room once`() async throws {
+        try await TestNode.run { node in
+            for (name, people) in [("one", 1), ("three", 3), ("two", 2), ("also-one", 1)] {
+                let room = try await node.createRoom(name)
+                for number in 0..<people { try await TestClient.connected(node, "user\(number)").enter(room) }
+            }
+            var names: [String] = []
+            var after = ""
+            repeat {
+                let page = try await node.api("GET", "/v1/rooms?sort=online&limit=1\(after)").fields()
+                names += (page["rooms"] as? [[String: Any]])?.compactMap { $0["id"] as? String } ?? []
+                after = (page["next"] as? String).map { "&after=\($0)" } ?? ""
+            } while !after.isEmpty && names.count < 10
+            #expect(names.prefix(2) == ["three", "two"] && Set(names.dropFirst(2)) == ["one", "also-one"])
+            #expect(names.count == 4)
+            let wrong = try await node.api("GET", "/v1/rooms?sort=online&after=live")
+            #expect(wrong.status == 400 && wrong.body.contains(#""field":"after""#))
+        }
+    }
+
     @Test func `the cluster says who leads what, and the log level can be set`() async throws {
         try await TestNode.run { node in
             let nodes = try await node.api("GET", "/v1/cluster").fields()["nodes"] as? [[String: Any]]

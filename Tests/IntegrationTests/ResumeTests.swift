@@ -1,5 +1,6 @@
 import ChatModel
 import Testing
+import WaitTestKit
 import Wire
 
 extension IntegrationTests {
@@ -125,6 +126,28 @@ extension IntegrationTests {
                 try await node.createRoom("honest")
                 let reborn = try await ann.enter(room, since: 0, epoch: first.epoch)
                 #expect(reborn.recovered == false && reborn.epoch != first.epoch && reborn.seq == 0)
+            }
+        }
+
+        @Test func `a session that is taken over while it enters leaves nobody behind`() async throws {
+            try await TestNode.run(["loops": 2, "session": ["graceSeconds": 1].merging(TestNode.highRates) { $1 }]) {
+                node in
+                for number in 1...60 {
+                    let room = try await node.createRoom("r\(number)")
+                    let first = try await TestClient.connected(node, "ann")
+                    let second = try await TestClient.open(port: node.clientPort)
+                    var request = ConnectRequest(token: try node.token("ann"))
+                    request.session = await first.session
+                    // The room's answer and the new connection's claim cross, on one lane or between two.
+                    let asked = await second.begin(.connect(request))
+                    _ = await first.begin(.enter(EnterRequest(room: room)))
+                    _ = try await second.reply(to: asked).get()
+                    try await second.drop()
+                }
+                try await poll("everybody's exit") {
+                    let rooms = try await node.api("GET", "/v1/rooms?limit=100").fields()["rooms"] as? [[String: Any]]
+                    return rooms?.count == 60 && rooms?.allSatisfy { $0["online"] as? Int == 0 } == true
+                }
             }
         }
     }

@@ -68,6 +68,7 @@ import Wire
         #expect(explanation { $0.state?.online = 1001 }.contains { $0.contains("digest") })
         #expect(explanation { $0.state?.online = 1001 }.contains { $0.contains("told by gap") })
         #expect(explanation { $0.state?.barrageDropped = 3 }.contains { $0.contains("3 left out") })
+        #expect(explanation { $0.state?.messagesDropped = 1 }.contains { $0.contains("has left out 1 message.") })
     }
 
     @Test func `without a leader there are only the log's numbers`() {

@@ -13,7 +13,7 @@ final class FakeCluster: ClusterService {
         case webhook(WebhookSettings, id: String?)
         case moderation(ModerationSettings, id: String?)
         case rooms(after: RoomID?, limit: Int)
-        case roomsByOnline(limit: Int)
+        case roomsByOnline(after: String?, limit: Int)
         case history(RoomID, HistoryRequest)
         case message(String, RoomID)
         case members(RoomID, MemberKind, after: String?, limit: Int)
@@ -88,7 +88,7 @@ final class FakeCluster: ClusterService {
         try note(.perform(body, room, actor, id: id))
         if let result = state.withLock({ $0.result }) { return result }
         switch body {
-        case .createRoom, .updateRoom: return .room(Self.room(room).info)
+        case .createRoom, .updateRoom, .closeRoom, .reopenRoom: return .room(Self.room(room).info)
         case .setRole(let user, _, _), .setBlacklist(let user, _, _), .setMute(let user, _, _),
             .tempMute(let user, _, _):
             return .member(Self.member(user.text))
@@ -114,9 +114,9 @@ final class FakeCluster: ClusterService {
         return Page(items: [Self.room("a"), Self.room("b")], next: RoomID("b"))
     }
 
-    func roomsByOnline(limit: Int) async throws(ChatError) -> [RoomView] {
-        try note(.roomsByOnline(limit: limit))
-        return [Self.room("busy")]
+    func roomsByOnline(after: String?, limit: Int) async throws(ChatError) -> Page<RoomView, String> {
+        try note(.roomsByOnline(after: after, limit: limit))
+        return Page(items: [Self.room("busy")], next: after == nil ? "7-abc" : nil)
     }
 
     func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage {

@@ -85,6 +85,60 @@ import Testing
         }
     }
 
+    @Test func `a key that belongs to another call is refused and not taken for done`() async throws {
+        try await withServer { client, cluster in
+            cluster.answer(with: .member(FakeCluster.member("ann")))
+            for (method, path) in [
+                ("POST", "/v1/rooms/r1/close"), ("POST", "/v1/rooms/r1/reopen"), ("DELETE", "/v1/rooms/r1"),
+            ] {
+                let answer = try await client.call(method, path, headers: ["Idempotency-Key": "k"])
+                #expect(answer.status == 409, "\(method) \(path)")
+                #expect(answer.error?["field"]?.text == "Idempotency-Key")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("name", 512, 413), ("announcement", 16_384, 413), ("ext", 4096, 413), ("broadcastUrl", 1024, 413),
+        ("notifyExt", 2048, 413),
+    ])
+    func `a change of a room keeps within the length of each field`(field: String, bytes: Int, code: Int64) async throws
+    {
+        try await withServer { client, cluster in
+            let fits = String(repeating: "n", count: bytes)
+            #expect(try await client.call("PATCH", "/v1/rooms/r1", #"{"\#(field)":"\#(fits)"}"#).status == 200)
+            let over = try await client.call("PATCH", "/v1/rooms/r1", #"{"\#(field)":"\#(fits)n"}"#)
+            #expect(over.status == 413 && over.error?["code"]?.integer == code)
+            #expect(over.error?["field"]?.text == field)
+            #expect(cluster.calls.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"entry":"SOME"}"#, "entry"), (#"{"queueLevel":"any"}"#, "queueLevel"),
+        (#"{"enterExitNotify":1}"#, "enterExitNotify"),
+        (#"{"slowModeSeconds":-1}"#, "slowModeSeconds"), (#"{"viewerBudget":0}"#, "viewerBudget"),
+        (#"{"idleCloseSeconds":-1}"#, "idleCloseSeconds"), (#"{"operator":"a b"}"#, "operator"),
+    ])
+    func `a bad field of a change is refused by name`(body: String, field: String) async throws {
+        try await withServer { client, cluster in
+            let answer = try await client.call("PATCH", "/v1/rooms/r1", body)
+            #expect(answer.status == 400 && answer.error?["code"]?.integer == 414)
+            #expect(answer.error?["field"]?.text == field)
+            #expect(cluster.calls.isEmpty)
+        }
+    }
+
+    @Test func `a change of nothing is none, and a creator can't be changed`() async throws {
+        try await withServer { client, cluster in
+            let unknown = try await client.call("PATCH", "/v1/rooms/r1", #"{"creator":"eve","closed":true}"#)
+            #expect(unknown.status == 200)
+            #expect(cluster.calls == [.perform(.updateRoom(set: RoomChanges(), NotifyOptions()), r1, .system, id: nil)])
+            #expect(try await client.call("PATCH", "/v1/rooms/r1", "[]").status == 400)
+            #expect(try await client.call("PATCH", "/v1/rooms/r1").status == 400)
+        }
+    }
+
     @Test func `rooms are listed by ID in pages or by people`() async throws {
         try await withServer { client, cluster in
             let page = try await client.call("GET", "/v1/rooms?after=a%23+b&limit=2")
@@ -93,10 +147,13 @@ import Testing
             #expect(try await client.call("GET", "/v1/rooms").status == 200)
             let busy = try await client.call("GET", "/v1/rooms?sort=online")
             #expect(busy.json?["rooms"]?.array?.first?["id"]?.text == "busy")
-            #expect(busy.json?["next"] == nil)
+            #expect(busy.json?["next"]?.text == "7-abc")
+            let last = try await client.call("GET", "/v1/rooms?sort=online&after=7-abc&limit=1")
+            #expect(last.json?["next"] == nil)
             #expect(
                 cluster.calls == [
-                    .rooms(after: RoomID("a#+b"), limit: 2), .rooms(after: nil, limit: 50), .roomsByOnline(limit: 50),
+                    .rooms(after: RoomID("a#+b"), limit: 2), .rooms(after: nil, limit: 50),
+                    .roomsByOnline(after: nil, limit: 50), .roomsByOnline(after: "7-abc", limit: 1),
                 ])
         }
     }
@@ -112,7 +169,7 @@ import Testing
 
     @Test(arguments: [
         ("/v1/rooms?limit=0", "limit"), ("/v1/rooms?limit=x", "limit"), ("/v1/rooms?sort=name", "sort"),
-        ("/v1/rooms?after=a%20b", "after"), ("/v1/rooms?after=a&sort=online", "after"), ("/v1/rooms/a%20b", "room"),
+        ("/v1/rooms?after=a%20b", "after"), ("/v1/rooms/a%20b", "room"),
         ("/v1/rooms/%2e%2e", "room"), ("/v1/rooms/", "room"), ("/v1/rooms/%zz", "room"),
         ("/v1/rooms/a%2Fb/address", "room"), ("/v1/rooms/%C3%A9", "room"), ("/v1/rooms?limit=1&limit=2", "limit"),
     ])

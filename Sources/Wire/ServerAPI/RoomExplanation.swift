@@ -89,6 +89,8 @@ public struct StateFigures: WireMessage, Hashable {
     public var barrageShown: Int64 = 0
     /// Left out by the sample.
     public var barrageDropped: Int64 = 0
+    /// Left out by the viewer budget.
+    public var messagesDropped: Int64 = 0
 
     public static var blank: StateFigures { StateFigures() }
 
@@ -110,6 +112,7 @@ public struct StateFigures: WireMessage, Hashable {
         try walker.shown(13, "barrageShown", &barrageShown)
         try walker.shown(14, "barrageDropped", &barrageDropped)
         try walker.shown(15, "viewerBudgetAboveOnline", &viewerBudgetAboveOnline)
+        try walker.shown(16, "messagesDropped", &messagesDropped)
     }
 }
 

@@ -1,0 +1,31 @@
+import ChatModel
+import Sharding
+
+/// Where a room stands in the listing by people: those with the most first, and those with as many in an order of their
+/// own that does not change. So a cursor is short whatever the ID is, and following the pages ends: a room comes twice or
+/// not at all only if its number changes meanwhile.
+struct OnlinePlace: Comparable, Sendable {
+    let online: Int
+    /// Of the ID; two of 2^64 rooms would have to be equal for one to be missed.
+    let hash: UInt64
+
+    init(_ room: RoomID, online: Int) {
+        self.online = online
+        hash = ShardMap.hash(room.text.utf8)
+    }
+
+    /// nil for what is no cursor.
+    init?(cursor: String) {
+        let parts = cursor.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let online = Int(parts[0]), online >= 0, let hash = UInt64(parts[1], radix: 36) else {
+            return nil
+        }
+        (self.online, self.hash) = (online, hash)
+    }
+
+    var cursor: String { "\(online)-\(String(hash, radix: 36))" }
+
+    static func < (one: OnlinePlace, other: OnlinePlace) -> Bool {
+        (other.online, one.hash) < (one.online, other.hash)
+    }
+}
