@@ -13,7 +13,8 @@ struct ConformanceCheck: Sendable {
 
     static let all: [ConformanceCheck] =
         connecting + refusedFrames + tokens + entering + sending + messageTypes + lengths + receiving + rates + roles
-        + sanctions + membersAndRooms + queue + history + resuming + serverAPI + serverAPIMembers + operating
+        + sanctions + membersAndRooms + queue + history + resuming + limits + rules + serverAPI + serverAPIMembers
+        + operating
 }
 
 /// What was seen instead of what the contract says.
@@ -32,10 +33,18 @@ func expect(_ value: JSONTree?, is wanted: JSONTree?, _ what: String) throws {
     throw Deviation("\(what) is \(value?.line ?? "absent"), not \(wanted?.line ?? "absent")")
 }
 
+/// The name beside each code (contract, "Codes").
+private let errorNames: [Int64: String] = [
+    400: "MALFORMED", 401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND", 409: "CONFLICT", 413: "TOO_LARGE",
+    414: "BAD_PARAMETER", 416: "TOO_OFTEN", 500: "INTERNAL", 503: "UNAVAILABLE", 13002: "ROOM_CLOSED",
+    13003: "BLACKLISTED", 13004: "MUTED", 13006: "ROOM_MUTED", 13007: "NOT_IN_ROOM", 13008: "TOO_MANY_ROOMS",
+    13009: "REJECTED",
+]
+
 /// An error object of the contract with that code; `retryAfterMs` where the contract demands it.
 func expect(_ error: JSONTree, code: Int64, waits: Bool = false) throws {
     try expect(error["code"], is: .integer(code), "the error's code (\(error["message"]?.text ?? ""))")
-    try expect(error["name"]?.text?.isEmpty == false, "the error \(code) has no name")
+    try expect(error["name"], is: errorNames[code].map(JSONTree.text), "the name of the error \(code)")
     try expect(error["message"]?.text?.isEmpty == false, "the error \(code) has no message")
     if waits { try expect((error["retryAfterMs"]?.integer ?? 0) > 0, "the error \(code) has no retryAfterMs") }
 }
