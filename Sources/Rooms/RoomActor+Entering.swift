@@ -111,8 +111,9 @@ extension RoomActor {
         guard let info = state.info else { throw ChatError(.notFound, "there is no room \(id)") }
         let caller = arrival.call.caller
         let saved = state.memberRecord(of: caller.user)?.savedProfile ?? Profile()
-        // Of what is saved only some may have been given.
-        let known = saved.filled(from: caller.tokenProfile)
+        // What a session has set lasts until its exit, over entering again. Of what is saved only some may have been
+        // given.
+        let known = presence.visitor(arrival.key)?.profile ?? saved.filled(from: caller.tokenProfile)
         let request = arrival.request
         let profile = Profile(
             nick: request.nick ?? known.nick, avatar: request.avatar ?? known.avatar, ext: request.ext ?? known.ext)

@@ -109,6 +109,16 @@ extension ConformanceCheck {
             try expect(try await enter() == ["saved", "https://token"], "the saved nick is not shown, or more than it")
             try expect(try await enter(["nick": "given"]) == ["given", "https://token"], "given does not go first")
         },
+        .init("2 enter", "what enter and updateMe have set stays when the same session enters again") { run in
+            let room = try await run.room()
+            let client = try await run.connected(run.name("ann"), claims: ["nick": "token"])
+            try await client.ask("enter", ["room": .text(room), "nick": "given", "avatar": "https://given"])
+            try await client.ask("updateMe", ["room": .text(room), "set": ["avatar": "https://updated"]])
+            let me = try await client.ask("enter", ["room": .text(room), "ext": "new"])["me"]
+            try expect(me?["nick"], is: "given", "me.nick")
+            try expect(me?["avatar"], is: "https://updated", "me.avatar")
+            try expect(me?["ext"], is: "new", "me.ext")
+        },
         .init("2 updateMe", "save keeps nothing for a guest") { run in
             let room = try await run.room()
             let client = try await run.entered(room, run.name("ann"))
