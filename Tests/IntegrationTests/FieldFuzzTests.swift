@@ -3,7 +3,7 @@ import OpenAPITestKit
 import Testing
 
 extension IntegrationTests {
-    /// Every parameter and field that the OpenAPI document names for rooms, with values that it forbids and values at
+    /// Every parameter and field that the OpenAPI document names for rooms, users and sessions, with values that it forbids and values at
     /// its bounds, against the real service. The document says what the answer may be.
     @Suite struct FieldFuzzTests {
         /// What is sent for a field, and what must come back.
@@ -36,13 +36,17 @@ extension IntegrationTests {
             var parameters: [JSON] { description["parameters"]?.array ?? [] }
         }
 
-        @Test func `every field of every room call is checked, answered as documented, and harms no room`() async throws
-        {
+        /// Not what ends the node or sends the app's server where nothing listens.
+        private static let prefixes = ["/v1/rooms", "/v1/users", "/v1/broadcast", "/v1/sessions", "/v1/audit"]
+
+        @Test func `every field of every call is checked, answered as documented, and harms no room`() async throws {
             try await TestNode.run { node in
                 let document = try await document(node)
                 let schemas = document["components"]?["schemas"]?.object ?? [:]
-                let operations = operations(of: document).filter { $0.path.hasPrefix("/v1/rooms") }
-                #expect(operations.count > 20)
+                let operations = operations(of: document).filter { operation in
+                    Self.prefixes.contains { operation.path.hasPrefix($0) }
+                }
+                #expect(operations.count > 30)
                 for (number, operation) in operations.enumerated() {
                     let room = "fuzz-\(number)"
                     try await node.createRoom(room, creator: "ann")
@@ -129,17 +133,19 @@ extension IntegrationTests {
             }
 
             func path() async throws {
-                for bad in ["%00", "a%20b", "%E2%80%AE", String(repeating: "x", count: 65), "%ff", "%2e%2e"] {
-                    let target = operation.path.replacing("{room}", with: bad).replacing("{user}", with: "bob")
-                        .replacing("{key}", with: "k").replacing("{messageId}", with: "m")
-                    guard target.contains(bad) else { return }
-                    try await check(target: target, Probe(value: bad, outcome: .refused), of: "room")
+                for name in ["room", "user"] where operation.path.contains("{\(name)}") {
+                    for bad in ["%00", "a%20b", "%E2%80%AE", String(repeating: "x", count: 65), "%ff", "%2e%2e"] {
+                        let target = target(operation.path.replacing("{\(name)}", with: bad))
+                        try await check(target: target, Probe(value: bad, outcome: .refused), of: name)
+                    }
                 }
             }
 
-            private func target() -> String {
-                operation.path.replacing("{room}", with: room).replacing("{user}", with: "bob")
-                    .replacing("{key}", with: "k").replacing("{messageId}", with: "m")
+            private func target() -> String { target(operation.path) }
+
+            private func target(_ path: String) -> String {
+                path.replacing("{room}", with: room).replacing("{user}", with: "bob").replacing("{key}", with: "k")
+                    .replacing("{messageId}", with: "m").replacing("{session}", with: "nobody")
             }
 
             private func probes(of schema: JSON) -> [Probe] {
@@ -187,8 +193,10 @@ extension IntegrationTests {
 
             // MARK: - Good values
 
+            private var sendsMessage: Bool { ["sendMessage", "sendDirect", "broadcast"].contains(operation.name) }
+
             private func fields(except name: String?) -> [Field] {
-                if operation.name == "sendMessage" {
+                if sendsMessage {
                     return [Field(name: "type", value: "\"TEXT\""), Field(name: "text", value: "\"x\"")].filter {
                         $0.name != name
                     }
@@ -256,7 +264,7 @@ extension IntegrationTests {
                 case .documented: break
                 case .malformed: #expect(code == 400, what)
                 case .refused:
-                    if operation.name == "sendMessage", body != nil, !Self.alwaysRead.contains(name) { return }
+                    if sendsMessage, body != nil, !Self.alwaysRead.contains(name) { return }
                     #expect(code == 414 || code == 413, what)
                     #expect(json["error"]?["field"]?.text?.hasPrefix(name) == true, what)
                 }

@@ -104,6 +104,34 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a room has so many fixed members, restricted ones included, and so many blacklisted`() async throws
+        {
+            try await TestNode.run(["rooms": ["fixedMembers": 3, "blacklisted": 2]]) { node in
+                try await node.createRoom("hall", creator: "owner")
+                func put(_ user: String, _ what: String, _ body: String, fits: Bool) async throws {
+                    let answer = try await node.api("PUT", "/v1/rooms/hall/members/\(user)/\(what)", body)
+                    #expect(answer.status == (fits ? 200 : 400), "\(user) \(what): \(answer)")
+                    #expect(answer.body.contains(#""code":414"#) == !fits, "\(user) \(what): \(answer)")
+                }
+                let (normal, on, off) = (#"{"role":"NORMAL"}"#, #"{"enable":true}"#, #"{"enable":false}"#)
+                try await put("ann", "role", normal, fits: true)
+                try await put("bob", "mute", on, fits: true)
+                try await put("carl", "role", normal, fits: false)
+                try await put("carl", "mute", on, fits: false)
+                try await put("carl", "tempMute", #"{"seconds":60}"#, fits: true)
+                try await put("ann", "role", #"{"role":"MANAGER"}"#, fits: true)
+                try await put("bob", "mute", off, fits: true)
+                try await put("carl", "role", normal, fits: true)
+
+                try await put("dan", "blacklist", on, fits: true)
+                try await put("eve", "blacklist", on, fits: true)
+                try await put("fay", "blacklist", on, fits: false)
+                try await put("eve", "blacklist", on, fits: true)
+                try await put("eve", "blacklist", off, fits: true)
+                try await put("fay", "blacklist", on, fits: true)
+            }
+        }
+
         @Test func `anonymous members show a name and only listen`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("public")

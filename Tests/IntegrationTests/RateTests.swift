@@ -46,6 +46,20 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `the rate is that of the session, over all its rooms`() async throws {
+            try await TestNode.run(Self.defaults) { node in
+                let rooms = try await ["one", "two"].asyncMap { try await node.createRoom($0) }
+                let ann = try await TestClient.connected(node, "ann", encoding: .json)
+                let enters = rooms.map { ClientOperation.enter(EnterRequest(room: $0)) }
+                let answers = try await ask(ann, enters + (1...19).map { .text(rooms[$0 % 2], "\($0)") })
+                for answer in answers.prefix(20) { _ = try answer.get() }
+                guard case .failure(let error)? = answers.last else { throw TestFailure("the 21st passed") }
+                #expect(error.code == .tooOften)
+                // Another session of the same user has a rate of its own.
+                try await TestClient.connected(node, "ann").enter(rooms[0])
+            }
+        }
+
         @Test func `twenty reads pass at once and the next one waits`() async throws {
             try await TestNode.run(Self.defaults) { node in
                 let room = try await node.createRoom("rates")

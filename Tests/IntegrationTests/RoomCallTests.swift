@@ -83,6 +83,29 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a refusal that ends says so in Retry-After, in whole seconds`() async throws {
+            try await TestNode.run { node in
+                try await node.createRoom("hall")
+                _ = try await call(node, "POST", "members/bob/kick", #"{"banSeconds":600}"#)
+                let body = #"{"robots":["bob"]}"#
+                let socket = TestSocket()
+                try await socket.open(port: node.apiPort)
+                let head = [
+                    "POST /v1/rooms/hall/robots HTTP/1.1", "Host: localhost", "Connection: close",
+                    "Authorization: Bearer \(TestNode.adminKey)", "Content-Type: application/json",
+                    "Content-Length: \(body.utf8.count)", "", body,
+                ]
+                await socket.write(Array(head.joined(separator: "\r\n").utf8))
+                let bytes = try await socket.receivedUntilClosed()
+                let answer = try #require(HTTPAnswer.parse(bytes))
+                let error = try #require(try answer.fields()["error"] as? [String: Any])
+                let waits = try #require(error["retryAfterMs"] as? Int)
+                #expect(answer.status == 403 && error["code"] as? Int == 13003)
+                let text = String(decoding: bytes, as: UTF8.self).lowercased()
+                #expect(text.contains("\r\nretry-after: \((waits + 999) / 1000)\r\n"), "\(text)")
+            }
+        }
+
         @Test func `the owner of a seat has the grace to enter, and keeps it only then`() async throws {
             try await TestNode.run(["session": ["graceSeconds": 4]]) { node in
                 let room = try await node.createRoom("hall", creator: "ann")

@@ -77,6 +77,28 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `the server takes back what a user has said from a time on, that time included`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("since")
+                let (ann, bob) = (
+                    try await TestClient.entered(node, "ann", room), try await TestClient.entered(node, "bob", room)
+                )
+                let first = try await ann.send(room, "before")
+                var next = try await ann.send(room, "then")
+                while next.time == first.time { next = try await ann.send(room, "then") }
+                try await bob.send(room, "another's")
+                try await ann.send(room, "later")
+                let answer = try await node.api(
+                    "POST", "/v1/rooms/since/messages/recall",
+                    #"{"user":"ann","since":\#(next.time.milliseconds),"notifyExt":"x"}"#)
+                #expect(answer.status == 200, "\(answer)")
+                #expect(try await bob.event(.recalled).notification?.notifyExt == "x")
+                let texts = try await bob.wholeHistory(room).filter { $0.body.type == .text }
+                #expect(texts.allSatisfy { $0.isRecalled == ($0.from?.user.text == "ann" && $0.time >= next.time) })
+                #expect(texts.count { $0.isRecalled } == 2 && texts.first?.isRecalled == false)
+            }
+        }
+
         @Test func `what is no kept message of the room is not found, and a notification stays`() async throws {
             try await TestNode.run { node in
                 let (room, other) = (try await node.createRoom("one"), try await node.createRoom("two"))

@@ -51,6 +51,16 @@ struct TokenLifeTests {
         }
     }
 
+    @Test func `sixty seconds before its end, and not sooner, the session is told`() async throws {
+        try await TestNode.run { node in
+            let client = try await TestClient.open(port: node.clientPort)
+            let ends = Date().timeIntervalSince1970 + 60.3
+            try await client.connect(token: Self.token(endsIn: 0, ["exp": ends]))
+            #expect((1...60).contains(try await Self.told(client)))
+            #expect(Date().timeIntervalSince1970 >= ends - 60.002)
+        }
+    }
+
     @Test func `refresh keeps the session, tells of the new end, and is for the same user and without skew`()
         async throws
     {
@@ -74,12 +84,13 @@ struct TokenLifeTests {
     @Test func `thirty seconds of skew hold for exp, nbf and iat when connecting`() async throws {
         try await TestNode.run { node in
             let now = Date().timeIntervalSince1970
-            let good: [[String: Any]] = [["exp": now - 20], ["nbf": now + 20], ["iat": now + 20]]
+            // The clock goes on meanwhile: those two are accepted to the last, and that one is refused from the first.
+            let good: [[String: Any]] = [["exp": now - 20], ["nbf": now + 29.99], ["iat": now + 29.99]]
             for claims in good {
                 let client = try await TestClient.open(port: node.clientPort)
                 try await client.connect(token: Self.token(endsIn: 600, claims))
             }
-            let bad: [[String: Any]] = [["exp": now - 31], ["nbf": now + 3600], ["iat": now + 3600]]
+            let bad: [[String: Any]] = [["exp": now - 30.01], ["nbf": now + 3600], ["iat": now + 3600]]
             for claims in bad {
                 let client = try await TestClient.open(port: node.clientPort)
                 let token = try Self.token(endsIn: 600, claims)
@@ -95,6 +106,34 @@ struct TokenLifeTests {
             try await client.connect(token: Self.token(endsIn: -20))
             #expect(try await Self.told(client) == 0)
             #expect(try await client.closing() == 4401)
+        }
+    }
+
+    @Test func `only a token of an admin key opens the server API, and a role is nothing in any other`() async throws {
+        try await TestNode.run { node in
+            func status(_ token: TestToken) async throws -> Int {
+                try await node.api("GET", "/v1/stats", bearer: token.signed()).status
+            }
+            var staff = TestToken(kid: "staff", secret: TestNode.adminTokenSecret)
+            #expect(try await status(staff) == 200)
+            staff.claims["role"] = "admin"
+            #expect(try await status(staff) == 200)
+            staff.claims["exp"] = Date().timeIntervalSince1970 - 30.01
+            #expect(try await status(staff) == 401)
+            staff = TestToken(kid: "staff")
+            #expect(try await status(staff) == 401, "signed with another key than it names")
+
+            var client = TestToken()
+            for role in ["admin", "CREATOR", "MANAGER"] {
+                client.claims["role"] = role
+                #expect(try await status(client) == 401, "\(role)")
+                let room = try await node.createRoom("room-of-\(role)")
+                let ann = try await TestClient.open(port: node.clientPort)
+                try await ann.connect(token: client.signed())
+                #expect(try await ann.enter(room).me.role == .guest)
+                #expect(
+                    try await ann.refusal(of: .muteRoom(MuteRoomRequest(room: room, enable: true))).code == .forbidden)
+            }
         }
     }
 
