@@ -14,7 +14,9 @@ import Testing
             clientAddress: Bool.random(using: &random) ? GossipAddress("[::1]:8000") : nil,
             version: String(repeating: "v", count: Int.random(in: 0...40, using: &random)),
             load: UInt16(truncatingIfNeeded: random.next()))
-        for shard in 0..<UInt16.random(in: 0...200, using: &random) {
+        // Few of them are long: every byte of every one is cut.
+        let leadsMax: UInt16 = Int.random(in: 0..<8, using: &random) == 0 ? 200 : 8
+        for shard in 0..<UInt16.random(in: 0...leadsMax, using: &random) {
             member.leads.append(
                 ShardLead(shard: ShardID(shard), term: random.next() >> UInt64.random(in: 0...63, using: &random)))
         }
@@ -37,7 +39,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.make(5))
+    @Test(arguments: Seeds.make(2))
     func `what is written is read, and every cut and every longer packet is refused or read as another`(seed: UInt64)
         throws
     {
@@ -47,24 +49,25 @@ import Testing
             let bytes = GossipCodec.encode(messages)
             #expect(GossipCodec.messages(bytes) == messages, "seed \(seed)")
             for length in 0..<bytes.count {
-                let read = GossipCodec.messages(bytes[..<length])
-                #expect(read == nil || (length == 1 && read == []), "seed \(seed), \(length) of \(messages)")
+                guard let read = GossipCodec.messages(bytes[..<length]), length != 1 || read != [] else { continue }
+                Issue.record("seed \(seed): \(length) bytes of \(messages) are read")
             }
             #expect(GossipCodec.messages(bytes + [0]) == nil)
         }
     }
 
-    @Test(arguments: Seeds.make(5))
+    @Test(arguments: Seeds.make(2))
     func `any bytes are refused or mean what is written as the same bytes`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        for _ in 0..<3_000 {
+        for _ in 0..<2_000 {
             var bytes = GossipCodec.encode([Self.randomMessage(&random), Self.randomMessage(&random)])
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8(truncatingIfNeeded: random.next())
             }
-            if let read = GossipCodec.messages(bytes, bytesMax: 4_000) {
-                #expect(GossipCodec.encode(read) == bytes, "seed \(seed)")
+            guard let read = GossipCodec.messages(bytes, bytesMax: 4_000), GossipCodec.encode(read) != bytes else {
+                continue
             }
+            Issue.record("seed \(seed): \(bytes) are read as \(read)")
         }
     }
 
