@@ -134,7 +134,8 @@ let package = Package(
         core(
             "Node",
             [
-                "ChatModel", "Wire", "RoomLink", "Rooms", "Gateway", "ServerAPI", "EventLoop", "TLS", "Transport",
+                "ChatModel", "Wire", "RoomLink", "Gossip", "GossipSeal", "Membership", "Rooms", "Gateway", "ServerAPI",
+                "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", logging, lifecycle, crypto,
                 .product(name: "JWTKit", package: "jwt-kit"),

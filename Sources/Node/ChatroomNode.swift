@@ -4,9 +4,11 @@ import Consensus
 import EventLoop
 import Foundation
 import Gateway
+import Gossip
 import History
 import Logging
 import LogStore
+import Membership
 import Rooms
 import ServerAPI
 import ServiceLifecycle
@@ -15,6 +17,7 @@ import Synchronization
 import TLS
 import Telemetry
 import Transport
+import Wire
 
 /// One node: builds every part, starts them in the order of their dependencies and stops them in reverse.
 public final class ChatroomNode: Service, Sendable {
@@ -26,6 +29,7 @@ public final class ChatroomNode: Service, Sendable {
     private let apiCertificate: APICertificate?
     /// While it serves.
     private let gateway = Mutex<Gateway?>(nil)
+    private let gossip = Mutex<ClusterGossip?>(nil)
     private let onReady: @Sendable (NodePorts) -> Void
 
     /// Reads keys and certificates; nothing is opened or bound yet.
@@ -49,7 +53,9 @@ public final class ChatroomNode: Service, Sendable {
         let files = new.tls ?? configuration.tls
         let context = tls == nil ? nil : try files?.clientContext()
         let certificate = apiCertificate == nil ? nil : try files?.apiCertificate()
+        let ring = try file.clusterRing()
         try await keys.replace(with: file)
+        if let ring { await gossip.withLock { $0 }?.use(ring) }
         if let certificate { apiCertificate?.renew(from: certificate) }
         await gateway.withLock { $0 }?.reload(limits: new.gateway, tls: context)
     }
@@ -162,11 +168,19 @@ public final class ChatroomNode: Service, Sendable {
                 .address,
                 "the client port \(configuration.gateway.host):\(configuration.gateway.port) can't be used: \(error)")
         }
-        addGauges(metrics, store, directory)
+        let gossip: ClusterGossip?
+        do {
+            gossip = try await startGossip(server, loops[0], rooms, gateway)
+        } catch {
+            await stop(gateway, rooms, system, storages, store, loops)
+            throw error
+        }
+        addGauges(metrics, store, directory, gossip)
 
         let service = NodeService(
             configuration: configuration, rooms: rooms, system: system, keys: keys, gateway: gateway,
-            callbacks: callbacks, registry: metrics, auditRecorder: AuditRecorder(file: audit), logControl: logControl,
+            gossip: gossip, callbacks: callbacks, registry: metrics, auditRecorder: AuditRecorder(file: audit),
+            logControl: logControl,
             startedAt: startedAt)
         let (onReady, logger) = (onReady, logger)
         let node = configuration.node
@@ -174,9 +188,11 @@ public final class ChatroomNode: Service, Sendable {
             configuration: APIServerConfiguration(host: configuration.apiHost, port: configuration.apiPort),
             service: service, logger: logger, certificate: apiCertificate
         ) { apiPort in
-            logger.info(
-                "node is serving",
-                metadata: ["node": "\(node)", "client": "\(clientPort)", "api": "\(apiPort)"])
+            var metadata: Logger.Metadata = [
+                "node": "\(node)", "client": "\(clientPort)", "api": "\(apiPort)",
+            ]
+            if let port = gossip?.address.hostAndPort?.port { metadata["link"] = "\(port)" }
+            logger.info("node is serving", metadata: metadata)
             onReady(NodePorts(client: clientPort, api: apiPort))
         }
         var failure: (any Error)?
@@ -185,8 +201,10 @@ public final class ChatroomNode: Service, Sendable {
         } catch {
             failure = error
         }
+        self.gossip.withLock { $0 = nil }
         await gateway.drain()
         try? await Task.sleep(for: .milliseconds(200))
+        await gossip?.stop()
         await stop(gateway, rooms, system, storages, store, loops)
         await callbackClient.shutdown()
         logger.info("node has stopped", metadata: ["node": "\(node)"])
@@ -194,6 +212,31 @@ public final class ChatroomNode: Service, Sendable {
             throw NodeError(
                 .address, "the API port \(configuration.apiHost):\(configuration.apiPort) can't be served: \(failure)")
         }
+    }
+
+    /// nil for a node without cluster keys, which speaks to no other.
+    private func startGossip(
+        _ server: ServerID, _ loop: EventLoop, _ rooms: RoomHost, _ gateway: Gateway
+    ) async throws(NodeError) -> ClusterGossip? {
+        guard let ring = try KeysFile.read(configuration.keysFile).clusterRing() else {
+            guard configuration.linkSeeds.isEmpty else {
+                throw NodeError(.configuration, "link.seeds needs a cluster key in the keys file")
+            }
+            return nil
+        }
+        let gossip = try await ClusterGossip.start(
+            configuration, ring: ring, store: server.store, loop: loop, logger: logger)
+        let (node, connectionsMax) = (configuration.node, configuration.gateway.connections.connectionsMax)
+        gossip.tell {
+            let leads = await rooms.shards().filter { $0.leader == node }
+            let connections = await gateway.counts().connections
+            return (
+                leads: leads.map { ShardLead(shard: $0.shard, term: $0.term) },
+                load: UInt16(clamping: connections * 1_000 / max(connectionsMax, 1))
+            )
+        }
+        self.gossip.withLock { $0 = gossip }
+        return gossip
     }
 
     /// Stop order: clients first, then the rooms, which write what they have, then the disk, then the loops. Nothing may
@@ -228,11 +271,17 @@ public final class ChatroomNode: Service, Sendable {
         }
     }
 
-    private func addGauges(_ metrics: MetricsRegistry, _ store: LogStore, _ directory: DataDirectory) {
-        // One node: itself.
-        for (state, count) in [("alive", 1), ("suspect", 0), ("dead", 0)] {
-            metrics.gauge("chatroom_gossip_members", "Nodes by what gossip says of them.", labels: [("state", state)])
-                .set(count)
+    private func addGauges(
+        _ metrics: MetricsRegistry, _ store: LogStore, _ directory: DataDirectory, _ gossip: ClusterGossip?
+    ) {
+        for state in NodeState.allCases {
+            metrics.gauge(
+                "chatroom_gossip_members", "Nodes by what gossip says of them.", labels: [("state", state.rawValue)]
+            ) {
+                // Without gossip: itself.
+                guard let gossip else { return state == .alive ? 1 : 0 }
+                return Double(gossip.records.count { NodeState($0.status) == state })
+            }
         }
         let path = directory.path
         metrics.gauge("chatroom_disk_free_bytes", "Free space where the data is.") {

@@ -1,5 +1,7 @@
 import ChatModel
+import Crypto
 import Foundation
+import GossipSeal
 
 /// The secrets of a node, from a file that only its owner can read. Never logged.
 struct KeysFile: Sendable, Decodable {
@@ -30,8 +32,28 @@ struct KeysFile: Sendable, Decodable {
         var aud: String?
     }
 
+    /// Seals what nodes tell each other; the same file on all nodes.
+    struct ClusterKey: Sendable, Decodable {
+        /// At least 32 bytes.
+        var secret: String
+    }
+
     var admin: [AdminKey]
     var token: [TokenKey]
+    /// The first one seals, all are accepted. Without any the node speaks to no other.
+    var cluster: [ClusterKey]?
+
+    /// The cluster keys as the gossip uses them; nil when there are none.
+    func clusterRing() throws(NodeError) -> KeyRing? {
+        guard let cluster, !cluster.isEmpty else { return nil }
+        let secrets = cluster.map {
+            Array(SHA256.hash(data: Array("chatroom cluster key".utf8) + Array($0.secret.utf8)))
+        }
+        guard let ring = KeyRing(secrets) else {
+            throw NodeError(.configuration, "there must be at most \(KeyRing.keysMax) cluster keys, all different")
+        }
+        return ring
+    }
 
     static func read(_ path: String) throws(NodeError) -> KeysFile {
         do {
@@ -47,6 +69,9 @@ struct KeysFile: Sendable, Decodable {
             }
             for key in keys.admin where key.secret.utf8.count < 32 {
                 throw NodeError(.configuration, "admin key \(key.id) needs a secret of at least 32 bytes")
+            }
+            for key in keys.cluster ?? [] where key.secret.utf8.count < 32 {
+                throw NodeError(.configuration, "a cluster key needs a secret of at least 32 bytes")
             }
             return keys
         } catch let error as NodeError {

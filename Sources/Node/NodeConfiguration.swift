@@ -1,6 +1,8 @@
 import ChatModel
 import Foundation
 import Gateway
+import Gossip
+import Membership
 import Sharding
 import Transport
 
@@ -17,6 +19,8 @@ public struct NodeConfiguration: Sendable {
     public var apiTLS = true
     public var linkHost = "127.0.0.1"
     public var linkPort = 7402
+    /// Other nodes through which this one gets to know all, as host:port of their links.
+    public var linkSeeds: [GossipAddress] = []
     /// Threads that carry connections and rooms.
     public var loops: Int
     /// Read only when a cluster is created; afterwards the stored number holds.
@@ -57,6 +61,12 @@ public struct NodeConfiguration: Sendable {
         apiPort = try settings.int("api.port", default: apiPort, in: 0...65_535)
         linkHost = try settings.string("link.host") ?? linkHost
         linkPort = try settings.int("link.port", default: linkPort, in: 0...65_535)
+        for text in try settings.strings("link.seeds") {
+            guard let seed = GossipAddress(text), seed.hostAndPort != nil else {
+                throw NodeError(.configuration, "link.seeds: \(text) is not host:port")
+            }
+            linkSeeds.append(seed)
+        }
         let proxyTerminatesTLS = try settings.bool("proxyTerminatesTls", default: false)
         let certificateFile = try settings.string("tls.certificateFile")
         let keyFile = try settings.string("tls.keyFile")

@@ -2,6 +2,7 @@ import ChatModel
 import Crypto
 import Foundation
 import Gateway
+import Gossip
 import Rooms
 import ServerAPI
 import Wire
@@ -48,16 +49,27 @@ extension NodeService {
         return stats
     }
 
+    /// Those that the system group lists, and those that gossip knows besides.
     func nodes() async throws(ChatError) -> [NodeView] {
         let shards = await rooms.shards()
+        let records = gossip?.records ?? []
+        let known = Dictionary(records.map { ($0.member.node, $0) }) { first, _ in first }
+        let all = Set(system.nodes.map(\.node)).union(known.keys)
         let gateways = await gateway.urls()
-        return system.nodes.map { member in
-            var view = NodeView(id: member.node)
-            view.leads = Int64(shards.count { $0.leader == member.node })
-            guard member.node == configuration.node else { return view }
-            view.alive = true
-            view.startedAt = startedAt
-            view.gateways = gateways
+        return all.sorted().map { node in
+            var view = NodeView(id: node)
+            guard node != configuration.node else {
+                view.leads = Int64(shards.count { $0.leader == node })
+                view.alive = true
+                view.state = .alive
+                view.startedAt = startedAt
+                view.gateways = gateways
+                return view
+            }
+            guard let record = known[node] else { return view }
+            view.leads = Int64(record.member.leads.count)
+            view.state = NodeState(record.status)
+            view.alive = record.status == .alive || record.status == .suspect
             return view
         }
     }
@@ -101,5 +113,16 @@ extension NodeService {
 
     func finish(call key: String, answer: [UInt8]?) async throws(ChatError) {
         try await system.finish(key, answer: answer)
+    }
+}
+
+extension NodeState {
+    init(_ status: GossipRecord.Status) {
+        switch status {
+        case .alive: self = .alive
+        case .suspect: self = .suspect
+        case .dead: self = .dead
+        case .left: self = .left
+        }
     }
 }

@@ -12,6 +12,8 @@ struct NodeService: ClusterService {
     let system: SystemGroup
     let keys: TokenKeys
     let gateway: Gateway
+    /// nil where this node speaks to no other.
+    let gossip: ClusterGossip?
     let callbacks: AppCallbacks
     let registry: MetricsRegistry
     let auditRecorder: AuditRecorder

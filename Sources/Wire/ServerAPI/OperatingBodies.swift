@@ -44,6 +44,8 @@ public struct NodeView: WireMessage, Hashable {
     public var gateways: [String] = []
     /// Shards that it leads.
     public var leads: Int64 = 0
+    /// What gossip says of it; nil where it says nothing.
+    public var state: NodeState?
 
     public static var blank: NodeView { NodeView(id: .blank) }
     public static var schemaName: String { "Node" }
@@ -56,6 +58,7 @@ public struct NodeView: WireMessage, Hashable {
         try walker.optional(3, "startedAt", &startedAt)
         try walker.list(4, "gateways", &gateways)
         try walker.shown(5, "leads", &leads)
+        try walker.optional(6, "state", &state)
     }
 }
 
@@ -182,6 +185,27 @@ public struct AuditView: WireMessage, Hashable {
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.list(1, "items", &items)
         try walker.optional(2, "next", &next)
+    }
+}
+
+/// What gossip says of a node.
+public enum NodeState: String, Sendable, Hashable, CaseIterable, WireEnum {
+    case alive
+    /// Does not answer, and is asked through others.
+    case suspect
+    case dead
+    /// Has said good-bye.
+    case left
+
+    public static var blank: NodeState { .alive }
+
+    public var number: Int {
+        switch self {
+        case .alive: 1
+        case .suspect: 2
+        case .dead: 3
+        case .left: 4
+        }
     }
 }
 

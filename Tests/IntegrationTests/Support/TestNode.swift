@@ -13,6 +13,7 @@ final class TestNode: Sendable {
         var program: Program
         var clientPort: Int
         var apiPort: Int
+        var linkPort: Int?
     }
 
     let directory: String
@@ -28,14 +29,7 @@ final class TestNode: Sendable {
     init(_ settings: [String: Any] = [:]) throws {
         directory = FileManager.default.temporaryDirectory.path + "/chatroom-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let keys: [String: Any] = [
-            "admin": [["id": "admin", "secret": Self.adminKey]],
-            "token": [
-                ["kid": "default", "algorithm": "HS256", "use": "client", "secret": Self.tokenSecret],
-                ["kid": "staff", "algorithm": "HS256", "use": "admin", "secret": Self.adminTokenSecret],
-            ],
-        ]
-        try write(keys, to: keysPath, mode: 0o600)
+        try write(Self.keys, to: keysPath, mode: 0o600)
         var all: [String: Any] = [
             "nodeId": "n1", "dataDirectory": dataPath, "keysFile": keysPath, "allowAnonymous": true,
             "client": ["port": 0], "api": ["port": 0], "session": Self.highRates,
@@ -43,6 +37,17 @@ final class TestNode: Sendable {
         if let certificate = TestCertificate.current { all["tls"] = try certificate.write(to: directory) }
         all.merge(settings) { $1 }
         try write(all, to: configPath, mode: 0o600)
+    }
+
+    /// The keys file of a node that speaks to no other.
+    static var keys: [String: Any] {
+        [
+            "admin": [["id": "admin", "secret": adminKey]],
+            "token": [
+                ["kid": "default", "algorithm": "HS256", "use": "client", "secret": tokenSecret],
+                ["kid": "staff", "algorithm": "HS256", "use": "admin", "secret": adminTokenSecret],
+            ],
+        ]
     }
 
     /// Session settings with which no rate is ever refused.
@@ -120,7 +125,8 @@ final class TestNode: Sendable {
         guard let client = Self.port("client", in: line), let api = Self.port("api", in: line) else {
             throw TestFailure("no ports in: \(line)")
         }
-        running.withLock { $0 = Running(program: program, clientPort: client, apiPort: api) }
+        let link = Self.port("link", in: line)
+        running.withLock { $0 = Running(program: program, clientPort: client, apiPort: api, linkPort: link) }
     }
 
     private static func port(_ name: String, in line: String) -> Int? {
@@ -149,6 +155,8 @@ final class TestNode: Sendable {
 
     var clientPort: Int { running.withLock { $0?.clientPort ?? 0 } }
     var apiPort: Int { running.withLock { $0?.apiPort ?? 0 } }
+    /// nil for a node without cluster keys.
+    var linkPort: Int? { running.withLock { $0?.linkPort } }
 
     /// A token that the app has signed itself.
     func token(_ user: String, rooms: [String]? = nil, seconds: Int = 600) throws -> String {
