@@ -34,7 +34,7 @@ extension IntegrationTests {
             for node in [first, second] { try await Self.wait(node, until: ["n1": "alive", "n2": "alive"]) }
             #expect(try await first.metric("chatroom_gossip_members{", labels: #"state="alive""#) == 2)
             #expect(try await Self.states(stranger) == ["n3": "alive"])
-            #expect(await second.stop()?.status == 0)
+            #expect(try await second.stop()?.status == 0)
             try await Self.wait(first, until: ["n1": "alive", "n2": "left"])
             #expect(try await first.metric("chatroom_gossip_members{", labels: #"state="left""#) == 1)
             await first.kill()
@@ -44,12 +44,12 @@ extension IntegrationTests {
         @Test func `seeds need a cluster key, and a key must be long enough`() async throws {
             let node = try TestNode(["link": ["port": 0, "seeds": ["127.0.0.1:1"]]])
             try await node.create()
-            let refused = await (try Program("chatroomd", ["--config", node.configPath])).ended()
+            let refused = try await Program("chatroomd", ["--config", node.configPath]).ended()
             #expect(refused.status != 0 && refused.errors.contains("link.seeds needs a cluster key"))
             var keys = TestNode.keys
             keys["cluster"] = [["secret": String(repeating: "a", count: 31)]]
             try node.write(keys, to: node.keysPath, mode: 0o600)
-            let short = await (try Program("chatroomd", ["--config", node.configPath])).ended()
+            let short = try await Program("chatroomd", ["--config", node.configPath]).ended()
             #expect(short.status != 0 && short.errors.contains("at least 32 bytes"))
         }
     }

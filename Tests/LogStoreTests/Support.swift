@@ -15,7 +15,8 @@ final class Waiting<Value: Sendable>: Sendable {
     func deliver(_ value: Value) { continuation.yield(value) }
 
     func next() async throws -> Value {
-        try #require(try await withDeadline("a callback") { [values] in await values.first { _ in true } })
+        let value = try await withDeadline("a callback") { [values] in await values.first { _ in true } }
+        return try #require(value)
     }
 }
 
