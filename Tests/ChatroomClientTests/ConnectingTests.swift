@@ -200,6 +200,26 @@ import Wire
         #expect(script.latest.isEmpty, "too late")
     }
 
+    @Test func `what the provider gives is tried, and not what was known before, which may be out of date`() {
+        let script = Script(addresses: ["ws://old"], asks: true)
+        script.happens(.start(ticket: script.ticket()))
+        script.happens(.addresses(attempt: 1, ["ws://a"]))
+        script.happens(.token(attempt: 1, "t"))
+        script.happens(.opened(connection: 1))
+        script.answer(script.written.first, .connect(Script.session(gateways: ["ws://stale"])))
+        for attempt in 2...5 as ClosedRange<UInt64> {
+            script.happens(.closed(connection: script.connection, code: nil, reason: ""))
+            while !script.latest.contains(.findAddresses(attempt: attempt)), let due = script.core.nextDeadline {
+                script.now = due
+                script.happens(.deadline)
+            }
+            script.happens(.addresses(attempt: attempt, ["ws://b"]))
+            script.happens(.token(attempt: attempt, "t"))
+        }
+        let urls = script.effects.compactMap { if case .open(_, let url) = $0 { url } else { nil } }
+        #expect(urls == ["ws://a", "ws://b", "ws://b", "ws://b", "ws://b"])
+    }
+
     @Test func `addresses are tried in turn`() {
         var settings = ClientSettings()
         settings.retryCount = -1

@@ -171,7 +171,7 @@ import Testing
         let gateway = try await FakeGateway()
         let asked = Mutex(0)
         var configuration = configuration(nil)
-        configuration.settings.providerMilliseconds = 20
+        configuration.settings.providerMilliseconds = 1_000
         let url = gateway.url
         configuration.addressProvider = {
             if asked.withLock({

@@ -46,6 +46,7 @@ extension ClientCore {
     mutating func attemptConnection(_ now: ClientInstant) {
         attempt += 1
         tries += 1
+        hasFoundAddresses = false
         guard asksForAddresses else { return chooseAddress(now) }
         phase = .findingAddress(attempt: attempt, until: now.adding(milliseconds: settings.providerMilliseconds))
         effects.append(.findAddresses(attempt: attempt))
@@ -55,16 +56,20 @@ extension ClientCore {
         guard case .findingAddress(number, _) = phase else { return }
         if let urls, !urls.isEmpty {
             foundAddresses = Array(urls.prefix(Self.addressesMax))
+            hasFoundAddresses = true
         } else {
             log(.warning, "the address provider gave no address: using those known before")
         }
         chooseAddress(now)
     }
 
-    /// The addresses in the order in which they are tried: the provider's, then what the server named, then the app's.
+    /// The addresses in the order in which they are tried: where a `reconnect` push has sent the client, then what the
+    /// provider has just given. Only when it gave nothing those that were known before: they may be out of date.
     private var addresses: [String] {
+        let current =
+            hasFoundAddresses ? foundAddresses : foundAddresses + knownGateways + configuredAddresses
         var all: [String] = []
-        for url in foundAddresses + knownGateways + configuredAddresses where !all.contains(url) { all.append(url) }
+        for url in namedGateways + current where !all.contains(url) { all.append(url) }
         return all
     }
 
@@ -115,6 +120,7 @@ extension ClientCore {
         refusedTokens = 0
         heartbeatMilliseconds = min(max(1, result.heartbeatSeconds), Self.heartbeatSecondsMax) * 1_000
         knownGateways = Array(result.gateways.prefix(Self.addressesMax))
+        namedGateways = []
         log(.info, result.resumed ? "connected, session resumed" : "connected")
         move(to: .connected)
         for ticket in startTickets { complete(ticket, .done) }
@@ -325,7 +331,7 @@ extension ClientCore {
 
     /// Tokens refused in a row before the client stops.
     private static let refusedTokensMax = 3
-    private static let addressesMax = 64
+    static let addressesMax = 64
     private static let heartbeatSecondsMax: Int64 = 3_600
     /// A connection that held so long begins the back-off anew.
     private static let steadyMilliseconds: Int64 = 10_000

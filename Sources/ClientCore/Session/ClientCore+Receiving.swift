@@ -66,7 +66,7 @@ extension ClientCore {
     }
 
     private mutating func reconnect(_ push: ReconnectPush, _ now: ClientInstant) {
-        if !push.gateways.isEmpty { knownGateways = Array(push.gateways.prefix(64)) }
+        namedGateways = Array(push.gateways.prefix(Self.addressesMax))
         addressIndex = 0
         backoff.obey(minMilliseconds: push.minMs, maxMilliseconds: push.maxMs)
         let wait = backoff.next(using: &random)

@@ -46,9 +46,13 @@ package struct ClientCore: Sendable {
     var attempt: UInt64 = 0
     /// Which of the addresses is tried next; moves on with each failure.
     var addressIndex = 0
-    /// What the address provider gave last, and what the server named.
+    /// What the address provider gave last, and whether that was for this attempt.
     var foundAddresses: [String] = []
+    var hasFoundAddresses = false
+    /// What the server named when the client connected last.
     var knownGateways: [String] = []
+    /// Where a `reconnect` push has sent the client, until it is connected again.
+    var namedGateways: [String] = []
     var token: String?
     var session: SessionID?
     package internal(set) var user: UserID?

@@ -530,6 +530,7 @@ export class ChatroomClient extends Emitter {
   #wasConnected = false;
   #window = null;
   #found = [];
+  #named = [];
   #known = [];
   #session = null;
   #waiters = [];
@@ -584,18 +585,24 @@ export class ChatroomClient extends Emitter {
     return count < 0 || this.#tries < (this.#wasConnected ? count : count + 1);
   }
 
-  #addresses() { return [...new Set([...this.#found, ...this.#known, ...this.options.gateways])]; }
+  /** Where a `reconnect` push has sent the client, then what the provider has just given; only when it gave nothing those
+      that were known before: they may be out of date. */
+  #addresses(given) {
+    const current = given ?? [...this.#found, ...this.#known, ...this.options.gateways];
+    return [...new Set([...this.#named, ...current])];
+  }
 
   async #attemptConnection() {
     const attempt = (this.#attempt += 1);
     this.#tries += 1;
     const { addressProvider, tokenProvider, anonymous } = this.options;
+    let given;
     if (addressProvider) {
       const urls = await within(PROVIDER_MS, addressProvider);
       if (attempt !== this.#attempt) return;
-      if (Array.isArray(urls) && urls.length > 0) this.#found = urls.slice(0, 64);
+      if (Array.isArray(urls) && urls.length > 0) given = this.#found = urls.slice(0, 64);
     }
-    const addresses = this.#addresses();
+    const addresses = this.#addresses(given);
     if (addresses.length === 0) return this.#failed(new ChatroomError("noAddress", "no address of a gateway is known"));
     let token;
     if (!anonymous) {
@@ -645,6 +652,7 @@ export class ChatroomClient extends Emitter {
     this.user = result.user;
     this.#heartbeatMs = Math.min(Math.max(result.heartbeatSeconds, 1), 3600) * 1000;
     this.#known = (result.gateways ?? []).slice(0, 64);
+    this.#named = [];
     this.#watchOver();
     this.#move("connected");
     for (const waiter of this.#waiters.splice(0)) waiter.resolve();
@@ -987,7 +995,7 @@ export class ChatroomClient extends Emitter {
 
   /** Moves to another node after a random wait in the window that was named. */
   #sentAway({ minMs = 500, maxMs = 30_000, gateways = [] }) {
-    if (gateways.length > 0) this.#known = gateways.slice(0, 64);
+    this.#named = gateways.slice(0, 64);
     this.#addressIndex = 0;
     const low = Math.min(Math.max(minMs, 0), WINDOW_MS_MAX);
     this.#window = [low, Math.min(Math.max(low, maxMs), WINDOW_MS_MAX)];
