@@ -124,7 +124,9 @@ extension Routes {
             answer: .json(AddressAnswer.self),
             refusals: [.notFound]
         ) { request, service throws(ChatError) in
-            APIResponse(AddressAnswer(addresses: try await service.gateways(for: try request.room)))
+            // Checked like every parameter, though they make no difference.
+            _ = (try request.query.text("clientIp"), try request.query.text("clientType"))
+            return APIResponse(AddressAnswer(addresses: try await service.gateways(for: try request.room)))
         },
     ]
 

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The longest wait for any one event. Generous: it only ends tests that would hang.
-public let waitLimit = Duration.seconds(30)
+/// The longest wait for any one event. Generous, for slow machines too: it only ends tests that would hang.
+public let waitLimit = Duration.seconds(120)
 
 /// What a test waited for has not come within its limit.
 public struct WaitedTooLong: Error, CustomStringConvertible {
