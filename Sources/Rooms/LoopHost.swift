@@ -16,8 +16,6 @@ final class LoopHost {
     private let driver: LogDriver
     private let outbox: Outbox
     private let context: RoomContext
-    private var pace = ProposalPace()
-    private var paceTimer: LoopTimer?
     /// Shards take turns, so that their syncs don't come all at once and hold up the log's.
     private var nextCheckpoint = 0
     private var secondsSinceCleaning = 0
@@ -47,7 +45,7 @@ final class LoopHost {
     /// Begins to take part in the loop's turns.
     func start() {
         loop.addTurnEnd(.propose) { [unowned self] in
-            proposeStaged()
+            for shard in shards.values { shard.proposeStaged() }
             driver.pump()
         }
         loop.addTurnEnd(.publish) { [unowned self] in
@@ -62,22 +60,6 @@ final class LoopHost {
         loop.schedule(afterMilliseconds: 100, repeatingMilliseconds: 100) { [unowned self] in
             for shard in shards.values { shard.closeBarrageWindows() }
         }
-    }
-
-    private func proposeStaged() {
-        let staged = shards.values.reduce(0) { $0 + $1.stagedCount }
-        guard staged > 0 else { return }
-        let now = loop.nowMilliseconds
-        let wait = pace.wait(at: now)
-        guard wait == 0 else {
-            // The timer's turn proposes, at its end like every turn.
-            if paceTimer == nil {
-                paceTimer = loop.schedule(afterMilliseconds: wait) { [unowned self] in paceTimer = nil }
-            }
-            return
-        }
-        for shard in shards.values { shard.proposeStaged() }
-        pace.proposed(staged, at: now)
     }
 
     func stop() {

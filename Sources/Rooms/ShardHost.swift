@@ -304,10 +304,7 @@ final class ShardHost: GroupLogDelegate {
 
     // MARK: - Through the log
 
-    /// Commands that wait to be proposed.
-    var stagedCount: Int { staged.count }
-
-    /// One proposal for everything that is staged.
+    /// One proposal for everything that the turn staged.
     func proposeStaged() {
         guard !staged.isEmpty else { return }
         let proposals = staged
