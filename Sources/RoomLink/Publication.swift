@@ -18,19 +18,40 @@ public enum RoomOutput: Sendable {
     case frameFor([SessionID], SharedFrame)
     /// For all but some: they get their own version by `frameFor`.
     case frameExcept([SessionID], SharedFrame)
+    /// The call was not taken, because this node does not lead the room, or does so no more: it is to be asked again
+    /// where the leader is.
+    case retry(SessionID, request: UInt32)
+    /// What the session shows of itself in the room from here on.
+    case profile(SessionID, Profile)
+    /// These kept messages are too many to be shown again to viewers that a dead leader had not told of them.
+    case gap(ClosedRange<UInt64>)
 }
 
 /// Everything that one room emitted in one turn for one lane.
+///
+/// Between two nodes publications arrive in order and without holes for as long as their connection lasts; when it
+/// ends, the lanes announce their sessions anew and say what they have seen.
 public struct Publication: Sendable {
     public var room: RoomID
-    /// Dense per room and leader's term, so that a receiver finds gaps also in what has no seq.
-    public var number: UInt64
+    /// The leader's term: what an earlier leader still says after a later one was heard is not shown.
+    public var term: UInt64
     public var outputs: [RoomOutput]
 
-    public init(room: RoomID, number: UInt64, outputs: [RoomOutput]) {
+    public init(room: RoomID, term: UInt64, outputs: [RoomOutput]) {
         self.room = room
-        self.number = number
+        self.term = term
         self.outputs = outputs
+    }
+}
+
+/// A node says that it leads a shard and has applied all that its predecessors have committed.
+public struct ShardNotice: Sendable, Hashable {
+    public var shard: ShardID
+    public var term: UInt64
+
+    public init(shard: ShardID, term: UInt64) {
+        self.shard = shard
+        self.term = term
     }
 }
 

@@ -40,6 +40,35 @@ public struct Caller: Sendable, Hashable {
     }
 }
 
+/// A session's stay in a room, as its gateway knows it: soft state that survives the room's leader.
+public struct Stay: Sendable, Hashable {
+    public var profile: Profile
+    /// When the session entered, by the clock of the leader of that time.
+    public var enteredAt: Timestamp
+    public var notifyExt: String?
+    /// The client's connection is gone; the session is in its grace.
+    public var isAway: Bool
+
+    public init(profile: Profile, enteredAt: Timestamp, notifyExt: String? = nil, isAway: Bool = false) {
+        self.profile = profile
+        self.enteredAt = enteredAt
+        self.notifyExt = notifyExt
+        self.isAway = isAway
+    }
+}
+
+/// Up to where a lane has been told what a room showed.
+public struct StreamPlace: Sendable, Hashable {
+    /// Of the room's life; see `EnterResult.epoch`.
+    public var epoch: String
+    public var seq: UInt64
+
+    public init(epoch: String, seq: UInt64) {
+        self.epoch = epoch
+        self.seq = seq
+    }
+}
+
 /// What a session asks of a room. One value per client request: batches of them travel once per loop turn.
 public struct RoomCall: Sendable {
     public enum Body: Sendable {
@@ -50,6 +79,10 @@ public struct RoomCall: Sendable {
         case away
         /// The client is back; its session may live on another lane now.
         case moved
+        /// To a new leader: the session is in the room already.
+        case announce(Stay)
+        /// To a new leader, behind the announcements of all of the lane's sessions in the room: what the lane has seen.
+        case follow(StreamPlace)
     }
 
     public var room: RoomID
@@ -57,17 +90,22 @@ public struct RoomCall: Sendable {
     public var caller: Caller
     /// The client's request ID; nil wants no reply.
     public var request: UInt32?
+    /// Counts the session's requests, so that the leader knows one that is repeated because a node has died; 0 where
+    /// nothing is to be repeated.
+    public var number: UInt64
     public var body: Body
     /// The rooms that the session is in, where the operation needs them: for a COMBINE.
     public var rooms: [RoomID]
 
     public init(
-        room: RoomID, address: SessionAddress, caller: Caller, request: UInt32?, body: Body, rooms: [RoomID] = []
+        room: RoomID, address: SessionAddress, caller: Caller, request: UInt32?, number: UInt64 = 0, body: Body,
+        rooms: [RoomID] = []
     ) {
         self.room = room
         self.address = address
         self.caller = caller
         self.request = request
+        self.number = number
         self.body = body
         self.rooms = rooms
     }
