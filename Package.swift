@@ -105,7 +105,8 @@ let package = Package(
         core(
             "Gateway",
             [
-                "ChatModel", "Wire", "RoomLink", "SessionCore", "EventLoop", "TLS", "Transport", "Telemetry", logging,
+                "ChatModel", "Wire", "RoomLink", "SessionCore", "Sharding", "EventLoop", "TLS", "Transport", "Telemetry",
+                logging,
             ], exclude: ["Web"]),
         core(
             "ServerAPI",

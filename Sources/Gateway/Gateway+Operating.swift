@@ -108,7 +108,7 @@ extension Gateway {
             slowSessions: slow)
     }
 
-    private func lane(_ number: Int) -> LoopBound<GatewayLane>? {
+    func lane(_ number: Int) -> LoopBound<GatewayLane>? {
         shared.lanes.withLock { number < $0.count ? $0[number] : nil }
     }
 }

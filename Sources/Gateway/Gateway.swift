@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import Logging
 import RoomLink
+import Sharding
 import Synchronization
 import TLS
 import Telemetry
@@ -9,14 +10,14 @@ import Transport
 import Wire
 
 /// The client side of a node: one lane per loop, each with a listening socket of its own on the same port.
-public final class Gateway: PublicationSink, Sendable {
+public final class Gateway: Sendable {
     private let configuration: GatewayConfiguration
     private let loops: [EventLoop]
     let shared: GatewayShared
     private let logger: Logger
 
     public init(
-        configuration: GatewayConfiguration, loops: [EventLoop], router: any RoomRouter,
+        configuration: GatewayConfiguration, loops: [EventLoop], router: any RoomRouter, shardMap: ShardMap,
         verifier: any TokenVerifier, metrics: MetricsRegistry, logger: Logger, tls: TLSContext? = nil,
         now: @escaping @Sendable () -> Timestamp
     ) {
@@ -24,7 +25,8 @@ public final class Gateway: PublicationSink, Sendable {
         self.loops = loops
         self.logger = logger
         shared = GatewayShared(
-            configuration: configuration, router: router, verifier: verifier, metrics: metrics, tls: tls, now: now)
+            configuration: configuration, router: router, shardMap: shardMap, verifier: verifier, metrics: metrics,
+            tls: tls, now: now)
     }
 
     /// Binds the client port on every loop and begins to serve. Returns the port. Throws `TransportError` when it is
@@ -93,13 +95,31 @@ public final class Gateway: PublicationSink, Sendable {
         return all
     }
 
-    public func deliver(_ publications: [Publication], to lane: Int, of node: NodeID) {
-        let target = shared.lanes.withLock { lane < $0.count ? $0[lane] : nil }
-        guard let target else { return }
+    /// What rooms tell a lane of this node, in order.
+    ///
+    /// - Parameter node: on which the rooms are led.
+    public func deliver(_ publications: [Publication], to lane: Int, from node: NodeID) {
+        guard let target = self.lane(lane) else { return }
         if target.loop.isOnLoop {
-            target.value.perform(publications)
+            target.value.perform(publications, from: node)
         } else {
-            target.loop.execute { target.value.perform(publications) }
+            target.loop.execute { target.value.perform(publications, from: node) }
+        }
+    }
+
+    /// A node leads a shard from now on, as it says itself. What it tells of that shard's rooms comes after this.
+    public func isLed(_ notice: ShardNotice, by node: NodeID) {
+        onEachLane { $0.isLed(notice, by: node) }
+    }
+
+    /// A node leads a shard (nil: any) no more, or can't be reached.
+    public func isLost(_ node: NodeID, _ shard: ShardID? = nil) {
+        onEachLane { $0.isLost(node, shard) }
+    }
+
+    private func onEachLane(_ body: @escaping @Sendable (GatewayLane) -> Void) {
+        for lane in shared.lanes.withLock({ $0 }) {
+            if lane.loop.isOnLoop { body(lane.value) } else { lane.loop.execute { body(lane.value) } }
         }
     }
 }

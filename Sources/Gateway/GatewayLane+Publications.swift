@@ -1,19 +1,25 @@
 import ChatModel
 import EventLoop
 import RoomLink
+import Sharding
 import SessionCore
 import Synchronization
 import Wire
 
 /// What rooms tell this lane. Performed in order, so that per room everything is one ordered stream.
 extension GatewayLane {
-    func perform(_ publications: [Publication]) {
+    ///
+    /// - Parameter node: who says it. Of what a former leader still says only answers are heard.
+    func perform(_ publications: [Publication], from node: NodeID) {
         for publication in publications {
-            for output in publication.outputs { perform(output, of: publication.room) }
+            let isCurrent = open.isCurrent(publication.term, of: shared.shardMap.shard(of: publication.room))
+            for output in publication.outputs where isCurrent || output.isAnswer {
+                perform(output, of: publication.room, from: node)
+            }
         }
     }
 
-    private func perform(_ output: RoomOutput, of room: RoomID) {
+    private func perform(_ output: RoomOutput, of room: RoomID, from node: NodeID) {
         switch output {
         case .frame(let frame):
             if let time = frame.oldestTime, hubs[room] != nil { delivering.append(time) }
@@ -27,8 +33,17 @@ extension GatewayLane {
             let excluded = Set(ids.compactMap { viewer($0, of: room) }.map { ObjectIdentifier($0) })
             hubs[room]?.broadcast(frame, except: excluded)
         case .reply(let id, let request, let result, let isRepeat):
+            guard open.answered(id, request) else { return }
             if isRepeat { sessions[id]?.changes.giveBack() }
             reply(to: id, request, result)
+        case .retry(let id, let request):
+            if let (call, leader) = open.refused(id, request, by: node, at: loop.nowMilliseconds) {
+                shared.router.route([call], to: leader, from: number)
+            }
+        case .profile(let id, let profile):
+            sessions[id]?.state.show(profile, in: room)
+        case .gap(let seqs):
+            hubs[room]?.tellGap(seqs)
         case .entered(let id, let request, let result):
             entered(id, room, request, result)
         case .exited(let id, let request):
@@ -54,16 +69,23 @@ extension GatewayLane {
     /// The session is in the room from here on: what follows this in the stream is what it sees.
     private func entered(_ id: SessionID, _ room: RoomID, _ request: UInt32?, _ result: Result<EnterResult, ChatError>)
     {
+        let isOpen = request.map { open.answered(id, $0) } ?? true
         guard let session = sessions[id] else {
-            if case .success(let value) = result { enteredUnseen(id, room, value.me.user) }
+            if case .success(let value) = result { enteredUnseen(id, room, value) }
             return
         }
-        session.entering.removeAll { $0 == room }
+        guard isOpen else {
+            // It was given up, or answered by another leader.
+            if case .success = result, !session.isIn(room) { leave(room, session) }
+            return
+        }
+        let notifyExt = session.entering.first { $0.room == room }?.notifyExt
+        session.entering.removeAll { $0.room == room }
         switch result {
         case .failure(let error):
             session.connection?.reply(request, error: error)
         case .success(let value):
-            if !session.isIn(room) { session.state.rooms.append(room) }
+            session.state.stay(Stay(value, notifyExt: notifyExt), in: room)
             // Whoever went meanwhile stays a member for the grace, but views nothing.
             guard let connection = session.connection, case .open = connection.phase else { return }
             session.state.losses.forget(room)
@@ -71,24 +93,25 @@ extension GatewayLane {
             let hub = hubs[room] ?? Hub(room: room)
             hubs[room] = hub
             hub.add(connection)
+            hub.place = StreamPlace(epoch: value.epoch, seq: value.seq)
         }
     }
 
     /// The session has ended or has moved to another lane before the room's answer came, of which its client never hears.
     /// Where it is now, it has to know of the room: else nobody would ever leave for it.
-    private func enteredUnseen(_ id: SessionID, _ room: RoomID, _ user: UserID) {
+    private func enteredUnseen(_ id: SessionID, _ room: RoomID, _ result: EnterResult) {
         guard let place = shared.directory.lane(of: id), place != number else {
-            return leave(room, id, Caller(user: user, anonymous: false))
+            return leave(room, id, Caller(user: result.me.user, anonymous: false))
         }
         let other = shared.lanes.withLock { $0[place] }
-        other.loop.execute { other.value.isInUnseen(id, room, user) }
+        other.loop.execute { other.value.isInUnseen(id, room, result) }
     }
 
-    private func isInUnseen(_ id: SessionID, _ room: RoomID, _ user: UserID) {
-        guard let session = sessions[id] else { return enteredUnseen(id, room, user) }
+    private func isInUnseen(_ id: SessionID, _ room: RoomID, _ result: EnterResult) {
+        guard let session = sessions[id] else { return enteredUnseen(id, room, result) }
         // It may have asked again, and have its answer.
         guard !session.isIn(room) else { return }
-        session.state.rooms.append(room)
+        session.state.stay(Stay(result, notifyExt: nil), in: room)
         call(
             RoomCall(
                 room: room, address: address(of: session), caller: session.state.caller, request: nil, body: .moved))
@@ -100,9 +123,10 @@ extension GatewayLane {
     }
 
     private func exited(_ id: SessionID, _ room: RoomID, _ request: UInt32?) {
+        let isOpen = request.map { open.answered(id, $0) } ?? false
         guard let session = sessions[id] else { return }
         forget(room, session)
-        session.connection?.reply(request, .exit)
+        if isOpen { session.connection?.reply(request, .exit) }
     }
 
     private func kicked(_ id: SessionID, _ room: RoomID, _ reason: KickReason, _ ext: String?) {
@@ -114,9 +138,28 @@ extension GatewayLane {
     }
 
     private func forget(_ room: RoomID, _ session: Session) {
-        session.state.rooms.removeAll { $0 == room }
-        session.entering.removeAll { $0 == room }
+        session.state.leave(room)
+        session.entering.removeAll { $0.room == room }
         session.state.losses.forget(room)
         if let connection = session.connection { stopViewing(room, connection) }
+    }
+}
+
+extension Stay {
+    /// What a session shows of itself that has entered.
+    init(_ result: EnterResult, notifyExt: String?) {
+        self.init(
+            profile: result.me.profile, enteredAt: result.me.enteredAt ?? result.room.info.createdAt,
+            notifyExt: notifyExt)
+    }
+}
+
+extension RoomOutput {
+    /// Whether it says nothing of the room, only how a call has ended.
+    fileprivate var isAnswer: Bool {
+        switch self {
+        case .reply, .retry, .entered(_, _, .failure): true
+        default: false
+        }
     }
 }

@@ -31,10 +31,11 @@ extension GatewayLane {
         if let refusal = refusal(of: request.operation, room, session) {
             return connection.reply(request.id, error: refusal)
         }
+        session.state.requestCount += 1
         call(
             RoomCall(
                 room: room, address: address(of: session), caller: session.state.caller, request: request.id,
-                body: .operation(request.operation),
+                number: session.state.requestCount, body: .operation(request.operation),
                 rooms: request.operation.namesMessages ? session.state.rooms : []))
     }
 
@@ -43,11 +44,11 @@ extension GatewayLane {
         if let wait = wait(for: operation, session) {
             return ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
         }
-        if case .enter = operation { return enterRefusal(room, session) }
+        if case .enter(let enter) = operation { return enterRefusal(enter, session) }
         if session.state.caller.anonymous, !operation.isOpenToAnonymous {
             return ChatError(.forbidden, "anonymous members only listen")
         }
-        guard session.isIn(room) || session.entering.contains(room) else {
+        guard session.isIn(room) || session.isEntering(room) else {
             return ChatError(.notInRoom, "\(session.state.caller.user) is not in \(room)")
         }
         return nil
@@ -62,20 +63,21 @@ extension GatewayLane {
         }
     }
 
-    private func enterRefusal(_ room: RoomID, _ session: Session) -> ChatError? {
+    private func enterRefusal(_ request: EnterRequest, _ session: Session) -> ChatError? {
         let caller = session.state.caller
+        let room = request.room
         if caller.anonymous, !configuration.allowAnonymous {
             return ChatError(.forbidden, "anonymous clients may not enter rooms here")
         }
         if let allowed = caller.rooms, !allowed.contains(room) {
             return ChatError(.forbidden, "the token does not allow room \(room)", field: "room")
         }
-        guard !session.isIn(room), !session.entering.contains(room) else { return nil }
+        guard !session.isIn(room), !session.isEntering(room) else { return nil }
         guard session.state.rooms.count + session.entering.count < configuration.roomsPerSessionMax else {
             return ChatError(
                 .tooManyRooms, "a session can be in \(configuration.roomsPerSessionMax) rooms", retryAfterMs: 1000)
         }
-        session.entering.append(room)
+        session.entering.append((room, request.notifyExt))
         return nil
     }
 

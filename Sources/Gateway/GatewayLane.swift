@@ -35,6 +35,8 @@ final class GatewayLane {
     private var shownSlowSessions = 0
     /// What this turn asks of rooms.
     private var calls: [RoomCall] = []
+    /// What rooms were asked and have not answered, and who leads them.
+    var open = OpenCalls()
     var isDraining = false
     /// Connections over the limit that are being told so.
     private var refusing = 0
@@ -85,6 +87,7 @@ final class GatewayLane {
         self.listener = listener
         gateways = configuration.urls(port: listener.port, isSecure: shared.tls != nil)
         loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) { [unowned self] in everySecond() }
+        loop.schedule(afterMilliseconds: 100, repeatingMilliseconds: 100) { [unowned self] in giveUpHeldCalls() }
         return listener.port
     }
 
@@ -219,7 +222,7 @@ final class GatewayLane {
         guard !calls.isEmpty else { return }
         let batch = calls
         calls = []
-        shared.router.route(batch, from: number)
+        ask(batch)
     }
 
     func throttle(_ connection: ClientConnection) {

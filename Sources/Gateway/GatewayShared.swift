@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import RoomLink
 import SessionCore
+import Sharding
 import Synchronization
 import TLS
 import Telemetry
@@ -9,6 +10,7 @@ import Telemetry
 /// What all lanes of a node share. Nothing in it is touched on the delivery path but counters.
 final class GatewayShared: Sendable {
     let router: any RoomRouter
+    let shardMap: ShardMap
     let verifier: any TokenVerifier
     let directory = SessionDirectory()
     let budget: ConnectionBudget
@@ -20,10 +22,12 @@ final class GatewayShared: Sendable {
     let lanes = Mutex<[LoopBound<GatewayLane>]>([])
 
     init(
-        configuration: GatewayConfiguration, router: any RoomRouter, verifier: any TokenVerifier,
-        metrics: MetricsRegistry, tls: TLSContext?, now: @escaping @Sendable () -> Timestamp
+        configuration: GatewayConfiguration, router: any RoomRouter, shardMap: ShardMap,
+        verifier: any TokenVerifier, metrics: MetricsRegistry, tls: TLSContext?,
+        now: @escaping @Sendable () -> Timestamp
     ) {
         self.router = router
+        self.shardMap = shardMap
         self.verifier = verifier
         self.now = now
         context = Mutex(tls)

@@ -1,5 +1,6 @@
 import ChatModel
 import RoomLink
+import Wire
 
 /// The viewers of one room on one lane: a flat array for each encoding, so that a broadcast is one pass without
 /// look-ups or branches.
@@ -10,6 +11,9 @@ final class Hub {
     /// What viewers were not given because they were slow.
     private(set) var messagesDropped = 0
     private(set) var barrageDropped = 0
+
+    /// What its viewers have been shown, or could not take.
+    var place = StreamPlace(epoch: "", seq: .max)
 
     init(room: RoomID) { self.room = room }
 
@@ -58,8 +62,17 @@ final class Hub {
 
     /// One append per viewer; the writes come at the end of the turn.
     func broadcast(_ shared: SharedFrame) {
+        if let last = shared.keptSeqs?.upperBound { place.seq = last }
         broadcast(shared, in: .json, to: json)
         broadcast(shared, in: .protobuf, to: protobuf)
+    }
+
+    /// Tells all viewers of messages that they can only find in history.
+    func tellGap(_ seqs: ClosedRange<UInt64>) {
+        place.seq = seqs.upperBound
+        let push = GapPush(
+            room: room, ranges: [SeqRange(from: seqs.lowerBound, to: seqs.upperBound)], cause: .slow)
+        for viewer in viewers { viewer.push(.gap(push)) }
     }
 
     private func broadcast(

@@ -14,8 +14,12 @@ struct SessionState: Sendable {
     var issuedAt: Timestamp?
     var warnedOfExpiry = false
     let startedAt: Timestamp
-    /// The rooms it is in; at most `roomsPerSessionMax`.
-    var rooms: [RoomID] = []
+    /// The rooms it is in, in the order of entering; at most `roomsPerSessionMax`.
+    private(set) var rooms: [RoomID] = []
+    /// What their leaders were told of it, which a new leader has to be told.
+    private(set) var stays: [RoomID: Stay] = [:]
+    /// Requests that were passed on to rooms.
+    var requestCount: UInt64 = 0
     var losses = Losses()
 
     init(id: SessionID, caller: Caller, encoding: ClientEncoding, startedAt: Timestamp) {
@@ -23,6 +27,19 @@ struct SessionState: Sendable {
         self.caller = caller
         self.encoding = encoding
         self.startedAt = startedAt
+    }
+
+    /// The session is in a room, from now on or as before.
+    mutating func stay(_ stay: Stay, in room: RoomID) {
+        if stays.updateValue(stay, forKey: room) == nil { rooms.append(room) }
+    }
+
+    /// It shows something else of itself in a room that it is in.
+    mutating func show(_ profile: Profile, in room: RoomID) { stays[room]?.profile = profile }
+
+    mutating func leave(_ room: RoomID) {
+        guard stays.removeValue(forKey: room) != nil else { return }
+        rooms.removeAll { $0 == room }
     }
 
     /// What the session now relies on; nil for an anonymous one. A clock that is ahead of ours must not let a token
@@ -41,8 +58,8 @@ final class Session {
     var connection: ClientConnection?
     /// Loop time when the connection went; nil while there is one.
     var awaySinceMilliseconds: UInt64?
-    /// Rooms asked for and not yet answered: they count towards the limit.
-    var entering: [RoomID] = []
+    /// Rooms asked for and not yet answered: they count towards the limit. With what is shown with the enter.
+    var entering: [(room: RoomID, notifyExt: String?)] = []
     var changes: TokenBucket
     var reads: TokenBucket
 
@@ -71,5 +88,6 @@ final class Session {
         )
     }
 
-    func isIn(_ room: RoomID) -> Bool { state.rooms.contains(room) }
+    func isIn(_ room: RoomID) -> Bool { state.stays[room] != nil }
+    func isEntering(_ room: RoomID) -> Bool { entering.contains { $0.room == room } }
 }

@@ -66,24 +66,35 @@ public final class ChatroomNode: Service, Sendable {
         try directory.create()
         let store = try openLog(configuration, directory, create: true, metrics: nil)
         defer { store.close() }
+        let owner: DataOwner
         do {
             let loop = try EventLoop(name: "create")
             loop.start()
             let identity = ClusterIdentity(
                 id: UUID().uuidString.lowercased(), shardCount: UInt16(configuration.shardCount))
             let server = ServerID(node: configuration.node.text, store: store.storeID)
+            try await SystemGroup.bootstrap(shardCount: identity.shardCount, server: server, store: store)
             let system = SystemGroup(
-                loop: loop, store: store, server: server, directory: directory.system, logger: logger,
-                now: WallClock.now)
+                loop: loop, store: store, server: server, transport: ClusterRouter(node: configuration.node),
+                directory: directory.system, logger: logger, now: WallClock.now, forward: Self.nobodyElse)
             try await system.start()
             try await system.create(identity, node: configuration.node)
             system.close()
             loop.shutdown()
             await loop.joined()
+            owner = DataOwner(cluster: identity.id, shards: identity.shardCount, node: configuration.node.text)
         } catch {
             throw NodeError(.storage, "the cluster can't be created: \(error)")
         }
-        try directory.markComplete()
+        try directory.complete(owner)
+    }
+
+    /// How long a start waits for the system group, which a node alone has at once.
+    private static let systemWait = Duration.seconds(5)
+
+    /// There is no other node yet.
+    private static let nobodyElse: SystemGroup.Forward = { _, _, _ throws(ChatError) in
+        throw ChatError(.unavailable, "there is no other node", retryAfterMs: 500)
     }
 
     private static func openLog(
@@ -106,22 +117,26 @@ public final class ChatroomNode: Service, Sendable {
     /// Serves until the task is cancelled or a graceful shutdown is asked for (SIGTERM).
     public func run() async throws {
         let directory = DataDirectory(path: configuration.dataDirectory)
-        try directory.requireComplete()
+        let owner = try directory.owner(expected: configuration.node.text)
         let metrics = MetricsRegistry()
         let store = try Self.openLog(configuration, directory, create: false, metrics: metrics)
         let server = ServerID(node: configuration.node.text, store: store.storeID)
         let loops = try (0..<configuration.loops).map { try EventLoop(name: "loop-\($0)") }
         for loop in loops { loop.start() }
 
+        let router = ClusterRouter(node: configuration.node)
         let system = SystemGroup(
-            loop: loops[0], store: store, server: server, directory: directory.system, logger: logger,
-            now: WallClock.now)
-        let cluster: ClusterIdentity
+            loop: loops[0], store: store, server: server, transport: router, directory: directory.system,
+            logger: logger, now: WallClock.now, forward: Self.nobodyElse)
+        let shardMap = ShardMap(shardCount: owner.shards)
         let storages: [ShardStorage]
         do {
             try await system.start()
-            cluster = try await system.identity()
-            storages = try openStorages(directory, cluster)
+            // Settings and revocations are to be known before anybody is served.
+            if await !system.settled(within: Self.systemWait) {
+                logger.warning("the system group has no leader yet; settings and revocations may be old")
+            }
+            storages = try openStorages(directory, shardMap)
         } catch {
             await stop(nil, nil, system, [], store, loops)
             throw (error as? NodeError) ?? NodeError(.storage, "the system log can't be used: \(error)")
@@ -136,12 +151,12 @@ public final class ChatroomNode: Service, Sendable {
         }
         defer { audit.close() }
         let startedAt = WallClock.now()
-        let shardMap = ShardMap(shardCount: cluster.shardCount)
         let rooms = RoomHost(node: configuration.node, loops: loops, shardMap: shardMap, storages: storages)
         let gateway = Gateway(
-            configuration: configuration.gateway, loops: loops, router: rooms,
+            configuration: configuration.gateway, loops: loops, router: router, shardMap: shardMap,
             verifier: TokenGate(keys: keys, system: system), metrics: metrics,
             logger: logger, tls: tls, now: WallClock.now)
+        router.connect(rooms, gateway)
         await system.observe { change in
             if case .revoked(let user, _) = change { gateway.revoke(user) }
         }
@@ -150,8 +165,8 @@ public final class ChatroomNode: Service, Sendable {
         do {
             try await rooms.start(
                 RoomHost.Dependencies(
-                    store: store, server: server, sink: gateway, policy: configuration.rooms, metrics: metrics,
-                    logger: logger, checkpointSeconds: configuration.checkpointSeconds,
+                    store: store, server: server, sink: router, transport: router, policy: configuration.rooms,
+                    metrics: metrics, logger: logger, checkpointSeconds: configuration.checkpointSeconds,
                     callbacks: callbacks.setup(), now: WallClock.now))
             await callbacks.start(rooms)
         } catch {
@@ -162,6 +177,8 @@ public final class ChatroomNode: Service, Sendable {
         do {
             clientPort = try await gateway.start()
             self.gateway.withLock { $0 = gateway }
+            // What was won before there was anybody to tell.
+            for notice in await rooms.notices() { router.leads(notice) }
         } catch {
             await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(
@@ -254,7 +271,7 @@ public final class ChatroomNode: Service, Sendable {
         for loop in loops { await loop.joined() }
     }
 
-    private func openStorages(_ directory: DataDirectory, _ cluster: ClusterIdentity) throws(NodeError)
+    private func openStorages(_ directory: DataDirectory, _ shardMap: ShardMap) throws(NodeError)
         -> [ShardStorage]
     {
         do {
@@ -262,7 +279,7 @@ public final class ChatroomNode: Service, Sendable {
             var options = StorageConfiguration(now: WallClock.now)
             options.retentionDays = configuration.rooms.retentionDays
             options.erased = RoomHost.erased
-            return try (0..<cluster.shardCount).map {
+            return try (0..<shardMap.shardCount).map {
                 try ShardStorage.open(
                     ShardID($0), directory: directory.shard($0), pool: pool, configuration: options)
             }

@@ -1,5 +1,14 @@
 import Foundation
 
+/// Whose data a directory holds.
+struct DataOwner: Sendable, Hashable, Codable {
+    /// Random, made when the cluster was created.
+    var cluster: String
+    /// Of the cluster, fixed for its life.
+    var shards: UInt16
+    var node: String
+}
+
 /// Where a node keeps its data: the log, and a folder per shard.
 struct DataDirectory: Sendable {
     let path: String
@@ -8,8 +17,8 @@ struct DataDirectory: Sendable {
     var audit: String { system + "/audit.sqlite" }
     var system: String { path + "/system" }
     func shard(_ number: UInt16) -> String { path + "/shards/\(number)" }
-    /// Written last when a cluster is created: without it the creation did not finish.
-    private var marker: String { path + "/created" }
+    /// Written last when the directory is made: without it that did not finish.
+    private var marker: String { path + "/cluster.json" }
 
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
     var isComplete: Bool { FileManager.default.fileExists(atPath: marker) }
@@ -17,7 +26,8 @@ struct DataDirectory: Sendable {
     /// Makes an empty directory that only its owner can read. Throws when there is something already.
     func create() throws(NodeError) {
         guard !exists else {
-            throw NodeError(.data, "\(path) exists already: a cluster is created once, in a directory of its own")
+            throw NodeError(
+                .data, "\(path) exists already: a cluster is created or joined once, in a directory of its own")
         }
         do {
             try FileManager.default.createDirectory(
@@ -29,19 +39,38 @@ struct DataDirectory: Sendable {
         }
     }
 
-    func markComplete() throws(NodeError) {
-        guard FileManager.default.createFile(atPath: marker, contents: Data("1\n".utf8)) else {
-            throw NodeError(.data, "\(marker) can't be written")
+    /// Says whose data this is, for ever; the last step of making it.
+    func complete(_ owner: DataOwner) throws(NodeError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        do {
+            try encoder.encode(owner).write(to: URL(fileURLWithPath: marker), options: .atomic)
+        } catch {
+            throw NodeError(.data, "\(marker) can't be written: \(error.localizedDescription)")
         }
     }
 
-    func requireComplete() throws(NodeError) {
+    /// Whose data this is. Throws when there is none, or another node's.
+    func owner(expected node: String) throws(NodeError) -> DataOwner {
         guard exists else {
-            throw NodeError(.data, "\(path) does not exist: create a cluster first, with --create")
+            throw NodeError(
+                .data,
+                "\(path) does not exist: create a cluster first, with --create, or name nodes of one in link.seeds")
         }
         guard isComplete else {
             throw NodeError(
                 .data, "\(path) is the rest of a creation that did not finish: remove it and create the cluster again")
         }
+        let owner: DataOwner
+        do {
+            owner = try JSONDecoder().decode(DataOwner.self, from: Data(contentsOf: URL(fileURLWithPath: marker)))
+        } catch {
+            throw NodeError(.data, "\(marker) can't be read: \(error.localizedDescription)")
+        }
+        guard owner.node == node else {
+            throw NodeError(.data, "the data in \(path) is of node \(owner.node), and this is node \(node)")
+        }
+        guard owner.shards > 0 else { throw NodeError(.data, "\(marker) names no shards") }
+        return owner
     }
 }

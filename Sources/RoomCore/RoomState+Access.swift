@@ -73,6 +73,12 @@ extension RoomState {
         try requireNotBarred(user, at: now)
     }
 
+    /// Whether the user may not be here at all: blacklisted, or thrown out for a time that has not passed.
+    public func isBarred(_ user: UserID, at now: Timestamp) -> Bool {
+        guard let member = members[user] else { return false }
+        return member.blacklisted || member.banLeft(at: now) != nil
+    }
+
     func requireNotBarred(_ user: UserID, at now: Timestamp) throws(ChatError) {
         guard let member = members[user] else { return }
         if member.blacklisted { throw ChatError(.blacklisted, "\(user) is blacklisted in \(room)") }

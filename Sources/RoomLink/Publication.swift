@@ -55,8 +55,13 @@ public struct ShardNotice: Sendable, Hashable {
     }
 }
 
-/// Takes publications to the lanes of gateways. Implemented by the gateway, given to room hosts.
+/// Takes what rooms tell to the lanes of gateways, on this node and others. Implemented by the node, given to room
+/// hosts; called on a room loop.
 public protocol PublicationSink: Sendable {
     /// Hands over everything that one turn of a room loop has for one lane, in order.
     func deliver(_ publications: [Publication], to lane: Int, of node: NodeID)
+    /// This node leads a shard from now on: all nodes are to be told, before anything that its rooms say.
+    func leads(_ notice: ShardNotice)
+    /// This node leads a shard no more.
+    func leadsNoMore(_ shard: ShardID)
 }

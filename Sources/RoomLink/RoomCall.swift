@@ -111,8 +111,9 @@ public struct RoomCall: Sendable {
     }
 }
 
-/// Takes calls to where the rooms' leaders are. Implemented by the room host, given to gateways.
+/// Takes calls to nodes that lead rooms. Implemented by the node, given to gateways.
 public protocol RoomRouter: Sendable {
-    /// Hands over everything that one lane's loop turn brought, in order. Called on the lane's loop.
-    func route(_ calls: [RoomCall], from lane: Int)
+    /// Hands over what one lane's loop turn has for one node, in order. Called on the lane's loop. What does not arrive
+    /// there is asked again when the connection to that node is known to have ended.
+    func route(_ calls: [RoomCall], to node: NodeID, from lane: Int)
 }

@@ -1,3 +1,4 @@
+import ChatModel
 import Consensus
 import EventLoop
 import LogStore
@@ -12,6 +13,8 @@ final class GroupLog {
     private let loop: EventLoop
     private let configuration: RaftConfiguration
     private var raft: RaftGroup
+    /// What other servers of the group are to be told, until the driver takes it.
+    private(set) var messages: [RaftMessage] = []
     weak var delegate: (any GroupLogDelegate)?
     /// There may be output to take.
     private(set) var isDirty = true
@@ -43,8 +46,8 @@ final class GroupLog {
         self.store = store
         self.loop = loop
         var configuration = RaftConfiguration()
-        // One voter sends entries to nobody: what is applied need not stay in memory.
-        configuration.windowBytesMax = 1 << 20
+        // Followers that are further behind are served from the disk.
+        configuration.windowBytesMax = Self.windowBytesMax
         self.configuration = configuration
         raft = try Self.restore(group, server, store, configuration, appliedIndex)
     }
@@ -61,7 +64,8 @@ final class GroupLog {
         }
         let start: RaftGroup.Start
         if stored.isEmpty {
-            start = .bootstrap(GroupMembership(voters: [server]))
+            // Only the creation of a cluster makes a group's first voter.
+            start = .join
         } else {
             start = .restored(
                 stored.restoredLog(appliedIndex: appliedIndex, recentBytesMax: configuration.windowBytesMax))
@@ -71,10 +75,22 @@ final class GroupLog {
             randomSeed: UInt64.random(in: .min ... .max))
     }
 
+    /// What the creation of a cluster writes for a group, so that its one node leads it.
+    static func bootstrap(_ group: GroupID, _ server: ServerID) throws(RaftError) -> GroupSave? {
+        var raft = try RaftGroup(
+            id: server, group: group, start: .bootstrap(GroupMembership(voters: [server])), randomSeed: 1)
+        return raft.takeOutput().save.map { GroupSave(group, $0) }
+    }
+
+    private static let windowBytesMax = 1 << 20
+
     // MARK: - Inputs
 
     /// Leads, and everything of former terms is known to be committed.
     var isEstablished: Bool { raft.isEstablished }
+    var isLeader: Bool { raft.isLeader }
+    /// Nobody else has to be asked about anything.
+    var isSoleVoter: Bool { raft.membership.voters == [server] }
     var term: UInt64 { raft.term }
     var leader: ServerID? { raft.leader }
     var membership: GroupMembership { raft.membership }
@@ -101,6 +117,57 @@ final class GroupLog {
         } catch {
             completion(.failure(error))
         }
+    }
+
+    /// What other servers of the group have sent.
+    func step(_ message: RaftMessage) {
+        guard !hasFailed else { return }
+        raft.step(message)
+        isDirty = true
+    }
+
+    /// The node that leads the group may have died.
+    func leaderMayBeGone(_ node: NodeID) {
+        raft.leaderMayBeGone(node.text)
+        isDirty = true
+    }
+
+    /// What this leader knows of the others; empty elsewhere.
+    var peerStatuses: [PeerStatus] { raft.peerStatuses }
+    /// Whether leadership is being handed over.
+    var isTransferring: Bool { raft.transferringTo != nil }
+
+    func transferLeadership(to server: ServerID) throws(RaftError) {
+        try raft.transferLeadership(to: server)
+        isDirty = true
+    }
+
+    /// Proposes one change of the group's servers.
+    func change(_ change: MembershipChange) throws(RaftError) {
+        _ = try raft.proposeMembership(change)
+        isDirty = true
+        hasProposed = true
+    }
+
+    func snapshotMark(at index: UInt64) -> SnapshotMark? { raft.snapshotMark(at: index) }
+
+    /// The state machine is now, durably, as the snapshot describes.
+    func snapshotInstalled(_ mark: SnapshotMark) {
+        raft.snapshotInstalled(mark)
+        isDirty = true
+    }
+
+    /// It could not be had; the state machine is as it was.
+    func snapshotInstallFailed(_ mark: SnapshotMark) {
+        raft.snapshotInstallFailed(mark)
+        isDirty = true
+    }
+
+    /// Whether this replica may lead: not while its history has holes.
+    func setMayLead(_ mayLead: Bool) {
+        guard raft.mayLead != mayLead else { return }
+        raft.mayLead = mayLead
+        isDirty = true
     }
 
     func applied(upTo index: UInt64) {
@@ -135,8 +202,12 @@ final class GroupLog {
         isDirty = true
     }
 
-    /// The state machine's storage has everything up to `index` on disk: the log before it can go.
-    func trim(through index: UInt64) {
+    /// The state machine's storage has everything up to `index` on disk: the log before it can go, but for what other
+    /// servers may still ask for.
+    func trim(through synced: UInt64) {
+        let isAlone = raft.membership.voters.count + raft.membership.learners.count <= 1
+        let retained = isAlone ? 0 : Self.entriesRetained
+        let index = min(synced, raft.lastIndex - min(raft.lastIndex, retained))
         guard index > trimmedIndex, !hasFailed, let mark = raft.snapshotMark(at: index) else { return }
         trimmedIndex = index
         raft.snapshotTaken(mark)
@@ -157,6 +228,8 @@ final class GroupLog {
     }
 
     private static let ticksBeforeRetry = 10
+    /// Entries kept in the log for servers that are behind; one that is further behind gets a snapshot.
+    private static let entriesRetained: UInt64 = 20_000
 
     // MARK: - Outputs
 
@@ -165,6 +238,7 @@ final class GroupLog {
         isDirty = false
         hasProposed = false
         let output = raft.takeOutput()
+        messages += output.messages
         if output.leadership != nil { delegate?.logDidChangeLeadership(self) }
         for read in output.readStates { reads.removeValue(forKey: read.token)?(.success(read.index)) }
         for token in output.failedReads {
@@ -175,9 +249,16 @@ final class GroupLog {
             delegate?.log(self, didCommit: output.committed)
             isDirty = true
         }
+        if let offer = output.snapshotOffer { delegate?.log(self, needsSnapshot: offer) }
         if output.save != nil { savesInFlight += 1 }
         showFigures()
         return output.save
+    }
+
+    /// Messages leave without waiting for the save: what depends on it the core holds back.
+    func takeMessages() -> [RaftMessage] {
+        defer { messages.removeAll(keepingCapacity: true) }
+        return messages
     }
 
     private func showFigures() {

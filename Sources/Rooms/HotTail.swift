@@ -57,6 +57,14 @@ struct HotTail {
         return Array(messages[from..<min(messages.count, from + limit)])
     }
 
+    /// Whether a user was put out at that time or later.
+    func kicked(_ user: UserID, since time: Timestamp) -> Bool {
+        messages[head...].contains { message in
+            guard message.time >= time, case .notification(let notification) = message.body else { return false }
+            return notification.event == .kicked && notification.targets.contains { $0.user == user }
+        }
+    }
+
     /// Roughly what it occupies.
     static func size(_ message: Message) -> Int {
         var size = 200 + (message.ext?.utf8.count ?? 0)

@@ -1,3 +1,4 @@
+import ChatModel
 import Consensus
 import EventLoop
 import LogStore
@@ -9,6 +10,14 @@ protocol GroupLogDelegate: AnyObject {
     func log(_ log: GroupLog, didCommit entries: [Entry])
     /// Leadership was won or lost. What was proposed before and has not come out as committed is in doubt.
     func logDidChangeLeadership(_ log: GroupLog)
+    /// The leader's log no longer reaches back to this one: the state is to be had from the leader's node, and
+    /// `snapshotInstalled` or `snapshotInstallFailed` called. A newer offer replaces this one.
+    func log(_ log: GroupLog, needsSnapshot offer: RaftOutput.SnapshotOffer)
+}
+
+/// Takes consensus messages to other nodes. Any may be lost. Called on any loop.
+public protocol ConsensusTransport: Sendable {
+    func send(_ messages: [RaftMessage])
 }
 
 /// Drives the consensus groups of one loop: takes what they put out, saves it, and tells them when it is on disk.
@@ -19,14 +28,17 @@ final class LogDriver {
     let loop: EventLoop
     private let store: LogStore
     private let logger: Logger
+    private let transport: any ConsensusTransport
     private var groups: [GroupLog] = []
+    private var byID: [GroupID: GroupLog] = [:]
     private var savesInFlight = 0
     private static let savesInFlightMax = 2
 
     /// Calls must be on the loop. `tickMilliseconds` is the unit of the core's timeouts.
-    init(loop: EventLoop, store: LogStore, logger: Logger) {
+    init(loop: EventLoop, store: LogStore, transport: any ConsensusTransport, logger: Logger) {
         self.loop = loop
         self.store = store
+        self.transport = transport
         self.logger = logger
         loop.schedule(afterMilliseconds: Self.tickMilliseconds, repeatingMilliseconds: Self.tickMilliseconds) {
             [unowned self] in tick()
@@ -38,6 +50,7 @@ final class LogDriver {
     func add(_ group: GroupLog) {
         group.onInput = { [unowned self] in pump() }
         groups.append(group)
+        byID[group.group] = group
     }
 
     private func tick() {
@@ -45,17 +58,32 @@ final class LogDriver {
         pump()
     }
 
+    /// What other nodes' groups have sent, in order; of groups that are not here nothing is heard.
+    func receive(_ messages: [RaftMessage]) {
+        for message in messages { byID[message.group]?.step(message) }
+        pump()
+    }
+
+    /// The connection to a node has ended.
+    func lost(_ node: NodeID) {
+        for group in groups { group.leaderMayBeGone(node) }
+        pump()
+    }
+
     /// Performs what the groups have put out, until nothing is left to do. Call it after every input.
     func pump() {
         var saves: [GroupSave] = []
         var begun: [BegunSave] = []
+        var messages: [RaftMessage] = []
         let maySave = savesInFlight < Self.savesInFlightMax
         var isDone = false
         while !isDone {
             isDone = true
             for group in groups where group.isDirty && (maySave || !group.hasProposed) {
                 isDone = false
-                if let save = group.takeOutput() {
+                let save = group.takeOutput()
+                messages += group.takeMessages()
+                if let save {
                     saves.append(GroupSave(group.group, save))
                     begun.append(
                         BegunSave(
@@ -64,6 +92,7 @@ final class LogDriver {
                 }
             }
         }
+        if !messages.isEmpty { transport.send(messages) }
         guard !saves.isEmpty else { return }
         savesInFlight += 1
         let me = LoopBound(onLoop: self, loop: loop)

@@ -25,12 +25,14 @@ final class LoopHost {
     /// What the app's callbacks demand of the rooms of this loop.
     var callbacks: LoopCallbacks { context.callbacks.value }
 
-    init(context: RoomContext, store: LogStore, sink: any PublicationSink, checkpointSeconds: Int) {
+    init(
+        context: RoomContext, store: LogStore, transport: any ConsensusTransport, checkpointSeconds: Int
+    ) {
         loop = context.loop
         self.context = context
         self.checkpointSeconds = checkpointSeconds
-        driver = LogDriver(loop: context.loop, store: store, logger: context.logger)
-        outbox = Outbox(sink: sink)
+        driver = LogDriver(loop: context.loop, store: store, transport: transport, logger: context.logger)
+        outbox = Outbox(sink: context.sink)
     }
 
     /// Opens a shard. Throws `RaftError` when its log contradicts itself.
@@ -78,6 +80,18 @@ final class LoopHost {
         }
         return counts
     }
+
+    /// Consensus messages of other nodes for the shards of this loop.
+    func receive(_ messages: [RaftMessage]) { driver.receive(messages) }
+
+    /// The connection to a node has ended.
+    func lost(_ node: NodeID) {
+        driver.lost(node)
+        for shard in shards.values { shard.lost(node) }
+    }
+
+    /// What this node leads.
+    var notices: [ShardNotice] { shards.values.compactMap(\.notice) }
 
     func receive(_ calls: [(ShardID, RoomCall)]) {
         for (shard, call) in calls { shards[shard]?.receive(call) }

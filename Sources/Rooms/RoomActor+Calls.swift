@@ -4,6 +4,16 @@ import RoomCore
 import RoomLink
 import Wire
 
+extension ClientOperation {
+    /// Whether it only tells what is, and so must not be answered by a leader that has been replaced.
+    var isQuestion: Bool {
+        switch self {
+        case .enter, .combined, .history, .room, .members, .membersById, .queue: true
+        default: false
+        }
+    }
+}
+
 /// What sessions ask of their room. Soft things are answered here; durable ones become proposals.
 extension RoomActor {
     func handle(_ call: RoomCall, at now: Timestamp) -> [Proposal] {
@@ -22,6 +32,12 @@ extension RoomActor {
             return takeLate()
         case .moved:
             move(key, call.address)
+            return []
+        case .announce(let stay):
+            announce(stay, call, key)
+            return []
+        case .follow(let place):
+            follow(place, Lane(node: call.address.node, number: call.address.lane))
             return []
         case .away:
             // One that has come back on another lane is not away.
@@ -158,8 +174,12 @@ extension RoomActor {
     }
 
     private func proposal(_ change: DurableChange, _ call: RoomCall, _ visitor: Visitor) -> Proposal {
-        // Only a clientId makes a repeat: a request's own ID may come again, in a later request of the same session.
-        let commandID = change.clientID.map { CommandID(scope: call.caller.user.text, text: $0) }
+        // A request's own ID may come again, in a later request of the same session; its number does not. No user can
+        // have the scope, which is outside the alphabet.
+        let commandID =
+            change.clientID.map { CommandID(scope: call.caller.user.text, text: $0) }
+            ?? (call.number > 0
+                ? CommandID(scope: "/session/\(call.address.session)", text: "\(call.number)") : nil)
         return Proposal(
             command: Command(
                 id: commandID, room: id, actor: .member(visitor.user, visitor.profile, anonymous: visitor.anonymous),

@@ -70,7 +70,7 @@ extension RoomActor {
         case .moved:
             // What the room emits goes to the new lane at once.
             move(key, call.address)
-        case .leave, .away:
+        case .leave, .away, .announce, .follow:
             break
         case .operation(let operation):
             guard (holds[key]?.calls.count ?? 0) < Self.waitingCallsMax else {

@@ -53,11 +53,14 @@ actor RoomActor {
     private var barrageIsOpen = false
     private var hasNewBarrage = false
     private var idleSince: Timestamp
-    let activatedAt: Timestamp
+    /// When this leader took the room over.
+    private(set) var activatedAt: Timestamp
     /// Owners of transient elements who are not here, and when their grace ends.
     var absentOwners: [UserID: Timestamp] = [:]
     /// Whether anybody but robots was here when it was last asked.
     var hadPeople = false
+    /// Sessions whose node can't be reached, and when their grace ends.
+    var unreachable: [PresenceKey: Timestamp] = [:]
     /// When the last one left since the room was loaded.
     var emptiedAt: Timestamp?
 
@@ -82,9 +85,19 @@ actor RoomActor {
             guard let visitor = Visitor(robot, enteredAt: enteredAt) else { continue }
             presence.announce(visitor, role: state.role(of: robot.user))
         }
-        // After a restart nobody else is here; whoever has not come back within the grace has left.
         let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
         for owner in state.transientOwners { absentOwners[owner] = graceEnd }
+    }
+
+    /// This node leads the room from now on, and knows of nobody who is here.
+    func lead(at now: Timestamp) {
+        activatedAt = now
+        idleSince = now
+        // Nobody else is here; whoever has not come back within the grace has left.
+        let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
+        absentOwners = [:]
+        for owner in state.transientOwners { absentOwners[owner] = graceEnd }
+        isDirty = true
     }
 
     private static func restore(_ id: RoomID, _ loaded: LoadedRoom) throws -> (RoomState, HotTail) {
@@ -140,6 +153,9 @@ actor RoomActor {
             var profile = presence.profile(of: member.user) ?? member.profile
             set.apply(to: &profile)
             presence.setProfile(member.user, profile)
+            for visitor in presence.visitors(of: member.user) where !visitor.isRobot {
+                stream.tell(visitor.lane, .profile(visitor.key.session, profile))
+            }
         }
         // An ack goes before the sender's own push.
         if case .result(let result)? = effects.last { answer(proposal.origin, result, isRepeat: isRepeat) }
@@ -304,13 +320,15 @@ actor RoomActor {
     }
 
     /// Everything emitted in this turn, for each lane that is concerned, and the room's row if it has changed.
-    func takePublications() -> (publications: [(Lane, Publication)], roomRow: CatalogueRow?) {
+    ///
+    /// - Parameter term: the leader's.
+    func takePublications(term: UInt64) -> (publications: [(Lane, Publication)], roomRow: CatalogueRow?) {
         isDirty = false
         wasReported = false
         tellLeftOut(at: context.now())
         unwrittenFrom = nil
         settleArrivals()
-        let publications = stream.take(room: id, viewerLanes: presence.lanes)
+        let publications = stream.take(room: id, term: term, viewerLanes: presence.lanes)
         stream.encodings = presence.encodings
         let changed = roomRow.map {
             row(
@@ -326,7 +344,7 @@ actor RoomActor {
         // Robots are on disk.
         guard presence.sessionCount == state.robotCount, reads == 0, arrivals.isEmpty, holds.isEmpty, late.isEmpty,
             throwingOut.isEmpty, recalling.isEmpty, stream.isEmpty, barrage.isEmpty, !isDirty,
-            lastChangeIndex <= writtenIndex, absentOwners.isEmpty, !owesOccupancy
+            lastChangeIndex <= writtenIndex, absentOwners.isEmpty, !owesOccupancy, unreachable.isEmpty
         else {
             idleSince = now
             return false
@@ -337,6 +355,7 @@ actor RoomActor {
     /// Deadlines, digests and counts.
     func tick(at now: Timestamp) -> [Proposal] {
         var proposals: [Proposal] = []
+        endGraces(at: now)
         let due = presence.tick(at: now)
         if !due.isEmpty {
             isDirty = true

@@ -1,6 +1,7 @@
 import ChatModel
 import EventLoop
 import Logging
+import RoomLink
 import Telemetry
 
 /// What every room of a loop is given by its host.
@@ -11,6 +12,7 @@ struct RoomContext: Sendable {
     var logger: Logger
     var figures: RoomFigures
     var callbacks: LoopBound<LoopCallbacks>
+    var sink: any PublicationSink
     var now: @Sendable () -> Timestamp
     /// Copies of messages of other rooms, on any loop; the completion runs anywhere.
     var copies:

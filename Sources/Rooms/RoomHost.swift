@@ -11,7 +11,7 @@ import Telemetry
 import Wire
 
 /// All rooms of a node: routes calls to the loop of their shard. Gateways and the server API meet rooms only here.
-public final class RoomHost: RoomRouter, Sendable {
+public final class RoomHost: Sendable {
     private let loops: [EventLoop]
     private let shardMap: ShardMap
     private let storages: [ShardStorage]
@@ -30,6 +30,7 @@ public final class RoomHost: RoomRouter, Sendable {
         public var store: LogStore
         public var server: ServerID
         public var sink: any PublicationSink
+        public var transport: any ConsensusTransport
         public var policy: RoomPolicy
         public var metrics: MetricsRegistry
         public var logger: Logger
@@ -38,14 +39,15 @@ public final class RoomHost: RoomRouter, Sendable {
         public var callbacks: CallbackSetup
 
         public init(
-            store: LogStore, server: ServerID, sink: any PublicationSink, policy: RoomPolicy,
-            metrics: MetricsRegistry, logger: Logger, checkpointSeconds: Int, callbacks: CallbackSetup,
+            store: LogStore, server: ServerID, sink: any PublicationSink, transport: any ConsensusTransport,
+            policy: RoomPolicy, metrics: MetricsRegistry, logger: Logger, checkpointSeconds: Int, callbacks: CallbackSetup,
             now: @escaping @Sendable () -> Timestamp
         ) {
             self.callbacks = callbacks
             self.store = store
             self.server = server
             self.sink = sink
+            self.transport = transport
             self.policy = policy
             self.metrics = metrics
             self.logger = logger
@@ -75,9 +77,10 @@ public final class RoomHost: RoomRouter, Sendable {
                 callbacks.setWebhook(given.callbacks.webhook)
                 let context = RoomContext(
                     loop: loop, node: node, policy: given.policy, logger: given.logger, figures: figures,
-                    callbacks: LoopBound(onLoop: callbacks, loop: loop), now: given.now, copies: copies)
+                    callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, now: given.now,
+                    copies: copies)
                 let host = LoopHost(
-                    context: context, store: given.store, sink: given.sink,
+                    context: context, store: given.store, transport: given.transport,
                     checkpointSeconds: given.checkpointSeconds)
                 for shard in shards {
                     try host.add(
@@ -132,23 +135,42 @@ public final class RoomHost: RoomRouter, Sendable {
         }
     }
 
-    // MARK: - RoomRouter
+    // MARK: - Between nodes
 
-    public func route(_ calls: [RoomCall], from lane: Int) {
+    /// Consensus messages that another node has sent, of any shards.
+    public func receive(_ messages: [RaftMessage]) {
+        var byLoop: [Int: [RaftMessage]] = [:]
+        for message in messages { byLoop[Int(message.group.number) % loops.count, default: []].append(message) }
+        for (number, batch) in byLoop {
+            onLoop(number) { $0.receive(batch) }
+        }
+    }
+
+    /// The connection to a node has ended: its gateway's sessions are away, and it leads nothing that others know of.
+    public func lost(_ node: NodeID) {
+        for number in loops.indices { onLoop(number) { $0.lost(node) } }
+    }
+
+    /// What this node leads, for a node that it has just been connected to.
+    public func notices() async -> [ShardNotice] {
+        var all: [ShardNotice] = []
+        for host in hosts.withLock({ $0 }) { all += await host.loop.run { host.value.notices } }
+        return all
+    }
+
+    private func onLoop(_ number: Int, _ body: @escaping @Sendable (LoopHost) -> Void) {
+        guard let target = hosts.withLock({ number < $0.count ? $0[number] : nil }) else { return }
+        if target.loop.isOnLoop { body(target.value) } else { target.loop.execute { body(target.value) } }
+    }
+
+    /// Calls of sessions, of this node or another, in order, for rooms that this node is believed to lead.
+    public func receive(_ calls: [RoomCall]) {
         var byLoop: [Int: [(ShardID, RoomCall)]] = [:]
         for call in calls {
             let shard = shardMap.shard(of: call.room)
             byLoop[Int(shard.number) % loops.count, default: []].append((shard, call))
         }
-        for (number, batch) in byLoop {
-            let target = hosts.withLock { number < $0.count ? $0[number] : nil }
-            guard let target else { continue }
-            if target.loop.isOnLoop {
-                target.value.receive(batch)
-            } else {
-                target.loop.execute { target.value.receive(batch) }
-            }
-        }
+        for (number, batch) in byLoop { onLoop(number) { $0.receive(batch) } }
     }
 
     // MARK: - The server API's calls

@@ -29,6 +29,14 @@ struct ServerCall: Sendable {
     var room: RoomID
     var body: Body
 
+    /// Whether it goes through the log, which then says whether this node still leads.
+    var isDurable: Bool {
+        switch body {
+        case .command, .recall: true
+        default: false
+        }
+    }
+
     func fail(_ error: ChatError) {
         switch body {
         case .command(_, _, _, _, _, let completion): completion(.failure(error))

@@ -23,6 +23,11 @@ final class ShardHost: GroupLogDelegate {
             guard case .call(let call) = self else { return false }
             return if case .operation = call.body { false } else { true }
         }
+
+        var key: PresenceKey? {
+            guard case .call(let call) = self else { return nil }
+            return PresenceKey(node: call.address.node, session: call.address.session)
+        }
     }
 
     /// Can transition: absent to `loading` to `active` to absent (passivated).
@@ -53,6 +58,14 @@ final class ShardHost: GroupLogDelegate {
     private var appliedIndex: UInt64
     /// What was committed when this leader was established; nil before.
     private var formerIndex: UInt64?
+    /// The term in which this node leads the shard and all have been told so; nil while it does not.
+    private var ledTerm: UInt64?
+    /// Questions that wait until a majority has confirmed that this node still leads, and what came behind them.
+    private var unconfirmed: [Work] = []
+    /// Whose calls are among them: what such a session asks next comes after them.
+    private var unconfirmedKeys: [PresenceKey: Int] = [:]
+    /// What the confirmation that is under way is for; empty when there is none.
+    private var confirming: [Work] = []
     private var checkpointedIndex: UInt64
     private var isCheckpointing = false
     /// Whether this leader has loaded the rooms that wait for one.
@@ -70,6 +83,9 @@ final class ShardHost: GroupLogDelegate {
     private static let earlyMax = 10_000
     /// Rooms that are being loaded at the same time without anybody's calling them; storage refuses too many reads.
     private static let fetchedAtOnceMax = 256
+
+    /// Questions that may wait for a confirmation; more are refused with 503.
+    private static let unconfirmedMax = 50_000
 
     init(shard: ShardID, log: GroupLog, storage: ShardStorage, context: RoomContext, outbox: Outbox) {
         self.shard = shard
@@ -112,22 +128,72 @@ final class ShardHost: GroupLogDelegate {
     // MARK: - Calls
 
     func receive(_ call: RoomCall) {
-        guard log.isEstablished else {
-            if case .operation = call.body { return refuse(call, unavailable("no leader for this room yet")) }
-            // Presence needs no log: who is not taken out now would be here for ever.
-            if case .active(let room) = rooms[call.room] { handle(call, room) }
-            return
-        }
+        // Who is here is announced to whoever leads next.
+        guard log.isEstablished else { return refuse(call) }
+        if !mayAnswer(call) { return confirm(.call(call)) }
+        take(call)
+    }
+
+    private func take(_ call: RoomCall) {
         guard let room = active(call.room, orWait: .call(call)), !mustWait(.call(call), call.room) else { return }
         handle(call, room)
     }
 
     func receive(_ call: ServerCall) {
-        guard log.isEstablished else {
-            return call.fail(unavailable("no leader for this room yet"))
-        }
+        guard log.isEstablished else { return call.fail(notLeading) }
+        if !log.isSoleVoter, !call.isDurable { return confirm(.server(call)) }
+        take(call)
+    }
+
+    private func take(_ call: ServerCall) {
         guard let room = active(call.room, orWait: .server(call)), !mustWait(.server(call), call.room) else { return }
         handle(call, room)
+    }
+
+    // MARK: - Answers that must be current
+
+    /// What only tells needs the word of a majority that nobody else leads meanwhile (thesis §6.4); what changes gets it
+    /// with its commit.
+    private func mayAnswer(_ call: RoomCall) -> Bool {
+        if log.isSoleVoter { return true }
+        if unconfirmedKeys[PresenceKey(node: call.address.node, session: call.address.session)] != nil { return false }
+        guard case .operation(let operation) = call.body else { return true }
+        return !operation.isQuestion
+    }
+
+    private func confirm(_ work: Work) {
+        guard unconfirmed.count < Self.unconfirmedMax || work.isPresence else {
+            return fail(work, ChatError(.unavailable, "too many questions wait", retryAfterMs: 500))
+        }
+        unconfirmed.append(work)
+        if let key = work.key { unconfirmedKeys[key, default: 0] += 1 }
+        confirmNext()
+    }
+
+    /// One confirmation for everything that waits; what comes meanwhile waits for the next.
+    private func confirmNext() {
+        guard confirming.isEmpty, !unconfirmed.isEmpty else { return }
+        swap(&confirming, &unconfirmed)
+        log.readIndex { [unowned self] result in
+            // Where leadership was lost they have been refused already.
+            guard case .success = result else { return }
+            let confirmed = confirming
+            confirming = []
+            for work in confirmed {
+                forgetKey(of: work)
+                switch work {
+                case .call(let call): take(call)
+                case .server(let call): take(call)
+                case .visit: break
+                }
+            }
+            confirmNext()
+        }
+    }
+
+    private func forgetKey(of work: Work) {
+        guard let key = work.key, let count = unconfirmedKeys[key] else { return }
+        unconfirmedKeys[key] = count > 1 ? count - 1 : nil
     }
 
     /// Gives the room to `body`, at once or when it is loaded; nil when it can't be had.
@@ -137,7 +203,7 @@ final class ShardHost: GroupLogDelegate {
     }
 
     /// Leads, and what was committed before has been applied.
-    var isServing: Bool { log.isEstablished && isUpToDate }
+    var isServing: Bool { ledTerm != nil }
 
     private var hasAppliedQueue: Bool { applyHead == applyQueue.count }
 
@@ -188,6 +254,22 @@ final class ShardHost: GroupLogDelegate {
         markDirty(room)
     }
 
+    private var notLeading: ChatError { unavailable("no leader for this room yet") }
+
+    /// This node does not lead the room, so it can't take the call.
+    private func refuse(_ call: RoomCall) {
+        guard case .operation = call.body, let request = call.request else { return }
+        // Nobody else could.
+        if log.hasFailed, log.isSoleVoter { return refuse(call, notLeading) }
+        tell(.retry(call.address.session, request: request), call.address, call.room)
+    }
+
+    private func tell(_ output: RoomOutput, _ address: SessionAddress, _ room: RoomID) {
+        outbox.add(
+            Publication(room: room, term: log.term, outputs: [output]),
+            to: Lane(node: address.node, number: address.lane))
+    }
+
     private func refuse(_ call: RoomCall, _ error: ChatError) {
         guard let request = call.request else { return }
         let output: RoomOutput
@@ -196,9 +278,7 @@ final class ShardHost: GroupLogDelegate {
         } else {
             output = .reply(call.address.session, request: request, .failure(error))
         }
-        outbox.add(
-            Publication(room: call.room, number: 0, outputs: [output]),
-            to: Lane(node: call.address.node, number: call.address.lane))
+        tell(output, call.address, call.room)
     }
 
     func markDirty(_ room: RoomActor) {
@@ -249,7 +329,7 @@ final class ShardHost: GroupLogDelegate {
             let me = LoopBound(onLoop: self, loop: context.loop)
             room = try RoomActor(
                 id: id, shard: shard, loaded: try result.get(), storage: storage, context: context
-            ) { room in me.value.stage(room.assumeIsolated { $0.takeLate() }, room) }
+            ) { room in me.value.stageLate(of: room) }
         } catch {
             context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
             rooms[id] = nil
@@ -269,6 +349,12 @@ final class ShardHost: GroupLogDelegate {
         applyCommitted()
         fetchRooms()
         for work in waiting { receive(work, id) }
+    }
+
+    /// A room that another leader has taken over since proposes nothing more.
+    private func stageLate(of room: RoomActor) {
+        guard case .active(let current) = rooms[room.id], current === room else { return }
+        stage(room.assumeIsolated { $0.takeLate() }, room)
     }
 
     private func needsForApply(_ id: RoomID) -> Bool {
@@ -318,11 +404,15 @@ final class ShardHost: GroupLogDelegate {
             lastStamp = time
             pending.append(proposals, from: range.lowerBound, time: time)
         } catch {
-            fail(proposals, ChatError(.unavailable, "the room's log takes nothing now", retryAfterMs: 500))
+            let isElsewhere = error.code == .notLeader || error.code == .transferring
+            fail(
+                proposals, ChatError(.unavailable, "the room's log takes nothing now", retryAfterMs: 500),
+                isInDoubt: isElsewhere && !log.isSoleVoter)
         }
     }
 
-    private func fail(_ proposals: [Proposal], _ error: ChatError) {
+    /// - Parameter isInDoubt: whether gateways are to ask again, under the same number, where the leader is.
+    private func fail(_ proposals: [Proposal], _ error: ChatError, isInDoubt: Bool = false) {
         for proposal in proposals {
             if proposal.isWaitedFor, case .active(let room) = rooms[proposal.command.room] {
                 room.assumeIsolated { $0.release(proposal) }
@@ -331,11 +421,11 @@ final class ShardHost: GroupLogDelegate {
             case .server(let completion): completion(.failure(error))
             case .session(let to):
                 guard let request = to.request else { continue }
-                outbox.add(
-                    Publication(
-                        room: proposal.command.room, number: 0,
-                        outputs: [.reply(to.address.session, request: request, .failure(error))]),
-                    to: Lane(node: to.address.node, number: to.address.lane))
+                let output =
+                    isInDoubt
+                    ? RoomOutput.retry(to.address.session, request: request)
+                    : .reply(to.address.session, request: request, .failure(error))
+                tell(output, to.address, proposal.command.room)
             case .room: break
             }
         }
@@ -343,12 +433,75 @@ final class ShardHost: GroupLogDelegate {
 
     func logDidChangeLeadership(_ log: GroupLog) {
         webhook?.reset()
-        guard !log.isEstablished else { return }
+        guard ledTerm != log.term || !log.isEstablished else { return }
         hasLookedAround = false
         formerIndex = nil
-        receiveEarly()
+        let mayAskElsewhere = !(log.hasFailed && log.isSoleVoter)
         // In doubt: a retry with the same command ID is answered by what the log then says.
-        fail(pending.takeAll(), unavailable("the room's leader has changed"))
+        let error = unavailable("the room's leader has changed")
+        fail(pending.takeAll(), error, isInDoubt: mayAskElsewhere)
+        let proposals = staged
+        staged = []
+        fail(proposals, error, isInDoubt: mayAskElsewhere)
+        refuseUnconfirmed()
+        receiveEarly()
+        if ledTerm != nil { endLeading() }
+    }
+
+    private func refuseUnconfirmed() {
+        let waiting = confirming + unconfirmed
+        confirming = []
+        unconfirmed = []
+        unconfirmedKeys = [:]
+        for work in waiting {
+            switch work {
+            case .call(let call): refuse(call)
+            case .server(let call): call.fail(notLeading)
+            case .visit(let body): body(nil)
+            }
+        }
+    }
+
+    /// What this leader knew of who is where is nothing to the next one. Rooms leave memory: what they wait for belongs
+    /// to this leader, and their rows are with storage.
+    private func endLeading() {
+        ledTerm = nil
+        publish()
+        dirtyRooms = []
+        barrageRooms = []
+        for (id, slot) in rooms {
+            if case .active = slot { rooms[id] = nil }
+        }
+        toLookAt = []
+        context.sink.leadsNoMore(shard)
+    }
+
+    /// Everything of former leaders has been applied: this one begins to answer.
+    private func beginLeading() {
+        ledTerm = log.term
+        let now = context.now()
+        for room in activeRooms {
+            room.assumeIsolated { $0.lead(at: now) }
+            markDirty(room)
+        }
+        context.sink.leads(ShardNotice(shard: shard, term: log.term))
+    }
+
+    /// What this node leads; nil while it does not.
+    var notice: ShardNotice? { ledTerm.map { ShardNotice(shard: shard, term: $0) } }
+
+    /// A gateway node can't be reached.
+    func lost(_ node: NodeID) {
+        guard ledTerm != nil else { return }
+        let now = context.now()
+        for room in activeRooms {
+            room.assumeIsolated { $0.lose(node, at: now) }
+            markDirty(room)
+        }
+    }
+
+    func log(_ log: GroupLog, needsSnapshot offer: RaftOutput.SnapshotOffer) {
+        log.snapshotInstallFailed(offer.mark)
     }
 
     func log(_ log: GroupLog, didCommit entries: [Entry]) {
@@ -386,7 +539,9 @@ final class ShardHost: GroupLogDelegate {
             batch.appliedIndex = appliedIndex
             log.applied(upTo: appliedIndex)
         }
-        if isUpToDate { receiveEarly() }
+        guard isUpToDate else { return }
+        if log.isEstablished, ledTerm != log.term { beginLeading() }
+        receiveEarly()
     }
 
     private func receiveEarly() {
@@ -434,8 +589,9 @@ final class ShardHost: GroupLogDelegate {
 
     /// Publishes what the rooms emitted and hands their rows to storage.
     func publish() {
+        let term = ledTerm ?? log.term
         for room in dirtyRooms {
-            let result = room.assumeIsolated { $0.takePublications() }
+            let result = room.assumeIsolated { $0.takePublications(term: term) }
             for (lane, publication) in result.publications { outbox.add(publication, to: lane) }
             if let row = result.roomRow { batch.catalogue.append(row) }
         }
@@ -460,11 +616,11 @@ final class ShardHost: GroupLogDelegate {
 
     /// Digests, counts, deadlines: once a second.
     func tick() {
+        guard ledTerm != nil else { return }
         let now = context.now()
         for case .active(let room) in rooms.values {
             stage(room.assumeIsolated { $0.tick(at: now) }, room)
         }
-        guard log.isEstablished else { return }
         webhook?.tick()
         expireDue(now)
         if !hasLookedAround {

@@ -15,7 +15,10 @@ struct TurnStream {
     private var writer = SharedFrameWriter([])
     private var keptSeqs: ClosedRange<UInt64>?
     private var unkept = 0
-    private var numbers: [Lane: UInt64] = [:]
+    /// Lanes that have announced viewers and not said what they have been shown.
+    private var waiting: Set<Lane> = []
+    /// Before which item a lane has joined in this turn.
+    private var joined: [Lane: Int] = [:]
 
     init() {}
 
@@ -75,32 +78,55 @@ struct TurnStream {
         unkept = 0
     }
 
-    /// Ends the turn: one publication per lane that has viewers or is told something.
-    mutating func take(room: RoomID, viewerLanes: [Lane]) -> [(Lane, Publication)] {
+    /// A lane's viewers are shown nothing until the lane has joined.
+    mutating func wait(_ lane: Lane) { waiting.insert(lane) }
+
+    /// Whether the lane waits until it joins.
+    func isWaiting(_ lane: Lane) -> Bool { waiting.contains(lane) }
+
+    /// The lane's viewers are shown what everybody is shown from here on.
+    mutating func join(_ lane: Lane) {
         endFrame()
-        guard !items.isEmpty else { return [] }
+        waiting.remove(lane)
+        joined[lane] = items.count
+    }
+
+    /// Ends the turn: one publication per lane that has viewers or is told something.
+    mutating func take(room: RoomID, term: UInt64, viewerLanes: [Lane]) -> [(Lane, Publication)] {
+        endFrame()
+        guard !items.isEmpty else {
+            joined.removeAll()
+            return []
+        }
         var outputs: [(lane: Lane, outputs: [RoomOutput])] = viewerLanes.map { ($0, []) }
         // A lane whose last viewer was put out in this turn is told so, and shall see before what put it out.
         for case .one(let lane, _) in items where !outputs.contains(where: { $0.lane == lane }) {
             outputs.append((lane, []))
         }
-        for item in items {
+        for (number, item) in items.enumerated() {
             switch item {
             case .everybody(let output):
-                for index in outputs.indices { outputs[index].outputs.append(output) }
+                for index in outputs.indices {
+                    let lane = outputs[index].lane
+                    guard joined.isEmpty && waiting.isEmpty || sees(lane, number) else { continue }
+                    outputs[index].outputs.append(output)
+                }
             case .one(let lane, let output):
                 guard let index = outputs.firstIndex(where: { $0.lane == lane }) else { continue }
                 outputs[index].outputs.append(output)
             }
         }
         items.removeAll(keepingCapacity: true)
+        joined.removeAll()
         return outputs.filter { !$0.outputs.isEmpty }.map { lane, outputs in
-            let number = (numbers[lane] ?? 0) + 1
-            numbers[lane] = number
-            return (lane, Publication(room: room, number: number, outputs: outputs))
+            (lane, Publication(room: room, term: term, outputs: outputs))
         }
     }
 
+    private func sees(_ lane: Lane, _ item: Int) -> Bool {
+        !waiting.contains(lane) && item >= joined[lane] ?? 0
+    }
+
     /// A frame stays far below the 1 MB that a client must take.
-    private static let frameBytesMax = 256 * 1024
+    static let frameBytesMax = 256 * 1024
 }

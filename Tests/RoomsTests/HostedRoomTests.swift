@@ -73,7 +73,7 @@ struct HostedRoomTests {
                 return
             }
             #expect(error.code == .unavailable)
-            hosted.rooms.route([try hosted.call("ann", .leave)], from: 0)
+            hosted.rooms.receive([try hosted.call("ann", .leave)])
             disk.isFull = false
             let view = try await hosted.served { () async throws(ChatError) in
                 try await hosted.rooms.view(of: HostedRooms.room)

@@ -44,6 +44,9 @@ final class ToldOutputs: PublicationSink {
         for waiter in due { waiter.continuation.resume() }
     }
 
+    func leads(_ notice: ShardNotice) {}
+    func leadsNoMore(_ shard: ShardID) {}
+
     /// What never comes is an issue.
     private func wait(until isWanted: @escaping @Sendable ([RoomOutput]) -> Bool) async {
         do {
@@ -76,6 +79,11 @@ extension RoomOutput {
         default: nil
         }
     }
+}
+
+/// There are no other nodes.
+struct NoTransport: ConsensusTransport {
+    func send(_ messages: [RaftMessage]) {}
 }
 
 /// The rooms of a node with one shard on one loop, without a gateway: tests are the lane that calls them.
@@ -114,10 +122,12 @@ final class HostedRooms: Sendable {
             ShardID(0), directory: directory.path + "/" + options.storage, pool: pool, configuration: configuration)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
+        let server = ServerID(node: Self.node.text, store: store.storeID)
+        if create { try await SystemGroup.bootstrap(shardCount: 1, server: server, store: store) }
         rooms = RoomHost(node: Self.node, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage])
         try await rooms.start(
             RoomHost.Dependencies(
-                store: store, server: ServerID(node: Self.node.text, store: store.storeID), sink: told,
+                store: store, server: server, sink: told, transport: NoTransport(),
                 policy: options.policy, metrics: MetricsRegistry(), logger: logger,
                 checkpointSeconds: 3_600, callbacks: CallbackSetup(client: callbacks), now: Self.now))
     }
@@ -177,7 +187,7 @@ final class HostedRooms: Sendable {
         }
     }
 
-    /// A call of a session that has the name of its user, or another one; it goes out with `route`.
+    /// A call of a session that has the name of its user, or another one; it goes out with `receive`.
     func call(
         _ name: String, session: String? = nil, anonymous: Bool = false, token: Profile = Profile(),
         _ body: RoomCall.Body
@@ -193,7 +203,7 @@ final class HostedRooms: Sendable {
     /// Hands calls over in one turn, and waits for their answers.
     @discardableResult
     func ask(_ calls: RoomCall...) async throws -> [Result<OperationResult, ChatError>] {
-        rooms.route(calls, from: 0)
+        rooms.receive(calls)
         var answers: [Result<OperationResult, ChatError>] = []
         for case let request? in calls.map(\.request) { answers.append(await told.answer(to: request)) }
         return answers

@@ -22,8 +22,11 @@ private final class Fixture {
         options.create = create
         store = try LogStore.open(options)
         system = SystemGroup(
-            loop: loop, store: store, server: ServerID(node: "n1", store: store.storeID),
-            directory: directory.path + "/system", logger: Logger(label: "test"), now: { Timestamp(1_000) })
+            loop: loop, store: store, server: ServerID(node: "n1", store: store.storeID), transport: NoTransport(),
+            directory: directory.path + "/system", logger: Logger(label: "test"), now: { Timestamp(1_000) },
+            forward: { _, _, _ throws(ChatError) in
+                throw ChatError(.internal, "there is no other node", retryAfterMs: nil)
+            })
     }
 
     func close() async {
@@ -38,12 +41,16 @@ private final class Fixture {
     ) async throws {
         let fixture = try Fixture(directory, create: create)
         do {
+            if create {
+                let server = ServerID(node: "n1", store: fixture.store.storeID)
+                try await SystemGroup.bootstrap(shardCount: 4, server: server, store: fixture.store)
+            }
             try await fixture.system.start()
             if create {
                 try await fixture.system.create(
                     ClusterIdentity(id: "c", shardCount: 4), node: try #require(NodeID("n1")))
             }
-            #expect(try await fixture.system.identity() == ClusterIdentity(id: "c", shardCount: 4))
+            #expect(await fixture.system.settled(within: .seconds(20)))
             try await body(fixture.system, fixture.store)
         } catch {
             await fixture.close()

@@ -15,6 +15,8 @@ public final class SystemGroup: Sendable {
     private let loop: EventLoop
     private let store: LogStore
     private let server: ServerID
+    private let transport: any ConsensusTransport
+    private let forward: Forward
     private let path: String
     private let parts: LoopBound<Parts?>
     private let shared: Mutex<SharedSystemState?>
@@ -28,11 +30,19 @@ public final class SystemGroup: Sendable {
         var host: SystemHost
     }
 
-    /// - Parameter directory: where the state is kept beside the log; made if it is missing.
+    /// Takes a command to another node and returns what it has brought, and the index at which it was applied.
+    public typealias Forward =
+        @Sendable (SystemCommand, _ key: String?, NodeID) async throws(ChatError) -> (SystemResult, index: UInt64)
+
+    /// - Parameters:
+    ///   - directory: where the state is kept beside the log; made if it is missing.
+    ///   - forward: takes commands to the group's leader where that is another node.
     public init(
-        loop: EventLoop, store: LogStore, server: ServerID, directory: String, logger: Logger,
-        now: @escaping @Sendable () -> Timestamp
+        loop: EventLoop, store: LogStore, server: ServerID, transport: any ConsensusTransport, directory: String,
+        logger: Logger, now: @escaping @Sendable () -> Timestamp, forward: @escaping Forward
     ) {
+        self.transport = transport
+        self.forward = forward
         self.loop = loop
         self.store = store
         self.server = server
@@ -54,20 +64,20 @@ public final class SystemGroup: Sendable {
         shared.withLock { $0 = state }
         let appliedIndex = snapshot?.appliedIndex ?? 0
         let (loop, store, server, parts, logger, now, path) = (loop, store, server, parts, logger, now, path)
+        let transport = transport
         try await loop.run { () throws -> Void in
             let log = try GroupLog(
                 group: .system, server: server, store: store, loop: loop, appliedIndex: appliedIndex)
             guard log.appliedIndex == appliedIndex else {
                 throw RaftError(.corruptLog, "\(path) is missing, or older than the log")
             }
-            if let owner = log.membership.voters.first, !log.membership.voters.contains(server) {
-                throw RaftError(.unknownServer, "the data is of node \(owner.node), and this is node \(server.node)")
-            }
             let host = SystemHost(state: state, file: file, loop: loop, logger: logger, now: now)
             log.delegate = host
-            let driver = LogDriver(loop: loop, store: store, logger: logger)
+            let driver = LogDriver(loop: loop, store: store, transport: transport, logger: logger)
             driver.add(log)
             parts.value = Parts(driver: driver, log: log, host: host)
+            // Some wait for a time only.
+            loop.schedule(afterMilliseconds: 250, repeatingMilliseconds: 250) { host.settle() }
             driver.pump()
         }
     }
@@ -75,13 +85,14 @@ public final class SystemGroup: Sendable {
     /// Finishes writing. Blocks until then; call it before the log is closed.
     public func close() { file.withLock { $0 }?.close() }
 
-    /// Which cluster this is, as soon as everything that the log held at start is applied.
-    public func identity() async throws -> ClusterIdentity {
-        let state = current
-        return await whenSettled { system in
-            guard system.log.isEstablished, system.log.appliedIndex >= system.log.commitIndex else { return nil }
-            return state.value.withLock { $0.cluster }
+    /// Makes the groups of a new cluster, with this node as their only voter. Blocks until they are on disk.
+    public static func bootstrap(shardCount: UInt16, server: ServerID, store: LogStore) async throws {
+        let groups = (0..<shardCount).map { GroupID($0) } + [.system]
+        let saves = try groups.compactMap { try GroupLog.bootstrap($0, server) }
+        let result: Result<Void, LogStoreError> = await withCheckedContinuation { continuation in
+            store.save(saves) { continuation.resume(returning: $0) }
         }
+        try result.get()
     }
 
     /// Writes the entry that creates the cluster and waits until it is on disk.
@@ -89,6 +100,37 @@ public final class SystemGroup: Sendable {
         _ = await whenSettled { $0.log.isEstablished ? true : nil }
         _ = try await propose(
             .createCluster(id: identity.id, shardCount: identity.shardCount, node: node, store: server.store))
+    }
+
+    // MARK: - Between nodes
+
+    /// Consensus messages of other nodes for this group.
+    public func receive(_ messages: [RaftMessage]) {
+        let parts = parts
+        loop.execute { parts.value?.driver.receive(messages) }
+    }
+
+    /// The connection to a node has ended.
+    public func lost(_ node: NodeID) {
+        let parts = parts
+        loop.execute { parts.value?.driver.lost(node) }
+    }
+
+    /// Returns when this node hears a leader and has applied all that it knows to be committed; false when that has not
+    /// come about in time.
+    public func settled(within limit: Duration) async -> Bool {
+        let deadline = ContinuousClock.now + limit
+        return await whenSettled { system in
+            let log = system.log
+            if log.leader != nil, log.isEstablished || !log.isLeader, log.appliedIndex >= log.commitIndex { return true }
+            return ContinuousClock.now >= deadline ? false : nil
+        }
+    }
+
+    /// Whether there is a leader that this node hears, or that it is itself.
+    public func hearsLeader() async -> Bool {
+        let parts = parts
+        return await loop.run { parts.value?.log.leader != nil }
     }
 
     private func whenSettled<Value: Sendable>(_ body: @escaping @Sendable (Parts) -> Value?) async -> Value {
@@ -197,17 +239,73 @@ public final class SystemGroup: Sendable {
         if case .done = try await propose(.nonce, key: nonce) { true } else { false }
     }
 
+    /// Proposes a command where the leader is, and returns when it is applied there and, unless this node is cut off,
+    /// here.
     private func propose(_ command: SystemCommand, key: String? = nil) async throws(ChatError) -> SystemResult {
+        let deadline = ContinuousClock.now + Self.leaderless
+        while true {
+            let leader: NodeID?
+            switch await proposeHere(command, key: key) {
+            case .success(let applied): return applied.result
+            case .failure(.failed(let error)): throw error
+            case .failure(.notLeader(let node)): leader = node
+            }
+            if let leader, leader.text != server.node {
+                do throws(ChatError) {
+                    let (result, index) = try await forward(command, key, leader)
+                    await whenApplied(index)
+                    return result
+                } catch {
+                    // Refused there without effect: it does not lead either.
+                    guard error.code == .unavailable, error.field == Self.notLeaderField else { throw error }
+                }
+            }
+            guard ContinuousClock.now < deadline else {
+                throw ChatError(.unavailable, "the system group has no leader at the moment", retryAfterMs: 500)
+            }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// A command that another node has passed on. Throws 503 with the field `leader` where this node does not lead.
+    public func performForwarded(_ command: SystemCommand, key: String?) async throws(ChatError) -> (
+        SystemResult, index: UInt64
+    ) {
+        switch await proposeHere(command, key: key) {
+        case .success(let applied): return (applied.result, applied.index)
+        case .failure(.failed(let error)): throw error
+        case .failure(.notLeader):
+            throw ChatError(
+                .unavailable, "this node does not lead the system group", retryAfterMs: 500,
+                field: Self.notLeaderField)
+        }
+    }
+
+    private static let notLeaderField = "leader"
+    /// How long a change waits for a leader.
+    private static let leaderless = Duration.seconds(2)
+
+    private func proposeHere(_ command: SystemCommand, key: String?) async -> Result<
+        SystemHost.Applied, SystemHost.Failure
+    > {
         let (loop, parts) = (loop, parts)
-        let result: Result<SystemResult, ChatError> = await withCheckedContinuation { continuation in
+        return await withCheckedContinuation { continuation in
             loop.execute {
                 guard let system = parts.value else {
                     return continuation.resume(
-                        returning: .failure(ChatError(.unavailable, "the node is starting", retryAfterMs: 500)))
+                        returning: .failure(
+                            .failed(ChatError(.unavailable, "the node is starting", retryAfterMs: 500))))
                 }
                 system.host.propose(command, key: key, to: system.log) { continuation.resume(returning: $0) }
             }
         }
-        return try result.get()
+    }
+
+    /// Returns when this node has applied the log up to there, or after a while all the same.
+    private func whenApplied(_ index: UInt64) async {
+        let deadline = ContinuousClock.now + Self.leaderless
+        let _: Bool = await whenSettled { system in
+            system.log.appliedIndex >= index || ContinuousClock.now >= deadline ? true : nil
+        }
     }
 }

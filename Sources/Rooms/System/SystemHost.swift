@@ -9,7 +9,19 @@ import Wire
 /// The system group on its loop: applies its log, answers whoever proposed, tells those who observe, and keeps the log
 /// short by putting the whole state on disk now and then.
 final class SystemHost: GroupLogDelegate {
-    typealias Completion = (Result<SystemResult, ChatError>) -> Void
+    typealias Completion = (Result<Applied, Failure>) -> Void
+
+    /// What a command has brought, and where in the log.
+    struct Applied {
+        var result: SystemResult
+        var index: UInt64
+    }
+
+    enum Failure: Error {
+        /// Nothing was proposed; the leader, if it is known.
+        case notLeader(NodeID?)
+        case failed(ChatError)
+    }
 
     /// Written here only; read from anywhere.
     private let state: SharedSystemState
@@ -19,6 +31,7 @@ final class SystemHost: GroupLogDelegate {
     private let now: @Sendable () -> Timestamp
     private var waiting: [() -> Bool] = []
     private var pending: [UInt64: Completion] = [:]
+    private var ledTerm: UInt64?
     private var observers: [@Sendable (SystemChange) -> Void] = []
     private var isCheckpointing = false
     private var entriesSinceCheckpoint = 0
@@ -47,8 +60,11 @@ final class SystemHost: GroupLogDelegate {
 
     /// Proposes a command. The completion is called once, on the loop: when it is applied, or when it is in doubt.
     func propose(_ command: SystemCommand, key: String?, to log: GroupLog, _ completion: @escaping Completion) {
-        guard log.isEstablished, pending.count < Self.pendingMax else {
-            return completion(.failure(Self.unavailable("the system group has no leader yet")))
+        guard log.isEstablished else {
+            return completion(.failure(.notLeader(log.leader.flatMap { NodeID($0.node) })))
+        }
+        guard pending.count < Self.pendingMax else {
+            return completion(.failure(.failed(Self.unavailable("too many changes are under way"))))
         }
         let time = max(now(), lastStamp)
         do throws(RaftError) {
@@ -58,7 +74,7 @@ final class SystemHost: GroupLogDelegate {
             pending[range.lowerBound] = completion
             log.onInput()
         } catch {
-            completion(.failure(Self.unavailable("the system group's log takes nothing now")))
+            completion(.failure(.failed(Self.unavailable("the system group's log takes nothing now"))))
         }
     }
 
@@ -67,14 +83,19 @@ final class SystemHost: GroupLogDelegate {
     }
 
     func logDidChangeLeadership(_ log: GroupLog) {
-        if !log.isEstablished {
+        if !log.isEstablished || log.term != ledTerm {
             let doubtful = pending
             pending = [:]
             for completion in doubtful.values {
-                completion(.failure(Self.unavailable("the system group's leader has changed")))
+                completion(.failure(.failed(Self.unavailable("the system group's leader has changed"))))
             }
         }
+        ledTerm = log.isEstablished ? log.term : nil
         settle()
+    }
+
+    func log(_ log: GroupLog, needsSnapshot offer: RaftOutput.SnapshotOffer) {
+        log.snapshotInstallFailed(offer.mark)
     }
 
     // MARK: - Applying
@@ -106,9 +127,9 @@ final class SystemHost: GroupLogDelegate {
         }
         guard let completion = pending.removeValue(forKey: entry.index) else { return }
         if case .refused(let error) = result {
-            completion(.failure(error))
+            completion(.failure(.failed(error)))
         } else {
-            completion(.success(result))
+            completion(.success(Applied(result: result, index: entry.index)))
         }
     }
 
@@ -124,7 +145,8 @@ final class SystemHost: GroupLogDelegate {
         if !body() { waiting.append(body) }
     }
 
-    private func settle() { waiting.removeAll { $0() } }
+    /// Asks those who wait again.
+    func settle() { waiting.removeAll { $0() } }
 
     // MARK: - Keeping the log short
 

@@ -1,0 +1,73 @@
+import ChatModel
+import EventLoop
+import RoomLink
+import Sharding
+import Wire
+
+/// Who leads the rooms that this lane's sessions are in, and what has to be said when that changes.
+extension GatewayLane {
+    /// Asks each call where its room is led; those whose leader nobody knows wait.
+    func ask(_ calls: [RoomCall]) {
+        var byNode: [(node: NodeID, calls: [RoomCall])] = []
+        for call in calls {
+            switch open.add(call, of: shared.shardMap.shard(of: call.room), at: loop.nowMilliseconds) {
+            case .ask(let node):
+                if let index = byNode.firstIndex(where: { $0.node == node }) {
+                    byNode[index].calls.append(call)
+                } else {
+                    byNode.append((node, [call]))
+                }
+            case .held: break
+            case .refused: giveUp(call, "too many requests are waiting")
+            }
+        }
+        for (node, calls) in byNode { shared.router.route(calls, to: node, from: number) }
+    }
+
+    /// A node leads a shard from now on: it is told who of this lane is in its rooms and what they have been shown, and
+    /// asked again what nobody has answered.
+    func isLed(_ notice: ShardNotice, by node: NodeID) {
+        guard let asked = open.leads(node, notice.shard, term: notice.term) else { return }
+        var byRoom: [RoomID: [Session]] = [:]
+        for session in sessions.values {
+            for room in session.state.rooms where shared.shardMap.shard(of: room) == notice.shard {
+                byRoom[room, default: []].append(session)
+            }
+        }
+        var calls: [RoomCall] = []
+        for (room, sessions) in byRoom {
+            for session in sessions { calls.append(announcement(of: session, in: room)) }
+            guard let last = sessions.last else { continue }
+            // Without viewers there is nothing to catch up with.
+            let place = hubs[room]?.place ?? StreamPlace(epoch: "", seq: .max)
+            calls.append(
+                RoomCall(
+                    room: room, address: address(of: last), caller: last.state.caller, request: nil,
+                    body: .follow(place)))
+        }
+        calls += asked
+        if !calls.isEmpty { shared.router.route(calls, to: node, from: number) }
+    }
+
+    private func announcement(of session: Session, in room: RoomID) -> RoomCall {
+        var stay = session.state.stays[room] ?? Stay(profile: Profile(), enteredAt: session.state.startedAt)
+        stay.isAway = session.connection == nil
+        return RoomCall(
+            room: room, address: address(of: session), caller: session.state.caller, request: nil,
+            body: .announce(stay))
+    }
+
+    /// A node can't be reached, or leads one shard no more: what it was asked waits for the next leader.
+    func isLost(_ node: NodeID, _ shard: ShardID?) { open.lost(node, shard, at: loop.nowMilliseconds) }
+
+    /// Calls for which no leader was found in time are answered.
+    func giveUpHeldCalls() {
+        for call in open.expire(at: loop.nowMilliseconds) { giveUp(call, "the room has no leader at the moment") }
+    }
+
+    private func giveUp(_ call: RoomCall, _ reason: String) {
+        guard let session = sessions[call.address.session], let request = call.request else { return }
+        if case .operation(.enter) = call.body { session.entering.removeAll { $0.room == call.room } }
+        session.connection?.reply(request, error: ChatError(.unavailable, reason, retryAfterMs: 500))
+    }
+}

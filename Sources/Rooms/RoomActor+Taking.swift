@@ -1,0 +1,90 @@
+import ChatModel
+import RoomCore
+import RoomLink
+import Wire
+
+/// Taking a room over from another leader: who is here is what the gateways say, and what their viewers have not been
+/// shown is shown now, before anything new (DESIGN section 3, "Presence").
+extension RoomActor {
+    /// A session was in the room before this leader was. Whoever was put out meanwhile, of which its gateway may not
+    /// have heard, is told so.
+    func announce(_ stay: Stay, _ call: RoomCall, _ key: PresenceKey) {
+        unreachable[key] = nil
+        let lane = Lane(node: call.address.node, number: call.address.lane)
+        guard presence.visitor(key) == nil else {
+            // The connection to its node has ended, and begun anew.
+            presence.move(key, lane: lane.number, encoding: call.address.encoding)
+            presence.setAway(key, stay.isAway)
+            suspend(lane)
+            return
+        }
+        if let reason = exclusion(of: call.caller, stay) {
+            return stream.tell(lane, .kicked(key.session, reason, ext: nil))
+        }
+        var visitor = Visitor(
+            key: key, laneNumber: lane.number, user: call.caller.user, profile: stay.profile,
+            anonymous: call.caller.anonymous, device: call.caller.device, enteredAt: stay.enteredAt)
+        visitor.notifyExt = stay.notifyExt
+        visitor.encoding = call.address.encoding
+        visitor.isAway = stay.isAway
+        presence.announce(visitor, role: role(of: visitor))
+        suspend(lane)
+    }
+
+    /// The lane says what its viewers have been shown when it has announced all of them.
+    private func suspend(_ lane: Lane) {
+        stream.wait(lane)
+        stream.encodings.formUnion(presence.encodings)
+        noteEmptiness()
+    }
+
+    /// Why somebody who was here is not any more; nil for whoever is.
+    private func exclusion(of caller: Caller, _ stay: Stay) -> KickReason? {
+        // Of an earlier room of this name.
+        guard let info = state.info, !info.closed, stay.enteredAt >= info.createdAt else { return .roomClosed }
+        if !caller.anonymous, state.isBarred(caller.user, at: context.now()) { return .blacklisted }
+        // Kept as long as an answer is; later its gateway has heard of it, or is gone.
+        return tail.kicked(caller.user, since: stay.enteredAt) ? .byManager : nil
+    }
+
+    /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all see.
+    func follow(_ place: StreamPlace, _ lane: Lane) {
+        stream.join(lane)
+        guard place.epoch == epoch, place.seq < state.lastSeq else { return }
+        let held = max(place.seq, (tail.firstSeq ?? state.lastSeq + 1) - 1)
+        if held > place.seq { stream.tell(lane, .gap(place.seq + 1...held)) }
+        let missed = tail.messages(after: held, lastSeq: state.lastSeq, limit: HotTail.messagesMax) ?? []
+        var writer = stream.blankWriter
+        var first = held + 1
+        for message in missed {
+            writer.append(.message(message))
+            guard let seq = message.seq, writer.byteCount >= TurnStream.frameBytesMax || seq == state.lastSeq else {
+                continue
+            }
+            stream.tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq)))
+            writer = stream.blankWriter
+            first = seq + 1
+        }
+    }
+
+    // MARK: - Nodes that are gone
+
+    /// A gateway node can't be reached: its sessions are in their grace.
+    func lose(_ node: NodeID, at now: Timestamp) {
+        let graceEnd = now.adding(seconds: context.policy.graceSeconds)
+        for key in presence.keys(on: node) where unreachable[key] == nil {
+            unreachable[key] = graceEnd
+            presence.setAway(key, true)
+        }
+        touch()
+    }
+
+    /// Whoever has not been announced again has left.
+    func endGraces(at now: Timestamp) {
+        guard !unreachable.isEmpty else { return }
+        for (key, end) in unreachable where end <= now {
+            unreachable[key] = nil
+            exit(key, at: now)
+        }
+    }
+}
