@@ -10,6 +10,21 @@ public struct PeerStatus: Hashable, Sendable {
     public var isActive: Bool
     /// It was offered a snapshot and has not answered.
     public var isInstallingSnapshot: Bool
+    /// As a learner it could be promoted now, as a voter it could lead: it has the membership in force and is at most
+    /// `RaftConfiguration.promotionLagEntriesMax` behind (thesis §4.2.1).
+    public var isCaughtUp: Bool
+
+    public init(
+        id: ServerID, isVoter: Bool, matchIndex: UInt64, isActive: Bool, isInstallingSnapshot: Bool = false,
+        isCaughtUp: Bool
+    ) {
+        self.id = id
+        self.isVoter = isVoter
+        self.matchIndex = matchIndex
+        self.isActive = isActive
+        self.isInstallingSnapshot = isInstallingSnapshot
+        self.isCaughtUp = isCaughtUp
+    }
 }
 
 extension RaftGroup {
@@ -19,7 +34,7 @@ extension RaftGroup {
             let isInstalling = if case .snapshot = peer.state { true } else { false }
             return PeerStatus(
                 id: peer.id, isVoter: peer.isVoter, matchIndex: peer.match, isActive: peer.isActive,
-                isInstallingSnapshot: isInstalling)
+                isInstallingSnapshot: isInstalling, isCaughtUp: isCaughtUp(peer))
         }
     }
 

@@ -66,7 +66,7 @@ extension RaftGroup {
 
     /// Thesis §4.2.1: a voter that is far behind holds up every commit that needs it. It must also have the membership
     /// in force, or it could not vote in a later election.
-    private func isCaughtUp(_ peer: Progress) -> Bool {
+    func isCaughtUp(_ peer: Progress) -> Bool {
         guard peer.state == .replicate, peer.isActive, peer.match >= memberships.currentIndex else { return false }
         let lag = commitIndex - min(commitIndex, peer.match)
         return peer.match >= termStartIndex && lag <= configuration.promotionLagEntriesMax

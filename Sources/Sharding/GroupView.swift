@@ -1,0 +1,55 @@
+import Consensus
+
+/// What a group's leader knows when it looks at the group's members.
+public struct GroupView: Sendable {
+    /// The leader itself.
+    public var own: ServerID
+    /// The membership in force.
+    public var membership: GroupMembership
+    /// An entry of the leader's own term is committed, so is the newest membership, and leadership is not being handed
+    /// over: a change can be proposed.
+    public var isSettled: Bool
+    /// The other servers, as `RaftGroup.peerStatuses` tells them.
+    public var peers: [PeerStatus]
+    /// Where the group belongs.
+    public var placement: GroupPlacement
+    /// Who has all of the group's history.
+    public var complete: Set<ServerID>
+    /// The listed nodes, as the system group has them; whoever is not among them was removed.
+    public var listed: [String: PlacementNode]
+    /// Nodes that gossip holds for dead, each with the tick at which that began.
+    public var deadSince: [String: UInt64]
+
+    public init(
+        own: ServerID, membership: GroupMembership, isSettled: Bool, peers: [PeerStatus], placement: GroupPlacement,
+        complete: Set<ServerID>, nodes: [PlacementNode], deadSince: [String: UInt64]
+    ) {
+        self.own = own
+        self.membership = membership
+        self.isSettled = isSettled
+        self.peers = peers
+        self.placement = placement
+        self.complete = complete
+        listed = Dictionary(nodes.map { ($0.server.node, $0) }) { _, last in last }
+        self.deadSince = deadSince
+    }
+
+    func peer(_ server: ServerID) -> PeerStatus? { peers.first { $0.id == server } }
+
+    func isActive(_ server: ServerID) -> Bool { server == own || peer(server)?.isActive == true }
+
+    /// It has the whole log but for the last moments, and all of the history.
+    func isReady(_ server: ServerID) -> Bool {
+        guard complete.contains(server) else { return false }
+        return server == own || peer(server).map { $0.isActive && $0.isCaughtUp } == true
+    }
+
+    /// Its node was removed by an operator, or runs another store and so never comes back as this server.
+    func isGone(_ server: ServerID) -> Bool { listed[server.node]?.server != server }
+
+    /// An operator wants it out.
+    func isToLeave(_ server: ServerID) -> Bool { listed[server.node]?.isDraining ?? true }
+
+    /// Held for dead, for however short a time, and silent here as well.
+    func isDead(_ server: ServerID) -> Bool { deadSince[server.node] != nil && !isActive(server) }
+}

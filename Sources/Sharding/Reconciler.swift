@@ -1,0 +1,139 @@
+import Consensus
+
+/// What a group's leader does next, so that the group comes to where it belongs: one step at a time, and nothing that
+/// could cost an acked command or the majority. Ask it every second or so; a new leader begins with a new value.
+///
+/// A server is first a learner, then a voter, and only then goes whom it replaces. A step that the group refuses is
+/// asked for again later.
+public struct Reconciler: Sendable {
+    /// Times in the ticks of `now`.
+    public struct Configuration: Sendable, Hashable {
+        /// After this a dead voter is replaced without an operator; 10 minutes of 100 ms.
+        public var replaceAfterTicks: UInt64 = 6_000
+        /// For this long the preferred leader must have been able to lead before it is given the leadership, and a
+        /// hand-over that failed is not tried again; 10 seconds of 100 ms.
+        public var stableTicks: UInt64 = 100
+
+        public init() {}
+    }
+
+    /// One step.
+    public enum Step: Hashable, Sendable {
+        /// For `RaftGroup.proposeMembership(_:)`.
+        case change(MembershipChange)
+        /// For `RaftGroup.transferLeadership(to:)`.
+        case transferLeadership(to: ServerID)
+    }
+
+    /// Times.
+    public let configuration: Configuration
+    /// Since when the preferred leader could have led.
+    private var stable: (server: ServerID, since: UInt64)?
+    private var handedOverAt: UInt64?
+
+    public init(configuration: Configuration = Configuration()) { self.configuration = configuration }
+
+    /// What to do now; nil when there is nothing, or when it must wait.
+    /// - Parameter now: a clock in ticks that never goes back, the one of `GroupView.deadSince`.
+    public mutating func next(_ view: GroupView, now: UInt64) -> Step? {
+        let wanted = wantedVoters(view, now: now)
+        noteStability(of: wanted.first, view, now: now)
+        guard view.isSettled, !wanted.isEmpty else { return nil }
+        if let change = change(view, wanted: wanted) { return .change(change) }
+        guard handedOverAt.map({ now >= $0 &+ configuration.stableTicks }) ?? true,
+            let heir = heir(view, wanted: wanted, now: now)
+        else { return nil }
+        handedOverAt = now
+        return .transferLeadership(to: heir)
+    }
+
+    // MARK: Who should be in the group
+
+    /// The placement's voters, with others in place of those who have been dead for long, as far as there are others.
+    private func wantedVoters(_ view: GroupView, now: UInt64) -> [ServerID] {
+        let (voters, others) = (view.placement.voters, view.placement.ranking.dropFirst(view.placement.voterCount))
+        var spares = others.filter { !view.isDead($0) }
+        // One who stands in already stays.
+        spares = spares.filter(view.membership.voters.contains) + spares.filter { !view.membership.voters.contains($0) }
+        var standIns = spares[...]
+        var wanted: [ServerID] = []
+        for voter in voters where !isDeadForLong(voter, view, now: now) { wanted.append(voter) }
+        for voter in voters where isDeadForLong(voter, view, now: now) { wanted.append(standIns.popFirst() ?? voter) }
+        return wanted
+    }
+
+    private func isDeadForLong(_ server: ServerID, _ view: GroupView, now: UInt64) -> Bool {
+        guard view.isDead(server), let since = view.deadSince[server.node] else { return false }
+        return now >= since &+ configuration.replaceAfterTicks
+    }
+
+    // MARK: Members
+
+    private func change(_ view: GroupView, wanted: [ServerID]) -> MembershipChange? {
+        let (voters, learners) = (view.membership.voters, view.membership.learners)
+        if let learner = learners.first(where: { !wanted.contains($0) && !view.placement.learners.contains($0) }) {
+            return .remove(learner)
+        }
+        let missing = wanted.filter { !voters.contains($0) }
+        if let learner = missing.first(where: { mayBePromoted($0, view, missing: missing) }) {
+            return .promote(learner)
+        }
+        if let surplus = surplus(view, wanted: wanted, missing: missing) { return .remove(surplus) }
+        let following = view.placement.learners.subtracting(voters).sorted()
+        let newcomer = (missing + following).first { !learners.contains($0) && view.deadSince[$0.node] == nil }
+        return newcomer.map { .addLearner($0) }
+    }
+
+    private func mayBePromoted(_ server: ServerID, _ view: GroupView, missing: [ServerID]) -> Bool {
+        guard view.membership.learners.contains(server), view.isReady(server) else { return false }
+        guard hasMajority(view, view.membership.voters + [server]) else { return false }
+        // Two voters stop when either does: from one to three at once, unless the third is not to be had.
+        guard view.membership.voters.count == 1, view.placement.voterCount > 2 else { return true }
+        return missing.allSatisfy { view.isReady($0) || view.isDead($0) }
+    }
+
+    /// A voter that may go now: those first that never come back, then the silent.
+    private func surplus(_ view: GroupView, wanted: [ServerID], missing: [ServerID]) -> ServerID? {
+        let voters = view.membership.voters
+        let mayShrink = missing.allSatisfy(view.isDead)
+        let surplus = voters.filter { !wanted.contains($0) && $0 != view.own }.filter { server in
+            // Below the wanted number only an operator gets it, and only if a replacement is not to be had.
+            voters.count > wanted.count || (mayShrink && voters.count > 1 && view.isToLeave(server))
+        }
+        func order(_ server: ServerID) -> Int { view.isGone(server) ? 0 : view.isActive(server) ? 2 : 1 }
+        return surplus.sorted { (order($0), $0) < (order($1), $1) }.first { server in
+            hasMajority(view, voters.filter { $0 != server })
+        }
+    }
+
+    private func hasMajority(_ view: GroupView, _ voters: [ServerID]) -> Bool {
+        voters.count { view.isActive($0) } > voters.count / 2
+    }
+
+    // MARK: Leadership
+
+    private mutating func noteStability(of preferred: ServerID?, _ view: GroupView, now: UInt64) {
+        guard let preferred, preferred != view.own, view.membership.voters.contains(preferred),
+            view.isReady(preferred), view.deadSince[preferred.node] == nil
+        else { return stable = nil }
+        if stable?.server != preferred { stable = (preferred, now) }
+    }
+
+    private func heir(_ view: GroupView, wanted: [ServerID], now: UInt64) -> ServerID? {
+        func canLead(_ server: ServerID) -> Bool {
+            server != view.own && view.membership.voters.contains(server) && view.isReady(server)
+                && view.deadSince[server.node] == nil
+        }
+        if wanted.contains(view.own) {
+            guard let stable, now >= stable.since &+ configuration.stableTicks, canLead(stable.server) else {
+                return nil
+            }
+            return stable.server
+        }
+        // A leader that does not belong here leaves when the others are complete, or an operator wants it out and there
+        // is nobody to wait for.
+        let missing = wanted.filter { !view.membership.voters.contains($0) }
+        guard missing.isEmpty || (view.isToLeave(view.own) && missing.allSatisfy(view.isDead)) else { return nil }
+        return wanted.first(where: canLead)
+    }
+}
