@@ -15,6 +15,43 @@ extension RaftGroup {
         if peer.match == log.lastIndex { send(.timeoutNow, to: target) }
     }
 
+    // MARK: Hints of the host
+
+    /// The connection to a node has ended and was not replaced by another one: if the leader is there, its process may
+    /// have died. A follower then asks for a pre-vote after a few ticks instead of a whole election timeout, and grants
+    /// others theirs. Only a hint: nothing but time depends on it, and a leader that others still hear stays, since they
+    /// refuse. The voters wait for different times, so that they do not compete.
+    public mutating func leaderMayBeGone(_ node: String) {
+        guard !isHalted, role == .follower, let leader, leader.node == node, leader != id, !isLeaderDoubted else {
+            return
+        }
+        isLeaderDoubted = true
+        electionTimeout = min(electionTimeout, electionElapsed + 1 + pauseAfterLeader(leader))
+    }
+
+    /// The first is another one in each group, so that one node does not get all that a dead one has led.
+    private func pauseAfterLeader(_ leader: ServerID) -> Int {
+        let heirs = membership.voters.filter { $0 != leader }.sorted()
+        guard let position = heirs.firstIndex(of: id) else { return 0 }
+        let rank = (position + Int(group.number) % heirs.count) % heirs.count
+        return rank * Self.pauseBetweenHeirsTicks
+    }
+
+    /// Enough for the one before to have asked and been answered.
+    static let pauseBetweenHeirsTicks = 2
+
+    /// The process stood still (SIGSTOP, a machine that slept) for about so many ticks, which nobody will make up for.
+    /// After an election timeout the others may have another leader: a leader steps down before it answers anybody, and
+    /// a server that follows does so no longer until it hears the leader again. Call it before anything else.
+    public mutating func clockJumped(ticks: Int) {
+        guard !isHalted, ticks > 0, !isSoleVoter else { return }
+        if ticks >= configuration.electionTimeoutTicks {
+            becomeFollower(term: term, leader: nil)
+        } else if role == .leader {
+            electionElapsed += ticks
+        }
+    }
+
     // MARK: Time
 
     mutating func resetElectionTimer() {
@@ -27,8 +64,18 @@ extension RaftGroup {
         electionElapsed += 1
         guard electionElapsed >= electionTimeout else { return }
         resetElectionTimer()
-        if canCampaign { startElection() }
+        // Also of one who may not campaign: it must not refuse others for a leader that is silent.
+        if role == .follower { leader = nil }
+        guard canCampaign else { return }
+        if !mayLead, !isSoleVoter, withheldCampaigns < Self.withheldCampaignsMax {
+            withheldCampaigns += 1
+        } else {
+            startElection()
+        }
     }
+
+    /// Election timeouts that a replica leaves to those that may lead.
+    static let withheldCampaignsMax = 3
 
     /// The leader's time: heartbeats, and once an election timeout the check whether a majority still hears it. Without
     /// one it steps down, so that clients look elsewhere (thesis §6.2).
@@ -54,6 +101,17 @@ extension RaftGroup {
             heartbeatElapsed = 0
             broadcastHeartbeat()
         }
+        if !mayLead { handOver() }
+    }
+
+    /// To the voter that has most, and if that does not take it, to the next one.
+    private mutating func handOver() {
+        guard isEstablished, transferTarget == nil else { return }
+        let heirs = peers.filter { $0.isVoter && $0.isActive }.sorted { ($1.match, $0.id) < ($0.match, $1.id) }
+        guard !heirs.isEmpty else { return }
+        let heir = heirs[handOvers % heirs.count].id
+        handOvers &+= 1
+        try? transferLeadership(to: heir)
     }
 
     // MARK: Roles
@@ -64,7 +122,9 @@ extension RaftGroup {
 
     /// Within an election timeout of the leader's last word, others' campaigns are not answered (thesis §4.2.3): a
     /// removed or partitioned server cannot depose a leader that works.
-    var hearsLeader: Bool { leader != nil && electionElapsed < configuration.electionTimeoutTicks }
+    var hearsLeader: Bool {
+        leader != nil && !isLeaderDoubted && electionElapsed < configuration.electionTimeoutTicks
+    }
 
     mutating func startElection() {
         if isSoleVoter { return campaign(isTransfer: false) }
@@ -103,6 +163,8 @@ extension RaftGroup {
         }
         role = .follower
         leader = newLeader
+        isLeaderDoubted = false
+        if newLeader != nil { withheldCampaigns = 0 }
         votes = [:]
         resetElectionTimer()
         if wasLeader { endLeadership() }
@@ -121,6 +183,9 @@ extension RaftGroup {
     mutating func becomeLeader() {
         role = .leader
         leader = id
+        isLeaderDoubted = false
+        withheldCampaigns = 0
+        handOvers = 0
         votes = [:]
         electionElapsed = 0
         heartbeatElapsed = 0
@@ -140,6 +205,11 @@ extension RaftGroup {
         case .follower:
             guard leader == nil || leader == sender else { return false }
             leader = sender
+            withheldCampaigns = 0
+            if isLeaderDoubted {
+                isLeaderDoubted = false
+                resetElectionTimer()
+            }
             electionElapsed = 0
         case .preCandidate, .candidate:
             becomeFollower(term: term, leader: sender)

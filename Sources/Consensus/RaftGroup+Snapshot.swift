@@ -8,7 +8,9 @@ extension RaftGroup {
         return SnapshotMark(index: index, term: term, membership: membership)
     }
 
-    /// The host has this snapshot, durably, and can give it to others. The log before it may go then.
+    /// The host has this snapshot, durably, and can give it to others. The log before it may go then, but need not:
+    /// a mark can be taken often while entries before it stay, as many as followers may be behind by; those are served
+    /// from the log, and only who needs what `compacted(upTo:)` has let go gets the snapshot.
     public mutating func snapshotTaken(_ mark: SnapshotMark) {
         guard !isHalted, mark.index <= appliedIndex, mark.index > snapshot?.index ?? 0 else { return }
         guard log.term(at: mark.index) == mark.term else { return }
@@ -16,7 +18,8 @@ extension RaftGroup {
         snapshotToSave = mark
     }
 
-    /// The store has deleted the entries up to here. Beyond the newest snapshot nothing is forgotten.
+    /// The store has deleted the entries up to here, which may be well below the newest snapshot. Beyond that nothing
+    /// is forgotten.
     public mutating func compacted(upTo index: UInt64) {
         let index = min(index, snapshot?.index ?? 0, appliedIndex)
         log.compact(upTo: index)

@@ -76,6 +76,15 @@ public struct RaftGroup: Sendable {
     var electionTimeout = 0
     var votes: [ServerID: Bool] = [:]
     var isVoter = false
+    /// The host has lost the connection to the leader, which has not been heard from since.
+    var isLeaderDoubted = false
+    /// Whether this replica may lead; the host says no while the history is not all here. Then it votes as ever, ignores
+    /// a leadership that is handed to it, and hands over one that it has. It campaigns only after
+    /// `withheldCampaignsMax` election timeouts without a leader: it may be the one with the longest log, without whose
+    /// entries nobody can win. A sole voter leads in any case. Not kept over a restart.
+    public var mayLead = true
+    /// Campaigns that were left to others since the last leader.
+    var withheldCampaigns = 0
 
     // Leadership.
     var peers: [Progress] = []
@@ -84,6 +93,8 @@ public struct RaftGroup: Sendable {
     var termStartIndex: UInt64 = 0
     var uncommitted: Inflights
     var transferTarget: ServerID?
+    /// Hand-overs tried because this replica may not lead; each time to another one.
+    var handOvers = 0
     var readRound: UInt64 = 0
     var pendingReads: [PendingRead] = []
     var needsReadRound = false
@@ -286,7 +297,7 @@ public struct RaftGroup: Sendable {
             receiveSnapshotFailed(from: message.from, index: index)
         case .timeoutNow:
             // Thesis §3.10: the election that the old leader asked for need not wait and is not a disruption.
-            if canCampaign { campaign(isTransfer: true) }
+            if canCampaign, mayLead { campaign(isTransfer: true) }
         case .higherTerm:
             break
         }

@@ -27,10 +27,11 @@ final class TestCluster {
     var loses: (RaftMessage) -> Bool = { _ in false }
     /// Called with every output, before anything is done with it.
     var onOutput: (String, RaftOutput) -> Void = { _, _ in }
-    private var seed: UInt64 = 0
+    private var seed: UInt64
 
-    init(_ names: [String], configuration: RaftConfiguration = .testing) throws {
+    init(_ names: [String], configuration: RaftConfiguration = .testing, seed: UInt64 = 0) throws {
         self.configuration = configuration
+        self.seed = seed
         for name in names {
             try add(name, start: .bootstrap(GroupMembership(voters: names.map { TestCluster.id($0) })))
         }

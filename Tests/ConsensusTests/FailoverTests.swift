@@ -1,0 +1,246 @@
+import Testing
+
+@testable import Consensus
+
+/// How long a group is without a leader, and who takes over.
+@Suite struct FailoverTests {
+    private func led(_ names: [String] = ["a", "b", "c"], seed: UInt64 = 0) throws -> TestCluster {
+        let cluster = try TestCluster(names, seed: seed)
+        cluster.elect("a")
+        #expect(cluster["a"].isEstablished)
+        return cluster
+    }
+
+    private func tickAll(_ cluster: TestCluster, _ names: String..., times: Int = 1) {
+        for _ in 0..<times {
+            for name in names { cluster.tick(name) }
+            cluster.settle()
+        }
+    }
+
+    // MARK: The hint
+
+    @Test func `when the connection to the leader ends, a follower asks within three ticks`() throws {
+        let cluster = try led()
+        cluster.crash("a")
+        for name in ["b", "c"] { cluster.act(name) { $0.leaderMayBeGone("a") } }
+        for name in ["b", "c"] { #expect(cluster[name].role == .follower && cluster[name].term == 1) }
+        tickAll(cluster, "b", "c", times: 3)
+        #expect(cluster["b"].isEstablished || cluster["c"].isEstablished)
+        #expect(max(cluster["b"].term, cluster["c"].term) == 2)
+    }
+
+    @Test func `nobody asks at the same time as another, and not the same one in every group`() throws {
+        var pauses: [Set<Int>] = []
+        for number in UInt16(0)..<4 {
+            var ofGroup: Set<Int> = []
+            for name in ["b", "c"] {
+                let voters = ["a", "b", "c"].map { TestCluster.id($0) }
+                var core = try RaftGroup(
+                    id: TestCluster.id(name), group: GroupID(number),
+                    start: .bootstrap(GroupMembership(voters: voters)), randomSeed: 1)
+                core.leader = TestCluster.id("a")
+                core.leaderMayBeGone("a")
+                ofGroup.insert(core.electionTimeout * (name == "b" ? 1 : -1))
+            }
+            pauses.append(ofGroup)
+        }
+        #expect(pauses == [[1, -3], [3, -1], [1, -3], [3, -1]])
+    }
+
+    @Test func `one follower's broken connection does not disturb a leader that the others hear`() throws {
+        let cluster = try led()
+        cluster.act("b") { $0.leaderMayBeGone("a") }
+        cluster.tick("b", 3)
+        #expect(cluster["b"].role == .preCandidate)
+        cluster.settle()
+        #expect(cluster["b"].term == 1 && cluster["b"].leader == nil, "the others refuse, silently")
+        #expect(cluster["a"].isLeader && cluster["c"].leader == TestCluster.id("a"))
+        tickAll(cluster, "a")
+        #expect(cluster["b"].role == .follower && cluster["b"].leader == TestCluster.id("a"))
+        try cluster.propose("a", "x")
+        cluster.settle()
+        #expect(cluster.commands("b") == ["x"] && cluster["a"].term == 1)
+    }
+
+    @Test func `a hint that a heartbeat contradicts is forgotten, with the short timeout`() throws {
+        let cluster = try led()
+        cluster.act("b") { $0.leaderMayBeGone("a") }
+        cluster.tick("a")
+        cluster.settle()
+        #expect(cluster["b"].electionTimeout >= 10 && !cluster["b"].isLeaderDoubted)
+        cluster.tick("b", 9)
+        #expect(cluster["b"].role == .follower && cluster["b"].leader == TestCluster.id("a"))
+        #expect(cluster["b"].hearsLeader, "and others are refused again")
+    }
+
+    @Test func `the end of a connection to anybody but the leader means nothing`() throws {
+        let cluster = try led()
+        let timeout = cluster["b"].electionTimeout
+        cluster.act("b") { $0.leaderMayBeGone("c") }
+        cluster.act("a") { $0.leaderMayBeGone("a") }
+        #expect(cluster["b"].electionTimeout == timeout && cluster["b"].hearsLeader)
+        #expect(cluster["a"].isLeader)
+    }
+
+    /// Ticks of 100 ms, each server's at another moment, timeouts of ten: the goal is a median below 15 and 30 at worst.
+    @Test(arguments: [(true, 3), (true, 5), (false, 3), (false, 5)])
+    func `after the death of a leader the next one commits in time`(hint: Bool, voters: Int) throws {
+        var durations: [Int] = []
+        for seed in UInt64(1)...30 {
+            let names = Array(["a", "b", "c", "d", "e"].prefix(voters))
+            let cluster = try led(names, seed: seed * 100)
+            // Somewhere between two heartbeats, long after the election.
+            for name in names.dropFirst() { cluster.tick(name, Int(seed % 2)) }
+            cluster.crash("a")
+            if hint { for name in names.dropFirst() { cluster.act(name) { $0.leaderMayBeGone("a") } } }
+            var ticks = 0
+            while !names.dropFirst().contains(where: { cluster[$0].isEstablished }), ticks < 100 {
+                ticks += 1
+                for name in names.dropFirst() {
+                    cluster.tick(name)
+                    if (seed + UInt64(ticks)) % 3 != 0 { cluster.settle() }
+                }
+                cluster.settle()
+            }
+            durations.append(ticks)
+        }
+        durations.sort()
+        print("\(voters) voters, hint \(hint): median \(durations[15]) ticks, worst \(durations.last ?? 0)")
+        #expect(durations[15] <= (hint ? 3 : 15))
+        #expect((durations.last ?? .max) <= (hint ? 6 : 29))
+    }
+
+    // MARK: Who may not lead
+
+    @Test func `a replica that may not lead leaves the election to others, and votes`() throws {
+        let cluster = try led()
+        cluster.act("b") { $0.mayLead = false }
+        cluster.crash("a")
+        cluster.tick("b", 25)
+        cluster.settle()
+        #expect(cluster["b"].role == .follower && cluster["b"].leader == nil && cluster["b"].term == 1)
+        cluster.tick("c", 20)
+        cluster.settle()
+        #expect(cluster["c"].isEstablished, "it got the vote of one who may not lead")
+    }
+
+    @Test func `a leadership handed to one who may not lead stays where it is`() throws {
+        let cluster = try led()
+        cluster.act("b") { $0.mayLead = false }
+        try cluster.act("a") { try $0.transferLeadership(to: TestCluster.id("b")) }
+        cluster.settle()
+        #expect(cluster["b"].role == .follower && cluster["a"].isLeader)
+        tickAll(cluster, "a", times: 10)
+        try cluster.propose("a", "x")
+        cluster.settle()
+        #expect(cluster.commands("a") == ["x"])
+    }
+
+    @Test func `a leader that may not lead hands over, to another one if the first does not take it`() throws {
+        let cluster = try led()
+        for name in ["a", "b"] { cluster.act(name) { $0.mayLead = false } }
+        tickAll(cluster, "a")
+        #expect(cluster["a"].transferTarget == TestCluster.id("b"))
+        #expect(cluster["a"].isLeader)
+        tickAll(cluster, "a", times: 12)
+        #expect(cluster["c"].isEstablished)
+        #expect(cluster["a"].role == .follower)
+    }
+
+    @Test func `the longest log leads for a moment although it may not, if nobody can win without it`() throws {
+        let cluster = try led()
+        cluster.act("b") { $0.mayLead = false }
+        cluster.isolate("c")
+        try cluster.propose("a", "x")
+        cluster.settle()
+        #expect(cluster.commands("a") == ["x"])
+        cluster.heal()
+        cluster.crash("a")
+        var turns = 0
+        while !cluster["c"].isEstablished, turns < 200 {
+            turns += 1
+            tickAll(cluster, "b", "c")
+        }
+        #expect(turns < 120)
+        #expect(cluster.commands("c") == ["x"])
+    }
+
+    @Test func `a sole voter leads in any case`() throws {
+        let cluster = try TestCluster(["a"])
+        cluster.act("a") { $0.mayLead = false }
+        cluster.tick("a", 50)
+        #expect(cluster["a"].isLeader)
+    }
+
+    // MARK: A process that stood still
+
+    @Test func `a leader that stood still steps down before it acks anything`() throws {
+        let cluster = try led()
+        cluster.holdDisk("a")
+        try cluster.propose("a", "x")
+        try cluster.act("a") { try $0.readIndex(1) }
+        cluster.isolate("a")
+        cluster.settle()
+        cluster.elect("b")
+        #expect(cluster["b"].isEstablished)
+        cluster.act("a") { $0.clockJumped(ticks: 100) }
+        #expect(cluster["a"].role == .follower && cluster["a"].leader == nil)
+        #expect(cluster.server("a").failedReads == [1])
+        let error = #expect(throws: RaftError.self) { try cluster.propose("a", "y") }
+        #expect(error?.code == .notLeader)
+        cluster.releaseDisk("a")
+        #expect(cluster.commands("a") == [], "nothing is committed by what the old leader finds out")
+        cluster.heal()
+        tickAll(cluster, "b", times: 2)
+        #expect(cluster["a"].leader == TestCluster.id("b"))
+    }
+
+    @Test func `a follower that stood still neither campaigns at once nor refuses others for the old leader`() throws {
+        let cluster = try led()
+        cluster.crash("a")
+        cluster.act("c") { $0.clockJumped(ticks: 10) }
+        cluster.tick("c", 9)
+        #expect(cluster["c"].role == .follower && !cluster["c"].hearsLeader)
+        cluster.campaign("b")
+        cluster.settle()
+        #expect(cluster["b"].isEstablished)
+    }
+
+    @Test func `a short pause counts as time, and a sole voter goes on after any`() throws {
+        let cluster = try led()
+        cluster.crash("b")
+        cluster.crash("c")
+        for _ in 0..<2 {
+            cluster.act("a") { $0.clockJumped(ticks: 9) }
+            #expect(cluster["a"].isLeader)
+            cluster.tick("a")
+        }
+        #expect(cluster["a"].role == .follower, "a majority was silent for two timeouts")
+        let alone = try TestCluster(["a"])
+        alone.act("a") { $0.clockJumped(ticks: 1_000) }
+        #expect(alone["a"].isLeader)
+    }
+
+    // MARK: A log that reaches back behind the snapshot
+
+    @Test func `a follower behind the newest mark is served from the log while that reaches back`() throws {
+        let cluster = try led()
+        cluster.isolate("c")
+        for text in ["1", "2", "3", "4"] {
+            try cluster.propose("a", text)
+            cluster.settle()
+            cluster.takeSnapshot("a", keeping: 100)
+        }
+        #expect(cluster["a"].snapshot?.index == cluster["a"].commitIndex && cluster["a"].firstIndex == 1)
+        // Also after a restart of the leader.
+        cluster.crash("a")
+        try cluster.restart("a")
+        #expect(cluster["a"].firstIndex <= 2, "all but what may be the base of the log")
+        cluster.elect("a")
+        cluster.heal()
+        tickAll(cluster, "a", times: 3)
+        #expect(cluster.commands("c") == ["1", "2", "3", "4"])
+        #expect(cluster.server("c").offer == nil, "no snapshot was needed")
+    }
+}
