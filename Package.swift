@@ -177,7 +177,7 @@ let package = Package(
         tests("GatewayTests", ["ChatModel", "Gateway", "Transport", "Wire"]),
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("ShardingTests", ["Sharding", "ChatModel", "Consensus"]),
-        tests("WireTests", ["ChatModel", "Wire"]),
+        tests("WireTests", ["ChatModel", "Wire", "RoomLink"]),
         tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
         tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", "OpenAPITestKit", logging, lifecycle]),

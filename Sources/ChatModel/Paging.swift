@@ -9,6 +9,8 @@ public struct Page<Item: Sendable, Cursor: Sendable>: Sendable {
     }
 }
 
+extension Page: Equatable where Item: Equatable, Cursor: Equatable {}
+
 /// `history`'s parameters (contract, "History"); `startTime` 0 is from the newest or the oldest kept.
 public struct HistoryRequest: Sendable, Hashable {
     public var startTime = Timestamp(0)
@@ -22,7 +24,7 @@ public struct HistoryRequest: Sendable, Hashable {
     public init() {}
 }
 
-public struct HistoryPage: Sendable {
+public struct HistoryPage: Sendable, Hashable {
     public var messages: [Message]
     public var more: Bool
 

@@ -12,6 +12,13 @@ public enum SystemCommand: Sendable, Hashable {
     case nonce
     /// Keeps the answer of a call that has claimed its key; nil gives the key back, because nothing was done.
     case finish(answer: [UInt8]?)
+    /// Takes a node in, or notes what a known one newly says of itself. A known node's other store replaces the one
+    /// that it had. Whether it drains, and when it was taken in, is not taken from the record.
+    case addNode(NodeRecord)
+    /// Takes a node out. Refused for the last one that holds rooms.
+    case removeNode(NodeID)
+    /// Begins or ends the emptying of a node.
+    case setDraining(NodeID, Bool)
 }
 
 /// What applying a `SystemCommand` has brought.

@@ -3,7 +3,7 @@ import Wire
 
 /// One thing that a room tells a lane. A lane performs them in order, so that per room and lane acks, enter results
 /// and messages are one ordered stream (contract, "Order").
-public enum RoomOutput: Sendable {
+public enum RoomOutput: Sendable, Equatable {
     /// `isRepeat`: a `clientId` again, which costs no rate.
     case reply(SessionID, request: UInt32, Result<OperationResult, ChatError>, isRepeat: Bool = false)
     /// The answer to an enter. On success the session sees what follows this, and the reply's seq is the stream's here.
@@ -31,7 +31,7 @@ public enum RoomOutput: Sendable {
 ///
 /// Between two nodes publications arrive in order and without holes for as long as their connection lasts; when it
 /// ends, the lanes announce their sessions anew and say what they have seen.
-public struct Publication: Sendable {
+public struct Publication: Sendable, Equatable {
     public var room: RoomID
     /// The leader's term: what an earlier leader still says after a later one was heard is not shown.
     public var term: UInt64

@@ -70,8 +70,8 @@ public struct StreamPlace: Sendable, Hashable {
 }
 
 /// What a session asks of a room. One value per client request: batches of them travel once per loop turn.
-public struct RoomCall: Sendable {
-    public enum Body: Sendable {
+public struct RoomCall: Sendable, Equatable {
+    public enum Body: Sendable, Equatable {
         case operation(ClientOperation)
         /// The session has ended or its grace has passed: an exit that nobody waits for.
         case leave

@@ -3,7 +3,7 @@ import Wire
 
 /// What everybody in a room is shown: one complete WebSocket frame for each encoding that somebody there uses, made
 /// once and shared by all viewers.
-public struct SharedFrame: Sendable {
+public struct SharedFrame: Sendable, Equatable {
     public enum Traffic: Sendable, Hashable {
         /// Kept and unkept messages, in order.
         case messages

@@ -56,6 +56,24 @@ public struct SystemEntry: WireMessage, Hashable {
             walker.choice(
                 14, "nonce", { if case .nonce = current { Empty() } else { nil } }, { _ in command = .nonce })
             ? 1 : 0
+        try seen +=
+            walker.choice(
+                15, "addNode", { if case .addNode(let it) = current { it } else { nil } }, { command = .addNode($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                16, "removeNode", { if case .removeNode(let it) = current { NodeBody(node: it) } else { nil } },
+                { command = .removeNode($0.node) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                17, "setDraining",
+                {
+                    if case .setDraining(let node, let draining) = current {
+                        DrainingBody(node: node, draining: draining)
+                    } else {
+                        nil
+                    }
+                }, { command = .setDraining($0.node, $0.draining) }) ? 1 : 0
         guard W.isDecoding else { return }
         if seen == 0 { command = try creation.command() }
     }
@@ -118,5 +136,31 @@ struct AnswerBody: WireMessage {
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.optional(1, "answer", &answer)
+    }
+}
+
+/// A node, alone.
+struct NodeBody: WireMessage {
+    var node: NodeID
+
+    static var blank: NodeBody { NodeBody(node: .blank) }
+    static var schemaName: String { "SystemNodeRemoval" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "node", &node)
+    }
+}
+
+/// Whether a node is being emptied.
+struct DrainingBody: WireMessage {
+    var node: NodeID
+    var draining: Bool
+
+    static var blank: DrainingBody { DrainingBody(node: .blank, draining: false) }
+    static var schemaName: String { "SystemNodeDraining" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "node", &node)
+        try walker.shown(2, "draining", &draining)
     }
 }

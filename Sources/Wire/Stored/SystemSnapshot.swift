@@ -6,7 +6,7 @@ public struct SystemSnapshot: WireMessage, Hashable {
     public var appliedIndex: UInt64 = 0
     public var clusterID = ""
     public var shardCount: Int64 = 0
-    public var nodes: [SystemNode] = []
+    public var nodes: [NodeRecord] = []
     /// The last entry's stamp.
     public var time = Timestamp(0)
     /// Tokens of anybody issued at this time or before are refused.
@@ -34,25 +34,6 @@ public struct SystemSnapshot: WireMessage, Hashable {
         try walker.list(8, "settings", &settings)
         try walker.list(9, "calls", &calls)
         try walker.list(10, "nonces", &nonces)
-    }
-}
-
-/// A node that the cluster consists of.
-public struct SystemNode: WireMessage, Hashable {
-    public var node: NodeID
-    /// The store that it had when it was taken in: the bits of an unsigned number.
-    public var store: Int64
-
-    public static var blank: SystemNode { SystemNode(node: .blank, store: 0) }
-
-    public init(node: NodeID, store: Int64) {
-        self.node = node
-        self.store = store
-    }
-
-    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        try walker.required(1, "node", &node)
-        try walker.required(2, "store", &store)
     }
 }
 

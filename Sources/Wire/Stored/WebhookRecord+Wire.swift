@@ -50,13 +50,16 @@ extension WebhookProgress: WireMessage {
     }
 }
 
-/// A message as its history row holds it: what everybody sees, and what is the server's own affair.
-struct StoredMessage: WireMessage {
-    var message: Message
+/// A message as its history row holds it, and as it goes between nodes: what everybody sees, and what is the server's
+/// own affair.
+public struct StoredMessage: WireMessage, Hashable {
+    public var message: Message
 
-    static var blank: StoredMessage { StoredMessage(message: .blank) }
+    public static var blank: StoredMessage { StoredMessage(message: .blank) }
 
-    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+    public init(message: Message) { self.message = message }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try message.walk(&walker)
         try walker.defaulted(101, "webhook", &message.webhook, default: true)
     }

@@ -1,0 +1,35 @@
+import ChatModel
+
+/// What one node tells another about rooms and sessions, on the link's lanes for calls and for publications.
+public enum NodeMessage: Sendable, Equatable {
+    /// What sessions of the sending node ask of rooms that the receiving one leads, in order.
+    case calls([RoomCall])
+    /// What rooms that the sending node leads tell a lane of the receiving one, in order.
+    case publications([Publication], lane: Int)
+    /// The shards that the sending node leads.
+    case leads([ShardNotice])
+    /// `id`: the asking node's, which the answer carries.
+    case question(id: UInt64, NodeQuestion)
+    case answer(id: UInt64, Result<NodeAnswer, ChatError>)
+}
+
+/// What came from another node can't be understood.
+public struct NodeMessageError: Error, Sendable, Hashable, CustomStringConvertible {
+    public enum Code: Sendable, Hashable {
+        /// It is not what a node of any version says. The connection is of no use then.
+        case malformed
+        /// It is over a bound.
+        case tooLarge
+    }
+
+    public var code: Code
+    /// For people: a sentence without a stop.
+    public var message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { message }
+}

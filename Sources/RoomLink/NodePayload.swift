@@ -1,0 +1,152 @@
+import ChatModel
+import Wire
+
+/// Payloads of the link's frames that carry `NodeMessage`s.
+///
+/// The first byte says what follows. Calls and notices follow one behind the other, each behind its length as a varint.
+/// Publications begin with the lane; then come their outputs, each behind its length, and behind an output that is a
+/// shared frame the frame's bytes, as they are. Questions and answers are one message each. A message that does not fit
+/// in one payload goes in parts.
+public enum NodePayload {
+    /// The most bytes of one payload: what a frame of the link's lanes for calls and publications holds.
+    public static let bytesMax = 4 << 20
+    /// Payloads of about this size are made, so that nothing urgent waits long; a single thing may be bigger.
+    static let bytesWanted = 256 << 10
+    /// The most bytes of one call, output, question or answer. What is over it is not sent: in the place of an answer to
+    /// a session or a node goes an error, in the place of kept messages a gap; other things of this size don't exist.
+    public static let messageBytesMax = 16 << 20
+
+    /// What follows the first byte. Numbers are on the wire.
+    enum Kind: UInt8 {
+        case calls = 1
+        case publications = 2
+        case leads = 3
+        case question = 4
+        case answer = 5
+        /// A part of a payload: the check of the whole (8 bytes), its length and where the part belongs (4 bytes each,
+        /// all little-endian), and the bytes.
+        case part = 6
+    }
+
+    /// The message in as many payloads as it takes, in order; none for an empty list. The payloads of one message must
+    /// stay in their order, others may come between them.
+    public static func payloads(of message: NodeMessage) -> [[UInt8]] {
+        switch message {
+        case .calls(let calls):
+            var writer = PayloadWriter([Kind.calls.rawValue])
+            for call in calls { writer.append { WireProtobuf.appendDelimited(WiredCall(call), to: &$0) } }
+            return writer.finish()
+        case .leads(let notices):
+            var writer = PayloadWriter([Kind.leads.rawValue])
+            for notice in notices { writer.append { WireProtobuf.appendDelimited(WiredNotice(notice), to: &$0) } }
+            return writer.finish()
+        case .publications(let publications, let lane):
+            return payloads(of: publications, to: lane)
+        case .question(let id, let question):
+            return single(.question, WiredQuestion(id: id, question: question)) ?? []
+        case .answer(let id, let result):
+            let error = ChatError(.tooLarge, "the answer is too large to be sent to this node")
+            return single(.answer, WiredAnswer(id: id, result: result))
+                ?? single(.answer, WiredAnswer(id: id, result: .failure(error))) ?? []
+        }
+    }
+
+    private static func payloads(of publications: [Publication], to lane: Int) -> [[UInt8]] {
+        var head = [Kind.publications.rawValue]
+        Varint.append(UInt64(clamping: lane), to: &head)
+        var writer = PayloadWriter(head)
+        var framesLeft = 0
+        for publication in publications {
+            for output in publication.outputs { framesLeft += output.frameByteCount }
+        }
+        for publication in publications {
+            var isFirst = true
+            for output in publication.outputs {
+                writer.reserve(framesLeft)
+                framesLeft -= output.frameByteCount
+                func append(_ output: RoomOutput) -> Bool {
+                    writer.append { bytes, isPayloadNew in
+                        var wired = WiredOutput(output)
+                        if isFirst || isPayloadNew { (wired.room, wired.term) = (publication.room, publication.term) }
+                        Self.append(wired, to: &bytes)
+                    }
+                }
+                if append(output) || output.replacement.map(append) ?? false { isFirst = false }
+            }
+        }
+        return writer.finish()
+    }
+
+    private static func append(_ wired: WiredOutput, to bytes: inout [UInt8]) {
+        WireProtobuf.appendDelimited(wired, to: &bytes)
+        guard let frame = wired.output.sharedFrame else { return }
+        if let json = frame.json { bytes.append(contentsOf: json) }
+        if let protobuf = frame.protobuf { bytes.append(contentsOf: protobuf) }
+    }
+
+    /// nil when it is over `messageBytesMax`.
+    private static func single<M: WireMessage>(_ kind: Kind, _ message: M) -> [[UInt8]]? {
+        var writer = PayloadWriter([kind.rawValue])
+        guard writer.append({ $0 += WireProtobuf.encode(message) }) else { return nil }
+        return writer.finish()
+    }
+}
+
+extension RoomOutput {
+    /// Of its shared frame, in all encodings.
+    fileprivate var frameByteCount: Int {
+        guard let frame = sharedFrame else { return 0 }
+        return (frame.json?.count ?? 0) + (frame.protobuf?.count ?? 0)
+    }
+}
+
+/// Fills payloads with things that are not divided, except into parts.
+private struct PayloadWriter {
+    /// What every payload begins with.
+    private let head: [UInt8]
+    private var done: [[UInt8]] = []
+    private var current: [UInt8]
+
+    init(_ head: [UInt8]) {
+        self.head = head
+        current = head
+    }
+
+    /// Makes room for what is known to come, as far as it goes into this payload.
+    mutating func reserve(_ count: Int) {
+        guard current.count == head.count else { return }
+        current.reserveCapacity(min(count, NodePayload.bytesWanted) + 4096)
+    }
+
+    /// Appends one thing, behind the others if it fits there.
+    /// - Returns: false for what is over the bound of a message, and is not there then.
+    @discardableResult
+    mutating func append(_ write: (inout [UInt8]) -> Void) -> Bool { append { bytes, _ in write(&bytes) } }
+
+    /// - Parameter write: called again for a new payload when the thing did not fit behind the others.
+    @discardableResult
+    mutating func append(_ write: (_ bytes: inout [UInt8], _ isPayloadNew: Bool) -> Void) -> Bool {
+        let start = current.count
+        write(&current, start == head.count)
+        if start > head.count, current.count > NodePayload.bytesWanted {
+            current.removeSubrange(start...)
+            done.append(current)
+            current = head
+            write(&current, true)
+        }
+        guard current.count <= NodePayload.messageBytesMax else {
+            current = head
+            return false
+        }
+        if current.count > NodePayload.bytesMax {
+            done += PayloadParts.parts(of: current)
+            current = head
+        } else if current.count > NodePayload.bytesWanted {
+            done.append(current)
+            current = head
+        }
+        return true
+    }
+
+    consuming func finish() -> [[UInt8]] { current.count > head.count ? done + [current] : done }
+}

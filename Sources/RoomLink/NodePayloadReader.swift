@@ -1,0 +1,121 @@
+import ChatModel
+import Wire
+
+/// Reads the payloads of one lane of one connection to another node, in the order in which they came.
+public struct NodePayloadReader: Sendable {
+    private var parts = PayloadParts()
+
+    public init() {}
+
+    /// The message of a payload; nil when more parts of it are to come.
+    /// - Throws: `malformed` for what no node says, `tooLarge`. The connection is of no use then.
+    public mutating func read(_ payload: [UInt8]) throws(NodeMessageError) -> NodeMessage? {
+        guard payload.first == NodePayload.Kind.part.rawValue else { return try Self.message(in: payload) }
+        guard let whole = try parts.append(payload) else { return nil }
+        guard whole.first != NodePayload.Kind.part.rawValue else {
+            throw NodeMessageError(.malformed, "a part of a part")
+        }
+        return try Self.message(in: whole)
+    }
+
+    private static func message(in payload: [UInt8]) throws(NodeMessageError) -> NodeMessage {
+        guard let kind = payload.first.flatMap(NodePayload.Kind.init) else {
+            throw NodeMessageError(.malformed, "a payload of no known kind")
+        }
+        return try payload.withUnsafeBufferPointer { buffer throws(NodeMessageError) in
+            var cursor = PayloadCursor(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer).dropFirst()))
+            switch kind {
+            case .calls:
+                var calls: [RoomCall] = []
+                while !cursor.isAtEnd { calls.append(try cursor.delimited(WiredCall.self).call) }
+                return .calls(calls)
+            case .leads:
+                var notices: [ShardNotice] = []
+                while !cursor.isAtEnd { notices.append(try cursor.delimited(WiredNotice.self).notice) }
+                return .leads(notices)
+            case .publications: return try publications(&cursor)
+            case .question:
+                let wired = try cursor.rest(WiredQuestion.self)
+                return .question(id: wired.id, wired.question)
+            case .answer:
+                let wired = try cursor.rest(WiredAnswer.self)
+                return .answer(id: wired.id, wired.result)
+            case .part: throw NodeMessageError(.malformed, "a part of a part")
+            }
+        }
+    }
+
+    private static func publications(_ cursor: inout PayloadCursor) throws(NodeMessageError) -> NodeMessage {
+        guard let lane = Int(exactly: try cursor.varint()) else {
+            throw NodeMessageError(.malformed, "there is no such lane")
+        }
+        var publications: [Publication] = []
+        var current: Publication?
+        while !cursor.isAtEnd {
+            var wired = try cursor.delimited(WiredOutput.self)
+            if var frame = wired.output.sharedFrame {
+                frame.json = try wired.jsonBytes.map { count throws(NodeMessageError) in try cursor.bytes(count) }
+                frame.protobuf = try wired.protobufBytes.map { count throws(NodeMessageError) in
+                    try cursor.bytes(count)
+                }
+                wired.output.sharedFrame = frame
+            }
+            if let room = wired.room {
+                if let current { publications.append(current) }
+                current = Publication(room: room, term: wired.term, outputs: [])
+            }
+            guard current != nil else { throw NodeMessageError(.malformed, "an output of no room") }
+            current?.outputs.append(wired.output)
+        }
+        if let current { publications.append(current) }
+        return .publications(publications, lane: lane)
+    }
+}
+
+/// Walks through a payload, which must stay where it is meanwhile.
+private struct PayloadCursor {
+    private let content: UnsafeRawBufferPointer
+    private var position = 0
+
+    init(_ content: UnsafeRawBufferPointer) { self.content = content }
+
+    var isAtEnd: Bool { position >= content.count }
+
+    mutating func varint() throws(NodeMessageError) -> UInt64 {
+        guard let number = Varint.read(content, at: &position) else {
+            throw NodeMessageError(.malformed, "a payload that ends in the middle of a number")
+        }
+        return number
+    }
+
+    private mutating func take(_ count: UInt64) throws(NodeMessageError) -> UnsafeRawBufferPointer {
+        guard count <= UInt64(content.count - position) else {
+            throw NodeMessageError(.malformed, "a payload that ends in the middle of a message")
+        }
+        let start = position
+        position += Int(truncatingIfNeeded: count)
+        return UnsafeRawBufferPointer(rebasing: content[start..<position])
+    }
+
+    mutating func bytes(_ count: UInt64) throws(NodeMessageError) -> [UInt8] { [UInt8](try take(count)) }
+
+    mutating func delimited<M: WireMessage>(_ type: M.Type) throws(NodeMessageError) -> M {
+        try Self.message(type, take(varint()))
+    }
+
+    /// What is left, as one message.
+    mutating func rest<M: WireMessage>(_ type: M.Type) throws(NodeMessageError) -> M {
+        try Self.message(type, take(UInt64(content.count - position)))
+    }
+
+    /// Limits were enforced where a client or the app server said it.
+    private static func message<M: WireMessage>(_ type: M.Type, _ bytes: UnsafeRawBufferPointer)
+        throws(NodeMessageError) -> M
+    {
+        do throws(ChatError) {
+            return try WireProtobuf.decode(type, from: bytes, limits: false)
+        } catch {
+            throw NodeMessageError(.malformed, "\(M.schemaName): \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import ChatModel
+import Wire
+
+/// What one node asks another. Whoever can't answer, for example because it does not lead what it was asked about, says
+/// so by an error: 503 when it may be otherwise soon.
+public enum NodeQuestion: Sendable, Equatable {
+    /// About one room, asked of the node that leads its shard.
+    case room(RoomID, RoomQuestion)
+    /// Why a room is slow or silent, apart from its viewers: answered also without a leader, with the node's own figures.
+    case explain(RoomID)
+    /// Rooms of the shards that the node leads, in the order of their IDs.
+    case rooms(after: RoomID?, limit: Int)
+    /// Rooms in memory of the shards that the node leads, those with the most people first. `after`: a cursor.
+    case onlineRooms(after: String?, limit: Int)
+    /// A change of the system group, asked of its leader.
+    case propose(SystemCommand, key: String?)
+    /// Which cluster the node belongs to.
+    case cluster
+    /// Takes the asking node in; asked of the system group's leader.
+    case join(NodeRecord)
+    case status
+    case sessions(of: UserID)
+    /// A page of the node's sessions, in the order of their IDs.
+    case sessionPage(after: String?, limit: Int)
+    case slowSessions(limit: Int)
+    /// Ends the user's sessions at the node with 4403.
+    case endSessions(of: UserID)
+    /// Ends one session with 4403.
+    case endSession(SessionID)
+    /// Shows a message to the user's connected sessions at the node.
+    case direct(Message, to: UserID)
+    /// Shows a message to everyone connected to the node.
+    case broadcast(Message)
+    /// The figures of the node's lanes with viewers of the room.
+    case lanes(RoomID)
+    /// Hands the leadership of a shard over; asked of its leader.
+    case transfer(ShardID, to: NodeID)
+    /// What the node knows of the shards that it holds.
+    case shards
+    /// The node's record of who did what, newest first.
+    case audit(before: Int64?, limit: Int)
+    case setLogLevel(LogLevel)
+    /// A question of a later version: answered with an error.
+    case unknown
+}
+
+/// What a node answers to a `NodeQuestion`.
+public enum NodeAnswer: Sendable, Equatable {
+    case room(RoomAnswer)
+    case explanation(RoomExplanation)
+    /// To `rooms` and `onlineRooms`. `next`: the cursor of the node's next page.
+    case rooms([RoomView], next: String?)
+    /// To `propose` and `join`: what it has brought, never `.refused`, and the log index at which it was applied.
+    case applied(SystemResult, index: UInt64)
+    case cluster(id: String, shardCount: UInt16)
+    case status(NodeStatus)
+    /// To `sessions`, `sessionPage` and `slowSessions`.
+    case sessions([SessionView], next: String?)
+    /// How many: to `endSessions`, `direct` and `broadcast`; to `endSession` 0 when there was none.
+    case count(Int)
+    case lanes([LaneFigures])
+    case shards([ShardView])
+    case audit([AuditItem])
+    /// To `transfer` and `setLogLevel`.
+    case done
+}
+
+/// How a node is.
+public struct NodeStatus: Sendable, Hashable {
+    public var node: NodeID
+    /// Of its program.
+    public var version: String
+    /// The URLs that it tells clients.
+    public var gateways: [String]
+    public var leads: [ShardID]
+    /// Its sessions and connections; the rooms that it leads and the people in them; its start and its clock.
+    public var stats: StatsView
+
+    public init(node: NodeID, version: String, gateways: [String], leads: [ShardID], stats: StatsView) {
+        self.node = node
+        self.version = version
+        self.gateways = gateways
+        self.leads = leads
+        self.stats = stats
+    }
+}

@@ -1,0 +1,361 @@
+import ChatModel
+import Wire
+
+/// One output as it travels, with its publication's room and term where it begins one. Of a shared frame this has only
+/// the lengths: its bytes follow as they are. Numbers are on the wire: they are never changed or used again.
+struct WiredOutput: WireMessage {
+    /// nil: of the publication before it.
+    var room: RoomID?
+    var term: UInt64 = 0
+    /// A frame that was read has no bytes yet.
+    var output: RoomOutput
+    /// How many bytes of the frame follow in JSON and in protobuf; nil: it has none in that encoding.
+    var jsonBytes: UInt64?
+    var protobufBytes: UInt64?
+
+    init(_ output: RoomOutput) { self.output = output }
+
+    static var blank: WiredOutput { WiredOutput(.exited(.blank, request: nil)) }
+    static var schemaName: String { "RoomOutput" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.optional(1, "room", &room)
+        try walker.shown(2, "term", &term)
+        let current = output
+        var read: RoomOutput?
+        var frame: WiredFrame?
+        try walker.choice(
+            10, "reply", { WiredReply(current) }, { it in read = it.output })
+        try walker.choice(
+            11, "entered", { WiredEntered(current) }, { it in read = it.output })
+        try walker.choice(
+            12, "exited",
+            {
+                if case .exited(let session, let request) = current {
+                    WiredSession(session: session, request: request)
+                } else {
+                    nil
+                }
+            }, { read = .exited($0.session, request: $0.request) })
+        try walker.choice(
+            13, "kicked",
+            {
+                if case .kicked(let session, let reason, let ext) = current {
+                    WiredKick(session: session, reason: reason, ext: ext)
+                } else {
+                    nil
+                }
+            }, { read = .kicked($0.session, $0.reason, ext: $0.ext) })
+        try walker.choice(14, "frame", { WiredFrame(current) }, { frame = $0 })
+        try walker.choice(
+            15, "retry",
+            {
+                if case .retry(let session, let request) = current {
+                    WiredSession(session: session, request: request)
+                } else {
+                    nil
+                }
+            }, { read = .retry($0.session, request: $0.request ?? 0) })
+        try walker.choice(
+            16, "profile",
+            {
+                if case .profile(let session, let profile) = current {
+                    WiredProfile(session: session, profile: profile)
+                } else {
+                    nil
+                }
+            }, { read = .profile($0.session, $0.profile) })
+        try walker.choice(
+            17, "gap", { if case .gap(let seqs) = current { WiredSeqs(seqs) } else { nil } },
+            { read = .gap($0.seqs) })
+        guard W.isDecoding else { return }
+        if let frame {
+            (jsonBytes, protobufBytes) = (frame.jsonBytes, frame.protobufBytes)
+            output = frame.output
+        } else if let read {
+            output = read
+        } else {
+            throw ChatError(.badParameter, "an output that says nothing")
+        }
+    }
+}
+
+extension RoomOutput {
+    /// The shared frame in it, if it is one.
+    var sharedFrame: SharedFrame? {
+        get {
+            switch self {
+            case .frame(let frame), .frameFor(_, let frame), .frameExcept(_, let frame): frame
+            default: nil
+            }
+        }
+        set {
+            guard let newValue else { return }
+            switch self {
+            case .frame: self = .frame(newValue)
+            case .frameFor(let sessions, _): self = .frameFor(sessions, newValue)
+            case .frameExcept(let sessions, _): self = .frameExcept(sessions, newValue)
+            default: break
+            }
+        }
+    }
+
+    /// What stands for an output that is over the bound of a message; nil where nobody waits for it.
+    var replacement: RoomOutput? {
+        let error = ChatError(.tooLarge, "the answer is too large to be sent to this node")
+        switch self {
+        case .reply(let session, let request, _, let isRepeat):
+            return .reply(session, request: request, .failure(error), isRepeat: isRepeat)
+        case .entered(let session, let request, .success):
+            return .entered(session, request: request, .failure(error))
+        case .frame(let frame), .frameFor(_, let frame), .frameExcept(_, let frame):
+            return frame.keptSeqs.map { .gap($0) }
+        default: return nil
+        }
+    }
+}
+
+private struct WiredSession: WireMessage {
+    var session: SessionID
+    var request: UInt32?
+
+    static var blank: WiredSession { WiredSession(session: .blank, request: nil) }
+    static var schemaName: String { "SessionOutput" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "session", &session)
+        try walker.optional(2, "request", &request)
+    }
+}
+
+private struct WiredReply: WireMessage {
+    var session: SessionID
+    /// With the request as its ID.
+    var item: ServerItem
+    var isRepeat: Bool
+    /// In the place of an item that has lists which may be empty.
+    var enter: EnterReply?
+    var request: UInt32
+
+    static var blank: WiredReply {
+        WiredReply(session: .blank, item: .unknown, isRepeat: false, enter: nil, request: 0)
+    }
+    static var schemaName: String { "ReplyOutput" }
+
+    private init(session: SessionID, item: ServerItem, isRepeat: Bool, enter: EnterReply?, request: UInt32) {
+        self.session = session
+        self.item = item
+        self.isRepeat = isRepeat
+        self.enter = enter
+        self.request = request
+    }
+
+    init?(_ output: RoomOutput) {
+        guard case .reply(let session, let request, let result, let isRepeat) = output else { return nil }
+        if case .success(.enter(let result)) = result {
+            self.init(
+                session: session, item: .unknown, isRepeat: isRepeat, enter: EnterReply(result), request: request)
+        } else {
+            self.init(
+                session: session, item: .reply(id: request, result), isRepeat: isRepeat, enter: nil, request: request)
+        }
+    }
+
+    var output: RoomOutput {
+        if let enter {
+            return .reply(session, request: request, .success(.enter(enter.result)), isRepeat: isRepeat)
+        }
+        guard case .reply(let request?, let result) = item else {
+            let error = ChatError(.internal, "an answer of a later version")
+            return .reply(session, request: request, .failure(error), isRepeat: isRepeat)
+        }
+        return .reply(session, request: request, result, isRepeat: isRepeat)
+    }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "session", &session)
+        try walker.shown(2, "request", &request)
+        try walker.shown(3, "repeat", &isRepeat)
+        var reply: ServerItem? = enter == nil ? item : nil
+        try walker.optional(4, "item", &reply)
+        try walker.optional(5, "enter", &enter)
+        if W.isDecoding { item = reply ?? .unknown }
+    }
+}
+
+private struct WiredEntered: WireMessage {
+    var session: SessionID
+    var request: UInt32?
+    var reply: EnterReply?
+    var error: ChatError?
+
+    static var blank: WiredEntered { WiredEntered(session: .blank) }
+    static var schemaName: String { "EnteredOutput" }
+
+    private init(session: SessionID) { self.session = session }
+
+    init?(_ output: RoomOutput) {
+        guard case .entered(let session, let request, let result) = output else { return nil }
+        self.session = session
+        self.request = request
+        switch result {
+        case .success(let result): reply = EnterReply(result)
+        case .failure(let error): self.error = error
+        }
+    }
+
+    var output: RoomOutput {
+        let unknown = ChatError(.internal, "an answer of a later version")
+        return .entered(
+            session, request: request, reply.map { .success($0.result) } ?? .failure(error ?? unknown))
+    }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "session", &session)
+        try walker.optional(2, "request", &request)
+        try walker.optional(3, "result", &reply)
+        try walker.optional(4, "error", &error)
+    }
+}
+
+private struct WiredKick: WireMessage {
+    var session: SessionID
+    var reason: KickReason
+    var ext: String?
+
+    static var blank: WiredKick { WiredKick(session: .blank, reason: .blank, ext: nil) }
+    static var schemaName: String { "KickedOutput" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "session", &session)
+        try walker.required(2, "reason", &reason)
+        try walker.optional(3, "ext", &ext)
+    }
+}
+
+private struct WiredProfile: WireMessage {
+    var session: SessionID
+    var profile: Profile
+
+    static var blank: WiredProfile { WiredProfile(session: .blank, profile: Profile()) }
+    static var schemaName: String { "ProfileOutput" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "session", &session)
+        try walker.required(2, "profile", &profile)
+    }
+}
+
+/// Seqs without a hole.
+private struct WiredSeqs: WireMessage {
+    var seqs: ClosedRange<UInt64>
+
+    init(_ seqs: ClosedRange<UInt64>) { self.seqs = seqs }
+
+    static var blank: WiredSeqs { WiredSeqs(0...0) }
+    static var schemaName: String { "Seqs" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var (first, last) = (seqs.lowerBound, seqs.upperBound)
+        try walker.shown(1, "first", &first)
+        try walker.shown(2, "last", &last)
+        guard W.isDecoding else { return }
+        guard first <= last else { throw ChatError(.badParameter, "seqs from \(first) to \(last)") }
+        seqs = first...last
+    }
+}
+
+extension SharedFrame.Traffic {
+    /// On the wire.
+    fileprivate var number: UInt32 {
+        switch self {
+        case .messages: 1
+        case .barrage: 2
+        case .status: 3
+        }
+    }
+
+    fileprivate init?(number: UInt32) {
+        switch number {
+        case 1: self = .messages
+        case 2: self = .barrage
+        case 3: self = .status
+        default: return nil
+        }
+    }
+}
+
+/// Who is to get a frame.
+private enum Audience: String, WireEnum {
+    case all = "ALL"
+    case only = "ONLY"
+    case except = "EXCEPT"
+
+    static var blank: Audience { .all }
+
+    var number: Int {
+        switch self {
+        case .all: 1
+        case .only: 2
+        case .except: 3
+        }
+    }
+}
+
+/// A shared frame without its bytes, and who is to get it.
+private struct WiredFrame: WireMessage {
+    var frame: SharedFrame
+    var audience = Audience.all
+    var sessions: [SessionID] = []
+    var jsonBytes: UInt64?
+    var protobufBytes: UInt64?
+
+    static var blank: WiredFrame { WiredFrame(SharedFrame(traffic: .messages, unkept: 0, barrage: 0)) }
+    static var schemaName: String { "FrameOutput" }
+
+    private init(_ frame: SharedFrame) {
+        self.frame = frame
+        jsonBytes = frame.json.map { UInt64($0.count) }
+        protobufBytes = frame.protobuf.map { UInt64($0.count) }
+    }
+
+    init?(_ output: RoomOutput) {
+        switch output {
+        case .frame(let frame): self.init(frame)
+        case .frameFor(let sessions, let frame):
+            self.init(frame)
+            (audience, self.sessions) = (.only, sessions)
+        case .frameExcept(let sessions, let frame):
+            self.init(frame)
+            (audience, self.sessions) = (.except, sessions)
+        default: return nil
+        }
+    }
+
+    var output: RoomOutput {
+        switch audience {
+        case .all: .frame(frame)
+        case .only: .frameFor(sessions, frame)
+        case .except: .frameExcept(sessions, frame)
+        }
+    }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var traffic = frame.traffic.number
+        var seqs = frame.keptSeqs.map(WiredSeqs.init)
+        try walker.required(1, "traffic", &traffic)
+        try walker.defaulted(2, "audience", &audience, default: .all)
+        try walker.repeated(3, "sessions", &sessions)
+        try walker.optional(4, "jsonBytes", &jsonBytes)
+        try walker.optional(5, "protobufBytes", &protobufBytes)
+        try walker.optional(6, "keptSeqs", &seqs)
+        try walker.shown(7, "unkept", &frame.unkept)
+        try walker.shown(8, "barrage", &frame.barrage)
+        try walker.optional(9, "oldestTime", &frame.oldestTime)
+        guard W.isDecoding else { return }
+        guard let known = SharedFrame.Traffic(number: traffic) else {
+            throw ChatError(.badParameter, "there is no traffic \(traffic)")
+        }
+        (frame.traffic, frame.keptSeqs) = (known, seqs?.seqs)
+    }
+}

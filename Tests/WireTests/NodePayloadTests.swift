@@ -1,0 +1,227 @@
+import ChatModel
+import Testing
+import Wire
+
+@testable import RoomLink
+
+/// What nodes tell each other comes out as it went in, and nothing else gets in.
+@Suite struct `Node payloads` {
+    private func sent(_ message: NodeMessage) throws -> [NodeMessage] {
+        var reader = NodePayloadReader()
+        return try NodePayload.payloads(of: message).compactMap { try reader.read($0) }
+    }
+
+    @Test func `every call survives, all in one payload`() throws {
+        var samples = Samples()
+        for _ in 0..<20 {
+            let calls = samples.calls()
+            #expect(try sent(.calls(calls)) == [.calls(calls)], "SEED=\(SeededGenerator.seed)")
+        }
+        #expect(NodePayload.payloads(of: .calls([])).isEmpty)
+    }
+
+    @Test func `every output survives, of several rooms in one payload`() throws {
+        var samples = Samples()
+        for _ in 0..<20 {
+            let publications = [
+                Publication(room: samples.room(), term: samples.uint64(), outputs: samples.outputs()),
+                Publication(room: samples.room(), term: 0, outputs: samples.outputs().reversed()),
+            ]
+            let message = NodeMessage.publications(publications, lane: samples.int(0...300))
+            #expect(try sent(message) == [message], "SEED=\(SeededGenerator.seed)")
+        }
+        #expect(NodePayload.payloads(of: .publications([], lane: 1)).isEmpty)
+    }
+
+    @Test func `every question, every answer and every notice survives`() throws {
+        var samples = Samples()
+        for _ in 0..<20 {
+            for question in samples.questions() {
+                let message = NodeMessage.question(id: samples.uint64(), question)
+                #expect(try sent(message) == [message], "SEED=\(SeededGenerator.seed)")
+            }
+            for answer in samples.answers().map(Result.success) + [.failure(samples.error())] {
+                let message = NodeMessage.answer(id: samples.uint64(), answer)
+                #expect(try sent(message) == [message], "SEED=\(SeededGenerator.seed)")
+            }
+        }
+        let notices = [ShardNotice(shard: ShardID(0), term: 0), ShardNotice(shard: ShardID(.max), term: .max)]
+        #expect(try sent(.leads(notices)) == [.leads(notices)])
+    }
+
+    @Test func `what a later version says is a question or an answer that this one does not know`() throws {
+        // Field 1: 5; field 99: an empty message.
+        let later: [UInt8] = [0x08, 5, 0x9A, 0x06, 0]
+        var reader = NodePayloadReader()
+        #expect(try reader.read([NodePayload.Kind.question.rawValue] + later) == .question(id: 5, .unknown))
+        guard case .answer(5, .failure(let error))? = try reader.read([NodePayload.Kind.answer.rawValue] + later) else {
+            Issue.record("no answer 5")
+            return
+        }
+        #expect(error.code == .internal)
+    }
+
+    // MARK: - Sizes
+
+    private func frame(_ bytes: Int) -> RoomOutput {
+        var frame = SharedFrameWriter([]).frame(.messages, keptSeqs: 7...9)
+        frame.json = Array(repeating: 7, count: bytes)
+        return .frame(frame)
+    }
+
+    private func publication(_ outputs: [RoomOutput]) throws -> Publication {
+        Publication(room: try #require(RoomID("r")), term: 3, outputs: outputs)
+    }
+
+    private func outputs(_ messages: [NodeMessage]) -> [RoomOutput] {
+        messages.flatMap { message -> [RoomOutput] in
+            guard case .publications(let publications, _) = message else { return [] }
+            return publications.flatMap(\.outputs)
+        }
+    }
+
+    @Test func `many outputs make several payloads of about the size that is wanted, in order`() throws {
+        let all = (0..<100).map { frame(10_000 + $0) }
+        let message = NodeMessage.publications([try publication(all)], lane: 2)
+        let payloads = NodePayload.payloads(of: message)
+        #expect(payloads.count == 4)
+        #expect(payloads.allSatisfy { $0.count <= NodePayload.bytesWanted })
+        #expect(outputs(try sent(message)) == all)
+    }
+
+    @Test func `a payload of exactly the most that a frame holds is one, and a byte more goes in parts`() throws {
+        func payloads(_ bytes: Int) throws -> [[UInt8]] {
+            NodePayload.payloads(of: .publications([try publication([frame(bytes)])], lane: 2))
+        }
+        let near = NodePayload.bytesMax - 1000
+        let overhead = try #require(try payloads(near).first).count - near
+        let most = NodePayload.bytesMax - overhead
+        #expect(try payloads(most).map(\.count) == [NodePayload.bytesMax])
+        let parts = try payloads(most + 1)
+        #expect(parts.count == 5)
+        #expect(parts.allSatisfy { $0.count <= PayloadParts.partBytes + PayloadParts.headerBytes })
+        let other = try payloads(most + 2)
+        var reader = NodePayloadReader()
+        var read: [NodeMessage] = []
+        for (one, two) in zip(parts, other) {
+            if let message = try reader.read(one) { read.append(message) }
+            if let message = try reader.read(two) { read.append(message) }
+        }
+        #expect(outputs(read) == [frame(most + 1), frame(most + 2)])
+    }
+
+    @Test func `of parts that never become a whole only some are kept, and parts without a beginning are nothing`()
+        throws
+    {
+        func parts(_ number: Int) throws -> [[UInt8]] {
+            let output = frame(NodePayload.bytesMax + number)
+            return NodePayload.payloads(of: .publications([try publication([output])], lane: 2))
+        }
+        var reader = NodePayloadReader()
+        let all = try (0...PayloadParts.incompleteMax).map { try parts($0) }
+        for parts in all { for part in parts.dropLast() { #expect(try reader.read(part) == nil) } }
+        let complete = try all.map { parts in try reader.read(try #require(parts.last)) != nil }
+        #expect(complete == [false] + Array(repeating: true, count: PayloadParts.incompleteMax))
+    }
+
+    @Test func `what is over the bound of a message is replaced, and what follows it is there`() throws {
+        let session = try #require(SessionID("s"))
+        let huge = frame(NodePayload.messageBytesMax)
+        let text = String(repeating: "a", count: NodePayload.messageBytesMax)
+        let reply = RoomOutput.reply(session, request: 4, .success(.queueSetMany(MissingResult(missing: [text]))))
+        let message = NodeMessage.publications(
+            [try publication([.gap(1...2), huge, .gap(3...4), reply, .gap(5...6)])], lane: 0)
+        let read = outputs(try sent(message))
+        #expect(read.count == 5)
+        #expect(Array(read.prefix(3)) == [.gap(1...2), .gap(7...9), .gap(3...4)])
+        guard case .reply(session, request: 4, .failure(let error), isRepeat: false) = read[3] else {
+            Issue.record("no error in the place of the reply")
+            return
+        }
+        #expect(error.code == .tooLarge)
+        let answer = try sent(.answer(id: 8, .success(.cluster(id: text, shardCount: 1))))
+        guard case .answer(8, .failure(let failure))? = answer.first else {
+            Issue.record("no error in the place of the answer")
+            return
+        }
+        #expect(failure.code == .tooLarge)
+        #expect(NodePayload.payloads(of: .question(id: 1, .propose(.begin, key: text))).isEmpty)
+    }
+
+    // MARK: - What no node says
+
+    private func messages(_ samples: inout Samples) throws -> [NodeMessage] {
+        let outputs = samples.outputs().suffix(11)
+        return [
+            .calls(Array(samples.calls().suffix(6))), .publications([try publication(Array(outputs))], lane: 300),
+            .leads([ShardNotice(shard: ShardID(3), term: 4), ShardNotice(shard: ShardID(5), term: 6)]),
+            .question(id: 9, .room(samples.room(), samples.roomQuestions()[0])),
+            .answer(id: 9, .success(.sessions([], next: "n"))),
+        ]
+    }
+
+    @Test func `every cut is refused or reads as something shorter`() throws {
+        var samples = Samples()
+        for message in try messages(&samples) {
+            let payload = try #require(NodePayload.payloads(of: message).first)
+            for count in 0..<payload.count {
+                var reader = NodePayloadReader()
+                guard let read = try? reader.read(Array(payload[..<count])) else { continue }
+                #expect(read != message, "SEED=\(SeededGenerator.seed)")
+            }
+        }
+    }
+
+    @Test func `damaged payloads are refused or are other messages, and never trap`() throws {
+        var samples = Samples()
+        for message in try messages(&samples) {
+            let payload = try #require(NodePayload.payloads(of: message).first)
+            for _ in 0..<200 {
+                var damaged = payload
+                for _ in 0..<samples.int(1...8) {
+                    damaged[samples.int(0...damaged.count - 1)] = UInt8(samples.int(0...255))
+                }
+                var reader = NodePayloadReader()
+                _ = try? reader.read(damaged)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        [], [0], [7], [255, 1],
+        // A call of 5 bytes, of which 1 is there; a length of more than 64 bits.
+        [1, 5, 0], [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255],
+        // Publications without a lane, and an output that begins no publication.
+        [2], [2, 0, 7, 0x62, 5, 0x0A, 3, 0x61, 0x62, 0x63],
+    ])
+    func `a payload that no node sends is refused`(payload: [UInt8]) {
+        var reader = NodePayloadReader()
+        #expect(throws: NodeMessageError.self) { try reader.read(payload) }
+    }
+
+    @Test func `a frame with fewer bytes than it says is refused`() throws {
+        let payload = try #require(
+            NodePayload.payloads(of: .publications([try publication([frame(100)])], lane: 2)).first)
+        var reader = NodePayloadReader()
+        #expect(throws: NodeMessageError.self) { try reader.read(Array(payload.dropLast())) }
+    }
+
+    @Test func `a part that does not fit its message is refused`() throws {
+        func part(length: UInt32, start: UInt32, bytes: Int = 1) -> [UInt8] {
+            var part: [UInt8] = [NodePayload.Kind.part.rawValue] + Array(repeating: 1, count: 8)
+            for number in [length, start] { withUnsafeBytes(of: number.littleEndian) { part += $0 } }
+            return part + Array(repeating: NodePayload.Kind.part.rawValue, count: bytes)
+        }
+        var reader = NodePayloadReader()
+        let most = UInt32(NodePayload.messageBytesMax)
+        #expect(try reader.read(part(length: most, start: 0)) == nil)
+        for wrong in [
+            part(length: most + 1, start: 0), part(length: 4, start: 4), part(length: 4, start: .max),
+            part(length: 4, start: 2, bytes: 3), part(length: 4, start: 0, bytes: 0),
+            // Whole, but not what its check says.
+            part(length: 4, start: 0, bytes: 4),
+        ] {
+            #expect(throws: NodeMessageError.self) { try reader.read(wrong) }
+        }
+    }
+}

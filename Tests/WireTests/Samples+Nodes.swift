@@ -1,0 +1,179 @@
+import ChatModel
+import RoomLink
+import Wire
+
+/// Random values of everything that nodes tell each other.
+extension Samples {
+    mutating func calls() -> [RoomCall] {
+        var bodies = operations().map { RoomCall.Body.operation($0) }
+        bodies += [
+            .leave, .away, .moved,
+            .announce(
+                Stay(profile: profile(), enteredAt: time(), notifyExt: maybe { $0.text() }, isAway: bool())),
+            .follow(StreamPlace(epoch: text(64), seq: uint64())),
+        ]
+        return bodies.map { body in
+            RoomCall(
+                room: room(),
+                address: SessionAddress(
+                    node: node(), lane: int(0...300), session: session(), encoding: any(ClientEncoding.self)),
+                caller: Caller(
+                    user: user(), anonymous: bool(), device: any(Device.self), rooms: maybe { $0.list { $0.room() } },
+                    tokenProfile: bool() ? profile() : Profile()),
+                request: maybe { UInt32(truncatingIfNeeded: $0.uint64()) }, number: uint64(), body: body,
+                rooms: list { $0.room() })
+        }
+    }
+
+    private mutating func range() -> ClosedRange<UInt64> {
+        let (a, b) = (uint64(), uint64())
+        return min(a, b)...max(a, b)
+    }
+
+    mutating func sharedFrame() -> SharedFrame {
+        var writer = SharedFrameWriter(
+            [[], .json, .protobuf, [.json, .protobuf]][int(0...3)])
+        for push in list(3, { { (pushes: [Push]) in pushes[0] }($0.pushes()) }) { writer.append(push) }
+        let traffic: [SharedFrame.Traffic] = [.messages, .barrage, .status]
+        return writer.frame(
+            traffic[int(0...2)], keptSeqs: maybe { $0.range() }, unkept: int(0...300), barrage: int(0...300))
+    }
+
+    /// Every output, and every result in a reply; lists of an enter's result are empty now and then.
+    mutating func outputs() -> [RoomOutput] {
+        func request(_ samples: inout Samples) -> UInt32 { UInt32(truncatingIfNeeded: samples.uint64()) }
+        var outputs: [RoomOutput] = []
+        var results = results()
+        results.append(.enter(entered()))
+        for result in results {
+            outputs.append(.reply(session(), request: request(&self), .success(result), isRepeat: bool()))
+        }
+        let reason = any(KickReason.self)
+        return outputs + [
+            .reply(session(), request: request(&self), .failure(error()), isRepeat: bool()),
+            .entered(session(), request: maybe(request), .success(entered())),
+            .entered(session(), request: maybe(request), .failure(error())),
+            .exited(session(), request: maybe(request)), .kicked(session(), reason, ext: maybe { $0.text() }),
+            .frame(sharedFrame()), .frameFor(list { $0.session() }, sharedFrame()),
+            .frameExcept(list { $0.session() }, sharedFrame()), .retry(session(), request: request(&self)),
+            .profile(session(), profile()), .gap(range()),
+        ]
+    }
+
+    private mutating func entered() -> EnterResult {
+        EnterResult(
+            room: roomView(), me: member(), epoch: text(64), seq: uint64(),
+            queue: maybe { $0.list { $0.element() } }, recovered: maybe { $0.bool() },
+            missed: maybe { $0.list { $0.message() } }, missedMore: maybe { $0.bool() })
+    }
+
+    private mutating func wholeMessage() -> Message {
+        var message = message()
+        message.webhook = bool()
+        return message
+    }
+
+    mutating func actor() -> Actor { command(.expire).actor }
+    mutating func commandID() -> CommandID? { maybe { CommandID(scope: $0.text(), text: $0.text()) } }
+
+    mutating func roomQuestions() -> [RoomQuestion] {
+        var query = HistoryRequest()
+        (query.startTime, query.limit, query.ascending) = (time(), int(1...100), bool())
+        query.types = list { $0.any(MessageType.self) }
+        (query.beforeSeq, query.afterSeq) = (maybe { $0.uint64() }, maybe { $0.uint64() })
+        var item = BarrageItem(from: maybe { $0.sender() }, text: text(), time: time())
+        item.from?.profile.ext = ""
+        (item.ext, item.style) = (maybe { $0.text() }, maybe { $0.text() })
+        (item.priority, item.count) = (any(Priority.self), int64())
+        return bodies().map {
+            .command($0, actor(), showing: maybe { $0.profile() }, moderate: bool(), id: commandID())
+        } + [
+            .recall(.message(text(64)), options(), actor(), id: commandID()),
+            .recall(.messages(of: user(), since: maybe { $0.time() }), options(), actor(), id: commandID()),
+            .view, .history(query), .message(text(64)), .copies(list { $0.text(64) }, for: maybe { $0.user() }),
+            .members(any(MemberKind.self), after: maybe { $0.text(64) }, limit: int(1...100)), .member(user()),
+            .queue(after: maybe { $0.text(64) }, limit: int(1...100)), .explain, .barrage(item),
+        ]
+    }
+
+    mutating func nodeRecord() -> NodeRecord {
+        NodeRecord(
+            node: node(), store: uint64(), linkAddress: text(), clientURLs: list { $0.text() },
+            role: any(NodeRole.self), isDraining: bool(), takenInAt: time())
+    }
+
+    private mutating func systemCommands() -> [SystemCommand] {
+        [
+            .createCluster(id: text(), shardCount: UInt16(int(0...65_535)), node: node(), store: uint64()),
+            .revoke(user()), .put(setting: .webhook, value: maybe { _ in [1, 2] }), .begin, .nonce,
+            .finish(answer: maybe { _ in [3] }), .addNode(nodeRecord()), .removeNode(node()),
+            .setDraining(node(), bool()),
+        ]
+    }
+
+    mutating func questions() -> [NodeQuestion] {
+        let shard = ShardID(UInt16(int(0...65_535)))
+        return roomQuestions().map { .room(room(), $0) }
+            + systemCommands().map { .propose($0, key: maybe { $0.text() }) } + [
+                .explain(room()), .rooms(after: maybe { $0.room() }, limit: int(0...100)),
+                .onlineRooms(after: maybe { $0.text() }, limit: int(0...100)), .cluster, .join(nodeRecord()), .status,
+                .sessions(of: user()), .sessionPage(after: maybe { $0.text() }, limit: int(0...100)),
+                .slowSessions(limit: int(0...100)), .endSessions(of: user()), .endSession(session()),
+                .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
+                .transfer(shard, to: node()), .shards, .audit(before: maybe { $0.int64() }, limit: int(0...100)),
+                .setLogLevel(any(LogLevel.self)), .unknown,
+            ]
+    }
+
+    private mutating func roomAnswers() -> [RoomAnswer] {
+        var figures = StateFigures()
+        (figures.closed, figures.online, figures.lastSeq) = (bool(), int64(), uint64())
+        figures.lastMessageAt = maybe { $0.time() }
+        var found: [String: Message] = [:]
+        for _ in 0..<int(0...3) { found[text(64)] = wholeMessage() }
+        let results: [CommandResult] = [
+            .done, .room(roomInfo()),
+            .posted(
+                messageID: text(64), place: place(), time: time(), priority: any(Priority.self),
+                delivered: maybe { $0.int64() }),
+            .member(member()), .element(element()), .missing(list { $0.text() }), .refused(error()),
+        ]
+        return results.map { .command($0) } + [
+            .view(roomView()), .history(HistoryPage(messages: list { $0.wholeMessage() }, more: bool())),
+            .message(wholeMessage()), .copies(found),
+            .members(Page(items: list { $0.member() }, next: maybe { $0.text(64) })), .member(member()),
+            .queue(QueueResult(elements: list { $0.element() }, seq: uint64(), next: maybe { $0.text(64) })),
+            .explain(figures), .done,
+        ]
+    }
+
+    mutating func answers() -> [NodeAnswer] {
+        var explanation = RoomExplanation(room: room(), time: time())
+        explanation.state = maybe { _ in StateFigures() }
+        var stats = StatsView()
+        (stats.sessions, stats.startedAt) = (int64(), time())
+        var lane = LaneFigures(node: node(), lane: int64())
+        lane.waitingBytes = int64()
+        var session = SessionView(session: session(), user: user(), node: node())
+        (session.rooms, session.device) = (list { $0.room() }, any(Device.self))
+        let audit = AuditItem(
+            time: time(), administrator: maybe { $0.text() }, address: text(), method: text(), path: text(),
+            status: int64())
+        let shard = ShardView(
+            shard: ShardID(UInt16(int(0...65_535))), leader: maybe { $0.node() }, replicas: list { $0.node() },
+            term: uint64(), applied: uint64())
+        let results: [SystemResult] = [
+            .done, .revoked(at: time()), .answered([]), .answered([1, 2]), .begun, .refused(error()),
+        ]
+        return roomAnswers().map { .room($0) } + results.map { .applied($0, index: uint64()) } + [
+            .explanation(explanation), .rooms(list { $0.roomView() }, next: maybe { $0.text() }),
+            .cluster(id: text(), shardCount: UInt16(int(0...65_535))),
+            .status(
+                NodeStatus(
+                    node: node(), version: text(), gateways: list { $0.text() },
+                    leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats)),
+            .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
+            .audit([audit]), .done,
+        ]
+    }
+}
