@@ -8,11 +8,17 @@ struct SystemEntryTests {
         [0x0A, 1, 0x63, 0x10, 16, 0x1A, 2, 0x6E, 0x31, 0x20] + [UInt8](repeating: 0xFF, count: 9) + [1]
 
     private static func commands() throws -> [SystemCommand] {
-        let user = try #require(UserID("ann"))
+        let (user, node) = (try #require(UserID("ann")), try #require(NodeID("n1")))
         return [
-            .createCluster(id: "c", shardCount: 16, node: try #require(NodeID("n1")), store: .max), .revoke(user),
+            .createCluster(id: "c", shardCount: 16, node: node, store: .max), .revoke(user),
             .put(setting: .webhook, value: [1, 2, 3]), .put(setting: .moderation, value: []),
             .put(setting: .webhook, value: nil), .begin, .nonce, .finish(answer: [9]), .finish(answer: nil),
+            .addNode(
+                NodeRecord(
+                    node: node, store: .max, linkAddress: "10.0.0.1:7402", clientURLs: ["wss://a", "wss://b"],
+                    role: .gateway, isDraining: true, takenInAt: Timestamp(7))),
+            .addNode(NodeRecord(node: node, store: 0)), .removeNode(node), .setDraining(node, true),
+            .setDraining(node, false),
         ]
     }
 

@@ -141,7 +141,7 @@ struct SystemStateTests {
         state.apply(.createCluster(id: "first", shardCount: 16, node: node, store: .max), at: 0)
         state.apply(.createCluster(id: "second", shardCount: 8, node: node, store: 1), at: 0)
         #expect(state.cluster == ClusterIdentity(id: "first", shardCount: 16))
-        #expect(state.nodes == [SystemState.Node(node: node, store: .max)])
+        #expect(state.nodes == [NodeRecord(node: node, store: .max)])
     }
 
     @Test func `a snapshot restores everything`() throws {

@@ -157,7 +157,7 @@ public final class SystemGroup: Sendable {
     }
 
     /// The nodes that the cluster consists of.
-    public var nodes: [SystemState.Node] { current.value.withLock { $0.nodes } }
+    public var nodes: [NodeRecord] { current.value.withLock { $0.nodes } }
 
     /// All settings that are in force.
     public var settings: [SettingName: Setting] { current.value.withLock { $0.settings } }
@@ -194,7 +194,7 @@ public final class SystemGroup: Sendable {
         }
     }
 
-    /// Calls `observer` on the group's loop: at once for each setting that there is, then for every change in the order
+    /// Calls `observer` on the group's loop: at once for the nodes and each setting that there is, then for every change in the order
     /// of the log, before whoever made it gets its answer. It must not block; it hands over to its own loop or thread.
     public func observe(_ observer: @escaping @Sendable (SystemChange) -> Void) async {
         let (loop, parts) = (loop, parts)
@@ -221,6 +221,30 @@ public final class SystemGroup: Sendable {
     public func put(_ value: [UInt8]?, for name: SettingName, key: String? = nil) async throws(ChatError) {
         guard case .done = try await propose(.put(setting: name, value: value), key: key) else {
             throw ChatError(.conflict, "this Idempotency-Key was used for another call")
+        }
+    }
+
+    /// Changes which nodes the cluster consists of.
+    /// - Parameter key: as in `revoke`.
+    /// - Throws: 404 for a node that there is not, 409 for the last node that holds rooms or too many nodes, 413.
+    public func changeNodes(_ change: NodeChange, key: String? = nil) async throws(ChatError) {
+        guard case .done = try await propose(change.command, key: key) else {
+            throw ChatError(.conflict, "this Idempotency-Key was used for another call")
+        }
+    }
+
+    /// A change of the list of nodes.
+    public enum NodeChange: Sendable, Hashable {
+        case add(NodeRecord)
+        case remove(NodeID)
+        case setDraining(NodeID, Bool)
+
+        var command: SystemCommand {
+            switch self {
+            case .add(let record): .addNode(record)
+            case .remove(let node): .removeNode(node)
+            case .setDraining(let node, let isDraining): .setDraining(node, isDraining)
+            }
         }
     }
 

@@ -133,9 +133,10 @@ final class SystemHost: GroupLogDelegate {
         }
     }
 
-    /// Tells `observer` of all settings that there are, then of each change.
+    /// Tells `observer` of all nodes and settings that there are, then of each change.
     func observe(_ observer: @escaping @Sendable (SystemChange) -> Void) {
-        let settings = state.value.withLock { $0.settings }
+        let (nodes, settings) = state.value.withLock { ($0.nodes, $0.settings) }
+        if !nodes.isEmpty { observer(.nodes(nodes)) }
         for (name, setting) in settings.sorted(by: { $0.key < $1.key }) { observer(.setting(name, setting)) }
         observers.append(observer)
     }

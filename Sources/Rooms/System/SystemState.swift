@@ -20,20 +20,17 @@ public enum SystemChange: Sendable, Hashable {
     case revoked(UserID, at: Timestamp)
     /// A setting has another value; nil: it was removed.
     case setting(SettingName, Setting?)
+    /// The nodes that the cluster consists of are these now.
+    case nodes([NodeRecord])
 }
 
 /// What belongs to no room: which cluster this is, its nodes, revocations, settings, and calls that were made with an
 /// idempotency key. Pure and deterministic: every node that applies the same log has the same state.
 public struct SystemState: Sendable {
-    public struct Node: Sendable, Hashable {
-        public var node: NodeID
-        /// The store that the node had when it was taken in.
-        public var store: UInt64
-    }
-
     /// nil until the cluster has been created.
     public private(set) var cluster: ClusterIdentity?
-    public private(set) var nodes: [Node] = []
+    /// In the order in which they were first taken in.
+    public internal(set) var nodes: [NodeRecord] = []
     /// The last command's stamp.
     public private(set) var time = Timestamp(0)
     public private(set) var revocations = Revocations()
@@ -48,6 +45,10 @@ public struct SystemState: Sendable {
     public static let noncesMax = 100_000
     /// Bytes of one setting.
     public static let settingBytesMax = 1 << 20
+    /// Nodes that there may be; a further one is refused.
+    public static let nodesMax = 64
+    /// Bytes of a node's address and URLs together.
+    public static let nodeBytesMax = 16 << 10
 
     public init() {}
 
@@ -88,7 +89,8 @@ public struct SystemState: Sendable {
         case .createCluster(let id, let shardCount, let node, let store):
             if cluster == nil {
                 cluster = ClusterIdentity(id: id, shardCount: shardCount)
-                nodes = [Node(node: node, store: store)]
+                nodes = [NodeRecord(node: node, store: store, takenInAt: time)]
+                return (.done, .nodes(nodes))
             }
             return (.done, nil)
         case .revoke(let user):
@@ -107,6 +109,9 @@ public struct SystemState: Sendable {
         case .put(let name, nil):
             guard settings.removeValue(forKey: name) != nil else { return (.done, nil) }
             return (.done, .setting(name, nil))
+        case .addNode(let record): return add(record)
+        case .removeNode(let node): return remove(node)
+        case .setDraining(let node, let isDraining): return setDraining(node, isDraining)
         case .begin, .finish, .nonce:
             // Without a key the first two say nothing; the last one does not get here.
             return (.done, nil)
@@ -125,7 +130,7 @@ extension SystemState {
         if let shards = UInt16(exactly: snapshot.shardCount), shards > 0 {
             cluster = ClusterIdentity(id: snapshot.clusterID, shardCount: shards)
         }
-        nodes = snapshot.nodes.map { Node(node: $0.node, store: UInt64(bitPattern: $0.store)) }
+        nodes = snapshot.nodes
         time = snapshot.time
         revocations = Revocations(floor: snapshot.floor, snapshot.revocations.map { ($0.user, $0.time) })
         for setting in snapshot.settings {
@@ -142,7 +147,7 @@ extension SystemState {
         snapshot.appliedIndex = appliedIndex
         snapshot.clusterID = cluster?.id ?? ""
         snapshot.shardCount = Int64(cluster?.shardCount ?? 0)
-        snapshot.nodes = nodes.map { SystemNode(node: $0.node, store: Int64(bitPattern: $0.store)) }
+        snapshot.nodes = nodes
         snapshot.time = time
         snapshot.floor = revocations.floor
         snapshot.revocations = revocations.oldestFirst.map { SystemRevocation(user: $0.user, time: $0.time) }

@@ -1,0 +1,145 @@
+import ChatModel
+import Testing
+import Wire
+
+@testable import Rooms
+
+/// The list of nodes in the system group's state.
+struct SystemNodesTests {
+    private var state = SystemState()
+    private let (first, second) = (Self.node("n1"), Self.node("n2"))
+
+    private static func node(_ name: String) -> NodeID {
+        guard let node = NodeID(name) else { preconditionFailure("\(name) is no node") }
+        return node
+    }
+
+    init() {
+        _ = state.apply(
+            SystemEntry(
+                time: Timestamp(1), key: nil,
+                command: .createCluster(id: "c", shardCount: 16, node: first, store: 11)), index: 1)
+    }
+
+    private mutating func apply(_ command: SystemCommand, at milliseconds: Int64 = 10) -> (
+        result: SystemResult, change: SystemChange?
+    ) {
+        state.apply(SystemEntry(time: Timestamp(milliseconds), key: nil, command: command), index: 2)
+    }
+
+    private func record(_ node: NodeID, store: UInt64, _ link: String = "") -> NodeRecord {
+        NodeRecord(node: node, store: store, linkAddress: link, clientURLs: ["ws://\(node)"])
+    }
+
+    @Test mutating func `the node that creates the cluster is its first, and says later how it is reached`() {
+        #expect(state.nodes == [NodeRecord(node: first, store: 11, takenInAt: Timestamp(1))])
+        var told = record(first, store: 11, "127.0.0.1:7402")
+        let (result, change) = apply(.addNode(told))
+        told.takenInAt = Timestamp(1)
+        #expect(result == .done)
+        #expect(change == .nodes([told]))
+        #expect(state.nodes == [told])
+    }
+
+    @Test mutating func `the same record again changes nothing, and nobody is told`() {
+        _ = apply(.addNode(record(second, store: 22)))
+        let before = state.nodes
+        #expect(before.map(\.takenInAt) == [Timestamp(1), Timestamp(10)])
+        let (result, change) = apply(.addNode(record(second, store: 22)), at: 99)
+        #expect(result == .done)
+        #expect(change == nil)
+        #expect(state.nodes == before)
+    }
+
+    @Test mutating func `another store of a known node replaces the store, and what else it says is as newly said`() {
+        _ = apply(.addNode(record(second, store: 22, "old:1")))
+        _ = apply(.setDraining(second, true))
+        _ = apply(.addNode(record(second, store: 33, "new:1")), at: 50)
+        #expect(state.nodes.count == 2)
+        #expect(state.nodes.last?.store == 33)
+        #expect(state.nodes.last?.linkAddress == "new:1")
+        #expect(state.nodes.last?.takenInAt == Timestamp(50))
+        // An operator's decision is not the node's.
+        #expect(state.nodes.last?.isDraining == true)
+    }
+
+    @Test mutating func `a node is taken out, but not the last that holds rooms`() {
+        guard case .refused(let last) = apply(.removeNode(first)).result else {
+            Issue.record("the last node was removed")
+            return
+        }
+        #expect(last.code == .conflict)
+        var gateway = record(second, store: 22)
+        gateway.role = .gateway
+        _ = apply(.addNode(gateway))
+        #expect(apply(.removeNode(first)).result == .refused(last))
+        _ = apply(.addNode(record(second, store: 22)))
+        let (result, change) = apply(.removeNode(first))
+        #expect(result == .done)
+        #expect(change == .nodes(state.nodes))
+        #expect(state.nodes.map(\.node) == [second])
+        // Nor does it become a node that holds none.
+        #expect(apply(.addNode(gateway)).result == .refused(last))
+        guard case .refused(let unknown) = apply(.removeNode(first)).result else {
+            Issue.record("a node that there is not was removed")
+            return
+        }
+        #expect(unknown.code == .notFound)
+    }
+
+    @Test mutating func `draining begins and ends, once each`() {
+        let (result, change) = apply(.setDraining(first, true))
+        #expect(result == .done)
+        #expect(change == .nodes(state.nodes))
+        #expect(state.nodes.first?.isDraining == true)
+        #expect(apply(.setDraining(first, true)).change == nil)
+        #expect(apply(.setDraining(first, false)).change == .nodes(state.nodes))
+        #expect(state.nodes.first?.isDraining == false)
+        guard case .refused(let unknown) = apply(.setDraining(second, true)).result else {
+            Issue.record("a node that there is not drains")
+            return
+        }
+        #expect(unknown.code == .notFound)
+    }
+
+    @Test mutating func `there are exactly so many nodes, URLs and bytes as the bounds say`() {
+        for number in 1..<SystemState.nodesMax {
+            #expect(apply(.addNode(record(Self.node("m\(number)"), store: 1))).result == .done)
+        }
+        #expect(state.nodes.count == SystemState.nodesMax)
+        guard case .refused = apply(.addNode(record(Self.node("more"), store: 1))).result else {
+            Issue.record("a node beyond the bound was taken")
+            return
+        }
+        var full = NodeRecord(node: first, store: 11)
+        full.clientURLs = Array(repeating: "", count: NodeRecord.clientURLsMax)
+        full.linkAddress = String(repeating: "a", count: SystemState.nodeBytesMax)
+        #expect(apply(.addNode(full)).result == .done)
+        var tooMany = full
+        tooMany.clientURLs.append("")
+        var tooLong = full
+        tooLong.linkAddress.append("a")
+        for record in [tooMany, tooLong] {
+            guard case .refused(let error) = apply(.addNode(record)).result else {
+                Issue.record("a record beyond the bound was taken")
+                return
+            }
+            #expect(error.code == .tooLarge)
+        }
+    }
+
+    @Test mutating func `a snapshot has all of it, and one of before is read`() throws {
+        var gateway = record(second, store: .max, "[::1]:7402")
+        gateway.role = .gateway
+        _ = apply(.addNode(gateway))
+        _ = apply(.setDraining(second, true))
+        let bytes = SystemCodec.encode(state.snapshot(appliedIndex: 9))
+        #expect(SystemState(restoring: try SystemCodec.decodeSnapshot(bytes)).nodes == state.nodes)
+        // applied 7, cluster "c", 16 shards, one node: "n1" with store 2^64 - 1.
+        let old: [UInt8] =
+            [0x08, 7, 0x12, 1, 0x63, 0x18, 16, 0x22, 15, 0x0A, 2, 0x6E, 0x31, 0x10]
+            + [UInt8](repeating: 0xFF, count: 9) + [1]
+        let restored = SystemState(restoring: try SystemCodec.decodeSnapshot(old))
+        #expect(restored.nodes == [NodeRecord(node: first, store: .max)])
+    }
+}
