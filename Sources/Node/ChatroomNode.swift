@@ -76,7 +76,7 @@ public final class ChatroomNode: Service, Sendable {
             try await SystemGroup.bootstrap(shardCount: identity.shardCount, server: server, store: store)
             let system = SystemGroup(
                 loop: loop, store: store, server: server, transport: ClusterRouter(node: configuration.node),
-                directory: directory.system, logger: logger, now: WallClock.now, forward: Self.nobodyElse)
+                cluster: ClusterView(shardCount: identity.shardCount), directory: directory.system, logger: logger, now: WallClock.now, forward: Self.nobodyElse)
             try await system.start()
             try await system.create(identity, node: configuration.node)
             system.close()
@@ -125,9 +125,10 @@ public final class ChatroomNode: Service, Sendable {
         for loop in loops { loop.start() }
 
         let router = ClusterRouter(node: configuration.node)
+        let cluster = ClusterView(shardCount: owner.shards)
         let system = SystemGroup(
-            loop: loops[0], store: store, server: server, transport: router, directory: directory.system,
-            logger: logger, now: WallClock.now, forward: Self.nobodyElse)
+            loop: loops[0], store: store, server: server, transport: router, cluster: cluster,
+            directory: directory.system, logger: logger, now: WallClock.now, forward: Self.nobodyElse)
         let shardMap = ShardMap(shardCount: owner.shards)
         let storages: [ShardStorage]
         do {
@@ -166,7 +167,7 @@ public final class ChatroomNode: Service, Sendable {
             try await rooms.start(
                 RoomHost.Dependencies(
                     store: store, server: server, sink: router, transport: router, policy: configuration.rooms,
-                    metrics: metrics, logger: logger, checkpointSeconds: configuration.checkpointSeconds,
+                    cluster: cluster, metrics: metrics, logger: logger, checkpointSeconds: configuration.checkpointSeconds,
                     callbacks: callbacks.setup(), now: WallClock.now))
             await callbacks.start(rooms)
         } catch {

@@ -132,6 +132,12 @@ final class GroupLog {
         isDirty = true
     }
 
+    /// The process stood still for so many ticks.
+    func clockJumped(ticks: Int) {
+        raft.clockJumped(ticks: ticks)
+        isDirty = true
+    }
+
     /// What this leader knows of the others; empty elsewhere.
     var peerStatuses: [PeerStatus] { raft.peerStatuses }
     /// Whether leadership is being handed over.

@@ -32,6 +32,8 @@ final class LogDriver {
     private var groups: [GroupLog] = []
     private var byID: [GroupID: GroupLog] = [:]
     private var savesInFlight = 0
+    /// When time was last looked at.
+    private var heardAt: UInt64
     private static let savesInFlightMax = 2
 
     /// Calls must be on the loop. `tickMilliseconds` is the unit of the core's timeouts.
@@ -40,6 +42,7 @@ final class LogDriver {
         self.store = store
         self.transport = transport
         self.logger = logger
+        heardAt = loop.nowMilliseconds
         loop.schedule(afterMilliseconds: Self.tickMilliseconds, repeatingMilliseconds: Self.tickMilliseconds) {
             [unowned self] in tick()
         }
@@ -54,24 +57,42 @@ final class LogDriver {
     }
 
     private func tick() {
+        noteTime()
         for group in groups { group.tick() }
         pump()
     }
 
     /// What other nodes' groups have sent, in order; of groups that are not here nothing is heard.
     func receive(_ messages: [RaftMessage]) {
+        noteTime()
         for message in messages { byID[message.group]?.step(message) }
         pump()
     }
 
     /// The connection to a node has ended.
     func lost(_ node: NodeID) {
+        noteTime()
         for group in groups { group.leaderMayBeGone(node) }
         pump()
     }
 
+    /// When the process or the loop has stood still for so long that others may lead, that is to be known before
+    /// anything is answered.
+    private func noteTime() {
+        let now = loop.nowMilliseconds
+        defer { heardAt = now }
+        let missed = (now - min(now, heardAt)) / Self.tickMilliseconds
+        guard missed >= Self.ticksMissedMax else { return }
+        logger.warning("this node stood still", metadata: ["ms": "\(now - heardAt)"])
+        for group in groups { group.clockJumped(ticks: Int(clamping: missed)) }
+    }
+
+    /// An election timeout.
+    private static let ticksMissedMax: UInt64 = 10
+
     /// Performs what the groups have put out, until nothing is left to do. Call it after every input.
     func pump() {
+        noteTime()
         var saves: [GroupSave] = []
         var begun: [BegunSave] = []
         var messages: [RaftMessage] = []

@@ -1,4 +1,5 @@
 import ChatModel
+import Consensus
 import EventLoop
 import Logging
 import RoomLink
@@ -13,6 +14,9 @@ struct RoomContext: Sendable {
     var figures: RoomFigures
     var callbacks: LoopBound<LoopCallbacks>
     var sink: any PublicationSink
+    /// This node in its groups.
+    var server: ServerID
+    var cluster: ClusterView
     var now: @Sendable () -> Timestamp
     /// Copies of messages of other rooms, on any loop; the completion runs anywhere.
     var copies:

@@ -37,16 +37,18 @@ public final class RoomHost: Sendable {
         public var now: @Sendable () -> Timestamp
         public var checkpointSeconds: Int
         public var callbacks: CallbackSetup
+        public var cluster: ClusterView
 
         public init(
             store: LogStore, server: ServerID, sink: any PublicationSink, transport: any ConsensusTransport,
-            policy: RoomPolicy, metrics: MetricsRegistry, logger: Logger, checkpointSeconds: Int, callbacks: CallbackSetup,
+            policy: RoomPolicy, cluster: ClusterView, metrics: MetricsRegistry, logger: Logger, checkpointSeconds: Int, callbacks: CallbackSetup,
             now: @escaping @Sendable () -> Timestamp
         ) {
             self.callbacks = callbacks
             self.store = store
             self.server = server
             self.sink = sink
+            self.cluster = cluster
             self.transport = transport
             self.policy = policy
             self.metrics = metrics
@@ -77,8 +79,8 @@ public final class RoomHost: Sendable {
                 callbacks.setWebhook(given.callbacks.webhook)
                 let context = RoomContext(
                     loop: loop, node: node, policy: given.policy, logger: given.logger, figures: figures,
-                    callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, now: given.now,
-                    copies: copies)
+                    callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, server: given.server,
+                    cluster: given.cluster, now: given.now, copies: copies)
                 let host = LoopHost(
                     context: context, store: given.store, transport: given.transport,
                     checkpointSeconds: given.checkpointSeconds)
@@ -156,6 +158,26 @@ public final class RoomHost: Sendable {
         var all: [ShardNotice] = []
         for host in hosts.withLock({ $0 }) { all += await host.loop.run { host.value.notices } }
         return all
+    }
+
+    /// Hands a shard's leadership to another node. False when this node does not lead it, or the other can't take it.
+    public func transfer(_ shard: ShardID, to node: NodeID) async -> Bool {
+        guard let host = host(of: shard) else { return false }
+        return await host.loop.run { host.value.shards[shard]?.handOver(to: node) ?? false }
+    }
+
+    /// Hands everything that this node leads to others, as far as there are any; returns when that is done, or after
+    /// `limit`.
+    public func handOverAll(within limit: Duration) async {
+        let deadline = ContinuousClock.now + limit
+        while ContinuousClock.now < deadline {
+            var handedOver = 0
+            for host in hosts.withLock({ $0 }) {
+                handedOver += await host.loop.run { host.value.shards.values.count { $0.handOver() } }
+            }
+            guard handedOver > 0 else { return }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
     }
 
     private func onLoop(_ number: Int, _ body: @escaping @Sendable (LoopHost) -> Void) {

@@ -75,6 +75,7 @@ final class ShardHost: GroupLogDelegate {
     private var dirtyRooms: [RoomActor] = []
     private var barrageRooms: [RoomActor] = []
     private let outbox: Outbox
+    private var keeper = GroupKeeper()
     private var webhook: WebhookDispatcher?
 
     /// Work that may wait for loading rooms; more is refused with 503.
@@ -490,6 +491,20 @@ final class ShardHost: GroupLogDelegate {
     /// What this node leads; nil while it does not.
     var notice: ShardNotice? { ledTerm.map { ShardNotice(shard: shard, term: $0) } }
 
+    /// Hands leadership to whoever can take it over at once; false when there is nobody.
+    func handOver(to node: NodeID? = nil) -> Bool {
+        let ready = log.peerStatuses.filter { $0.isVoter && $0.isActive && $0.isCaughtUp }
+        let heir = ready.filter { node == nil || $0.id.node == node?.text }.max { $0.matchIndex < $1.matchIndex }
+        guard log.isEstablished, let heir else { return false }
+        do throws(RaftError) {
+            try log.transferLeadership(to: heir.id)
+            log.onInput()
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// A gateway node can't be reached.
     func lost(_ node: NodeID) {
         guard ledTerm != nil else { return }
@@ -616,6 +631,7 @@ final class ShardHost: GroupLogDelegate {
 
     /// Digests, counts, deadlines: once a second.
     func tick() {
+        keeper.step(log, own: context.server, context.cluster)
         guard ledTerm != nil else { return }
         let now = context.now()
         for case .active(let room) in rooms.values {

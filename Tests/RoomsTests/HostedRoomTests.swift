@@ -75,6 +75,13 @@ struct HostedRoomTests {
             #expect(error.code == .unavailable)
             hosted.rooms.receive([try hosted.call("ann", .leave)])
             disk.isFull = false
+            // Whoever leads next is told who is here, as a gateway does.
+            await hosted.told.led(times: 2)
+            let stay = Stay(profile: Profile(), enteredAt: Timestamp(.max))
+            hosted.rooms.receive([
+                try hosted.call("bob", .announce(stay)),
+                try hosted.call("bob", .follow(StreamPlace(epoch: "", seq: .max))),
+            ])
             let view = try await hosted.served { () async throws(ChatError) in
                 try await hosted.rooms.view(of: HostedRooms.room)
             }

@@ -31,6 +31,7 @@ final class ToldOutputs: PublicationSink {
     }
 
     private let state = Mutex(State())
+    private let ledCount = Atomic<Int>(0)
 
     var all: [RoomOutput] { state.withLock { $0.outputs } }
 
@@ -44,7 +45,15 @@ final class ToldOutputs: PublicationSink {
         for waiter in due { waiter.continuation.resume() }
     }
 
-    func leads(_ notice: ShardNotice) {}
+    func leads(_ notice: ShardNotice) { ledCount.add(1, ordering: .relaxed) }
+
+    /// Waits until the shard has got a leader so many times.
+    func led(times: Int) async {
+        do {
+            try await poll("the shard is led") { self.ledCount.load(ordering: .relaxed) >= times }
+        } catch { Issue.record(error) }
+    }
+
     func leadsNoMore(_ shard: ShardID) {}
 
     /// What never comes is an issue.
@@ -128,7 +137,7 @@ final class HostedRooms: Sendable {
         try await rooms.start(
             RoomHost.Dependencies(
                 store: store, server: server, sink: told, transport: NoTransport(),
-                policy: options.policy, metrics: MetricsRegistry(), logger: logger,
+                policy: options.policy, cluster: ClusterView(shardCount: 1), metrics: MetricsRegistry(), logger: logger,
                 checkpointSeconds: 3_600, callbacks: CallbackSetup(client: callbacks), now: Self.now))
     }
 

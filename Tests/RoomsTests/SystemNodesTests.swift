@@ -7,7 +7,8 @@ import Wire
 /// The list of nodes in the system group's state.
 struct SystemNodesTests {
     private var state = SystemState()
-    private let (first, second) = (Self.node("n1"), Self.node("n2"))
+    private let first = Self.node("n1")
+    private let second = Self.node("n2")
 
     private static func node(_ name: String) -> NodeID {
         guard let node = NodeID(name) else { preconditionFailure("\(name) is no node") }

@@ -16,6 +16,7 @@ public final class SystemGroup: Sendable {
     private let store: LogStore
     private let server: ServerID
     private let transport: any ConsensusTransport
+    private let cluster: ClusterView
     private let forward: Forward
     private let path: String
     private let parts: LoopBound<Parts?>
@@ -38,10 +39,11 @@ public final class SystemGroup: Sendable {
     ///   - directory: where the state is kept beside the log; made if it is missing.
     ///   - forward: takes commands to the group's leader where that is another node.
     public init(
-        loop: EventLoop, store: LogStore, server: ServerID, transport: any ConsensusTransport, directory: String,
-        logger: Logger, now: @escaping @Sendable () -> Timestamp, forward: @escaping Forward
+        loop: EventLoop, store: LogStore, server: ServerID, transport: any ConsensusTransport,
+        cluster: ClusterView, directory: String, logger: Logger, now: @escaping @Sendable () -> Timestamp, forward: @escaping Forward
     ) {
         self.transport = transport
+        self.cluster = cluster
         self.forward = forward
         self.loop = loop
         self.store = store
@@ -64,7 +66,7 @@ public final class SystemGroup: Sendable {
         shared.withLock { $0 = state }
         let appliedIndex = snapshot?.appliedIndex ?? 0
         let (loop, store, server, parts, logger, now, path) = (loop, store, server, parts, logger, now, path)
-        let transport = transport
+        let (transport, cluster) = (transport, cluster)
         try await loop.run { () throws -> Void in
             let log = try GroupLog(
                 group: .system, server: server, store: store, loop: loop, appliedIndex: appliedIndex)
@@ -78,6 +80,10 @@ public final class SystemGroup: Sendable {
             parts.value = Parts(driver: driver, log: log, host: host)
             // Some wait for a time only.
             loop.schedule(afterMilliseconds: 250, repeatingMilliseconds: 250) { host.settle() }
+            loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) {
+                host.tick(log, own: server, cluster)
+                driver.pump()
+            }
             driver.pump()
         }
     }

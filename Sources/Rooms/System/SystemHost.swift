@@ -32,6 +32,7 @@ final class SystemHost: GroupLogDelegate {
     private var waiting: [() -> Bool] = []
     private var pending: [UInt64: Completion] = [:]
     private var ledTerm: UInt64?
+    private var keeper = GroupKeeper()
     private var observers: [@Sendable (SystemChange) -> Void] = []
     private var isCheckpointing = false
     private var entriesSinceCheckpoint = 0
@@ -144,6 +145,13 @@ final class SystemHost: GroupLogDelegate {
     /// Runs `body` after each change until it returns true.
     func wait(_ body: @escaping () -> Bool) {
         if !body() { waiting.append(body) }
+    }
+
+    /// Once a second: brings the group to where it belongs, if it is led here.
+    func tick(_ log: GroupLog, own: ServerID, _ cluster: ClusterView) {
+        // All of the state is in the log and its snapshot.
+        for learner in log.membership.learners { keeper.note(complete: learner) }
+        keeper.step(log, own: own, cluster)
     }
 
     /// Asks those who wait again.

@@ -1,0 +1,58 @@
+import ChatModel
+import Consensus
+import Sharding
+import Synchronization
+
+/// What this node knows of the cluster's nodes, for the leaders of groups here: who is listed, where groups belong, and
+/// who is held for dead. Read and written on any thread.
+public final class ClusterView: Sendable {
+    /// As of one moment.
+    struct Content: Sendable {
+        var nodes: [PlacementNode] = []
+        var placement: Placement
+        var deadSince: [String: UInt64] = [:]
+    }
+
+    private let shardCount: UInt16
+    private let content: Mutex<Content>
+
+    /// - Parameter shardCount: of the cluster.
+    public init(shardCount: UInt16) {
+        self.shardCount = shardCount
+        content = Mutex(Content(placement: Placement(nodes: [], shardCount: shardCount)))
+    }
+
+    var current: Content { content.withLock { $0 } }
+
+    /// A clock in ticks of 100 ms that never goes back, for `note(dead:)` and the reconcilers.
+    static func ticks() -> UInt64 {
+        let (seconds, attoseconds) = (ContinuousClock.now - start).components
+        return UInt64(clamping: seconds) * 10 + UInt64(clamping: attoseconds / 100_000_000_000_000_000)
+    }
+
+    private static let start = ContinuousClock.now
+
+    /// The nodes that the system group lists.
+    public func set(_ records: [NodeRecord]) {
+        let nodes = records.map {
+            PlacementNode(
+                server: ServerID(node: $0.node.text, store: $0.store), holdsData: $0.role == .data,
+                isDraining: $0.isDraining)
+        }
+        let placement = Placement(nodes: nodes, shardCount: shardCount)
+        content.withLock {
+            $0.nodes = nodes
+            $0.placement = placement
+        }
+    }
+
+    /// The nodes that gossip holds for dead now; what was dead before keeps its time.
+    public func set(dead: Set<NodeID>) {
+        let now = Self.ticks()
+        content.withLock { content in
+            let former = content.deadSince
+            content.deadSince = [:]
+            for node in dead { content.deadSince[node.text] = former[node.text] ?? now }
+        }
+    }
+}
