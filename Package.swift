@@ -71,6 +71,7 @@ let package = Package(
         core("Gossip", ["ChatModel"]),
         core("RoomLink", ["ChatModel", "Wire"]),
         core("LinkCore", ["ChatModel", "Wire", "Consensus"]),
+        core("Replication", ["ChatModel", "Wire", "Consensus"]),
         core("Moderation", ["ChatModel"]),
         core("ClientCore", ["ChatModel", "Wire"]),
 
@@ -80,7 +81,7 @@ let package = Package(
         core("Transport", ["EventLoop", "TLS", "CUV", "CShims"]),
         core("SQLite", ["CSQLite", "CShims"]),
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
-        core("History", ["ChatModel", "SQLite"]),
+        core("History", ["ChatModel", "Wire", "SQLite"]),
         core("Telemetry"),
         core("GossipSeal", [crypto]),
         core(

@@ -2,7 +2,7 @@ import ChatModel
 import SQLite
 
 /// A shard's catalogue on disk: rooms and what belongs to them, as of one applied index. Used by the shard's storage
-/// thread only, which has the only connection.
+/// thread only, whose connection is the only one that writes or checkpoints; snapshots are read by others.
 final class CatalogueFile {
     /// "CRca", so that tools can tell what the file is.
     private static let applicationID: Int64 = 0x4352_6361
@@ -21,7 +21,16 @@ final class CatalogueFile {
         PRAGMA user_version = \(version);
         """
 
+    /// Not in the schema, because files of before this table have the same version.
+    private static let missingTable = """
+        CREATE TABLE IF NOT EXISTS missing_history (id INTEGER PRIMARY KEY CHECK (id = 1), value BLOB NOT NULL)
+        """
+
     let database: Database
+    /// Something was committed that has not been synced.
+    private(set) var hasUnsyncedChanges = false
+    /// What the file says of missing history.
+    private(set) var missing: MissingHistory?
     /// The log index as of which the file is.
     private(set) var appliedIndex: UInt64
     private let nextKind: Statement
@@ -37,15 +46,18 @@ final class CatalogueFile {
         var options = DatabaseOptions()
         options.create = true
         options.synchronous = .normal
-        // No other connection ever opens it: its index needs no shared memory, and nothing can be in the way.
-        options.exclusive = true
         options.cacheKilobytes = 512
+        options.busyTimeoutMilliseconds = 1_000
         options.vfs = vfs
         let database = try Database(path: path, options: options)
         do {
             try DatabaseFormat.prepare(
                 database, schema: Self.schema, applicationID: Self.applicationID, version: Self.version)
+            try database.execute(Self.missingTable)
             self.database = database
+            let missing = try database.prepare("SELECT value FROM missing_history")
+            self.missing = try missing.step() ? MissingHistory(decoding: missing.bytes(0)) : nil
+            missing.reset()
             let applied = try database.prepare("SELECT applied FROM meta")
             guard try applied.step() else { throw StorageError(.corrupt, "\(path): the table meta is empty") }
             appliedIndex = applied.bits(0)
@@ -83,8 +95,18 @@ final class CatalogueFile {
 
     func close() { database.close() }
 
-    /// Brings the file from its applied index to `index`.
-    func write(_ changes: CatalogueChanges, applied index: UInt64) throws(SQLiteError) {
+    /// Adds rows, which do not count before the next `write(_:applied:missing:)` says as of which index they are.
+    func put(_ rows: [CatalogueRow]) throws(SQLiteError) {
+        try database.transaction { () throws(SQLiteError) in
+            for row in rows { try write(row) }
+        }
+        hasUnsyncedChanges = true
+    }
+
+    /// Brings the file from its applied index to `index`, and notes what history is missing then.
+    func write(
+        _ changes: CatalogueChanges, applied index: UInt64, missing newMissing: MissingHistory?
+    ) throws(SQLiteError) {
         let kinds = try kinds()
         try database.transaction { () throws(SQLiteError) in
             // In the order of the table, so that each page is touched once.
@@ -96,8 +118,28 @@ final class CatalogueFile {
             }
             setApplied.bind(bits: index, 1)
             try setApplied.run()
+            if newMissing != missing { try note(newMissing) }
         }
         appliedIndex = index
+        missing = newMissing
+        hasUnsyncedChanges = true
+    }
+
+    private func note(_ missing: MissingHistory?) throws(SQLiteError) {
+        try database.cached("DELETE FROM missing_history").run()
+        guard let missing else { return }
+        let insert = try database.cached("INSERT INTO missing_history (id, value) VALUES (1, ?)")
+        insert.bind(1, missing.encoded)
+        try insert.run()
+    }
+
+    /// Syncs everything that was committed. False when others read an older state; then nothing may be counted as
+    /// synced.
+    func checkpoint() throws(SQLiteError) -> Bool {
+        guard hasUnsyncedChanges else { return true }
+        let isComplete = try database.checkpoint(.passive).isComplete
+        if isComplete { hasUnsyncedChanges = false }
+        return isComplete
     }
 
     private func remove(_ room: RoomID, _ incarnation: Incarnation, _ kind: UInt8) throws(SQLiteError) {

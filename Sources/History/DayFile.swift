@@ -90,14 +90,15 @@ final class DayFile {
         }
     }
 
-    /// Writes rows and then erasures in one transaction, with the index up to which this file is complete.
+    /// Writes rows and then erasures in one transaction, with the index up to which this file is complete. The file's
+    /// own index is never before a row's, also when a row that another replica had applied earlier is filled in.
     func write(_ rows: [HistoryRow], _ erasures: [Erasure], applied index: UInt64) throws(SQLiteError) {
         let (oldTime, oldApplied, oldTombstones) = (lastTime, applied, tombstones)
         do throws(SQLiteError) {
             try database.transaction { () throws(SQLiteError) in
                 for row in rows { try put(row) }
                 for erasure in erasures { try erase(erasure) }
-                applied = max(applied, index)
+                applied = max(applied, index, rows.map(\.index).max() ?? 0, erasures.map(\.index).max() ?? 0)
                 meta.bind(bits: applied, 1)
                 meta.bind(2, lastTime?.milliseconds)
                 try meta.run()

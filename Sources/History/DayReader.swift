@@ -3,7 +3,7 @@ import SQLite
 
 /// A reading connection to one day's history. Used by one reader thread only.
 final class DayReader {
-    private let database: Database
+    let database: Database
     private let bound: Statement
     private let last: Statement
     private var scans: [Scan: Statement] = [:]

@@ -12,6 +12,11 @@ struct ShardState: Sendable {
     var writtenIndex: UInt64 = 0
     var syncedIndex: UInt64 = 0
 
+    /// How many connections read an older state of the catalogue.
+    var snapshots = 0
+    /// See `ShardStorage.missingHistory`.
+    var missing: MissingHistory?
+
     /// The last attempt to write failed.
     var failure: StorageError?
     /// Set for good.

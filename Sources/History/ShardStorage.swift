@@ -8,10 +8,11 @@ import SQLite
 public final class ShardStorage: Sendable {
     private let number: UInt64
     private let directory: String
-    private let configuration: StorageConfiguration
+    let configuration: StorageConfiguration
     private let writerThread: StorageThread
     private let readerThread: StorageThread
-    private let state: Monitor<ShardState>
+    let state: Monitor<ShardState>
+    private let pool: StoragePool
 
     private init(_ shard: ShardID, _ directory: String, _ pool: StoragePool, _ configuration: StorageConfiguration) {
         number = pool.nextNumber()
@@ -20,6 +21,7 @@ public final class ShardStorage: Sendable {
         writerThread = pool.writer(of: shard.number)
         readerThread = pool.reader(of: shard.number)
         state = Monitor(ShardState())
+        self.pool = pool
     }
 
     /// Opens the files in `directory`, which is made when it is missing. Blocks for a few milliseconds.
@@ -36,7 +38,7 @@ public final class ShardStorage: Sendable {
                     readerThread: storage.readerThread)
                 return nil
             } catch {
-                return Self.storageError(error)
+                return StorageError(any: error)
             }
         }
         guard let failure else { throw StorageError(.closed, "the storage threads have ended") }
@@ -44,13 +46,8 @@ public final class ShardStorage: Sendable {
         return storage
     }
 
-    private static func storageError(_ error: any Error) -> StorageError {
-        switch error {
-        case let error as StorageError: error
-        case let error as SQLiteError: StorageError(error)
-        default: StorageError(.io, "\(error)")
-        }
-    }
+    /// A number for a snapshot, which no other one of the pool has.
+    func nextNumber() -> UInt64 { pool.nextNumber() }
 
     // MARK: - Indices
 
@@ -188,7 +185,7 @@ public final class ShardStorage: Sendable {
     // MARK: - Jobs
 
     /// Runs `body` on the storage thread and completes with its value.
-    private func withWriter<Value: Sendable>(
+    func withWriter<Value: Sendable>(
         _ completion: @escaping @Sendable (Result<Value, StorageError>) -> Void,
         _ body: @escaping @Sendable (ShardWriter, StorageWorker) throws -> Value
     ) {
@@ -205,14 +202,14 @@ public final class ShardStorage: Sendable {
             do {
                 completion(.success(try body(writer, worker)))
             } catch {
-                completion(.failure(Self.storageError(error)))
+                completion(.failure(StorageError(any: error)))
             }
         }
     }
 
     /// Writes what waits and then runs `body` on the storage thread; `body` completes, at once or after a read on the
     /// reader thread.
-    private func withReads<Value: Sendable>(
+    func withReads<Value: Sendable>(
         _ completion: @escaping @Sendable (Result<Value, StorageError>) -> Void,
         _ body:
             @escaping @Sendable (ShardWriter, @escaping @Sendable (Result<Value, StorageError>) -> Void) throws ->
@@ -243,13 +240,13 @@ public final class ShardStorage: Sendable {
                 try writer.flush(on: worker.thread)
                 try body(writer, done)
             } catch {
-                done(.failure(Self.storageError(error)))
+                done(.failure(StorageError(any: error)))
             }
         }
     }
 
     /// Runs a read on the reader thread, a slice at a time, with others in between.
-    private func read<Task: ReadTask>(
+    func read<Task: ReadTask>(
         _ task: Task, _ completion: @escaping @Sendable (Result<Task.Value, StorageError>) -> Void
     ) {
         readerThread.submit { [self] worker in
@@ -284,7 +281,10 @@ public final class ShardStorage: Sendable {
         // The jobs of reads stand before this one.
         _ = writerThread.ask { _ in }
         state.wait { $0.waitingReads <= 0 ? true : nil }
-        _ = readerThread.ask { [number] worker in worker.readers.closeAll(of: number) }
+        _ = readerThread.ask { [number] worker in
+            worker.readers.closeAll(of: number)
+            worker.closeSnapshots(of: number)
+        }
         _ = writerThread.ask { [number] worker in
             guard let writer = worker.writers.removeValue(forKey: number) else { return }
             do throws(StorageError) { try writer.flush(on: worker.thread) } catch {}

@@ -11,19 +11,28 @@ import SQLite
 /// and catalogue rows wait in memory for `checkpoint`.
 final class ShardWriter {
     let number: UInt64
-    private let directory: String
-    private let configuration: StorageConfiguration
-    private let state: Monitor<ShardState>
-    private let readerThread: StorageThread
-    private let catalogue: CatalogueFile
-    private var changes = CatalogueChanges()
+    let directory: String
+    let configuration: StorageConfiguration
+    let state: Monitor<ShardState>
+    let readerThread: StorageThread
+    var catalogue: CatalogueFile
+    var changes = CatalogueChanges()
+    /// A snapshot that is being received.
+    var install: SnapshotInstall?
+    /// The newest generation of a catalogue that was begun.
+    var lastGeneration: UInt64
+    /// As of which entry this process has installed a snapshot; 0: none.
+    var installedIndex: UInt64 = 0
+    /// What is missing of the history now. The catalogue follows at a checkpoint, because it must not be ahead of the
+    /// rows.
+    var missing: MissingHistory?
     /// The days that have files, and their connections where one is open.
     private var days: [Int64: DayFile?] = [:]
     /// Times of the newest rows of files that are not open; a file that nobody writes does not change.
     private var lastTimes: [Int64: Timestamp] = [:]
     /// Taken from the shared state, oldest first, and not in the files yet.
     private var unwritten: [StorageBatch] = []
-    private var appliedIndex: UInt64
+    var appliedIndex: UInt64
     private var publishedHealth = StorageHealth.good
     private var retryDelay = ShardWriter.retryDelayMin
     private var isRetryScheduled = false
@@ -41,26 +50,32 @@ final class ShardWriter {
         self.state = state
         self.readerThread = readerThread
         try FileSystem.makeDirectory(directory)
-        for name in try FileSystem.names(in: directory) {
+        let names = try FileSystem.names(in: directory)
+        for name in names {
             if let day = UTCDay.day(fileName: name) { days[day] = .some(nil) }
         }
-        catalogue = try CatalogueFile(path: directory + "/catalogue.sqlite", vfs: configuration.vfs)
+        lastGeneration = CatalogueName.newest(in: names) ?? 0
+        let path = directory + "/" + CatalogueName.fileName(lastGeneration)
+        // What was read is brought to the disk before anything relies on it (see `FileSystem.rewrite`).
+        // The frames are not checked like the log's (`WriteAheadLogCheck`): with `synchronous` NORMAL no commit is
+        // synced, so after a power cut any transaction since the last checkpoint may be torn, and the first misfit
+        // is rightly the end. These files may lose what follows: the log is trimmed only to what a completed
+        // checkpoint has brought to them, and the rest is applied again. Not found out is damage to frames that a
+        // checkpoint had copied already, until the next write goes over them.
+        try FileSystem.rewrite(path + "-wal")
+        catalogue = try CatalogueFile(path: path, vfs: configuration.vfs)
         appliedIndex = catalogue.appliedIndex
+        missing = catalogue.missing
         do {
-            // What was read is brought to the disk before anything relies on it (see `FileSystem.rewrite`).
-            // The frames are not checked like the log's (`WriteAheadLogCheck`): with `synchronous` NORMAL no commit is
-            // synced, so after a power cut any transaction since the last checkpoint may be torn, and the first misfit
-            // is rightly the end. These files may lose what follows: the log is trimmed only to what a completed
-            // checkpoint has brought to them, and the rest is applied again. Not found out is damage to frames that a
-            // checkpoint had copied already, until the next write goes over them.
-            try FileSystem.rewrite(catalogue.database.path + "-wal")
             _ = try catalogue.database.checkpoint(.passive)
+            try removeRests(live: lastGeneration)
             for day in days.keys where needsRecovery(day) { _ = try file(day) }
         } catch {
             closeFiles()
             throw error
         }
-        state.withLock { [appliedIndex] state in
+        state.withLock { [appliedIndex, missing] state in
+            state.missing = missing
             state.appliedIndex = appliedIndex
             state.writtenIndex = appliedIndex
             state.syncedIndex = appliedIndex
@@ -69,8 +84,9 @@ final class ShardWriter {
 
     /// Writes what it can and closes the files. The reader thread must have closed its own before.
     func close() {
-        // A failure has been noted; the log has what could not be written.
-        _ = checkpoint()
+        abandonInstall()
+        // A failure has been noted; the log has what could not be written. Once halted, a sync proves nothing any more.
+        if state.withLock({ $0.halt == nil }) { _ = checkpoint() }
         closeFiles()
     }
 
@@ -138,7 +154,8 @@ final class ShardWriter {
         for day in Set(rows.keys).union(erasures.keys).sorted() {
             try file(day).write(rows[day] ?? [], erasures[day] ?? [], applied: index)
         }
-        for batch in batches {
+        // What belongs to a state that a snapshot has replaced is void.
+        for batch in batches where installedIndex == 0 || batch.appliedIndex > installedIndex {
             for row in batch.catalogue { changes.put(row) }
             for retired in batch.retired { changes.retire(retired) }
         }
@@ -157,7 +174,7 @@ final class ShardWriter {
     private func path(_ day: Int64) -> String { directory + "/" + UTCDay.fileName(day) }
 
     /// The writing connection of a day; makes the file when it is missing.
-    private func file(_ day: Int64) throws -> DayFile {
+    func file(_ day: Int64) throws -> DayFile {
         if let file = days[day] ?? nil { return file }
         let path = path(day)
         try FileSystem.rewrite(path + "-wal")
@@ -171,24 +188,35 @@ final class ShardWriter {
 
     /// Makes everything that was passed to `write` durable; returns the index up to which the log is not needed any
     /// more. The order of the steps is the invariant of this type.
+    ///
+    /// While a snapshot is open, only what it sees can be brought from the write-ahead log to the catalogue: the index
+    /// stays behind until it is closed.
     func checkpoint() -> Result<UInt64, StorageError> {
         defer { publishHealth() }
         do {
             try syncHistory()
-            if catalogue.appliedIndex < appliedIndex || !changes.isEmpty {
-                try catalogue.write(changes, applied: appliedIndex)
+            let missing = missing?.isComplete == true ? nil : missing
+            if catalogue.appliedIndex < appliedIndex || !changes.isEmpty || catalogue.missing != missing {
+                try catalogue.write(changes, applied: appliedIndex, missing: missing)
                 changes = CatalogueChanges()
                 state.withLock { [appliedIndex] in $0.writtenIndex = appliedIndex }
             }
-            if state.withLock({ $0.syncedIndex }) < catalogue.appliedIndex {
-                delaySync()
-                guard try catalogue.database.checkpoint(.passive).isComplete else {
-                    throw StorageError(.io, "\(catalogue.database.path): another process has the catalogue open")
-                }
-                state.withLock { [index = catalogue.appliedIndex] in $0.syncedIndex = index }
+            let hasSnapshots = state.withLock { $0.snapshots > 0 }
+            if catalogue.hasUnsyncedChanges { delaySync() }
+            let isSynced = try catalogue.checkpoint()
+            guard isSynced || hasSnapshots else {
+                throw StorageError(.io, "\(catalogue.database.path): another process has the catalogue open")
             }
-            state.withLock { $0.failure = nil }
-            return .success(catalogue.appliedIndex)
+            if isSynced { self.missing = missing }
+            return .success(
+                state.update { [index = catalogue.appliedIndex] state in
+                    state.failure = nil
+                    if isSynced {
+                        state.syncedIndex = index
+                        state.missing = missing
+                    }
+                    return state.syncedIndex
+                })
         } catch {
             return .failure(note(error))
         }
@@ -211,27 +239,23 @@ final class ShardWriter {
         }
     }
 
-    private func checkpointIfDue() throws(StorageError) {
+    func checkpointIfDue() throws(StorageError) {
         let isDue =
             changes.bytes >= configuration.catalogueBytesMax
             || days.values.contains { ($0?.database.writeAheadLogPages ?? 0) >= configuration.checkpointPages }
         if isDue, case .failure(let error) = checkpoint(), error.code == .restartNeeded { throw error }
     }
 
-    private func delaySync() {
+    func delaySync() {
         if configuration.syncDelayMicroseconds > 0 { usleep(configuration.syncDelayMicroseconds) }
     }
 
     // MARK: - Failures
 
     /// Takes note of a failure. What cannot be tried again ends all writing.
-    private func note(_ error: any Error) -> StorageError {
-        let failure =
-            switch error {
-            case let error as StorageError: error
-            case let error as SQLiteError: StorageError(error)
-            default: StorageError(.io, "\(error)")
-            }
+    @discardableResult
+    func note(_ error: any Error) -> StorageError {
+        let failure = StorageError(any: error)
         state.withLock { state in
             state.failure = failure
             switch failure.code {
@@ -239,7 +263,7 @@ final class ShardWriter {
                 // A failed sync: the kernel may drop what it could not write and say that all is well next time, so
                 // another try would prove nothing. The log still has everything that was not synced before.
                 state.halt = state.halt ?? failure
-            case .full, .io, .overflowed, .overloaded, .closed:
+            case .full, .io, .overflowed, .overloaded, .malformed, .refused, .expired, .closed:
                 break
             }
         }

@@ -22,6 +22,10 @@ public struct StorageConfiguration: Sendable {
     public var transactionBytesMax = 4 << 20
     /// Reads that may wait. Beyond it they fail with `.overloaded`.
     public var waitingReadsMax = 1_024
+    /// Snapshots of one shard that may be open.
+    public var snapshotsMax = 2
+    /// How long a snapshot may be open: meanwhile the shard's log is not trimmed. Then it is closed, and reading it fails.
+    public var snapshotDurationMax = Duration.seconds(600)
     /// What stays of a payload when its message is recalled and the erasure brings no replacement. Must give the same
     /// for the same bytes.
     public var erased: @Sendable (_ payload: [UInt8]) -> [UInt8] = { _ in [] }

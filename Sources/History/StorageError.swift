@@ -16,8 +16,14 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
         /// More waits to be written than may be kept in memory: nothing is written any more, and a restart of the node
         /// replays from the log.
         case overflowed
-        /// Too many reads wait.
+        /// Too many reads wait, or too many snapshots are open.
         case overloaded
+        /// What came from another node is no snapshot or no history.
+        case malformed
+        /// It can't be done in the present state; nothing has changed.
+        case refused
+        /// A snapshot was open for too long.
+        case expired
         case closed
     }
 
@@ -38,6 +44,14 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
             case .busy, .io, .constraint, .cannotOpen, .other: .io
             }
         self.init(code, error.message)
+    }
+
+    init(any error: any Error) {
+        switch error {
+        case let error as StorageError: self = error
+        case let error as SQLiteError: self.init(error)
+        default: self.init(.io, "\(error)")
+        }
     }
 
     public var description: String { "\(code): \(message)" }

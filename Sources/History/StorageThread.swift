@@ -18,10 +18,12 @@ final class StorageThread: Sendable {
         startDatabaseThread(name) { self.run() }
     }
 
-    /// Runs `job` after those that wait. Nothing after `stop`.
-    func submit(_ job: @escaping Job) {
+    /// Runs `job` after those that wait. False after `stop`: it is not run then.
+    @discardableResult
+    func submit(_ job: @escaping Job) -> Bool {
         state.update { state in
             if !state.isStopping { state.jobs.append(job) }
+            return !state.isStopping
         }
     }
 
@@ -88,13 +90,25 @@ final class StorageWorker {
     let thread: StorageThread
     var writers: [UInt64: ShardWriter] = [:]
     let readers = ReaderCache()
+    /// Catalogues that are being read, by `SnapshotReader`'s number.
+    var snapshots: [UInt64: CatalogueReader] = [:]
     var audit: AuditTable?
 
     init(thread: StorageThread) { self.thread = thread }
 
+    /// Closes the snapshots of a storage.
+    func closeSnapshots(of storage: UInt64) {
+        for (number, reader) in snapshots where reader.storage == storage {
+            snapshots[number] = nil
+            reader.close()
+        }
+    }
+
     func close() {
         for writer in writers.values { writer.close() }
         writers = [:]
+        for snapshot in snapshots.values { snapshot.close() }
+        snapshots = [:]
         readers.closeAll()
         audit?.close()
         audit = nil

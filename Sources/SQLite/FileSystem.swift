@@ -80,8 +80,13 @@ public enum FileSystem {
         let reason = errno
         Glibc.close(file)
         guard isWritten else { throw failure(temporary, reason) }
-        guard rename(temporary, path) == 0 else { throw failure(path) }
+        try rename(temporary, to: path)
         try syncDirectory(of: path)
+    }
+
+    /// Gives a file another name, in the place of what has it. Durable after `syncDirectory`.
+    public static func rename(_ path: String, to newPath: String) throws(SQLiteError) {
+        guard Glibc.rename(path, newPath) == 0 else { throw failure(path) }
     }
 
     /// Makes names that were added to, or removed from, the directory of `path` durable.

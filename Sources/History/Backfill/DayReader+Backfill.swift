@@ -1,0 +1,83 @@
+import ChatModel
+import SQLite
+
+/// Reading a day from one end to the other.
+extension DayReader {
+    /// No log entry after this one has changed anything in the file.
+    func lastIndex() throws(SQLiteError) -> UInt64 {
+        let meta = try database.cached("SELECT applied FROM meta")
+        defer { meta.reset() }
+        return try meta.step() ? meta.bits(0) : 0
+    }
+
+    /// Walks over messages and then tombstones behind `cursor` until `visit` returns false, at most `rowsMax` of them;
+    /// those that were not changed after `changedAfter` are shown as a place without a record. Returns whether it has
+    /// seen all of them.
+    func records(
+        after cursor: HistoryCursor?, changedAfter: UInt64, rowsMax: Int,
+        _ visit: (HistoryCursor, HistoryRecord?) -> Bool
+    ) throws(SQLiteError) -> Bool {
+        var rowsLeft = rowsMax
+        if cursor?.table != .tombstones {
+            let messages = try statement(
+                """
+                SELECT incarnation, seq, log_index, time, type, recalled, command_high, command_low, sender, payload
+                FROM message WHERE (incarnation, seq) > (?, ?) ORDER BY incarnation, seq
+                """, cursor)
+            defer { messages.reset() }
+            while try messages.step() {
+                guard rowsLeft > 0 else { return false }
+                rowsLeft -= 1
+                let isChanged = UInt64(clamping: messages.int64(2)) > changedAfter
+                let record = isChanged ? HistoryRecord(row: row(messages)) : nil
+                guard visit(place(.messages, messages), record) else { return false }
+            }
+        }
+        let tombstones = try statement(
+            """
+            SELECT incarnation, seq, log_index, replacement FROM tombstone
+            WHERE (incarnation, seq) > (?, ?) ORDER BY incarnation, seq
+            """, cursor?.table == .tombstones ? cursor : nil)
+        defer { tombstones.reset() }
+        while try tombstones.step() {
+            guard rowsLeft > 0 else { return false }
+            rowsLeft -= 1
+            let isChanged = UInt64(clamping: tombstones.int64(2)) > changedAfter
+            let record = isChanged ? HistoryRecord(erasure: erasure(tombstones)) : nil
+            guard visit(place(.tombstones, tombstones), record) else { return false }
+        }
+        return true
+    }
+
+    private func statement(_ sql: String, _ cursor: HistoryCursor?) throws(SQLiteError) -> Statement {
+        let statement = try database.cached(sql)
+        if let cursor {
+            statement.bind(bits: cursor.incarnation.number, 1)
+            statement.bind(2, Int64(clamping: cursor.seq))
+        } else {
+            statement.bind(1, Int64.min)
+            statement.bind(2, Int64(-1))
+        }
+        return statement
+    }
+
+    private func place(_ table: HistoryCursor.Table, _ statement: Statement) -> HistoryCursor {
+        HistoryCursor(table, Incarnation(statement.bits(0)), seq: UInt64(clamping: statement.int64(1)))
+    }
+
+    private func row(_ statement: Statement) -> HistoryRow {
+        HistoryRow(
+            incarnation: Incarnation(statement.bits(0)), seq: UInt64(clamping: statement.int64(1)),
+            index: UInt64(clamping: statement.int64(2)), time: Timestamp(statement.int64(3)),
+            type: Int(statement.int64(4)), sender: statement.optionalText(8),
+            command: statement.isNull(6) ? nil : CommandKey(high: statement.bits(6), low: statement.bits(7)),
+            payload: statement.bytes(9), recalled: statement.int64(5) != 0)
+    }
+
+    private func erasure(_ statement: Statement) -> Erasure {
+        Erasure(
+            incarnation: Incarnation(statement.bits(0)), seq: UInt64(clamping: statement.int64(1)), day: 0,
+            index: UInt64(clamping: statement.int64(2)),
+            replacement: statement.isNull(3) ? nil : statement.bytes(3))
+    }
+}

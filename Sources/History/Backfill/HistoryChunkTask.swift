@@ -1,0 +1,87 @@
+import ChatModel
+import SQLite
+import Wire
+
+/// Reads the next rows of a day that a replica lacks.
+struct HistoryChunkTask: ReadTask {
+    let day: Int64
+    /// Rows that no later entry has changed are not wanted.
+    let changedAfter: UInt64
+    /// As of which entry rows are wanted; nil: as they are.
+    let notAfter: UInt64?
+    let cutoff: Timestamp
+    let bytesMax: Int
+    private let first: HistoryCursor?
+    private var cursor: HistoryCursor?
+    private var bytes: [UInt8] = []
+
+    init(
+        day: Int64, after cursor: HistoryCursor?, changedAfter: UInt64, notAfter: UInt64?, cutoff: Timestamp,
+        bytesMax: Int
+    ) {
+        self.day = day
+        first = cursor
+        self.cursor = cursor
+        self.changedAfter = changedAfter
+        self.notAfter = notAfter
+        self.cutoff = cutoff
+        self.bytesMax = bytesMax
+    }
+
+    mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryChunk? {
+        // The day has expired meanwhile: there is nothing to get any more.
+        guard let reader = try open(day) else { return chunk(next: nil) }
+        var (bytes, cursor, isFull) = (bytes, cursor, false)
+        let isWhole = try reader.records(after: cursor, changedAfter: changedAfter, rowsMax: ReadSlice.rowsMax) {
+            [cutoff, bytesMax, notAfter] place, record in
+            if let record = record?.asOf(notAfter), record.row.map({ $0.time >= cutoff }) ?? true {
+                var one: [UInt8] = []
+                WireProtobuf.appendDelimited(record, to: &one)
+                if !bytes.isEmpty, bytes.count + one.count > bytesMax {
+                    isFull = true
+                    return false
+                }
+                bytes += one
+            }
+            cursor = place
+            return true
+        }
+        (self.bytes, self.cursor) = (bytes, cursor)
+        if isWhole { return chunk(next: nil) }
+        return isFull ? chunk(next: cursor) : nil
+    }
+
+    private func chunk(next: HistoryCursor?) -> HistoryChunk {
+        HistoryChunk(day: day, after: first, bytes: bytes, next: next)
+    }
+}
+
+/// Reads until when the days of a shard were changed.
+struct ManifestTask: ReadTask {
+    private var days: [Int64]
+    private var found: [HistoryManifest.Day] = []
+
+    init(days: [Int64]) { self.days = days.sorted(by: >) }
+
+    /// A day at a time.
+    mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryManifest? {
+        guard let day = days.popLast() else { return HistoryManifest(days: found) }
+        if let index = try open(day)?.lastIndex() { found.append(HistoryManifest.Day(day: day, lastIndex: index)) }
+        return nil
+    }
+}
+
+extension HistoryRecord {
+    /// What the record was after the log entry `index`; nil when it was not yet.
+    ///
+    /// A message changes only by its recall, so one that is not recalled and has a later index is younger. A recalled one
+    /// may be older, and stays: when it is younger after all, the entry that made it replaces it when it is applied again.
+    fileprivate func asOf(_ index: UInt64?) -> HistoryRecord? {
+        guard let index else { return self }
+        if let erasure { return erasure.index <= index ? self : nil }
+        guard var row, row.index > index else { return self }
+        guard row.recalled else { return nil }
+        row.index = index
+        return HistoryRecord(row: row)
+    }
+}

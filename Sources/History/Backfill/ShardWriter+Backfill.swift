@@ -1,0 +1,78 @@
+import ChatModel
+import SQLite
+
+/// Filling up history that an installed snapshot has left behind.
+extension ShardWriter {
+    /// Throws `.refused` unless this replica has all history up to `index`.
+    func checkGivesHistory(atLeast index: UInt64) throws(StorageError) {
+        guard missing == nil else { throw StorageError(.refused, "history is not complete here") }
+        guard appliedIndex >= index else {
+            throw StorageError(.refused, "\(appliedIndex) is applied here, which is before \(index)")
+        }
+    }
+
+    func planBackfill(
+        _ manifest: HistoryManifest, snapshotIndex: UInt64, on thread: StorageThread
+    ) throws -> MissingHistory? {
+        guard manifest.days.count <= HistoryManifest.daysMax,
+            manifest.days.allSatisfy({ UTCDay.isNameable($0.day) })
+        else { throw StorageError(.malformed, "a manifest of \(manifest.days.count) days") }
+        try checkIsMissing(snapshotIndex)
+        missing?.plan(manifest)
+        return try notedMissing(on: thread)
+    }
+
+    func backfill(
+        _ chunk: HistoryChunk, snapshotIndex: UInt64, on thread: StorageThread
+    ) throws -> MissingHistory? {
+        var reader = DelimitedReader<HistoryRecord>()
+        let records = try reader.append(chunk.bytes)
+        let rows = records.compactMap(\.row)
+        guard reader.waitingBytes == 0, UTCDay.isNameable(chunk.day),
+            rows.allSatisfy({ $0.time.day == chunk.day })
+        else { throw StorageError(.malformed, "a chunk of history ends within a row, or has one of another day") }
+        try checkIsMissing(snapshotIndex)
+        var advanced = missing
+        guard advanced?.advance(chunk.day, from: chunk.after, to: chunk.next) == true else {
+            throw StorageError(.refused, "day \(chunk.day) is not missing from there on")
+        }
+        // What came before goes first, as everywhere; it also tells of a disk that takes nothing.
+        try flush(on: thread)
+        let cutoff = configuration.cutoff(configuration.now())
+        let erasures = records.compactMap(\.erasure).map { erasure in
+            Erasure(
+                incarnation: erasure.incarnation, seq: erasure.seq, day: chunk.day, index: erasure.index,
+                replacement: erasure.replacement)
+        }
+        // A day that has expired here is not begun again.
+        let visible = chunk.day >= cutoff.day ? rows.filter { $0.time >= cutoff } : []
+        if !visible.isEmpty || (!erasures.isEmpty && chunk.day >= cutoff.day) {
+            do {
+                try file(chunk.day).write(visible, erasures, applied: 0)
+            } catch {
+                let failure = StorageError(any: error)
+                if failure.code == .restartNeeded || failure.code == .corrupt { note(failure) }
+                throw failure
+            }
+        }
+        missing = advanced
+        return try notedMissing(on: thread)
+    }
+
+    private func checkIsMissing(_ snapshotIndex: UInt64) throws(StorageError) {
+        guard missing?.snapshotIndex == snapshotIndex else {
+            throw StorageError(.refused, "no history is missing because of a snapshot as of \(snapshotIndex)")
+        }
+    }
+
+    /// Tells others how far it is. The end is told when it is durable.
+    private func notedMissing(on thread: StorageThread) throws -> MissingHistory? {
+        state.update { [missing] in $0.missing = missing }
+        if missing?.isComplete == true {
+            _ = try checkpoint().get()
+        } else {
+            try checkpointIfDue()
+        }
+        return missing
+    }
+}
