@@ -1,0 +1,102 @@
+import ChatModel
+import ClusterLink
+import Consensus
+import LinkCore
+import Replication
+import RoomLink
+import Rooms
+
+/// Takes up what other nodes send. On the link's loop; everything is handed on to where it belongs.
+final class ClusterInbox {
+    private let router: ClusterRouter
+    private let system: SystemGroup
+    private let questions: NodeQuestions
+    private let answer: @Sendable (NodeQuestion, NodeID) async -> Result<NodeAnswer, ChatError>
+    private var readers: [NodeID: [LinkLane: NodePayloadReader]] = [:]
+
+    /// - Parameter answer: answers a node's question.
+    init(
+        router: ClusterRouter, system: SystemGroup, questions: NodeQuestions,
+        answer: @escaping @Sendable (NodeQuestion, NodeID) async -> Result<NodeAnswer, ChatError>
+    ) {
+        self.router = router
+        self.system = system
+        self.questions = questions
+        self.answer = answer
+    }
+
+    /// Registers with the link, before it reaches anybody.
+    func attach(to link: ClusterLink) {
+        link.observe { [self] event in note(event) }
+        link.onFrame(.consensus) { [self, unowned link] node, payload in
+            do throws(LinkError) {
+                hear(try ConsensusFrames.messages(in: payload, from: node))
+            } catch {
+                link.drop(node, because: error)
+            }
+        }
+        for lane in [LinkLane.calls, .publications] {
+            link.onFrame(lane) { [self, unowned link] node, payload in
+                do throws(NodeMessageError) {
+                    let message = try readers[node, default: [:]][lane, default: NodePayloadReader()].read(payload)
+                    if let message { hear(message, from: node) }
+                } catch {
+                    link.drop(node, because: LinkError(.malformed, error.message))
+                }
+            }
+        }
+        link.onFrame(.bulk) { [self, unowned link] node, payload in
+            do throws(ReplicationError) {
+                let message = try ReplicationMessage(decoding: payload)
+                if message.group == .system {
+                    system.receive(replication: message, from: node)
+                } else {
+                    router.current?.rooms.receive(replication: message, from: node)
+                }
+            } catch {
+                link.drop(node, because: LinkError(.malformed, error.message))
+            }
+        }
+    }
+
+    private func note(_ event: LinkEvent) {
+        switch event {
+        case .up(let node, _, _):
+            readers[node] = [:]
+            let router = router
+            Task { router.tell(await router.current?.rooms.notices() ?? [], node) }
+        case .down(let node):
+            readers[node] = nil
+            router.leaders.lost(node)
+            router.current?.gateway.isLost(node)
+            router.current?.rooms.lost(node)
+            system.lost(node)
+            questions.lost(node)
+        case .hasRoom, .failed: break
+        }
+    }
+
+    private func hear(_ messages: [RaftMessage]) {
+        let ofSystem = messages.filter { $0.group == .system }
+        if !ofSystem.isEmpty { system.receive(ofSystem) }
+        if ofSystem.count < messages.count {
+            router.current?.rooms.receive(messages.filter { $0.group != .system })
+        }
+    }
+
+    private func hear(_ message: NodeMessage, from node: NodeID) {
+        switch message {
+        case .calls(let calls):
+            router.current?.rooms.receive(calls)
+        case .publications(let publications, let lane):
+            router.current?.gateway.deliver(publications, to: lane, from: node)
+        case .leads(let notices):
+            for notice in notices { router.isLed(notice, by: node) }
+        case .question(let id, let question):
+            let (router, answer) = (router, answer)
+            Task { router.send(.answer(id: id, await answer(question, node)), on: .calls, to: node) }
+        case .answer(let id, let result):
+            questions.end(id, result)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import ChatModel
+import ClusterLink
+import Consensus
+import EventLoop
+import Gateway
+import LinkCore
+import Replication
+import RoomLink
+import Rooms
+import Synchronization
+
+/// Takes what the parts of this node have for each other, and for other nodes, to where it belongs: calls to leaders of
+/// rooms, publications to gateways, consensus messages to other members of a group. What comes from other nodes is
+/// taken up by `ClusterInbox`.
+final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Sendable {
+    /// What it routes between, once it exists.
+    struct Parts: Sendable {
+        var rooms: RoomHost
+        var gateway: Gateway
+    }
+
+    let node: NodeID
+    let leaders = ShardLeaders()
+    private let parts = Mutex<Parts?>(nil)
+    /// Of each loop; empty while this node is linked to no other.
+    private let senders = Mutex<[LoopBound<LinkSender>]>([])
+    private let link = Mutex<LoopBound<ClusterLink>?>(nil)
+
+    init(node: NodeID) { self.node = node }
+
+    func connect(_ rooms: RoomHost, _ gateway: Gateway) {
+        parts.withLock { $0 = Parts(rooms: rooms, gateway: gateway) }
+    }
+
+    /// From here on other nodes are reached over `link`.
+    func connect(_ link: LoopBound<ClusterLink>, loops: [EventLoop]) async {
+        var made: [LoopBound<LinkSender>] = []
+        for loop in loops {
+            made.append(
+                await loop.run { [weak self] in
+                    LoopBound(
+                        onLoop: LinkSender(loop: loop, link: link) { parcels in
+                            for parcel in parcels { self?.refused(parcel) }
+                        }, loop: loop)
+                })
+        }
+        senders.withLock { $0 = made }
+        self.link.withLock { $0 = link }
+    }
+
+    var current: Parts? { parts.withLock { $0 } }
+
+    // MARK: - Within the node
+
+    func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) {
+        if node == self.node {
+            current?.rooms.receive(calls)
+        } else {
+            send(.calls(calls), on: .calls, to: node)
+        }
+    }
+
+    func deliver(_ publications: [Publication], to lane: Int, of node: NodeID) {
+        if node == self.node {
+            current?.gateway.deliver(publications, to: lane, from: node)
+        } else {
+            send(.publications(publications, lane: lane), on: .publications, to: node)
+        }
+    }
+
+    func leads(_ notice: ShardNotice) {
+        isLed(notice, by: node)
+        tellAll([notice])
+    }
+
+    func leadsNoMore(_ shard: ShardID) {
+        leaders.lost(node, shard)
+        current?.gateway.isLost(node, shard)
+    }
+
+    /// A node, maybe this one, leads a shard.
+    func isLed(_ notice: ShardNotice, by node: NodeID) {
+        leaders.leads(node, notice)
+        current?.gateway.isLed(notice, by: node)
+    }
+
+    // MARK: - To other nodes
+
+    func send(_ messages: [RaftMessage]) {
+        var byNode: [NodeID: [RaftMessage]] = [:]
+        for message in messages {
+            guard let node = NodeID(message.to.node) else { continue }
+            byNode[node, default: []].append(message)
+        }
+        for (node, messages) in byNode {
+            let frames = ConsensusFrames.frames(of: messages)
+            onSender { sender in
+                // Any may be lost: the core asks again.
+                for frame in frames { _ = sender.send(frame.payload, on: .consensus, to: node) }
+            }
+        }
+    }
+
+    /// Sends a message in order behind those of its lane. When the lane is full, the connection is ended: with its next
+    /// beginning all that matters is said anew.
+    func send(_ message: NodeMessage, on lane: LinkLane, to node: NodeID) {
+        let payloads = NodePayload.payloads(of: message)
+        onSender { [self] sender in
+            for payload in payloads where !sender.send(payload, on: lane, to: node) {
+                refused(LinkParcel([], on: lane, to: node))
+                return
+            }
+        }
+    }
+
+    /// One part of a transfer between replicas. False when it can't be taken now.
+    func send(_ message: ReplicationMessage, to node: NodeID) -> Bool {
+        let payload = message.encoded
+        guard let sender = senderHere() else {
+            onSender { sender in _ = sender.send(payload, on: .bulk, to: node) }
+            return true
+        }
+        return sender.send(payload, on: .bulk, to: node)
+    }
+
+    /// Tells a node, or all that are reached, what this node leads.
+    func tell(_ notices: [ShardNotice], _ node: NodeID) {
+        guard !notices.isEmpty else { return }
+        send(.leads(notices), on: .publications, to: node)
+    }
+
+    private func tellAll(_ notices: [ShardNotice]) {
+        guard let link = link.withLock({ $0 }) else { return }
+        let payloads = NodePayload.payloads(of: .leads(notices))
+        let tell: @Sendable () -> Void = {
+            for node in link.value.reached {
+                for payload in payloads { _ = link.value.send(payload, on: .publications, to: node) }
+            }
+        }
+        if link.loop.isOnLoop { tell() } else { link.loop.execute(tell) }
+    }
+
+    private func refused(_ parcel: LinkParcel) {
+        guard parcel.lane == .calls || parcel.lane == .publications, let link = link.withLock({ $0 }) else { return }
+        link.loop.execute {
+            link.value.drop(parcel.node, because: LinkError(.closed, "the other node does not keep up"))
+        }
+    }
+
+    private func senderHere() -> LinkSender? {
+        let all = senders.withLock { $0 }
+        guard let here = all.first(where: { $0.loop.isOnLoop }) else { return nil }
+        return here.value
+    }
+
+    /// The sender of this loop, or, on another thread, of the first one.
+    private func onSender(_ body: @escaping @Sendable (LinkSender) -> Void) {
+        let all = senders.withLock { $0 }
+        if let here = all.first(where: { $0.loop.isOnLoop }) { return body(here.value) }
+        guard let first = all.first else { return }
+        first.loop.execute { body(first.value) }
+    }
+}

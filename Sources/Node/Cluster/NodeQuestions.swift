@@ -1,0 +1,65 @@
+import ChatModel
+import RoomLink
+import Synchronization
+
+/// Questions to other nodes that wait for their answers.
+final class NodeQuestions: Sendable {
+    /// How long an answer may take.
+    private static let limit = Duration.seconds(10)
+    /// Questions that may wait; a further one fails with 503.
+    private static let openMax = 10_000
+
+    private struct Open {
+        var node: NodeID
+        var continuation: CheckedContinuation<Result<NodeAnswer, ChatError>, Never>
+    }
+
+    private struct State {
+        var next: UInt64 = 0
+        var open: [UInt64: Open] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Asks by `send`, and returns when the answer is here, the node is lost, or too much time has passed.
+    func ask(
+        _ question: NodeQuestion, _ node: NodeID, send: (NodeMessage) -> Void
+    ) async throws(ChatError) -> NodeAnswer {
+        let result = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<NodeAnswer, ChatError>, Never>) in
+            let id: UInt64? = state.withLock { state in
+                guard state.open.count < Self.openMax else { return nil }
+                state.next += 1
+                state.open[state.next] = Open(node: node, continuation: continuation)
+                return state.next
+            }
+            guard let id else {
+                return continuation.resume(
+                    returning: .failure(ChatError(.unavailable, "too many questions wait", retryAfterMs: 1000)))
+            }
+            send(.question(id: id, question))
+            Task { [weak self] in
+                try? await Task.sleep(for: Self.limit)
+                self?.end(id, .failure(ChatError(.unavailable, "\(node) does not answer", retryAfterMs: 1000)))
+            }
+        }
+        return try result.get()
+    }
+
+    func end(_ id: UInt64, _ result: Result<NodeAnswer, ChatError>) {
+        state.withLock { $0.open.removeValue(forKey: id) }?.continuation.resume(returning: result)
+    }
+
+    /// The node can't be reached: whether it has done what it was asked is not known.
+    func lost(_ node: NodeID) {
+        let lost = state.withLock { state in
+            let lost = state.open.filter { $0.value.node == node }
+            for id in lost.keys { state.open[id] = nil }
+            return lost
+        }
+        for open in lost.values {
+            open.continuation.resume(
+                returning: .failure(ChatError(.unavailable, "\(node) can't be reached", retryAfterMs: 500)))
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import ChatModel
+import RoomLink
+import Synchronization
+
+/// Who leads which shard, as this node has heard; for what is not on the way of a message.
+final class ShardLeaders: Sendable {
+    private struct Leader {
+        var node: NodeID
+        var term: UInt64
+    }
+
+    private let leaders = Mutex<[ShardID: Leader]>([:])
+
+    func leads(_ node: NodeID, _ notice: ShardNotice) {
+        leaders.withLock {
+            guard $0[notice.shard].map({ $0.term <= notice.term }) ?? true else { return }
+            $0[notice.shard] = Leader(node: node, term: notice.term)
+        }
+    }
+
+    /// The node leads that shard, or nothing (nil), any more.
+    func lost(_ node: NodeID, _ shard: ShardID? = nil) {
+        leaders.withLock { all in
+            if let shard {
+                if all[shard]?.node == node { all[shard] = nil }
+            } else {
+                all = all.filter { $0.value.node != node }
+            }
+        }
+    }
+
+    func leader(of shard: ShardID) -> NodeID? { leaders.withLock { $0[shard]?.node } }
+
+    /// Every shard whose leader is known.
+    var all: [ShardID: NodeID] { leaders.withLock { $0.mapValues(\.node) } }
+}
