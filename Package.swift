@@ -96,6 +96,7 @@ let package = Package(
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
         core("Membership", ["ChatModel", "Gossip", "GossipSeal", "EventLoop", "Transport"]),
+        core("ClusterLink", ["ChatModel", "LinkCore", "EventLoop", "TLS", "Transport"]),
         core(
             "Rooms",
             [
@@ -136,7 +137,8 @@ let package = Package(
         core(
             "Node",
             [
-                "ChatModel", "Wire", "RoomLink", "Gossip", "GossipSeal", "Membership", "Rooms", "Gateway", "ServerAPI",
+                "ChatModel", "Wire", "RoomLink", "LinkCore", "Gossip", "GossipSeal", "Membership", "ClusterLink",
+                "Rooms", "Gateway", "ServerAPI",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", logging, lifecycle, crypto,
@@ -178,6 +180,7 @@ let package = Package(
         tests("GatewayTests", ["ChatModel", "Gateway", "Transport", "Wire"]),
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("ShardingTests", ["Sharding", "ChatModel", "Consensus"]),
+        tests("ChatModelTests", ["ChatModel"]),
         tests("WireTests", ["ChatModel", "Wire", "RoomLink"]),
         tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
@@ -202,6 +205,14 @@ let package = Package(
             "MembershipTests",
             ["Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "Transport", "WaitTestKit"]),
         tests("LinkCoreTests", ["LinkCore", "ChatModel", "Consensus"]),
+        tests(
+            "ClusterLinkTests",
+            [
+                "ClusterLink", "LinkCore", "Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "TLS",
+                "Transport", "WaitTestKit", crypto,
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
         tests("CallbacksTests", ["Callbacks"]),

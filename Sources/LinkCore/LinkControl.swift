@@ -7,6 +7,8 @@ public enum LinkControl: Sendable, Hashable {
     case refusal(LinkRefusal)
     /// So many bytes of that lane were dealt with: as many more may come.
     case credit(LinkLane, bytes: UInt32)
+    /// Says nothing but that this side is still there.
+    case ping
 
     /// As it travels.
     public var frame: LinkFrame { LinkFrame(.control, WireProtobuf.encode(Body(self))) }
@@ -52,8 +54,19 @@ public enum LinkControl: Sendable, Hashable {
                         let lane = UInt8(exactly: credit.lane).flatMap(LinkLane.init(rawValue:))
                         control = .credit(lane ?? .control, bytes: credit.bytes)
                     }) ? 1 : 0
-            if W.isDecoding, seen != 1 { throw ChatError(.malformed, "there must be one of hello, refusal, credit") }
+            try seen +=
+                walker.choice(4, "ping", { if case .ping = current { Ping() } else { nil } }, { _ in control = .ping })
+                ? 1 : 0
+            if W.isDecoding, seen != 1 {
+                throw ChatError(.malformed, "there must be one of hello, refusal, credit, ping")
+            }
         }
+    }
+
+    private struct Ping: WireMessage {
+        static var blank: Ping { Ping() }
+
+        mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {}
     }
 
     private struct Credit: WireMessage {

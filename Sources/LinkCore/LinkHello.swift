@@ -9,7 +9,8 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
 
     public var oldestVersion = versions.lowerBound
     public var newestVersion = versions.upperBound
-    /// Made when the cluster was created.
+    /// Made when the cluster was created. Empty: the node has no data yet and asks which cluster this is; such a hello
+    /// is answered and never makes a link.
     public var cluster: String
     public var node: NodeID
     /// Of the data directory (`ServerID.store`).
@@ -27,12 +28,20 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
         self.shards = shards
     }
 
+    /// Of a node that has no data yet.
+    public static func newcomer(_ node: NodeID) -> LinkHello {
+        LinkHello(cluster: "", node: node, store: 0, boot: 0, shards: 0)
+    }
+
+    /// Whether it comes from a node that has no data yet.
+    public var isNewcomer: Bool { cluster.isEmpty }
+
     public static var blank: LinkHello { LinkHello(cluster: "", node: .blank, store: 0, boot: 0, shards: 0) }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "oldestVersion", &oldestVersion, .none)
         try walker.required(2, "newestVersion", &newestVersion, .none)
-        try walker.required(3, "cluster", &cluster, .nonEmptyBytes(64))
+        try walker.required(3, "cluster", &cluster, .bytes(64))
         try walker.required(4, "node", &node, .none)
         try walker.required(5, "store", &store, .none)
         try walker.required(6, "boot", &boot, .none)
@@ -46,6 +55,25 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
     ///   - certified: the node that the other's certificate names; nil on loopback without certificates.
     /// - Throws: `version`, `cluster`, `identity`, `shards`.
     public func agree(with other: LinkHello, expected: NodeID?, certified: NodeID?) throws(LinkError) -> UInt32 {
+        let version = try understand(other, certified: certified)
+        guard !other.isNewcomer, other.cluster == cluster else {
+            throw LinkError(.cluster, "\(other.node) belongs to the cluster \(other.cluster), \(node) to \(cluster)")
+        }
+        if let expected, expected != other.node {
+            throw LinkError(.identity, "\(other.node) answers at the address of \(expected)")
+        }
+        guard other.node != node else { throw LinkError(.identity, "\(node) has called itself") }
+        guard other.shards == shards else {
+            throw LinkError(.shards, "\(other.node) has \(other.shards) shards, \(node) \(shards)")
+        }
+        return version
+    }
+
+    /// What must hold even where one of the two has no data yet: a common version, which is returned, and a certificate
+    /// of the node that shows it.
+    ///
+    /// - Throws: `version`, `identity`.
+    public func understand(_ other: LinkHello, certified: NodeID?) throws(LinkError) -> UInt32 {
         // The other's version is looked at first: what else it says may mean something else in another version.
         let oldest = max(oldestVersion, other.oldestVersion)
         let newest = min(newestVersion, other.newestVersion)
@@ -55,18 +83,8 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
                 "\(other.node) speaks versions \(other.oldestVersion) to \(other.newestVersion) of the link, "
                     + "\(node) \(oldestVersion) to \(newestVersion)")
         }
-        guard other.cluster == cluster else {
-            throw LinkError(.cluster, "\(other.node) belongs to the cluster \(other.cluster), \(node) to \(cluster)")
-        }
         if let certified, certified != other.node {
             throw LinkError(.identity, "the certificate of \(certified) was shown by \(other.node)")
-        }
-        if let expected, expected != other.node {
-            throw LinkError(.identity, "\(other.node) answers at the address of \(expected)")
-        }
-        guard other.node != node else { throw LinkError(.identity, "\(node) has called itself") }
-        guard other.shards == shards else {
-            throw LinkError(.shards, "\(other.node) has \(other.shards) shards, \(node) \(shards)")
         }
         return newest
     }

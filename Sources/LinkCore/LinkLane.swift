@@ -1,7 +1,7 @@
 /// What travels between two nodes is sorted into lanes, so that nothing urgent waits behind something big. Numbers are
 /// on the wire: they are never changed or used again.
 public enum LinkLane: UInt8, Sendable, Hashable, CaseIterable {
-    /// The link's own: hello, refusal, credit.
+    /// The link's own: hello, refusal, credit, ping.
     case control = 0
     /// Consensus messages of all groups. Any of them may be lost.
     case consensus = 1

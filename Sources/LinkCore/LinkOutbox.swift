@@ -1,3 +1,5 @@
+import ChatModel
+
 /// What one side of a connection has to send: bounded queues, one for each lane, and the receiver's credit.
 ///
 /// Frames of a lane leave in order. Between lanes control and consensus always go first; calls and publications take
@@ -8,32 +10,10 @@ public struct LinkOutbox: Sendable {
     public static let bulkShare = 16
 
     private struct Queue: Sendable {
-        var frames: [LinkFrame] = []
-        var first = 0
+        var frames = Fifo<LinkFrame>()
         var bytes = 0
         /// Sent, and not dealt with by the receiver.
         var underWay = 0
-
-        var next: LinkFrame? { first < frames.count ? frames[first] : nil }
-
-        mutating func append(_ frame: LinkFrame) {
-            frames.append(frame)
-            bytes += frame.byteCount
-        }
-
-        mutating func removeNext() {
-            bytes -= frames[first].byteCount
-            // Let go of the payload at once.
-            frames[first].payload = []
-            first += 1
-            if first == frames.count {
-                frames.removeAll(keepingCapacity: frames.capacity <= 1 << 10)
-                first = 0
-            } else if first >= 1 << 10, first > frames.count / 2 {
-                frames.removeSubrange(0..<first)
-                first = 0
-            }
-        }
     }
 
     private var queues = LinkLane.allCases.map { _ in Queue() }
@@ -42,7 +22,7 @@ public struct LinkOutbox: Sendable {
     public init() {}
 
     /// Whether nothing waits.
-    public var isEmpty: Bool { queues.allSatisfy { $0.next == nil } }
+    public var isEmpty: Bool { queues.allSatisfy { $0.frames.count == 0 } }
 
     /// Bytes of a lane that wait here.
     public func waitingBytes(_ lane: LinkLane) -> Int { queues[Int(lane.rawValue)].bytes }
@@ -57,7 +37,8 @@ public struct LinkOutbox: Sendable {
         guard frame.payload.count <= frame.lane.frameBytesMax,
             queues[place].bytes + frame.byteCount <= frame.lane.queueBytesMax
         else { return false }
-        queues[place].append(frame)
+        queues[place].frames.append(frame)
+        queues[place].bytes += frame.byteCount
         return true
     }
 
@@ -66,10 +47,11 @@ public struct LinkOutbox: Sendable {
         let enough = output.count + bytes
         while output.count < enough, let lane = nextLane() {
             let place = Int(lane.rawValue)
-            guard let frame = queues[place].next else { return }
+            guard let frame = queues[place].frames.first else { return }
             frame.append(to: &output)
             if lane.windowBytes != nil { queues[place].underWay += frame.byteCount }
-            queues[place].removeNext()
+            queues[place].bytes -= frame.byteCount
+            queues[place].frames.removeFirst()
         }
     }
 
@@ -94,7 +76,7 @@ public struct LinkOutbox: Sendable {
     /// not stuck.
     private func maySend(_ lane: LinkLane) -> Bool {
         let queue = queues[Int(lane.rawValue)]
-        guard queue.next != nil else { return false }
+        guard queue.frames.count > 0 else { return false }
         return lane.windowBytes.map { queue.underWay < $0 } ?? true
     }
 }
@@ -102,8 +84,22 @@ public struct LinkOutbox: Sendable {
 /// The receiver's side of the windows: gathers what was dealt with, and says so in few frames.
 public struct LinkCredit: Sendable {
     private var unsaid = [Int](repeating: 0, count: LinkLane.allCases.count)
+    /// Came, and no credit was said for it.
+    private var uncredited = [Int](repeating: 0, count: LinkLane.allCases.count)
 
     public init() {}
+
+    /// A frame has come.
+    /// - Throws: `malformed` when the other side goes beyond its window: what waits here would have no bound.
+    public mutating func came(on lane: LinkLane, bytes: Int) throws(LinkError) {
+        guard let window = lane.windowBytes else { return }
+        let place = Int(lane.rawValue)
+        // A frame may begin as long as the window has one byte left.
+        guard uncredited[place] < window else {
+            throw LinkError(.malformed, "more than \(window) bytes of \(lane) came without credit")
+        }
+        uncredited[place] += bytes
+    }
 
     /// A frame was dealt with. Returns the credit to send now: a quarter of a window at a time.
     public mutating func dealt(with lane: LinkLane, bytes: Int) -> LinkControl? {
@@ -112,6 +108,7 @@ public struct LinkCredit: Sendable {
         unsaid[place] += bytes
         guard unsaid[place] >= window / 4 else { return nil }
         defer { unsaid[place] = 0 }
+        uncredited[place] -= min(uncredited[place], unsaid[place])
         return .credit(lane, bytes: UInt32(clamping: unsaid[place]))
     }
 }

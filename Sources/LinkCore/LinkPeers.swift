@@ -20,8 +20,10 @@ public struct LinkPeers: Sendable {
         case refuse(ConnectionID, LinkError)
         /// Close without a word.
         case close(ConnectionID)
+        /// A node without data has asked who this is: close when the hello of this side has arrived.
+        case dismiss(ConnectionID)
         /// The node is reached by this connection from here on; queues and credit begin anew.
-        case up(NodeID, ConnectionID, version: UInt32, store: UInt64)
+        case up(NodeID, ConnectionID, version: UInt32, boot: UInt64, store: UInt64)
         /// The node is not reached any more.
         case down(NodeID)
     }
@@ -30,8 +32,11 @@ public struct LinkPeers: Sendable {
     public static let firstPause: UInt64 = 100
     /// The longest pause.
     public static let longestPause: UInt64 = 5_000
-    /// The node with the greater ID leaves the first call to the other for so long.
-    public static let courtesy: UInt64 = 1_000
+    /// A connection that has ended sooner was no success: the next call waits longer, as after one that failed. Otherwise
+    /// two nodes of which one finds fault with the other would call without a pause.
+    public static let trialTime: UInt64 = 5_000
+    /// The node with the greater ID leaves the first call to the other for so long, unless it is told otherwise.
+    public static let courtesyDefault: UInt64 = 1_000
 
     private enum Calling: Sendable, Hashable {
         case notBefore(UInt64)
@@ -43,6 +48,7 @@ public struct LinkPeers: Sendable {
         var boot: UInt64
         /// Whether this node has made it.
         var isOurs: Bool
+        var since: UInt64
     }
 
     private struct Peer: Sendable {
@@ -56,16 +62,32 @@ public struct LinkPeers: Sendable {
     }
 
     private let me: LinkHello
+    private let courtesy: UInt64
     private var peers: [NodeID: Peer] = [:]
     private var nodes: [ConnectionID: NodeID] = [:]
 
-    public init(me: LinkHello) { self.me = me }
+    /// - Parameter courtesy: for how long the node with the greater ID leaves the first call to the other, in
+    ///   milliseconds.
+    public init(me: LinkHello, courtesy: UInt64 = courtesyDefault) {
+        self.me = me
+        self.courtesy = courtesy
+    }
 
     /// The nodes that are reached.
     public var reached: [NodeID] { peers.filter { $0.value.link != nil }.keys.sorted() }
 
     /// The connection to that node, if there is one.
     public func connection(to node: NodeID) -> ConnectionID? { peers[node]?.link?.connection }
+
+    /// When `tick` will have something to do; nil while there is nobody to call.
+    public var nextCall: UInt64? {
+        var next: UInt64?
+        for peer in peers.values where peer.isKnown && peer.link == nil {
+            guard case .notBefore(let time) = peer.calling else { continue }
+            next = min(next ?? time, time)
+        }
+        return next
+    }
 
     // MARK: - Whom to call
 
@@ -79,7 +101,7 @@ public struct LinkPeers: Sendable {
             peers[node]?.isKnown = true
             return
         }
-        let first = me.node < node ? now : now + Self.courtesy
+        let first = me.node < node ? now : now + courtesy
         peers[node] = Peer(host: host, port: port, isKnown: true, calling: .notBefore(first))
     }
 
@@ -108,12 +130,14 @@ public struct LinkPeers: Sendable {
     /// - Parameter random: from 0 to below 1.
     public mutating func failed(_ node: NodeID, at now: UInt64, random: Double) {
         guard let peer = peers[node], peer.calling == .underWay else { return }
-        let failures = min(peer.failures, 16)
-        let longest = min(Self.longestPause, Self.firstPause << UInt64(failures))
         // Full jitter, but never at once.
-        let pause = UInt64(Double(longest) * max(0, min(1, random))) + Self.firstPause / 2
-        peers[node]?.failures = failures + 1
+        let pause = UInt64(Double(longestPause(after: peer.failures)) * max(0, min(1, random))) + Self.firstPause / 2
+        peers[node]?.failures = min(peer.failures, 16) + 1
         peers[node]?.calling = .notBefore(now + pause)
+    }
+
+    private func longestPause(after failures: Int) -> UInt64 {
+        min(Self.longestPause, Self.firstPause << UInt64(min(failures, 16)))
     }
 
     // MARK: - Connections
@@ -128,13 +152,17 @@ public struct LinkPeers: Sendable {
     ) -> [Effect] {
         let version: UInt32
         do throws(LinkError) {
+            if other.isNewcomer, expected == nil {
+                _ = try me.understand(other, certified: certified)
+                return [.dismiss(connection)]
+            }
             version = try me.agree(with: other, expected: expected, certified: certified)
         } catch {
             // The caller's shell reports `failed` when the connection is gone.
             return [.refuse(connection, error)]
         }
         let node = other.node
-        let new = Link(connection: connection, boot: other.boot, isOurs: expected != nil)
+        let new = Link(connection: connection, boot: other.boot, isOurs: expected != nil, since: now)
         var effects: [Effect] = []
         if let old = peers[node]?.link {
             guard old.boot != new.boot || isPreferred(new, over: old, with: node) else {
@@ -147,10 +175,9 @@ public struct LinkPeers: Sendable {
             peers[node] = Peer(host: "", port: 0, isKnown: false, calling: .notBefore(now))
         }
         peers[node]?.link = new
-        peers[node]?.failures = 0
         if expected != nil { peers[node]?.calling = .notBefore(now) }
         nodes[connection] = node
-        return effects + [.up(node, connection, version: version, store: other.store)]
+        return effects + [.up(node, connection, version: version, boot: other.boot, store: other.store)]
     }
 
     /// Of two connections that the same two programs have made at the same time, the one of the smaller ID; of two made
@@ -169,9 +196,13 @@ public struct LinkPeers: Sendable {
             peers[node] = nil
             return [.down(node)]
         }
+        let isOnTrial = peers[node]?.link.map { now - min($0.since, now) < Self.trialTime } ?? false
+        let failures = isOnTrial ? min(peers[node]?.failures ?? 0, 16) + 1 : 0
+        peers[node]?.failures = failures
         peers[node]?.link = nil
         if peers[node]?.calling != .underWay {
-            peers[node]?.calling = .notBefore(me.node < node ? now : now + Self.firstPause)
+            let pause = isOnTrial ? longestPause(after: failures - 1) : 0
+            peers[node]?.calling = .notBefore(now + pause + (me.node < node ? 0 : Self.firstPause))
         }
         return [.down(node)]
     }

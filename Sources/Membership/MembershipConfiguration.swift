@@ -13,8 +13,9 @@ public struct MembershipConfiguration: Sendable {
     public var exchangeTimeout = Duration.seconds(5)
     /// Exchanges that this node has begun and that have not ended. Further ones are left out: nothing depends on one.
     public var outgoingExchangesMax = 8
-    /// Exchanges that others have begun. Further connections are closed at once; who wants one tries again.
-    public var incomingExchangesMax = 32
+    /// Exchanges that others have begun, with connections that have not said yet what they are for. Further connections
+    /// are closed at once; who wants one tries again.
+    public var incomingExchangesMax = 128
 
     public init() {}
 }

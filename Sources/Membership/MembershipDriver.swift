@@ -1,7 +1,7 @@
 public import EventLoop
 public import Gossip
 public import GossipSeal
-import Transport
+public import Transport
 
 /// One node's place in the membership of the cluster: drives a `GossipMembership` over UDP, with TCP for exchanges of
 /// everything. All that it sends is sealed with the cluster's keys, and nothing that does not open is answered.
@@ -23,6 +23,7 @@ public final class MembershipDriver {
     private let configuration: MembershipConfiguration
     private let wallClockMilliseconds: () -> Int64
     private let observe: (MembershipDriver, GossipNotification) -> Void
+    private let takeOther: ((TCPConnection, [UInt8]) -> Void)?
     private let sockets: MembershipSockets
     private var core: GossipMembership
     private var sealer: PacketSealer
@@ -46,16 +47,20 @@ public final class MembershipDriver {
     ///     them, so that all nodes can have the same list.
     ///   - wallClockMilliseconds: The wall clock. What is sealed is fresh for a minute, so clocks must not differ by more.
     ///   - describe: What this node says about itself, given the address where others reach it.
+    ///   - takeOther: Takes over connections to the TCP port that are not gossip's, with what was read of them: they do
+    ///     not read and have no handler. nil: such connections are closed.
     ///   - observe: Called with what happens, on the loop. It may call the driver.
     public init(
         loop: EventLoop, configuration: MembershipConfiguration, keys: KeyRing, seeds: [GossipAddress],
         wallClockMilliseconds: @escaping () -> Int64, describe: (GossipAddress) -> GossipMember,
+        takeOther: ((TCPConnection, [UInt8]) -> Void)? = nil,
         observe: @escaping (MembershipDriver, GossipNotification) -> Void
     ) throws(MembershipError) {
         self.loop = loop
         self.configuration = configuration
         self.wallClockMilliseconds = wallClockMilliseconds
         self.observe = observe
+        self.takeOther = takeOther
         var session: [UInt8] = []
         for _ in 0..<16 { session.append(.random(in: 0 ... .max)) }
         guard let sealer = PacketSealer(keys, session: session) else {
@@ -201,6 +206,9 @@ public final class MembershipDriver {
                 exchange.end()
             }
             perform()
+        } onOther: { [self] connection, received in
+            guard let takeOther else { return connection.close() }
+            takeOther(connection, received)
         } onEnd: { [self] in
             incoming[ObjectIdentifier($0)] = nil
         }

@@ -5,7 +5,8 @@ import Transport
 ///
 ///     frame = "gsp1" | length (4, big endian) | sealed bytes
 ///
-/// The first four bytes tell the exchange from other protocols that may share the port one day.
+/// The first four bytes tell the exchange from what shares the port: a connection that begins otherwise is handed on
+/// with what it has said.
 ///
 /// On the connection's loop only. It holds at most one frame of `bytesMax` and ends by itself after `timeout`.
 final class StateExchange: ConnectionHandler {
@@ -17,19 +18,24 @@ final class StateExchange: ConnectionHandler {
     private var received: [UInt8] = []
     private var timer: LoopTimer?
     private var onFrame: ((StateExchange, [UInt8]) -> Void)?
+    private var onOther: ((TCPConnection, [UInt8]) -> Void)?
     private var onEnd: ((StateExchange) -> Void)?
 
     /// - Parameters:
     ///   - bytesMax: Of what a frame carries; a longer one ends the connection.
     ///   - onFrame: Called with what the first frame carries, which is the only one that is read.
-    ///   - onEnd: Called when the connection has closed; the last call.
+    ///   - onOther: Takes the connection over when it turns out to be none of an exchange, with what was read of it;
+    ///     nil: then it is closed.
+    ///   - onEnd: Called when the connection has closed or is handed on; the last call.
     init(
         _ connection: TCPConnection, bytesMax: Int, timeout: Duration,
-        onFrame: @escaping (StateExchange, [UInt8]) -> Void, onEnd: @escaping (StateExchange) -> Void
+        onFrame: @escaping (StateExchange, [UInt8]) -> Void,
+        onOther: ((TCPConnection, [UInt8]) -> Void)? = nil, onEnd: @escaping (StateExchange) -> Void
     ) {
         self.connection = connection
         self.bytesMax = bytesMax
         self.onFrame = onFrame
+        self.onOther = onOther
         self.onEnd = onEnd
         connection.handler = self
         timer = connection.loop.schedule(afterMilliseconds: timeout.wholeMilliseconds) { [unowned self] in
@@ -58,6 +64,9 @@ final class StateExchange: ConnectionHandler {
     func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
         guard let onFrame else { return end() }
         received += bytes
+        if let onOther, !Self.preface.starts(with: received.prefix(Self.preface.count)) {
+            return handOn(to: onOther)
+        }
         guard received.count >= Self.headerBytes else { return }
         let length = received[4..<Self.headerBytes].reduce(0) { $0 << 8 | Int($1) }
         guard received.starts(with: Self.preface), (1...bytesMax).contains(length) else { return end() }
@@ -69,25 +78,27 @@ final class StateExchange: ConnectionHandler {
         onFrame(self, sealed)
     }
 
+    /// The new owner reads at its own time.
+    private func handOn(to owner: (TCPConnection, [UInt8]) -> Void) {
+        connection.stopReading()
+        connection.handler = nil
+        let received = self.received
+        self.received = []
+        ended()
+        owner(connection, received)
+    }
+
     func connectionDidDrain(_ connection: TCPConnection) {}
 
-    func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
+    func connectionDidClose(_ connection: TCPConnection, error: TransportError?) { ended() }
+
+    private func ended() {
         timer?.cancel()
         timer = nil
         onFrame = nil
+        onOther = nil
         let onEnd = self.onEnd
         self.onEnd = nil
         onEnd?(self)
-    }
-}
-
-extension Duration {
-    /// Rounded up; 0 for a negative one.
-    var wholeMilliseconds: UInt64 {
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        let rest = (UInt64(attoseconds) + 999_999_999_999_999) / 1_000_000_000_000_000
-        let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000)
-        return overflow ? .max : whole + rest
     }
 }

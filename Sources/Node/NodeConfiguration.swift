@@ -19,6 +19,8 @@ public struct NodeConfiguration: Sendable {
     public var apiTLS = true
     public var linkHost = "127.0.0.1"
     public var linkPort = 7402
+    /// Of the link; nil: only nodes on this machine are connected.
+    public var linkTLS: LinkTLSFiles?
     /// Other nodes through which this one gets to know all, as host:port of their links.
     public var linkSeeds: [GossipAddress] = []
     /// Threads that carry connections and rooms.
@@ -67,6 +69,7 @@ public struct NodeConfiguration: Sendable {
             }
             linkSeeds.append(seed)
         }
+        linkTLS = try Self.linkTLS(&settings)
         let proxyTerminatesTLS = try settings.bool("proxyTerminatesTls", default: false)
         let certificateFile = try settings.string("tls.certificateFile")
         let keyFile = try settings.string("tls.keyFile")
@@ -83,8 +86,16 @@ public struct NodeConfiguration: Sendable {
                 "\(key) \(host) is reachable from outside without TLS: keep 127.0.0.1, set tls.certificateFile and "
                     + "tls.keyFile, or put a proxy that terminates TLS before it and set proxyTerminatesTls to true")
         }
-        guard Self.isLoopback(linkHost) else {
-            throw NodeError(.configuration, "link.host \(linkHost) must be a loopback address")
+        guard Self.isLoopback(linkHost) || linkTLS != nil else {
+            throw NodeError(
+                .configuration,
+                "link.host \(linkHost) is reachable from outside: keep 127.0.0.1, or set link.tls.certificateFile, "
+                    + "link.tls.keyFile and link.tls.caFile")
+        }
+        guard IPAddress(linkHost)?.isUnspecified != true else {
+            throw NodeError(
+                .configuration,
+                "link.host \(linkHost) is no address that other nodes could call: give one of this machine")
         }
 
         if let url = try settings.string("advertiseUrl") {
@@ -148,6 +159,21 @@ public struct NodeConfiguration: Sendable {
             rooms.conflictPolicy = known
         }
         try settings.refuseUnknownKeys()
+    }
+
+    /// All three files or none.
+    private static func linkTLS(_ settings: inout SettingsReader) throws(NodeError) -> LinkTLSFiles? {
+        let certificateFile = try settings.string("link.tls.certificateFile")
+        let keyFile = try settings.string("link.tls.keyFile")
+        let caFile = try settings.string("link.tls.caFile")
+        if let certificateFile, let keyFile, let caFile {
+            return LinkTLSFiles(certificateFile: certificateFile, keyFile: keyFile, caFile: caFile)
+        }
+        guard certificateFile == nil, keyFile == nil, caFile == nil else {
+            throw NodeError(
+                .configuration, "link.tls.certificateFile, link.tls.keyFile and link.tls.caFile belong together")
+        }
+        return nil
     }
 
     static func isLoopback(_ host: String) -> Bool {

@@ -7,7 +7,7 @@ internal import COpenSSL
 public final class TLSContext: @unchecked Sendable {
     let pointer: OpaquePointer
     let role: Role
-    /// For clients: the name that the server's certificate must bear.
+    /// For clients: the name that the server's certificate must bear; nil where its names are the owner's to check.
     let serverName: String?
 
     /// Whether it is for the side that begins.
@@ -24,6 +24,44 @@ public final class TLSContext: @unchecked Sendable {
     ///   - keyFile: PEM, without a passphrase.
     public convenience init(certificateFile: String, keyFile: String) throws(TLSError) {
         try self.init(role: .server, serverName: nil)
+        try use(certificateFile: certificateFile, keyFile: keyFile)
+    }
+
+    /// For either side of a connection between equals: both show a certificate, which `trustFile` must vouch for. No
+    /// name is checked here: ``TLSSession/peerNames`` has those of the other's certificate.
+    /// - Parameters:
+    ///   - side: which side this context is for.
+    ///   - certificateFile: PEM, this side's certificate first, then those that lead to its root. If it has an extended
+    ///     key usage, both client and server authentication must be in it.
+    ///   - keyFile: PEM, without a passphrase.
+    ///   - trustFile: PEM of the certificates that are trusted.
+    public convenience init(mutual side: Side, certificateFile: String, keyFile: String, trustFile: String)
+        throws(TLSError)
+    {
+        try self.init(role: side == .client ? .client : .server, serverName: nil)
+        try use(certificateFile: certificateFile, keyFile: keyFile)
+        try trust(trustFile)
+        SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    }
+
+    /// The two ends of a connection.
+    public enum Side: Sendable, Hashable {
+        /// It begins.
+        case client
+        case server
+    }
+
+    /// For a client.
+    /// - Parameters:
+    ///   - trustFile: PEM of the certificates that are trusted.
+    ///   - serverName: the DNS name that the server's certificate must bear.
+    public convenience init(trustFile: String, serverName: String) throws(TLSError) {
+        try self.init(role: .client, serverName: serverName)
+        try trust(trustFile)
+        SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+    }
+
+    private func use(certificateFile: String, keyFile: String) throws(TLSError) {
         guard SSL_CTX_use_certificate_chain_file(pointer, certificateFile) == 1 else {
             throw .last(.material, doing: "the certificate \(certificateFile) can't be used")
         }
@@ -35,16 +73,10 @@ public final class TLSContext: @unchecked Sendable {
         }
     }
 
-    /// For a client.
-    /// - Parameters:
-    ///   - trustFile: PEM of the certificates that are trusted.
-    ///   - serverName: the DNS name that the server's certificate must bear.
-    public convenience init(trustFile: String, serverName: String) throws(TLSError) {
-        try self.init(role: .client, serverName: serverName)
+    private func trust(_ trustFile: String) throws(TLSError) {
         guard SSL_CTX_load_verify_locations(pointer, trustFile, nil) == 1 else {
             throw .last(.material, doing: "the certificates in \(trustFile) can't be used")
         }
-        SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
     }
 
     private init(role: Role, serverName: String?) throws(TLSError) {

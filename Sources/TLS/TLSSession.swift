@@ -77,6 +77,25 @@ public final class TLSSession {
     /// Whether bytes of the application can be sealed.
     public var isReady: Bool { SSL_is_init_finished(ssl) == 1 }
 
+    /// The DNS names of the certificate that the peer has shown, and its common names; empty before the handshake is
+    /// done, and without such a certificate. Whether it is trusted is the context's matter: an untrusted one fails the
+    /// handshake.
+    public var peerNames: [String] {
+        guard isReady else { return [] }
+        var names: [String] = []
+        withUnsafeMutablePointer(to: &names) { names in
+            chatroom_ssl_peer_names(
+                ssl,
+                { names, bytes, count in
+                    guard let names, let bytes, count > 0 else { return }
+                    // Of its full length, so that a name with a NUL inside is no other than itself.
+                    let name = String(decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
+                    names.assumingMemoryBound(to: [String].self).pointee.append(name)
+                }, names)
+        }
+        return names
+    }
+
     /// Takes sealed bytes and gives what they hold to `body`, record by record.
     /// - Parameter flush: called when there is output that must go before `body` is called, which may seal itself.
     public func receive(

@@ -114,12 +114,35 @@ public final class TCPConnection: LoopHandle {
             return
         }
         guard !isShuttingDown else { return }
-        let bytes = UnsafeRawBufferPointer(start: memory, count: count)
+        deliver(UnsafeRawBufferPointer(start: memory, count: count))
+    }
+
+    private func deliver(_ bytes: UnsafeRawBufferPointer) {
         if let tls { return receiveSealed(bytes, tls) }
         handler?.connection(self, didRead: bytes)
     }
 
-    /// From now on everything is sealed. To be called before anything is read or written.
+    /// Delivers bytes again that a former handler has read and not used, to the handler of now, during this call. They
+    /// are opened if TLS has begun since.
+    public func redeliver(_ bytes: [UInt8]) {
+        checkOnLoop()
+        guard !bytes.isEmpty, !isClosing, !isShuttingDown else { return }
+        bytes.withUnsafeBytes { deliver($0) }
+    }
+
+    /// Whether TLS was begun and its handshake has not ended: what is written waits until then.
+    public var isHandshaking: Bool {
+        checkOnLoop()
+        return tls.map { !$0.isReady } ?? false
+    }
+
+    /// Of the certificate that the peer has shown (``TLSSession/peerNames``); empty without TLS.
+    public var peerNames: [String] {
+        checkOnLoop()
+        return tls?.peerNames ?? []
+    }
+
+    /// From now on everything is sealed. To be called before anything is written or, but for what is redelivered, read.
     func secure(_ session: TLSSession) {
         checkOnLoop()
         tls = session

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WaitTestKit
 
 extension IntegrationTests {
     /// Nodes that know of each other by gossip.
@@ -23,7 +24,7 @@ extension IntegrationTests {
         }
 
         private static func wait(_ node: TestNode, until expected: [String: String]) async throws {
-            while try await states(node) != expected { try await Task.sleep(for: .milliseconds(20)) }
+            try await poll("\(expected)") { try await states(node) == expected }
         }
 
         @Test func `nodes with one key and a seed see each other, and who stops has left`() async throws {

@@ -79,7 +79,9 @@ extension IntegrationTests {
             (#"{"tls": {"certificateFile": "/none", "keyFile": "/none"}}"#, "/none"),
             (#"{"advertiseUrl": "http://a"}"#, "advertiseUrl"), (#"{"trustedProxies": ["a"]}"#, "trustedProxies"),
             (#"{"limits": {"connectionsPerUser": 0}}"#, "limits.connectionsPerUser"),
-            (#"{"link": {"host": "0.0.0.0"}}"#, "link.host"), (#"{"nodeId": "a b"}"#, "nodeId"),
+            (#"{"link": {"host": "0.0.0.0"}}"#, "link.host"),
+            (#"{"link": {"tls": {"caFile": "a"}}}"#, "link.tls.keyFile"),
+            (#"{"nodeId": "a b"}"#, "nodeId"),
         ])
         func `a wrong setting is named`(_ settings: String, _ word: String) async throws {
             let object = try JSONSerialization.jsonObject(with: Data(settings.utf8)) as? [String: Any]

@@ -58,7 +58,7 @@ import Testing
         let hello = LinkHello(cluster: "c1", node: Names.node("n1"), store: .max, boot: 7, shards: 16)
         let all: [LinkControl] = [
             .hello(hello), .refusal(LinkRefusal(LinkError(.duplicate, "there is one"))),
-            .credit(.bulk, bytes: 262_144),
+            .credit(.bulk, bytes: 262_144), .ping, .hello(.newcomer(Names.node("n2"))),
         ]
         for control in all {
             let payload = control.frame.payload

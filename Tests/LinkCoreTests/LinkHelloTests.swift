@@ -40,5 +40,7 @@ import Testing
         #expect(refusal(hello("a"), hello("b"), expected: "c") == .identity)
         #expect(refusal(hello("a"), hello("b"), certified: "c") == .identity)
         #expect(refusal(hello("a"), hello("b"), expected: "b", certified: "b") == nil)
+        // Two without a cluster have none in common.
+        #expect(refusal(hello("a", cluster: ""), hello("b", cluster: "")) == .cluster)
     }
 }

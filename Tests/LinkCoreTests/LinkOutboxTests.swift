@@ -73,6 +73,17 @@ import Testing
         #expect(try frames(&outbox) == [one])
     }
 
+    @Test func `who goes on beyond the window without credit is at fault`() throws {
+        var credit = LinkCredit()
+        let window = try #require(LinkLane.bulk.windowBytes)
+        try credit.came(on: .bulk, bytes: window - 1)
+        try credit.came(on: .bulk, bytes: 300_000)
+        #expect(throws: LinkError.self) { try credit.came(on: .bulk, bytes: 1) }
+        #expect(credit.dealt(with: .bulk, bytes: window - 1) == .credit(.bulk, bytes: UInt32(window - 1)))
+        try credit.came(on: .bulk, bytes: 1)
+        for _ in 0..<100 { try credit.came(on: .consensus, bytes: window) }
+    }
+
     /// A sender, a slow receiver, and a model of plain queues.
     @Test func `nothing is lost, reordered or repeated, and what is under way stays within the windows`() throws {
         let seed = ProcessInfo.processInfo.environment["SEED"].flatMap(UInt64.init) ?? 1
@@ -99,7 +110,10 @@ import Testing
                 let count = Int.random(in: 0...wire.count, using: &random)
                 Array(wire.prefix(count)).withUnsafeBytes { reader.append($0) }
                 wire.removeFirst(count)
-                while let frame = try reader.next() { undealt.append(frame) }
+                while let frame = try reader.next() {
+                    try credit.came(on: frame.lane, bytes: frame.byteCount)
+                    undealt.append(frame)
+                }
             default:
                 guard !undealt.isEmpty else { return }
                 let frame = undealt.removeFirst()
@@ -120,7 +134,10 @@ import Testing
             outbox.take(about: 1 << 20, into: &wire)
             wire.withUnsafeBytes { reader.append($0) }
             wire = []
-            while let frame = try reader.next() { undealt.append(frame) }
+            while let frame = try reader.next() {
+                try credit.came(on: frame.lane, bytes: frame.byteCount)
+                undealt.append(frame)
+            }
             guard !undealt.isEmpty else {
                 Issue.record("frames wait and nothing comes: SEED=\(seed)")
                 return

@@ -54,7 +54,7 @@ import Testing
         #expect(peers.tick(at: 0).count == 1)
         #expect(
             peers.hello(hello("b"), on: ID(1), expected: b, certified: nil, at: 5) == [
-                .up(b, ID(1), version: 1, store: 9)
+                .up(b, ID(1), version: 1, boot: 1, store: 9)
             ])
         #expect(peers.reached == [b])
         #expect(peers.connection(to: b) == ID(1))
@@ -62,6 +62,53 @@ import Testing
         #expect(peers.closed(ID(1), at: 100_000) == [.down(b)])
         #expect(peers.closed(ID(1), at: 100_000).isEmpty)
         #expect(peers.tick(at: 100_000) == [.call(b, host: "h", port: 2)])
+    }
+
+    @Test func `a connection that ends within the time of its trial is followed by longer and longer pauses`() {
+        var peers = LinkPeers(me: hello("a"))
+        peers.know(b, host: "h", port: 2, at: 0)
+        #expect(peers.nextCall == 0)
+        var now: UInt64 = 0
+        var pauses: [UInt64] = []
+        for number in 1...10 as ClosedRange<UInt64> {
+            #expect(peers.tick(at: now).count == 1)
+            #expect(peers.nextCall == nil)
+            _ = peers.hello(hello("b"), on: ID(number), expected: b, certified: nil, at: now)
+            #expect(peers.nextCall == nil)
+            now += LinkPeers.trialTime - 1
+            #expect(peers.closed(ID(number), at: now) == [.down(b)])
+            let next = peers.nextCall ?? 0
+            pauses.append(next - now)
+            now = next
+        }
+        #expect(pauses.prefix(3) == [100, 200, 400])
+        #expect(pauses.last == LinkPeers.longestPause)
+        // One that has lasted makes good for all.
+        _ = peers.tick(at: now)
+        _ = peers.hello(hello("b"), on: ID(11), expected: b, certified: nil, at: now)
+        now += LinkPeers.trialTime
+        _ = peers.closed(ID(11), at: now)
+        #expect(peers.nextCall == now)
+    }
+
+    @Test func `a node without data is answered and makes no link, and is nobody whom one calls`() {
+        var peers = LinkPeers(me: hello("a"))
+        let newcomer = LinkHello.newcomer(b)
+        #expect(peers.hello(newcomer, on: ID(1), expected: nil, certified: b, at: 0) == [.dismiss(ID(1))])
+        #expect(peers.reached.isEmpty)
+        var old = newcomer
+        (old.oldestVersion, old.newestVersion) = (0, 0)
+        for (hello, expected, certified, code) in [
+            (newcomer, nil, Names.node("c"), LinkError.Code.identity), (old, nil, nil, .version),
+            (newcomer, b, nil, .cluster),
+        ] as [(LinkHello, NodeID?, NodeID?, LinkError.Code)] {
+            let effects = peers.hello(hello, on: ID(2), expected: expected, certified: certified, at: 0)
+            guard case .refuse(ID(2), let error)? = effects.first else {
+                Issue.record("\(effects)")
+                continue
+            }
+            #expect(error.code == code)
+        }
     }
 
     @Test func `who belongs elsewhere is refused with the reason`() {
@@ -106,7 +153,7 @@ import Testing
         _ = peers.hello(hello("b", boot: 1), on: ID(1), expected: b, certified: nil, at: 0)
         #expect(
             peers.hello(hello("b", boot: 2), on: ID(2), expected: nil, certified: nil, at: 1) == [
-                .close(ID(1)), .down(b), .up(b, ID(2), version: 1, store: 9),
+                .close(ID(1)), .down(b), .up(b, ID(2), version: 1, boot: 2, store: 9),
             ])
         // The end of the former connection is no news.
         #expect(peers.closed(ID(1), at: 2).isEmpty)
@@ -238,7 +285,7 @@ private struct Mesh {
             case .call(let other, _, _):
                 number += 1
                 wires[LinkPeers.ConnectionID(number)] = Wire(caller: node, callee: other)
-            case .refuse(let id, _), .close(let id): end(id)
+            case .refuse(let id, _), .close(let id), .dismiss(let id): end(id)
             case .up, .down: break
             }
         }

@@ -44,23 +44,6 @@ import Testing
         #expect(down == Array(sorted.filter { $0 < probe }.reversed().prefix(700)), "SEED=\(seed)")
     }
 
-    @Test func `a queue gives what it got, in order`() {
-        var queue = Fifo<Int>()
-        var (next, expected) = (0, 0)
-        for round in 0..<300 {
-            for _ in 0..<(round % 7) {
-                queue.append(next)
-                next += 1
-            }
-            for _ in 0..<(round % 5) where queue.count > 0 {
-                #expect(queue.first == expected)
-                queue.removeFirst()
-                expected += 1
-            }
-            #expect(queue.count == next - expected)
-        }
-    }
-
     @Test(arguments: Seed.seeds(2))
     func `a dictionary in parts is a dictionary`(seed: UInt64) {
         var random = Seed(seed)

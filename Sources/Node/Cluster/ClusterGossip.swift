@@ -1,4 +1,5 @@
 import ChatModel
+import ClusterLink
 import EventLoop
 import Gossip
 import GossipSeal
@@ -25,8 +26,10 @@ final class ClusterGossip: Sendable {
     }
 
     /// Binds the link port and begins, on `loop`.
+    /// - Parameter links: on the same loop; gets the connections to the port that are not gossip's. nil: there are none.
     static func start(
-        _ configuration: NodeConfiguration, ring: KeyRing, store: UInt64, loop: EventLoop, logger: Logger
+        _ configuration: NodeConfiguration, ring: KeyRing, store: UInt64, loop: EventLoop, links: ClusterLinks? = nil,
+        logger: Logger
     ) async throws(NodeError) -> ClusterGossip {
         let board = GossipBoard(logger: logger)
         var membership = MembershipConfiguration()
@@ -39,6 +42,7 @@ final class ClusterGossip: Sendable {
                     loop: loop, configuration: settings, keys: ring, seeds: seeds,
                     wallClockMilliseconds: { WallClock.now().milliseconds },
                     describe: { GossipMember(node: node, store: store, gossipAddress: $0) },
+                    takeOther: links.map { links in { links.link.value.accept($0, received: $1) } },
                     observe: { driver, notification in board.note(notification, driver.records) })
                 board.show(driver.records)
                 return (LoopBound(onLoop: driver, loop: loop), driver.address)

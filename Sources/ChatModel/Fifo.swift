@@ -1,6 +1,8 @@
-/// A first-in-first-out queue with amortised O(1) operations; memory follows the number of elements.
+/// A first-in-first-out queue with amortised O(1) operations; memory follows the number of elements, and what an element
+/// holds is let go of when it is removed.
 public struct Fifo<Element: Sendable>: Sendable {
-    private var elements: [Element] = []
+    /// nil: removed.
+    private var elements: [Element?] = []
     private var head = 0
 
     public init(_ elements: [Element] = []) { self.elements = elements }
@@ -12,6 +14,7 @@ public struct Fifo<Element: Sendable>: Sendable {
 
     public mutating func removeFirst() {
         guard head < elements.count else { return }
+        elements[head] = nil
         head += 1
         // At least half is dead: moving the rest is paid for by what was removed.
         if head * 2 >= elements.count && (head >= 64 || head == elements.count) {

@@ -1,0 +1,428 @@
+public import ChatModel
+public import EventLoop
+public import LinkCore
+import TLS
+public import Transport
+
+/// A node's connections to the other nodes: drives `LinkPeers` and, on each connection, `LinkOutbox` and `LinkCredit`
+/// over TCP.
+///
+/// Bound to its loop: everything, and all calls of observers and receivers, happen there; ``LinkSender`` sends from other
+/// loops. It has no listener: connections to the link port are given to ``accept(_:received:)``. The loop and the
+/// connections keep it alive.
+///
+/// What is sent in one turn leaves in one write at its end. A connection that ends loses what was under way: whoever
+/// needs an answer repeats at the next `up`.
+public final class ClusterLink {
+    /// The loop to which it belongs.
+    public let loop: EventLoop
+
+    private let hello: LinkHello
+    private let configuration: ClusterLinkConfiguration
+    private var tls: LinkTLS?
+    private let tlsOutput = TLSOutput()
+    private var peers: LinkPeers
+    private var links: [LinkPeers.ConnectionID: LinkConnection] = [:]
+    private var reachedBy: [NodeID: LinkConnection] = [:]
+    /// Calls whose connection is not established, by their number.
+    private var calls: [NodeID: UInt64] = [:]
+    private var lastNumber: UInt64 = 0
+    private var incomingCount = 0
+    private var dirty: [LinkConnection] = []
+    private var writeBuffer: [UInt8] = []
+    private var wakeUp: (due: UInt64, timer: LoopTimer)?
+    private var observers: [(LinkEvent) -> Void] = []
+    private var receivers = [((NodeID, [UInt8], LinkReceipt) -> Void)?](repeating: nil, count: LinkLane.allCases.count)
+    private var isClosed = false
+
+    /// On the loop only.
+    ///
+    /// - Parameters:
+    ///   - hello: what this node says about itself.
+    ///   - tls: with it every connection is secured; without it only connections of this machine (loopback) are made or
+    ///     accepted.
+    public init(
+        loop: EventLoop, hello: LinkHello, configuration: ClusterLinkConfiguration = ClusterLinkConfiguration(),
+        tls: LinkTLS?
+    ) {
+        self.loop = loop
+        self.hello = hello
+        self.configuration = configuration
+        self.tls = tls
+        peers = LinkPeers(me: hello, courtesy: configuration.courtesy.wholeMilliseconds)
+        loop.addTurnEnd(.flush) { [self] in flush() }
+    }
+
+    // MARK: - For the node
+
+    /// Calls `observer` with what happens, on the loop, for good. To be set up before the first ``know(_:host:port:)``
+    /// and ``accept(_:received:)``.
+    public func observe(_ observer: @escaping (LinkEvent) -> Void) {
+        loop.checkIsolated()
+        observers.append(observer)
+    }
+
+    /// Gives the frames of a lane to `receive`, on the loop, in the order in which each node has sent them. When it
+    /// returns, the frame is dealt with.
+    public func onFrame(_ lane: LinkLane, _ receive: @escaping (_ node: NodeID, _ payload: [UInt8]) -> Void) {
+        onHeldFrame(lane) { [self] node, payload, receipt in
+            receive(node, payload)
+            dealt(receipt)
+        }
+    }
+
+    /// Gives the frames of a lane to `receive`, which sees that each receipt comes back by ``dealt(_:)`` when the frame
+    /// is dealt with. Until then the frame counts against the lane's window.
+    public func onHeldFrame(_ lane: LinkLane, _ receive: @escaping (NodeID, [UInt8], LinkReceipt) -> Void) {
+        loop.checkIsolated()
+        precondition(lane != .control, "the control lane is the link's own")
+        receivers[Int(lane.rawValue)] = receive
+    }
+
+    /// A frame is dealt with. Of a connection that has ended it is no news.
+    public func dealt(_ receipt: LinkReceipt) {
+        loop.checkIsolated()
+        guard let link = links[receipt.connection], !link.isEnded,
+            let credit = link.credit.dealt(with: receipt.lane, bytes: receipt.bytes)
+        else { return }
+        guard link.outbox.offer(credit.frame) else {
+            // A few such frames are all that the windows allow; without the credit the other side would wait for ever.
+            return fail(link, LinkError(.closed, "credit can't be sent"))
+        }
+        mark(link)
+    }
+
+    /// Sends `payload` after what was sent on the lane before.
+    ///
+    /// - Returns: false when the node is not reached, the lane is full or the payload over its bound (`LinkOutbox.offer`
+    ///   says what to do then); nothing was sent.
+    public func send(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) -> Bool {
+        loop.checkIsolated()
+        precondition(lane != .control, "the control lane is the link's own")
+        guard let link = reachedBy[node] else { return false }
+        guard link.outbox.offer(LinkFrame(lane, payload)) else {
+            link.refusedLanes.insert(lane)
+            return false
+        }
+        mark(link)
+        return true
+    }
+
+    /// Bytes that wait here for that node.
+    public func waitingBytes(on lane: LinkLane, to node: NodeID) -> Int {
+        loop.checkIsolated()
+        return reachedBy[node]?.outbox.waitingBytes(lane) ?? 0
+    }
+
+    /// The nodes that are reached.
+    public var reached: [NodeID] {
+        loop.checkIsolated()
+        return peers.reached
+    }
+
+    /// Connections that have not ended, those without a hello included.
+    public var connectionCount: Int {
+        loop.checkIsolated()
+        return links.count
+    }
+
+    /// There is such a node, reached at that address from now on: it is called until there is a connection.
+    public func know(_ node: NodeID, host: String, port: Int) {
+        peers.know(node, host: host, port: port, at: loop.nowMilliseconds)
+        setTimer()
+    }
+
+    /// There is no such node any more.
+    public func forget(_ node: NodeID) {
+        loop.checkIsolated()
+        calls[node] = nil
+        for link in links.values where link.called == node && !link.isGone && reachedBy[node] !== link {
+            link.close()
+            gone(link)
+        }
+        perform(peers.forget(node))
+    }
+
+    /// The node has sent what it must not send: the connection ends, and the node is told why. It may call again.
+    public func drop(_ node: NodeID, because error: LinkError) {
+        loop.checkIsolated()
+        if let link = reachedBy[node] { fail(link, error) }
+    }
+
+    /// New connections use other certificates; those that exist keep theirs. A link begun without TLS stays without.
+    public func use(_ tls: LinkTLS) {
+        loop.checkIsolated()
+        if self.tls != nil { self.tls = tls }
+    }
+
+    /// Takes over a connection to the link port, with what was read of it; it has no handler.
+    public func accept(_ connection: TCPConnection, received: [UInt8] = []) {
+        loop.checkIsolated()
+        guard !isClosed, incomingCount < configuration.incomingMax else { return connection.close() }
+        open(connection, called: nil, received)
+    }
+
+    /// Ends all connections without a word; observers hear nothing of it. Idempotent.
+    public func close() {
+        loop.checkIsolated()
+        isClosed = true
+        wakeUp?.timer.cancel()
+        wakeUp = nil
+        calls = [:]
+        reachedBy = [:]
+        for link in links.values { link.close() }
+        observers = []
+        receivers = receivers.map { _ in nil }
+    }
+
+    // MARK: - Effects
+
+    private func notify(_ event: LinkEvent) {
+        for observer in observers { observer(event) }
+    }
+
+    private func perform(_ effects: [LinkPeers.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .call(let node, let host, let port): call(node, host, port)
+            case .refuse(let id, let error): if let link = links[id] { fail(link, error) }
+            case .close(let id):
+                guard let link = links[id] else { continue }
+                link.close()
+                gone(link)
+            case .dismiss(let id):
+                guard let link = links[id] else { continue }
+                link.finish()
+                gone(link)
+            case .up(let node, let id, _, let boot, let store):
+                guard let link = links[id] else { continue }
+                link.stage = .up(node)
+                link.wasUp = true
+                reachedBy[node] = link
+                notify(.up(node, boot: boot, store: store))
+            case .down(let node):
+                reachedBy[node] = nil
+                notify(.down(node))
+            }
+        }
+        setTimer()
+    }
+
+    private func call(_ node: NodeID, _ host: String, _ port: Int) {
+        lastNumber += 1
+        let number = lastNumber
+        calls[node] = number
+        TCPConnection.connect(
+            loop: loop, host: host, port: port, timeoutMilliseconds: configuration.connectTimeout.wholeMilliseconds
+        ) { [self] result in
+            guard calls[node] == number else {
+                // Forgotten meanwhile.
+                if case .success(let connection) = result { connection.close() }
+                return
+            }
+            calls[node] = nil
+            switch result {
+            case .success(let connection): open(connection, called: node, [])
+            case .failure(let error): callFailed(node, LinkError(.closed, error.message))
+            }
+        }
+    }
+
+    private func callFailed(_ node: NodeID, _ error: LinkError) {
+        peers.failed(node, at: loop.nowMilliseconds, random: .random(in: 0..<1))
+        notify(.failed(node, error))
+        setTimer()
+    }
+
+    private func open(_ connection: TCPConnection, called: NodeID?, _ received: [UInt8]) {
+        lastNumber += 1
+        let link: LinkConnection
+        do throws(LinkError) {
+            link = try LinkConnection(
+                connection, id: LinkPeers.ConnectionID(lastNumber), called: called, isCaller: called != nil, tls: tls,
+                output: tlsOutput, hello: hello, helloMilliseconds: configuration.helloTimeout.wholeMilliseconds,
+                owner: self)
+        } catch {
+            connection.close()
+            if let called { return callFailed(called, error) }
+            return notify(.failed(nil, error))
+        }
+        links[link.id] = link
+        if called == nil { incomingCount += 1 }
+        mark(link)
+        link.start(received)
+        setTimer()
+    }
+
+    /// The connection ends because of the other side's fault, of which it is told.
+    private func fail(_ link: LinkConnection, _ error: LinkError) {
+        guard !link.isGone else { return }
+        link.refuse(error)
+        gone(link, error)
+    }
+
+    /// The connection is of no use any more, though it may not have closed yet. Idempotent.
+    private func gone(_ link: LinkConnection, _ error: LinkError? = nil) {
+        guard !link.isGone else { return }
+        link.isGone = true
+        let now = loop.nowMilliseconds
+        let effects = peers.closed(link.id, at: now)
+        if let called = link.called, !link.wasUp {
+            peers.failed(called, at: now, random: .random(in: 0..<1))
+        }
+        if let error { notify(.failed(link.called ?? link.claimed, error)) }
+        perform(effects)
+    }
+
+    // MARK: - Writing
+
+    private func mark(_ link: LinkConnection) {
+        guard !link.isDirty else { return }
+        link.isDirty = true
+        // If this turn's flush is over there must be another turn.
+        if dirty.isEmpty { loop.executeLater {} }
+        dirty.append(link)
+    }
+
+    private func flush() {
+        guard !dirty.isEmpty else { return }
+        let batch = dirty
+        dirty.removeAll()
+        for link in batch {
+            link.isDirty = false
+            if link.flush(&writeBuffer) { mark(link) }
+            tellRoom(link)
+        }
+    }
+
+    private func tellRoom(_ link: LinkConnection) {
+        guard !link.refusedLanes.isEmpty, case .up(let node) = link.stage else { return }
+        for lane in link.refusedLanes where link.outbox.waitingBytes(lane) <= lane.queueBytesMax / 2 {
+            link.refusedLanes.remove(lane)
+            notify(.hasRoom(node, lane))
+        }
+    }
+
+    // MARK: - Time
+
+    private func setTimer() {
+        var due = isClosed ? nil : peers.nextCall
+        if !isClosed {
+            for link in links.values {
+                guard let next = nextLook(at: link) else { continue }
+                due = min(due ?? next, next)
+            }
+        }
+        guard due != wakeUp?.due else { return }
+        wakeUp?.timer.cancel()
+        wakeUp = nil
+        guard let due else { return }
+        let now = loop.nowMilliseconds
+        wakeUp = (due, loop.schedule(afterMilliseconds: due - min(due, now)) { [self] in tick(due) })
+    }
+
+    private func nextLook(at link: LinkConnection) -> UInt64? {
+        switch link.stage {
+        case .greeting: link.greetingDeadline
+        case .up:
+            min(
+                link.sentAt + configuration.pingInterval.wholeMilliseconds,
+                link.heardAt + configuration.silenceMax.wholeMilliseconds)
+        case .ended: nil
+        }
+    }
+
+    private func tick(_ due: UInt64) {
+        wakeUp = nil
+        let now = loop.nowMilliseconds
+        let (pause, silence) = (
+            configuration.pingInterval.wholeMilliseconds, configuration.silenceMax.wholeMilliseconds
+        )
+        // This process itself was stopped: what the others have sent waits to be read after this.
+        let wasStopped = now > due + pause
+        for link in links.values {
+            switch link.stage {
+            case .greeting:
+                if wasStopped { link.greetingDeadline = max(link.greetingDeadline, now + pause) }
+                guard now >= link.greetingDeadline else { continue }
+                fail(link, LinkError(.timedOut, "it said no hello within \(configuration.helloTimeout)"))
+            case .up(let node):
+                if wasStopped { link.heardAt = max(link.heardAt, now - min(now, silence) + pause) }
+                guard now < link.heardAt + silence else {
+                    link.close()
+                    gone(link, LinkError(.timedOut, "\(node) was silent for \(configuration.silenceMax)"))
+                    continue
+                }
+                guard now >= link.sentAt + pause else { continue }
+                link.sentAt = now
+                // Where something is on its way already, a ping behind it says nothing more.
+                if !link.isWriting, link.outbox.offer(LinkControl.ping.frame) { mark(link) }
+            case .ended: continue
+            }
+        }
+        perform(peers.tick(at: now))
+    }
+}
+
+extension ClusterLink: LinkConnectionOwner {
+    func link(_ link: LinkConnection, didReceive frame: LinkFrame) {
+        do throws(LinkError) {
+            switch link.stage {
+            case .greeting: try greet(link, frame)
+            case .up(let node): try take(frame, from: node, link)
+            case .ended: break
+            }
+        } catch {
+            fail(link, error)
+        }
+    }
+
+    private func greet(_ link: LinkConnection, _ frame: LinkFrame) throws(LinkError) {
+        guard frame.lane == .control else { throw .helloExpected }
+        switch try LinkControl(frame.payload) {
+        case .hello(let other): try greet(link, other)
+        case .refusal(let refusal):
+            link.close()
+            gone(link, refusal.error)
+        case .credit, .ping: throw .helloExpected
+        }
+    }
+
+    private func greet(_ link: LinkConnection, _ other: LinkHello) throws(LinkError) {
+        link.claimed = other.node
+        let certified = try link.certified(other.node)
+        perform(
+            peers.hello(
+                other, on: link.id, expected: link.called, certified: certified, at: loop.nowMilliseconds))
+    }
+
+    private func take(_ frame: LinkFrame, from node: NodeID, _ link: LinkConnection) throws(LinkError) {
+        guard frame.lane == .control else {
+            try link.credit.came(on: frame.lane, bytes: frame.byteCount)
+            let receipt = LinkReceipt(connection: link.id, lane: frame.lane, bytes: frame.byteCount)
+            guard let receive = receivers[Int(frame.lane.rawValue)] else { return dealt(receipt) }
+            return receive(node, frame.payload, receipt)
+        }
+        switch try LinkControl(frame.payload) {
+        case .hello: throw LinkError(.malformed, "\(node) says hello twice")
+        case .refusal(let refusal):
+            link.close()
+            gone(link, refusal.error)
+        case .credit(let lane, let bytes):
+            link.outbox.credited(bytes, on: lane)
+            mark(link)
+        case .ping: break
+        }
+    }
+
+    func link(_ link: LinkConnection, didFail error: LinkError) { fail(link, error) }
+
+    func linkDidDrain(_ link: LinkConnection) { mark(link) }
+
+    func linkDidClose(_ link: LinkConnection, _ error: LinkError) {
+        guard links.removeValue(forKey: link.id) != nil else { return }
+        if link.called == nil { incomingCount -= 1 }
+        guard !isClosed else { return }
+        gone(link, error)
+    }
+}

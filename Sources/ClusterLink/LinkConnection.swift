@@ -1,0 +1,196 @@
+import ChatModel
+import EventLoop
+import LinkCore
+import TLS
+import Transport
+
+/// Whom a connection reports to. On the connection's loop.
+protocol LinkConnectionOwner: AnyObject {
+    func link(_ link: LinkConnection, didReceive frame: LinkFrame)
+    /// What came is no frame. Nothing more is reported but the end.
+    func link(_ link: LinkConnection, didFail error: LinkError)
+    /// The system takes more.
+    func linkDidDrain(_ link: LinkConnection)
+    /// The last call.
+    func linkDidClose(_ link: LinkConnection, _ error: LinkError)
+}
+
+/// One TCP connection to another node: cuts what comes into frames, and writes what the outbox has, about
+/// ``writeBytes`` at a time, so that what is urgent overtakes what is big.
+final class LinkConnection: ConnectionHandler {
+    enum Stage {
+        /// Waits for the other's hello.
+        case greeting
+        case up(NodeID)
+        /// Nothing is read or written any more.
+        case ended
+    }
+
+    /// About so much is taken out of the outbox at once.
+    static let writeBytes = 256 << 10
+    /// So many times in one turn, so that one fast receiver does not hold up the loop.
+    static let writesPerTurn = 4
+
+    let id: LinkPeers.ConnectionID
+    /// Whom this node has called; nil when it was called.
+    let called: NodeID?
+    let isSecured: Bool
+    /// Whom the other side said to be.
+    var claimed: NodeID?
+    var stage = Stage.greeting
+    /// Whether it has been up.
+    var wasUp = false
+    /// Whether the end was told to `LinkPeers`.
+    var isGone = false
+    var isDirty = false
+    /// When the hello must have come, on the loop's clock.
+    var greetingDeadline: UInt64
+    var heardAt: UInt64
+    var sentAt: UInt64
+    var outbox = LinkOutbox()
+    var credit = LinkCredit()
+    /// Lanes that have refused a frame since they had room.
+    var refusedLanes: Set<LinkLane> = []
+
+    private let connection: TCPConnection
+    private var owner: (any LinkConnectionOwner)?
+    private var reader = LinkFrameReader()
+
+    /// Takes the connection over, begins TLS if it is to have it, and puts the hello into the outbox.
+    init(
+        _ connection: TCPConnection, id: LinkPeers.ConnectionID, called: NodeID?, isCaller: Bool, tls: LinkTLS?,
+        output: TLSOutput, hello: LinkHello, helloMilliseconds: UInt64, owner: any LinkConnectionOwner
+    ) throws(LinkError) {
+        self.connection = connection
+        self.id = id
+        self.called = called
+        self.owner = owner
+        isSecured = tls != nil
+        let now = connection.loop.nowMilliseconds
+        (heardAt, sentAt, greetingDeadline) = (now, now, now + helloMilliseconds)
+        // A node that everybody could reach would believe everybody.
+        guard tls != nil || IPAddress(connection.remoteAddress)?.isLoopback == true else {
+            throw LinkError(.identity, "a link that leaves the machine needs link.tls")
+        }
+        if let tls {
+            do throws(TLSError) {
+                try connection.secure(with: isCaller ? tls.client : tls.server, output: output)
+            } catch {
+                throw LinkError(.identity, error.message)
+            }
+        }
+        _ = outbox.offer(LinkControl.hello(hello).frame)
+        connection.handler = self
+    }
+
+    /// Begins to read, after what a former owner has read.
+    func start(_ received: [UInt8] = []) {
+        if isSecured, let first = received.first, first != LinkTLS.firstByte {
+            owner?.link(self, didFail: LinkError(.identity, "it does not speak TLS"))
+            return
+        }
+        connection.startReading()
+        connection.redeliver(received)
+    }
+
+    var isEnded: Bool { if case .ended = stage { true } else { false } }
+
+    /// The node that the other's certificate names: `node` if that is one of its names. nil without TLS.
+    /// - Throws: `identity` for a certificate that names no node.
+    func certified(_ node: NodeID) throws(LinkError) -> NodeID? {
+        guard isSecured else { return nil }
+        let names = connection.peerNames
+        if names.contains(node.text) { return node }
+        guard let other = names.lazy.compactMap({ NodeID($0) }).first else {
+            throw LinkError(.identity, "the certificate of \(node) names no node")
+        }
+        return other
+    }
+
+    // MARK: - Writing
+
+    /// Whether bytes are on their way that the system has not taken.
+    var isWriting: Bool { connection.isWriting }
+
+    /// Writes what may be written now. `buffer` is room to work in.
+    /// - Returns: whether there may be more to write in the next turn.
+    func flush(_ buffer: inout [UInt8]) -> Bool {
+        for _ in 0..<Self.writesPerTurn {
+            guard !isEnded, !connection.isWriting else { return false }
+            buffer.removeAll(keepingCapacity: buffer.capacity <= 4 * Self.writeBytes)
+            outbox.take(about: Self.writeBytes, into: &buffer)
+            guard !buffer.isEmpty else { return false }
+            sentAt = connection.loop.nowMilliseconds
+            let rest: SharedBytes? = buffer.withUnsafeBytes { bytes in
+                let written = connection.tryWrite(bytes)
+                guard written < bytes.count else { return nil }
+                return SharedBytes(copying: UnsafeRawBufferPointer(rebasing: bytes[written...]))
+            }
+            if let rest {
+                connection.write(rest)
+                return false
+            }
+        }
+        return true
+    }
+
+    // MARK: - The end
+
+    /// Ends when what was offered has arrived.
+    func finish() {
+        guard !isEnded else { return }
+        var buffer: [UInt8] = []
+        _ = flush(&buffer)
+        stage = .ended
+        connection.shutdownThenClose()
+    }
+
+    /// Says why, if that can be said, and ends.
+    func refuse(_ error: LinkError) {
+        guard !isEnded else { return }
+        guard !connection.isHandshaking else { return close() }
+        if case .up = stage {
+            // What waits is of no use any more.
+            outbox = LinkOutbox()
+        }
+        _ = outbox.offer(LinkControl.refusal(LinkRefusal(error)).frame)
+        finish()
+    }
+
+    /// Ends at once.
+    func close() {
+        stage = .ended
+        connection.close()
+    }
+
+    // MARK: - From the connection
+
+    func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
+        guard !isEnded else { return }
+        heardAt = connection.loop.nowMilliseconds
+        reader.append(bytes)
+        do throws(LinkError) {
+            while !isEnded, let frame = try reader.next() { owner?.link(self, didReceive: frame) }
+            if case .greeting = stage, reader.waitingBytes > LinkFrame.headerBytes + LinkLane.control.frameBytesMax {
+                throw .helloExpected
+            }
+        } catch {
+            owner?.link(self, didFail: error)
+        }
+    }
+
+    func connectionDidDrain(_ connection: TCPConnection) {
+        if !isEnded { owner?.linkDidDrain(self) }
+    }
+
+    func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
+        stage = .ended
+        owner?.linkDidClose(self, LinkError(.closed, error?.message ?? "the connection was closed"))
+        owner = nil
+    }
+}
+
+extension LinkError {
+    /// Something else came before the hello.
+    static var helloExpected: LinkError { LinkError(.malformed, "it sends something else before its hello") }
+}

@@ -1,0 +1,92 @@
+public import ChatModel
+public import EventLoop
+public import LinkCore
+import Synchronization
+
+/// A frame for another node.
+public struct LinkParcel: Sendable, Hashable {
+    public var node: NodeID
+    public var lane: LinkLane
+    public var payload: [UInt8]
+
+    public init(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) {
+        self.node = node
+        self.lane = lane
+        self.payload = payload
+    }
+}
+
+/// Sends over a ``ClusterLink`` from another loop: what one turn of this loop sends is handed over together at its end.
+///
+/// Bound to its own loop, where it is made and used. Of one sender the frames of a lane stay in order.
+public final class LinkSender {
+    /// Payload bytes that may be on their way to the link's loop; what is offered beyond is not taken.
+    public static let waitingBytesMax = 32 << 20
+
+    private let loop: EventLoop
+    private let link: LoopBound<ClusterLink>
+    private let refused: LoopBound<([LinkParcel]) -> Void>
+    private let waiting = WaitingBytes()
+    private var parcels: [LinkParcel] = []
+    private var parcelBytes = 0
+    private var receipts: [LinkReceipt] = []
+
+    /// On `loop` only, which holds it until it ends.
+    ///
+    /// - Parameter onRefused: called on `loop` with frames that the link did not take (``ClusterLink/send(_:on:to:)``).
+    public init(loop: EventLoop, link: LoopBound<ClusterLink>, onRefused: @escaping ([LinkParcel]) -> Void) {
+        self.loop = loop
+        self.link = link
+        refused = LoopBound(onLoop: onRefused, loop: loop)
+        loop.addTurnEnd(.flush) { [self] in handOver() }
+    }
+
+    /// Sends `payload` after what was sent on the lane before.
+    ///
+    /// - Returns: false when too much waits, and on the link's own loop when the link does not take it; nothing was sent
+    ///   then. Elsewhere what the link does not take comes back by `onRefused`.
+    public func send(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) -> Bool {
+        loop.checkIsolated()
+        if loop === link.loop { return link.value.send(payload, on: lane, to: node) }
+        guard parcelBytes + waiting.count.load(ordering: .relaxed) + payload.count <= Self.waitingBytesMax else {
+            return false
+        }
+        wakeUp()
+        parcels.append(LinkParcel(payload, on: lane, to: node))
+        parcelBytes += payload.count
+        return true
+    }
+
+    /// A frame is dealt with (``ClusterLink/dealt(_:)``).
+    public func dealt(_ receipt: LinkReceipt) {
+        loop.checkIsolated()
+        if loop === link.loop { return link.value.dealt(receipt) }
+        wakeUp()
+        receipts.append(receipt)
+    }
+
+    /// Sees to it that the turn's end is still to come.
+    private func wakeUp() {
+        if parcels.isEmpty, receipts.isEmpty { loop.executeLater {} }
+    }
+
+    private func handOver() {
+        guard !parcels.isEmpty || !receipts.isEmpty else { return }
+        let (parcels, receipts, bytes) = (self.parcels, self.receipts, parcelBytes)
+        (self.parcels, self.receipts, parcelBytes) = ([], [], 0)
+        waiting.count.add(bytes, ordering: .relaxed)
+        link.loop.execute { [link, refused, waiting] in
+            let link = link.value
+            for receipt in receipts { link.dealt(receipt) }
+            let back = parcels.filter { !link.send($0.payload, on: $0.lane, to: $0.node) }
+            waiting.count.subtract(bytes, ordering: .relaxed)
+            guard !back.isEmpty else { return }
+            refused.loop.execute { refused.value(back) }
+        }
+    }
+}
+
+/// Handed over to the link's loop and not taken up there.
+private final class WaitingBytes: Sendable {
+    let count = Atomic<Int>(0)
+}

@@ -1,0 +1,71 @@
+import ChatModel
+import ClusterLink
+import Consensus
+import EventLoop
+import Gossip
+import LinkCore
+import Logging
+import Membership
+import Rooms
+
+/// This node's links to the others: the driver on its loop, and what happens to it in the log.
+final class ClusterLinks: Sendable {
+    /// On the loop of gossip, whose port it shares.
+    let link: LoopBound<ClusterLink>
+
+    private init(_ link: LoopBound<ClusterLink>) { self.link = link }
+
+    /// Begins on `loop`, with nobody to call yet. `setUp` registers observers and receivers, on the loop.
+    static func start(
+        _ configuration: NodeConfiguration, cluster: ClusterIdentity, server: ServerID, loop: EventLoop, logger: Logger,
+        setUp: @escaping @Sendable (ClusterLink) -> Void
+    ) async throws(NodeError) -> ClusterLinks {
+        let tls = try configuration.linkTLS?.read()
+        let hello = LinkHello(
+            cluster: cluster.id, node: configuration.node, store: server.store, boot: .random(in: 0 ... .max),
+            shards: UInt32(cluster.shardCount))
+        return await loop.run {
+            let link = ClusterLink(loop: loop, hello: hello, tls: tls)
+            link.observe { note($0, logger) }
+            setUp(link)
+            return ClusterLinks(LoopBound(onLoop: link, loop: loop))
+        }
+    }
+
+    /// Asks one of the seeds after the other which cluster this is: for a node that has no data yet.
+    static func askIdentity(_ configuration: NodeConfiguration, loop: EventLoop) async throws(NodeError)
+        -> (cluster: String, shards: UInt32)
+    {
+        let tls = try configuration.linkTLS?.read()
+        var reasons: [String] = []
+        for seed in configuration.linkSeeds {
+            guard let (host, port) = seed.hostAndPort else { continue }
+            do throws(LinkError) {
+                return try await ClusterLink.askIdentity(
+                    loop: loop, host: host, port: port, tls: tls, node: configuration.node)
+            } catch {
+                reasons.append("\(seed): \(error)")
+            }
+        }
+        throw NodeError(.address, "no seed says which cluster this is: \(reasons.joined(separator: "; "))")
+    }
+
+    /// Ends all links without a word.
+    func stop() async { await link.loop.run { [link] in link.value.close() } }
+
+    private static func note(_ event: LinkEvent, _ logger: Logger) {
+        switch event {
+        case .up(let node, _, _): logger.info("link is up", metadata: ["peer": "\(node)"])
+        case .down(let node): logger.warning("link is down", metadata: ["peer": "\(node)"])
+        case .failed(let node, let error):
+            let metadata: Logger.Metadata = ["peer": "\(node?.text ?? "?")", "code": "\(error.code.rawValue)"]
+            switch error.code {
+            // What passes by itself, and is tried again.
+            case .closed, .timedOut, .duplicate: logger.debug("link: \(error)", metadata: metadata)
+            case .malformed, .version, .cluster, .identity, .shards:
+                logger.warning("link: \(error)", metadata: metadata)
+            }
+        case .hasRoom: break
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import ChatModel
+import Testing
+
+@Suite struct FifoTests {
+    @Test func `a queue gives what it got, in order`() {
+        var queue = Fifo<Int>()
+        var (next, expected) = (0, 0)
+        for round in 0..<300 {
+            for _ in 0..<(round % 7) {
+                queue.append(next)
+                next += 1
+            }
+            for _ in 0..<(round % 5) where queue.count > 0 {
+                #expect(queue.first == expected)
+                queue.removeFirst()
+                expected += 1
+            }
+            #expect(queue.count == next - expected)
+        }
+    }
+
+    @Test func `what is removed is let go of at once`() {
+        final class Thing: Sendable {}
+        var queue = Fifo<Thing>()
+        weak var first: Thing?
+        do {
+            let thing = Thing()
+            first = thing
+            queue.append(thing)
+        }
+        queue.append(Thing())
+        #expect(first != nil)
+        queue.removeFirst()
+        #expect(first == nil)
+        #expect(queue.count == 1)
+    }
+}

@@ -1,0 +1,156 @@
+import ChatModel
+import ClusterLink
+import EventLoop
+import LinkCore
+import Testing
+import WaitTestKit
+
+@Suite(.timeLimit(.minutes(3))) struct LaneTests {
+    private static let a = Station.node("a")
+    private static let b = Station.node("b")
+
+    private func connected(_ loop: EventLoop, _ body: (Station, Station) async throws -> Void) async throws {
+        let a = try await Station.start(Station.hello("a"), on: loop)
+        let b = try await Station.start(Station.hello("b"), on: loop)
+        await a.know(b)
+        try await a.up(b.id)
+        try await b.up(a.id)
+        try await body(a, b)
+    }
+
+    private static let lanes: [LinkLane] = [.consensus, .calls, .publications, .bulk]
+
+    /// Frames with their number in front; sizes from nothing to `largest`.
+    private static func frames(_ count: Int, largest: Int, mark: UInt8) -> [[UInt8]] {
+        (0..<count).map { number in
+            let size = [0, 1, 300, largest][number % 4]
+            return [mark, UInt8(truncatingIfNeeded: number)] + [UInt8](repeating: mark, count: size)
+        }
+    }
+
+    @Test func `frames of a lane come in order, each once, both ways, big and small`() async throws {
+        try await withLoop { loop in
+            try await connected(loop) { a, b in
+                let there = Dictionary(
+                    uniqueKeysWithValues: Self.lanes.map {
+                        ($0, Self.frames(80, largest: $0 == .bulk ? 40_000 : 120_000, mark: $0.rawValue))
+                    })
+                let back = there.mapValues { $0.map { [99] + $0 } }
+                // From both at once, the lanes mixed.
+                let sent = await loop.run {
+                    (0..<80).allSatisfy { number in
+                        Self.lanes.allSatisfy { lane in
+                            guard let one = there[lane]?[number], let other = back[lane]?[number] else { return false }
+                            return a.box.value.link.send(one, on: lane, to: Self.b)
+                                && b.box.value.link.send(other, on: lane, to: Self.a)
+                        }
+                    }
+                }
+                #expect(sent)
+                let largest = [UInt8](repeating: 3, count: LinkLane.consensus.frameBytesMax)
+                #expect(await a.send(largest, on: .consensus, to: b.id))
+                #expect(await a.send(largest + [0], on: .consensus, to: b.id) == false)
+                try await b.wait("all frames") { $0.arrivals.count == 321 }
+                try await a.wait("all frames") { $0.arrivals.count == 320 }
+                for lane in Self.lanes {
+                    let more = lane == .consensus ? [largest] : []
+                    let arrived = await b.payloads(lane, from: a.id)
+                    #expect(arrived == (there[lane] ?? []) + more, "\(lane)")
+                    let returned = await a.payloads(lane, from: b.id)
+                    #expect(returned == back[lane], "\(lane)")
+                }
+            }
+        }
+    }
+
+    @Test func `consensus and calls overtake a full bulk lane, which refuses and recovers`() async throws {
+        try await withLoop { loop in
+            try await connected(loop) { a, b in
+                await b.run { $0.heldLanes = [.bulk] }
+                let piece = [UInt8](repeating: 4, count: 100_000)
+                let window = try #require(LinkLane.bulk.windowBytes)
+                var taken = 0
+                // Until the receiver's window and the sender's queue are full.
+                try await poll("a full lane") {
+                    while await a.send(piece, on: .bulk, to: b.id) { taken += 1 }
+                    let arrived = await b.payloads(.bulk, from: a.id).count
+                    return arrived * piece.count >= window
+                }
+                let arrived = await b.payloads(.bulk, from: a.id).count
+                #expect(arrived < taken)
+                #expect(taken * piece.count <= window + LinkLane.bulk.queueBytesMax + piece.count)
+                #expect(await a.send([1], on: .consensus, to: b.id))
+                #expect(await a.send([2], on: .calls, to: b.id))
+                try await b.wait("what overtakes") {
+                    $0.payloads(.consensus, from: Self.a) == [[1]] && $0.payloads(.calls, from: Self.a) == [[2]]
+                }
+                #expect(await b.payloads(.bulk, from: a.id).count == arrived)
+                #expect(await !a.events.contains(.hasRoom(b.id, .bulk)))
+                await b.run { $0.release() }
+                try await b.wait("the rest") { [taken] in $0.payloads(.bulk, from: Self.a).count == taken }
+                try await a.wait("room") { $0.events.contains(.hasRoom(Self.b, .bulk)) }
+                #expect(await a.send([5], on: .bulk, to: b.id))
+                try await b.wait("one more") { $0.payloads(.bulk, from: Self.a).last == [5] }
+            }
+        }
+    }
+
+    @Test func `a window many times over passes when the receiver deals with what comes`() async throws {
+        try await withLoop { loop in
+            try await connected(loop) { a, b in
+                let piece = [UInt8](repeating: 4, count: 200_000)
+                var taken = 0
+                while taken < 30 {
+                    if await a.send(piece, on: .bulk, to: b.id) {
+                        taken += 1
+                    } else {
+                        try await a.wait("room") { $0.link.waitingBytes(on: .bulk, to: Self.b) < 500_000 }
+                    }
+                }
+                try await b.wait("all") { $0.payloads(.bulk, from: Self.a).count == 30 }
+            }
+        }
+    }
+
+    @Test func `another loop sends in order, and what is not taken comes back`() async throws {
+        try await withLoop { loop in
+            try await connected(loop) { a, b in
+                try await withLoop { other in
+                    let changes = Changes()
+                    let link = await loop.run { LoopBound(onLoop: a.box.value.link, loop: loop) }
+                    let (sender, returned) = await other.run {
+                        let returned = LoopBound(onLoop: [LinkParcel](), loop: other)
+                        let sender = LinkSender(loop: other, link: link) {
+                            returned.value += $0
+                            changes.note()
+                        }
+                        return (LoopBound(onLoop: sender, loop: other), returned)
+                    }
+                    for turn in 0..<10 as Range<UInt8> {
+                        let sent = await other.run {
+                            (0..<20 as Range<UInt8>).allSatisfy {
+                                sender.value.send([turn, $0], on: .calls, to: Self.b)
+                            }
+                        }
+                        #expect(sent)
+                    }
+                    let nobody = Station.node("nobody")
+                    let isTaken = await other.run { sender.value.send([9], on: .calls, to: nobody) }
+                    #expect(isTaken)
+                    try await b.wait("all frames") { $0.arrivals.count == 200 }
+                    let expected = (0..<10).flatMap { turn in (0..<20).map { [UInt8(turn), UInt8($0)] } }
+                    #expect(await b.payloads(.calls, from: a.id) == expected)
+                    _ = try await changes.wait(for: "the frame to come back") {
+                        await other.run { returned.value } == [LinkParcel([9], on: .calls, to: nobody)] ? true : nil
+                    }
+                    // More than may be on its way is not taken.
+                    let big = [UInt8](repeating: 0, count: 4 << 20)
+                    let refused = await other.run {
+                        (0..<9).map { _ in sender.value.send(big, on: .consensus, to: nobody) }
+                    }
+                    #expect(refused == [Bool](repeating: true, count: 8) + [false])
+                }
+            }
+        }
+    }
+}
