@@ -1,4 +1,5 @@
 import ChatModel
+import RoomLink
 
 /// What a command needs to know that neither the room's state nor its presence tells (DESIGN "Commands and apply"):
 /// the leader looks it up once, before it proposes.
@@ -9,6 +10,16 @@ enum FactLookup: Sendable {
     case messages(of: UserID, since: Timestamp?)
     /// The messages that a COMBINE names, of rooms that the user (nil: the app server) is in.
     case copies([String], for: UserID?, from: [RoomID])
+}
+
+extension FactLookup {
+    /// What a recall by the server API looks up.
+    init(_ scope: RecallScope) {
+        switch scope {
+        case .message(let messageID): self = .message(messageID)
+        case .messages(let user, let since): self = .messages(of: user, since: since)
+        }
+    }
 }
 
 /// What a lookup found, to go into the command.

@@ -1,6 +1,7 @@
 import ChatModel
 import History
 import RoomCore
+import RoomLink
 import Wire
 
 /// What the server API asks of a room.
@@ -8,41 +9,47 @@ extension RoomActor {
     func handle(_ call: ServerCall, at now: Timestamp) -> [Proposal] {
         touch()
         do throws(ChatError) {
-            return try answer(call.body, at: now)
+            return try answer(call, at: now)
         } catch {
             call.fail(error)
             return []
         }
     }
 
-    private func answer(_ body: ServerCall.Body, at now: Timestamp) throws(ChatError) -> [Proposal] {
-        if case .command(let command, let actor, let profile, let moderate, let id, let completion) = body {
-            return try propose(command, actor, showing: profile, moderate, id, completion, at: now)
+    private func answer(_ call: ServerCall, at now: Timestamp) throws(ChatError) -> [Proposal] {
+        let completion = call.completion
+        let decided: @Sendable (Result<CommandResult, ChatError>) -> Void = { completion($0.map(RoomAnswer.command)) }
+        if case .command(let command, let actor, let profile, let moderate, let id) = call.question {
+            return try propose(command, actor, showing: profile, moderate, id, decided, at: now)
         }
-        if case .recall(let lookup, let options, let actor, let id, let completion) = body {
+        if case .recall(let scope, let options, let actor, let id) = call.question {
             return propose(
-                proposal(.recall([], options), actor, nil, id, completion), after: lookup, holding: nil, at: now)
+                proposal(.recall([], options), actor, nil, id, decided), after: FactLookup(scope), holding: nil,
+                at: now)
         }
         guard let view = roomView else { throw ChatError(.notFound, "there is no room \(id)") }
-        switch body {
+        switch call.question {
         case .command, .recall: break
-        case .view(let completion): completion(.success(view))
-        case .history(let request, let completion): page(request) { _, result in completion(result) }
-        case .message(let messageID, let completion): find(messageID) { _, result in completion(result) }
-        case .copies(let messageIDs, let user, let completion): copies(messageIDs, for: user, completion)
-        case .members(let kind, let after, let limit, let completion):
-            completion(.success(try members(kind, after: after, limit: limit, at: now)))
-        case .member(let user, let completion):
+        case .view: completion(.success(.view(view)))
+        case .history(let request): page(request) { _, result in completion(result.map(RoomAnswer.history)) }
+        case .message(let messageID): find(messageID) { _, result in completion(result.map(RoomAnswer.message)) }
+        case .copies(let messageIDs, let user):
+            copies(messageIDs, for: user) { completion($0.map(RoomAnswer.copies)) }
+        case .members(let kind, let after, let limit):
+            completion(.success(.members(try members(kind, after: after, limit: limit, at: now))))
+        case .member(let user):
             guard let member = member(user, at: now) else {
                 throw ChatError(.notFound, "\(user) is not a member of \(id)")
             }
-            completion(.success(member))
-        case .queue(let request, let completion): completion(.success(try queuePage(request)))
-        case .explain(let completion): completion(.success(figures(view)))
-        case .barrage(let item, let completion):
+            completion(.success(.member(member)))
+        case .queue(let after, let limit):
+            let request = QueueRequest(room: id, after: after, limit: Int64(limit))
+            completion(.success(.queue(try queuePage(request))))
+        case .explain: completion(.success(.explain(figures(view))))
+        case .barrage(let item):
             guard !view.info.closed else { throw ChatError(.roomClosed, "\(id) is closed") }
             show(item, at: now)
-            completion(.success(()))
+            completion(.success(.done))
         }
         return []
     }

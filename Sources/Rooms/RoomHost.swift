@@ -128,7 +128,7 @@ public final class RoomHost: Sendable {
         Task {
             do throws(ChatError) {
                 let copies = try await MessageCopies.collect(messageIDs, from: rooms) { room throws(ChatError) in
-                    try await ask(room) { .copies(messageIDs, for: user, $0) }
+                    try await ask(room, .copies(messageIDs, for: user)) { $0.copies }
                 }
                 completion(.success(copies))
             } catch {
@@ -258,19 +258,30 @@ public final class RoomHost: Sendable {
 
     public func shard(of room: RoomID) -> ShardID { shardMap.shard(of: room) }
 
-    private func ask<Value: Sendable>(
-        _ room: RoomID,
-        _ body: @escaping @Sendable (@escaping @Sendable (Result<Value, ChatError>) -> Void) -> ServerCall.Body
-    ) async throws(ChatError) -> Value {
+    /// Asks the room, whose shard this node must lead: else 503.
+    public func ask(_ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
         let shard = shardMap.shard(of: room)
         guard let target = host(of: shard) else {
             throw ChatError(.unavailable, "the node is starting", retryAfterMs: 500)
         }
-        let result: Result<Value, ChatError> = await withCheckedContinuation { continuation in
-            let call = ServerCall(room: room, body: body { continuation.resume(returning: $0) })
+        let result: Result<RoomAnswer, ChatError> = await withCheckedContinuation { continuation in
+            let call = ServerCall(room: room, question: question) { continuation.resume(returning: $0) }
             target.loop.execute { target.value.receive(call, shard) }
         }
-        return try result.get()
+        let answer = try result.get()
+        guard case .view(var view) = answer else { return answer }
+        // Who answers leads.
+        (view.shard, view.leader) = (shard, node)
+        return .view(view)
+    }
+
+    private func ask<Value: Sendable>(_ room: RoomID, _ question: RoomQuestion, _ value: (RoomAnswer) -> Value?)
+        async throws(ChatError) -> Value
+    {
+        guard let value = value(try await ask(room, question)) else {
+            throw ChatError(.internal, "the answer is to another question")
+        }
+        return value
     }
 
     /// Runs a durable command and returns its result, which is never `.refused`.
@@ -281,7 +292,7 @@ public final class RoomHost: Sendable {
         _ body: CommandBody, in room: RoomID, as actor: Actor, showing profile: Profile? = nil, moderate: Bool = false,
         id: CommandID?
     ) async throws(ChatError) -> CommandResult {
-        try await ask(room) { .command(body, actor, showing: profile, moderate: moderate, id: id, $0) }
+        try await ask(room, .command(body, actor, showing: profile, moderate: moderate, id: id)) { $0.command }
     }
 
     /// Takes one kept message back (323); one that is recalled already is left as it is. A repeat of `id` gets the first
@@ -289,7 +300,7 @@ public final class RoomHost: Sendable {
     public func recall(
         _ messageID: String, in room: RoomID, as actor: Actor, id: CommandID?, options: NotifyOptions = NotifyOptions()
     ) async throws(ChatError) {
-        _ = try await ask(room) { .recall(.message(messageID), options, actor, id: id, $0) } as CommandResult
+        _ = try await ask(room, .recall(.message(messageID), options, actor, id: id))
     }
 
     /// Takes back all kept messages of a user, those at or after `since` if given: in one 323, or, beyond 1,000
@@ -299,42 +310,37 @@ public final class RoomHost: Sendable {
         of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, id: CommandID?,
         options: NotifyOptions = NotifyOptions()
     ) async throws(ChatError) {
-        _ =
-            try await ask(room) { .recall(.messages(of: user, since: since), options, actor, id: id, $0) }
-            as CommandResult
+        _ = try await ask(room, .recall(.messages(of: user, since: since), options, actor, id: id))
     }
 
     public func view(of room: RoomID) async throws(ChatError) -> RoomView {
-        var view = try await ask(room) { .view($0) }
-        view.shard = shardMap.shard(of: room)
-        view.leader = node
-        return view
+        try await ask(room, .view) { $0.view }
     }
 
     public func history(of room: RoomID, _ request: HistoryRequest) async throws(ChatError) -> ChatModel.HistoryPage {
-        try await ask(room) { .history(request, $0) }
+        try await ask(room, .history(request)) { $0.history }
     }
 
     public func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message {
-        try await ask(room) { .message(messageID, $0) }
+        try await ask(room, .message(messageID)) { $0.message }
     }
 
     public func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)
         -> Page<Member, String>
     {
-        try await ask(room) { .members(kind, after: after, limit: limit, $0) }
+        try await ask(room, .members(kind, after: after, limit: limit)) { $0.members }
     }
 
     public func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member {
-        try await ask(room) { .member(user, $0) }
+        try await ask(room, .member(user)) { $0.member }
     }
 
     public func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult {
-        try await ask(room) { .queue(QueueRequest(room: room, after: after, limit: Int64(limit)), $0) }
+        try await ask(room, .queue(after: after, limit: limit)) { $0.queue }
     }
 
     public func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
-        try await ask(room) { .barrage(item, $0) }
+        _ = try await ask(room, .barrage(item))
     }
 
     /// The numbers of why a room is slow or silent, apart from its viewers, whom the gateways know. Answers also while
@@ -346,7 +352,7 @@ public final class RoomHost: Sendable {
         }
         var state: StateFigures?
         do throws(ChatError) {
-            state = try await ask(room) { .explain($0) }
+            state = try await ask(room, .explain) { $0.figures }
         } catch {
             // Why there is no answer is what the log's figures tell.
             guard error.code == .unavailable else { throw error }

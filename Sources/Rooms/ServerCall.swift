@@ -5,53 +5,32 @@ import Wire
 
 /// What the server API asks of one room. The completion is called exactly once, on the room's loop.
 struct ServerCall: Sendable {
-    enum Body: Sendable {
-        /// `moderate`: words and hook are asked about what it shows.
-        case command(
-            CommandBody, Actor, showing: Profile?, moderate: Bool, id: CommandID?,
-            @Sendable (Result<CommandResult, ChatError>) -> Void)
-        /// A recall of what the lookup finds.
-        case recall(
-            FactLookup, NotifyOptions, Actor, id: CommandID?, @Sendable (Result<CommandResult, ChatError>) -> Void)
-        case view(@Sendable (Result<RoomView, ChatError>) -> Void)
-        case history(HistoryRequest, @Sendable (Result<ChatModel.HistoryPage, ChatError>) -> Void)
-        case message(String, @Sendable (Result<Message, ChatError>) -> Void)
-        /// Copies of messages of this room, if the user (nil: anybody) is here; what there is of them, by ID.
-        case copies([String], for: UserID?, @Sendable (Result<[String: Message], ChatError>) -> Void)
-        case members(
-            MemberKind, after: String?, limit: Int, @Sendable (Result<Page<Member, String>, ChatError>) -> Void)
-        case member(UserID, @Sendable (Result<Member, ChatError>) -> Void)
-        case queue(QueueRequest, @Sendable (Result<QueueResult, ChatError>) -> Void)
-        case explain(@Sendable (Result<StateFigures, ChatError>) -> Void)
-        case barrage(BarrageItem, @Sendable (Result<Void, ChatError>) -> Void)
-    }
-
     var room: RoomID
-    var body: Body
+    var question: RoomQuestion
+    var completion: @Sendable (Result<RoomAnswer, ChatError>) -> Void
 
     /// Whether it goes through the log, which then says whether this node still leads.
     var isDurable: Bool {
-        switch body {
+        switch question {
         case .command, .recall: true
         default: false
         }
     }
 
-    func fail(_ error: ChatError) {
-        switch body {
-        case .command(_, _, _, _, _, let completion): completion(.failure(error))
-        case .recall(_, _, _, _, let completion): completion(.failure(error))
-        case .view(let completion): completion(.failure(error))
-        case .history(_, let completion): completion(.failure(error))
-        case .message(_, let completion): completion(.failure(error))
-        case .copies(_, _, let completion): completion(.failure(error))
-        case .members(_, _, _, let completion): completion(.failure(error))
-        case .member(_, let completion): completion(.failure(error))
-        case .queue(_, let completion): completion(.failure(error))
-        case .explain(let completion): completion(.failure(error))
-        case .barrage(_, let completion): completion(.failure(error))
-        }
-    }
+    func fail(_ error: ChatError) { completion(.failure(error)) }
+}
+
+/// What a question is answered with; nil for the answer to another question.
+extension RoomAnswer {
+    var command: CommandResult? { if case .command(let result) = self { result } else { nil } }
+    var view: RoomView? { if case .view(let view) = self { view } else { nil } }
+    var history: ChatModel.HistoryPage? { if case .history(let page) = self { page } else { nil } }
+    var message: Message? { if case .message(let message) = self { message } else { nil } }
+    var copies: [String: Message]? { if case .copies(let copies) = self { copies } else { nil } }
+    var members: Page<Member, String>? { if case .members(let page) = self { page } else { nil } }
+    var member: Member? { if case .member(let member) = self { member } else { nil } }
+    var queue: QueueResult? { if case .queue(let result) = self { result } else { nil } }
+    var figures: StateFigures? { if case .explain(let figures) = self { figures } else { nil } }
 }
 
 /// A command on its way through the log, and who waits for it.
