@@ -39,6 +39,22 @@ struct APIRequest: Sendable {
         }
     }
 
+    /// - Throws: 414 when the path names no valid node ID.
+    var node: NodeID {
+        get throws(ChatError) {
+            guard let node = NodeID(path["node", default: ""]) else { throw Self.invalid("node", "a node ID") }
+            return node
+        }
+    }
+
+    /// - Throws: 414 when the path names nothing that could be a shard.
+    var shard: ShardID {
+        get throws(ChatError) {
+            guard let number = UInt16(path["shard", default: ""]) else { throw Self.invalid("shard", "a shard") }
+            return ShardID(number)
+        }
+    }
+
     /// - Throws: 414 when the path names nothing that could be a message's ID.
     var messageID: String {
         get throws(ChatError) {

@@ -113,6 +113,7 @@ struct OpenAPIDocument: Sendable {
         switch name {
         case "messageId", "session": .text(bytes: Limits.opaqueIDBytes)
         case "key": .text(bytes: Limits.queueKeyBytes)
+        case "shard": .integer(from: 0, to: Int64(UInt16.max))
         default: .identifier
         }
     }

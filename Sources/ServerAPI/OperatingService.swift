@@ -25,6 +25,16 @@ public protocol OperatingService: Sendable {
     func stats() async throws(ChatError) -> StatsView
     func nodes() async throws(ChatError) -> [NodeView]
     func shards() async throws(ChatError) -> [ShardView]
+    /// Begins to empty a node: its shards and clients go to others. Returns when that is decided, not when it is done.
+    /// Throws 404 for a node that there is not, 409 when the others could not keep what it holds.
+    func drain(_ node: NodeID) async throws(ChatError)
+    /// Takes a node out of the cluster, which must be dead or empty. Throws like `drain`.
+    func remove(_ node: NodeID) async throws(ChatError)
+    /// Hands the leadership of a shard to one of its replicas. Returns when the node leads it. Throws 404 for a shard or
+    /// a node that there is not, 409 for a node that has no complete replica, 503 when it did not come about in time.
+    func transfer(_ shard: ShardID, to node: NodeID) async throws(ChatError)
+    /// Copies what every node holds, as of now, into a new directory on each of them.
+    func backup() async throws(ChatError) -> BackupView
     func setLogLevel(_ level: LogLevel) async throws(ChatError)
 
     /// Takes note of a changing call. Returns at once.

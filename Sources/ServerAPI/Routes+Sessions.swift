@@ -2,7 +2,7 @@ import ChatModel
 import Wire
 
 extension Routes {
-    /// Sessions, the cluster, and operating it.
+    /// Sessions, and operating the cluster.
     static let sessions: [Route] = [
         Route(
             method: .get, path: "/v1/sessions", name: "listSessions", summary: "Sessions, by ID, or the slow ones.",
@@ -40,14 +40,6 @@ extension Routes {
             method: .get, path: "/v1/stats", name: "getStats", summary: "How much there is.",
             answer: .json(StatsView.self)
         ) { _, service throws(ChatError) in APIResponse(try await service.stats()) },
-        Route(
-            method: .get, path: "/v1/cluster", name: "getCluster", summary: "The nodes of the cluster.",
-            answer: .json(NodesView.self)
-        ) { _, service throws(ChatError) in APIResponse(NodesView(nodes: try await service.nodes())) },
-        Route(
-            method: .get, path: "/v1/cluster/shards", name: "listShards",
-            summary: "The shards: who leads them, and how far they are.", answer: .json(ShardsView.self)
-        ) { _, service throws(ChatError) in APIResponse(ShardsView(shards: try await service.shards())) },
         Route(
             method: .put, path: "/v1/log", name: "setLogLevel",
             summary: "How much this node logs, until its next start.",

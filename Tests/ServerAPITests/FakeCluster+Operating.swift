@@ -56,6 +56,23 @@ extension FakeCluster {
         [ShardView(shard: ShardID(0), leader: Self.node, replicas: [Self.node], term: 1, applied: 7)]
     }
 
+    func drain(_ node: NodeID) async throws(ChatError) { try note(.operating("drain \(node)")) }
+
+    func remove(_ node: NodeID) async throws(ChatError) {
+        try note(.operating("remove \(node)"))
+        if node.text == "gone" { throw ChatError(.notFound, "there is no such node") }
+    }
+
+    func transfer(_ shard: ShardID, to node: NodeID) async throws(ChatError) {
+        try note(.operating("transfer \(shard) to \(node)"))
+    }
+
+    func backup() async throws(ChatError) -> BackupView {
+        try note(.operating("backup"))
+        return BackupView(
+            time: Timestamp(5), copies: [BackupCopy(node: Self.node, directory: "/backup/5", bytes: 7)])
+    }
+
     func setLogLevel(_ level: LogLevel) async throws(ChatError) { try note(.operating("log \(level)")) }
 
     func record(_ item: AuditItem) { state.withLock { $0.audited.append(item) } }

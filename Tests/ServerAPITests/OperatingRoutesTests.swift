@@ -99,4 +99,39 @@ import Wire
             #expect(try await client.call("GET", "/v1/sessions?slow=maybe").status == 400)
         }
     }
+
+    @Test func `nodes are drained and removed, shards handed over, and all of it copied, once per key`() async throws {
+        try await withServer { client, cluster in
+            #expect(try await client.call("POST", "/v1/cluster/nodes/n2/drain").status == 200)
+            #expect(try await client.call("POST", "/v1/cluster/nodes/n2/remove").status == 200)
+            #expect(try await client.call("POST", "/v1/cluster/nodes/gone/remove").status == 404)
+            let body = #"{"to":"n2"}"#
+            #expect(try await client.call("POST", "/v1/cluster/shards/65535/transfer", body).status == 200)
+            let key = ["Idempotency-Key": "b"]
+            let backup = try await client.call("POST", "/v1/backup", headers: key)
+            #expect(backup.json?["copies"]?.array?.first?["directory"]?.text == "/backup/5")
+            #expect(try await client.call("POST", "/v1/backup", headers: key).body == backup.body)
+            #expect(
+                cluster.calls == [
+                    .operating("drain n2"), .operating("remove n2"), .operating("remove gone"),
+                    .operating("transfer 65535 to n2"), .operating("backup"),
+                ])
+        }
+    }
+
+    @Test(arguments: [
+        ("/v1/cluster/nodes/a%20b/drain", "", "node"), ("/v1/cluster/nodes/a%20b/remove", "", "node"),
+        ("/v1/cluster/shards/65536/transfer", #"{"to":"n2"}"#, "shard"),
+        ("/v1/cluster/shards/x/transfer", #"{"to":"n2"}"#, "shard"), ("/v1/cluster/shards/0/transfer", "{}", "to"),
+    ])
+    func `what names no node or no shard is refused with the field`(path: String, body: String, field: String)
+        async throws
+    {
+        try await withServer { client, cluster in
+            let answer = try await client.call("POST", path, body)
+            #expect(answer.status == 400)
+            #expect(answer.json?["error"]?["field"]?.text == field)
+            #expect(cluster.calls.isEmpty)
+        }
+    }
 }

@@ -39,6 +39,8 @@ import Testing
         ["users", "revoke", "u"], ["users", "offline", "u"], ["users", "sessions", "u", "--json"],
         ["users", "message", "u", "hi", "--sender", "ann"], ["broadcast", "hi"], ["sessions", "list", "--slow"],
         ["sessions", "end", "s"], ["stats"], ["cluster"], ["cluster", "shards"], ["log", "debug"],
+        ["cluster", "drain", "n2"], ["cluster", "remove", "n2"], ["cluster", "transfer", "3", "n2"],
+        ["backup", "--json"],
         ["audit", "--limit", "5"], ["address", "r"], ["metrics", "--server", "h:1", "--key-file", "f"],
     ])
     func `good command lines are understood`(arguments: [String]) throws {
@@ -54,6 +56,7 @@ import Testing
         ["queue", "set", "r", "k"], ["queue", "update", "r", "novalue"], ["queue", "update", "r", "=v"],
         ["queue", "update", "r", "a=1", "a=2"], ["robots", "add", "r"], ["explain"],
         ["history", "r", "--last", "0"], ["members", "r", "--after", "c"], ["rooms", "list", "--admin-key", "k"],
+        ["cluster", "drain"], ["cluster", "transfer", "3"], ["cluster", "transfer", "x", "n2"], ["cluster", "remove"],
         ["users", "revoke"], ["broadcast"], ["sessions", "list", "--slow", "--after", "c"], ["log"],
     ])
     func `bad command lines are refused`(arguments: [String]) {

@@ -20,8 +20,8 @@ struct StatsCommand: AsyncParsableCommand {
 /// `cluster …`: nodes and shards.
 struct ClusterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cluster", abstract: "Show the cluster's nodes and shards.",
-        subcommands: [Nodes.self, Shards.self], defaultSubcommand: Nodes.self)
+        commandName: "cluster", abstract: "Show and change the cluster's nodes and shards.",
+        subcommands: [Nodes.self, Shards.self, Drain.self, Remove.self, Transfer.self], defaultSubcommand: Nodes.self)
 
     struct Nodes: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "The nodes.")
@@ -60,6 +60,68 @@ struct ClusterCommand: AsyncParsableCommand {
                 }
                 return table.lines()
             }
+        }
+    }
+}
+
+extension ClusterCommand {
+    struct Drain: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Begin to empty a node: its shards and clients go to others.")
+
+        @Argument var node: String
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let result = try await common.client().call("POST", ["cluster", "nodes", node, "drain"])
+            common.show(result) { _ in ["\(node) is being drained: see cluster shards"] }
+        }
+    }
+
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Take a node out that is dead or empty.")
+
+        @Argument var node: String
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let result = try await common.client().call("POST", ["cluster", "nodes", node, "remove"])
+            common.show(result) { _ in ["\(node) is removed"] }
+        }
+    }
+
+    struct Transfer: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Hand the leadership of a shard to one of its replicas.")
+
+        @Argument var shard: Int
+        @Argument(help: "The node that is to lead it.") var node: String
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let result = try await common.client().call(
+                "POST", ["cluster", "shards", "\(shard)", "transfer"], body: .object(["to": .text(node)]))
+            common.show(result) { _ in ["\(node) leads shard \(shard)"] }
+        }
+    }
+}
+
+/// `backup`.
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Copy what every node holds, as of now, into a new directory on each.")
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.show(try await common.client().call("POST", ["backup"])) { backup in
+            var table = Table(["NODE", "DIRECTORY", "BYTES"])
+            for copy in backup["copies"]?.items ?? [] {
+                table.add([
+                    copy["node"]?.shown ?? "", copy["directory"]?.shown ?? "", copy["bytes"]?.shown ?? "",
+                ])
+            }
+            return table.lines()
         }
     }
 }
