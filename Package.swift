@@ -101,7 +101,7 @@ let package = Package(
             "Rooms",
             [
                 "ChatModel", "Wire", "RoomCore", "RoomLink", "Consensus", "Sharding", "Moderation", "EventLoop",
-                "LogStore", "History", "Telemetry", "Callbacks",
+                "LogStore", "History", "Replication", "Telemetry", "Callbacks",
                 logging,
             ]),
         core(
@@ -138,7 +138,7 @@ let package = Package(
             "Node",
             [
                 "ChatModel", "Wire", "RoomLink", "LinkCore", "Gossip", "GossipSeal", "Membership", "ClusterLink",
-                "Rooms", "Gateway", "ServerAPI",
+                "Rooms", "Gateway", "ServerAPI", "Replication",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", logging, lifecycle, crypto,

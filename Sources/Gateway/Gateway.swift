@@ -62,6 +62,17 @@ public final class Gateway: Sendable {
         return await lane.loop.run { lane.value.gateways }
     }
 
+    /// Those of this node alone.
+    public func ownURLs() async -> [String] {
+        guard let lane = shared.lanes.withLock({ $0.first }) else { return [] }
+        return await lane.loop.run { lane.value.ownGateways }
+    }
+
+    /// What clients are told of where to connect: this node's URLs and those of others.
+    public func use(urls: [String]) async {
+        for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.gateways = urls } }
+    }
+
     /// Puts other limits and another certificate in force (SIGHUP): for sessions from now on, for connections that come.
     /// Nobody who is here is put out. Whether there is TLS at all does not change.
     public func reload(limits: GatewayConfiguration, tls: TLSContext?) async {

@@ -19,7 +19,9 @@ final class GatewayLane {
 
     private var listener: TCPListener?
     /// What clients are told of where to connect.
-    private(set) var gateways: [String] = []
+    var gateways: [String] = []
+    /// The URLs of this node among them.
+    private(set) var ownGateways: [String] = []
     private var nextConnectionNumber: UInt64 = 0
     var connections: [UInt64: ClientConnection] = [:]
     var sessions: [SessionID: Session] = [:]
@@ -85,7 +87,8 @@ final class GatewayLane {
             [unowned self] in accept($0)
         }
         self.listener = listener
-        gateways = configuration.urls(port: listener.port, isSecure: shared.tls != nil)
+        ownGateways = configuration.urls(port: listener.port, isSecure: shared.tls != nil)
+        gateways = ownGateways
         loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) { [unowned self] in everySecond() }
         loop.schedule(afterMilliseconds: 100, repeatingMilliseconds: 100) { [unowned self] in giveUpHeldCalls() }
         return listener.port
@@ -108,7 +111,9 @@ final class GatewayLane {
 
     func tellToReconnect(_ connection: ClientConnection) {
         var reconnect = ReconnectPush(minMs: 500, maxMs: 8000)
-        reconnect.gateways = gateways
+        // Those of other nodes first: this one is full, or goes.
+        reconnect.gateways = gateways.filter { !ownGateways.contains($0) }
+        if reconnect.gateways.isEmpty { reconnect.gateways = gateways }
         connection.push(.reconnect(reconnect))
     }
 

@@ -6,9 +6,10 @@ import Foundation
 import Gateway
 import Gossip
 import History
-import Logging
 import LogStore
+import Logging
 import Membership
+import RoomLink
 import Rooms
 import ServerAPI
 import ServiceLifecycle
@@ -92,6 +93,9 @@ public final class ChatroomNode: Service, Sendable {
     /// How long a start waits for the system group, which a node alone has at once.
     private static let systemWait = Duration.seconds(5)
 
+    /// How long a node that stops waits for others to take over what it leads.
+    private static let handOverLimit = Duration.seconds(3)
+
     /// There is no other node yet.
     private static let nobodyElse: SystemGroup.Forward = { _, _, _ throws(ChatError) in
         throw ChatError(.unavailable, "there is no other node", retryAfterMs: 500)
@@ -117,6 +121,7 @@ public final class ChatroomNode: Service, Sendable {
     /// Serves until the task is cancelled or a graceful shutdown is asked for (SIGTERM).
     public func run() async throws {
         let directory = DataDirectory(path: configuration.dataDirectory)
+        if !directory.exists, !configuration.linkSeeds.isEmpty { try await joinCluster(directory) }
         let owner = try directory.owner(expected: configuration.node.text)
         let metrics = MetricsRegistry()
         let store = try Self.openLog(configuration, directory, create: false, metrics: metrics)
@@ -125,14 +130,20 @@ public final class ChatroomNode: Service, Sendable {
         for loop in loops { loop.start() }
 
         let router = ClusterRouter(node: configuration.node)
+        let nodes = ClusterNodes(router)
         let cluster = ClusterView(shardCount: owner.shards)
         let system = SystemGroup(
             loop: loops[0], store: store, server: server, transport: router, cluster: cluster,
-            directory: directory.system, logger: logger, now: WallClock.now, forward: Self.nobodyElse)
+            directory: directory.system, logger: logger, now: WallClock.now
+        ) { command, key, leader throws(ChatError) in try await nodes.forward(command, key, to: leader) }
         let shardMap = ShardMap(shardCount: owner.shards)
+        let identity = ClusterIdentity(id: owner.cluster, shardCount: owner.shards)
         let storages: [ShardStorage]
+        let links: (links: ClusterLinks, gossip: ClusterGossip)?
+        let membership: NodeMembership
         do {
             try await system.start()
+            (links, membership) = try await link(directory, identity, server, loops, router, nodes, system, cluster)
             // Settings and revocations are to be known before anybody is served.
             if await !system.settled(within: Self.systemWait) {
                 logger.warning("the system group has no leader yet; settings and revocations may be old")
@@ -152,7 +163,8 @@ public final class ChatroomNode: Service, Sendable {
         }
         defer { audit.close() }
         let startedAt = WallClock.now()
-        let rooms = RoomHost(node: configuration.node, loops: loops, shardMap: shardMap, storages: storages)
+        let rooms = RoomHost(
+            node: configuration.node, loops: loops, shardMap: shardMap, storages: storages, elsewhere: nodes)
         let gateway = Gateway(
             configuration: configuration.gateway, loops: loops, router: router, shardMap: shardMap,
             verifier: TokenGate(keys: keys, system: system), metrics: metrics,
@@ -178,28 +190,32 @@ public final class ChatroomNode: Service, Sendable {
         do {
             clientPort = try await gateway.start()
             self.gateway.withLock { $0 = gateway }
-            // What was won before there was anybody to tell.
-            for notice in await rooms.notices() { router.leads(notice) }
+            // What was won, here and elsewhere, before there was anybody to tell.
+            for (node, notice) in router.leaders.notices { gateway.isLed(notice, by: node) }
         } catch {
             await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(
                 .address,
                 "the client port \(configuration.gateway.host):\(configuration.gateway.port) can't be used: \(error)")
         }
-        let gossip: ClusterGossip?
-        do {
-            gossip = try await startGossip(server, loops[0], rooms, gateway)
-        } catch {
-            await stop(gateway, rooms, system, storages, store, loops)
-            throw error
-        }
+        let gossip = links?.gossip
+        tell(gossip, rooms, gateway)
+        let auditRecorder = AuditRecorder(file: audit)
+        nodes.use(
+            NodeAnswers(
+                configuration: configuration, rooms: rooms, system: system, gateway: gateway, cluster: identity,
+                auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt))
+        membership.start(
+            NodeRecord(
+                node: configuration.node, store: server.store, linkAddress: gossip?.address.text ?? "",
+                clientURLs: Array(await gateway.ownURLs().prefix(NodeRecord.clientURLsMax))),
+            rooms: rooms, gateway: gateway)
         addGauges(metrics, store, directory, gossip)
 
         let service = NodeService(
-            configuration: configuration, rooms: rooms, system: system, keys: keys, gateway: gateway,
-            gossip: gossip, callbacks: callbacks, registry: metrics, auditRecorder: AuditRecorder(file: audit),
-            logControl: logControl,
-            startedAt: startedAt)
+            configuration: configuration, rooms: rooms, system: system, keys: keys, gateway: gateway, nodes: nodes,
+            gossip: gossip, callbacks: callbacks, registry: metrics, auditRecorder: auditRecorder,
+            logControl: logControl, startedAt: startedAt)
         let (onReady, logger) = (onReady, logger)
         let node = configuration.node
         let api = APIServer(
@@ -220,9 +236,14 @@ public final class ChatroomNode: Service, Sendable {
             failure = error
         }
         self.gossip.withLock { $0 = nil }
+        await membership.stop()
+        // Others lead before clients go there.
+        await rooms.handOverAll(within: Self.handOverLimit)
+        await system.handOver()
         await gateway.drain()
         try? await Task.sleep(for: .milliseconds(200))
         await gossip?.stop()
+        await links?.links.stop()
         await stop(gateway, rooms, system, storages, store, loops)
         await callbackClient.shutdown()
         logger.info("node has stopped", metadata: ["node": "\(node)"])
@@ -232,29 +253,78 @@ public final class ChatroomNode: Service, Sendable {
         }
     }
 
-    /// nil for a node without cluster keys, which speaks to no other.
-    private func startGossip(
-        _ server: ServerID, _ loop: EventLoop, _ rooms: RoomHost, _ gateway: Gateway
-    ) async throws(NodeError) -> ClusterGossip? {
+    /// Makes an empty data directory for this node in the cluster that its seeds belong to. Asks until one answers.
+    private func joinCluster(_ directory: DataDirectory) async throws {
+        let loop = try EventLoop(name: "join")
+        loop.start()
+        defer { loop.shutdown() }
+        var isFirst = true
+        while true {
+            do throws(NodeError) {
+                let identity = try await ClusterLinks.askIdentity(configuration, loop: loop)
+                guard let shards = UInt16(exactly: identity.shards), shards > 0 else {
+                    throw NodeError(.address, "a seed names \(identity.shards) shards")
+                }
+                try directory.create()
+                try Self.openLog(configuration, directory, create: true, metrics: nil).close()
+                try directory.complete(
+                    DataOwner(cluster: identity.cluster, shards: shards, node: configuration.node.text))
+                logger.notice("joining a cluster", metadata: ["cluster": "\(identity.cluster)"])
+                return
+            } catch {
+                guard error.code == .address else { throw error }
+                if isFirst { logger.warning("no seed answers yet", metadata: ["error": "\(error.message)"]) }
+                isFirst = false
+            }
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private typealias Links = (links: ClusterLinks, gossip: ClusterGossip)
+
+    /// Begins to speak to other nodes; nil for a node without cluster keys, which speaks to none.
+    private func link(
+        _ directory: DataDirectory, _ identity: ClusterIdentity, _ server: ServerID, _ loops: [EventLoop],
+        _ router: ClusterRouter, _ nodes: ClusterNodes, _ system: SystemGroup, _ cluster: ClusterView
+    ) async throws(NodeError) -> (Links?, NodeMembership) {
+        let node = configuration.node
         guard let ring = try KeysFile.read(configuration.keysFile).clusterRing() else {
             guard configuration.linkSeeds.isEmpty else {
                 throw NodeError(.configuration, "link.seeds needs a cluster key in the keys file")
             }
-            return nil
+            let alone = NodeMembership(
+                directory, system: system, cluster: cluster, nodes: nodes, link: nil, logger: logger)
+            await alone.follow(node)
+            return (nil, alone)
         }
+        let links = try await ClusterLinks.start(
+            configuration, cluster: identity, server: server, loop: loops[0], logger: logger
+        ) { link in
+            ClusterInbox(router: router, system: system, nodes: nodes).attach(to: link)
+        }
+        await router.connect(links.link, loops: loops)
+        let membership = NodeMembership(
+            directory, system: system, cluster: cluster, nodes: nodes, link: links.link, logger: logger)
         let gossip = try await ClusterGossip.start(
-            configuration, ring: ring, store: server.store, loop: loop, logger: logger)
-        let (node, connectionsMax) = (configuration.node, configuration.gateway.connections.connectionsMax)
-        gossip.tell {
-            let leads = await rooms.shards().filter { $0.leader == node }
+            configuration, ring: ring, store: server.store, loop: loops[0], links: links, logger: logger
+        ) { records in
+            membership.heard(records, own: node)
+        }
+        await membership.follow(node)
+        self.gossip.withLock { $0 = gossip }
+        return ((links, gossip), membership)
+    }
+
+    /// Lets gossip tell what this node leads, and how full it is.
+    private func tell(_ gossip: ClusterGossip?, _ rooms: RoomHost, _ gateway: Gateway) {
+        let connectionsMax = configuration.gateway.connections.connectionsMax
+        gossip?.tell {
             let connections = await gateway.counts().connections
             return (
-                leads: leads.map { ShardLead(shard: $0.shard, term: $0.term) },
+                leads: await rooms.notices().map { ShardLead(shard: $0.shard, term: $0.term) },
                 load: UInt16(clamping: connections * 1_000 / max(connectionsMax, 1))
             )
         }
-        self.gossip.withLock { $0 = gossip }
-        return gossip
     }
 
     /// Stop order: clients first, then the rooms, which write what they have, then the disk, then the loops. Nothing may

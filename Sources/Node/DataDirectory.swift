@@ -20,6 +20,17 @@ struct DataDirectory: Sendable {
     /// Written last when the directory is made: without it that did not finish.
     private var marker: String { path + "/cluster.json" }
 
+    /// Whether the cluster has listed this node with this data.
+    private var takenInMarker: String { path + "/taken-in" }
+    var isTakenIn: Bool { FileManager.default.fileExists(atPath: takenInMarker) }
+
+    func markTakenIn() throws(NodeError) {
+        guard !isTakenIn else { return }
+        guard FileManager.default.createFile(atPath: takenInMarker, contents: Data()) else {
+            throw NodeError(.data, "\(takenInMarker) can't be written")
+        }
+    }
+
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
     var isComplete: Bool { FileManager.default.fileExists(atPath: marker) }
 

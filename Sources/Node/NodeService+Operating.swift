@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import Gateway
 import Gossip
+import RoomLink
 import Rooms
 import ServerAPI
 import Wire
@@ -14,74 +15,151 @@ extension NodeService {
         try await system.revoke(user, key: id)
     }
 
-    func forceOffline(_ user: UserID) async throws(ChatError) -> Int { await gateway.forceOffline(user) }
+    func forceOffline(_ user: UserID) async throws(ChatError) -> Int { await nodes.sum(.endSessions(of: user)) }
 
-    func sessions(of user: UserID) async throws(ChatError) -> [SessionView] { await gateway.sessions(of: user) }
-
-    func sessions(after: String?, limit: Int) async throws(ChatError) -> Page<SessionView, String> {
-        await gateway.sessions(after: after, limit: limit)
+    func sessions(of user: UserID) async throws(ChatError) -> [SessionView] {
+        await sessions(.sessions(of: user)).sorted { ($0.startedAt, $0.session.text) < ($1.startedAt, $1.session.text) }
     }
 
-    func slowSessions(limit: Int) async throws(ChatError) -> [SessionView] { await gateway.slowSessions(limit: limit) }
+    func sessions(after: String?, limit: Int) async throws(ChatError) -> Page<SessionView, String> {
+        let all = await sessions(.sessionPage(after: after, limit: limit + 1)).sorted { $0.session.text < $1.session.text }
+        let page = all.prefix(limit)
+        return Page(items: Array(page), next: all.count > limit ? page.last?.session.text : nil)
+    }
+
+    func slowSessions(limit: Int) async throws(ChatError) -> [SessionView] {
+        let all = await sessions(.slowSessions(limit: limit))
+            .sorted { ($1.waitingBytes, $0.session.text) < ($0.waitingBytes, $1.session.text) }
+        return Array(all.prefix(limit))
+    }
+
+    private func sessions(_ question: NodeQuestion) async -> [SessionView] {
+        await nodes.askAll(question).flatMap { item -> [SessionView] in
+            if case .sessions(let views, _) = item.answer { views } else { [] }
+        }
+    }
 
     func end(_ session: SessionID) async throws(ChatError) {
-        guard await gateway.forceOffline(session) else { throw ChatError(.notFound, "there is no such session") }
+        guard await nodes.sum(.endSession(session)) > 0 else {
+            throw ChatError(.notFound, "there is no such session")
+        }
     }
 
     func direct(_ message: Message, to user: UserID) async throws(ChatError) -> Int {
-        await gateway.direct(message, to: user)
+        await nodes.sum(.direct(message, to: user))
     }
 
-    func broadcast(_ message: Message) async throws(ChatError) -> Int { await gateway.broadcast(message) }
+    func broadcast(_ message: Message) async throws(ChatError) -> Int { await nodes.sum(.broadcast(message)) }
 
+    /// Of all nodes that answer, together. Who has sessions on two nodes counts twice.
     func stats() async throws(ChatError) -> StatsView {
-        let counts = await gateway.counts()
-        let (rooms, online) = await rooms.onlineTotals()
-        var stats = StatsView()
-        stats.time = WallClock.now()
-        stats.startedAt = startedAt
-        stats.sessions = Int64(counts.sessions)
-        stats.users = Int64(counts.users)
-        stats.connections = Int64(counts.connections)
-        stats.slowSessions = Int64(counts.slowSessions)
-        stats.rooms = Int64(rooms)
-        stats.online = Int64(online)
-        return stats
+        var sum = StatsView()
+        for status in await statuses() {
+            sum.sessions += status.stats.sessions
+            sum.users += status.stats.users
+            sum.connections += status.stats.connections
+            sum.slowSessions += status.stats.slowSessions
+            sum.rooms += status.stats.rooms
+            sum.online += status.stats.online
+        }
+        sum.time = WallClock.now()
+        sum.startedAt = startedAt
+        return sum
+    }
+
+    private func statuses() async -> [NodeStatus] {
+        await nodes.askAll(.status).compactMap { item -> NodeStatus? in
+            if case .status(let status) = item.answer { status } else { nil }
+        }
     }
 
     /// Those that the system group lists, and those that gossip knows besides.
     func nodes() async throws(ChatError) -> [NodeView] {
-        let shards = await rooms.shards()
         let records = gossip?.records ?? []
         let known = Dictionary(records.map { ($0.member.node, $0) }) { first, _ in first }
-        let all = Set(system.nodes.map(\.node)).union(known.keys)
-        let gateways = await gateway.urls()
+        let statuses = Dictionary(await statuses().map { ($0.node, $0) }) { first, _ in first }
+        let listed = Dictionary(system.nodes.map { ($0.node, $0) }) { first, _ in first }
+        let all = Set(listed.keys).union(known.keys)
         return all.sorted().map { node in
             var view = NodeView(id: node)
-            guard node != configuration.node else {
-                view.leads = Int64(shards.count { $0.leader == node })
-                view.alive = true
-                view.state = .alive
-                view.startedAt = startedAt
-                view.gateways = gateways
-                return view
-            }
-            guard let record = known[node] else { return view }
-            view.leads = Int64(record.member.leads.count)
-            view.state = NodeState(record.status)
-            view.alive = record.status == .alive || record.status == .suspect
+            view.state = node == configuration.node ? .alive : known[node].map { NodeState($0.status) }
+            view.gateways = listed[node]?.clientURLs ?? []
+            guard let status = statuses[node] else { return view }
+            view.alive = true
+            view.leads = Int64(status.leads.count)
+            view.startedAt = status.stats.startedAt
+            view.gateways = status.gateways
             return view
         }
     }
 
+    /// Of each shard what its leader says; without one, what the replica says that has applied most.
     func shards() async throws(ChatError) -> [ShardView] {
-        await rooms.shards().map {
-            ShardView(
-                shard: $0.shard, leader: $0.leader, replicas: $0.replicas, term: $0.term, applied: $0.applied)
+        var views: [Int64: ShardView] = [:]
+        for (node, answer) in await nodes.askAll(.shards) {
+            guard case .shards(let list) = answer else { continue }
+            for view in list {
+                let isLeader = view.leader == node
+                if isLeader || views[view.shard].map({ ($0.term, $0.applied) < (view.term, view.applied) }) ?? true {
+                    views[view.shard] = view
+                }
+            }
+        }
+        return views.values.sorted { $0.shard < $1.shard }
+    }
+
+    func drain(_ node: NodeID) async throws(ChatError) {
+        try requireOthers(than: node)
+        try await system.changeNodes(.setDraining(node, true))
+    }
+
+    /// A node that still leads shards or serves clients must be drained before.
+    func remove(_ node: NodeID) async throws(ChatError) {
+        try requireOthers(than: node)
+        if case .status(let status)? = try? await nodes.ask(node, .status), !status.leads.isEmpty {
+            throw ChatError(.conflict, "\(node) leads \(status.leads.count) shards: drain it first", field: "node")
+        }
+        try await system.changeNodes(.remove(node))
+    }
+
+    /// Without the node a majority of every group must stay.
+    private func requireOthers(than node: NodeID) throws(ChatError) {
+        let all = system.nodes
+        guard all.contains(where: { $0.node == node }) else {
+            throw ChatError(.notFound, "there is no node \(node) in the cluster", field: "node")
+        }
+        let others = all.filter { $0.node != node && $0.role == .data && !$0.isDraining }
+        guard !others.isEmpty else {
+            throw ChatError(.conflict, "\(node) is the last node that holds rooms", field: "node")
+        }
+        let here = nodes.reached.union([configuration.node])
+        guard others.count(where: { here.contains($0.node) }) * 2 > others.count else {
+            throw ChatError(.conflict, "most of the other nodes can't be reached", field: "node")
         }
     }
 
-    func setLogLevel(_ level: LogLevel) async throws(ChatError) { logControl.set(level) }
+    func transfer(_ shard: ShardID, to node: NodeID) async throws(ChatError) {
+        guard shard.number < rooms.shardCount else {
+            throw ChatError(.notFound, "there is no shard \(shard.number)", field: "shard")
+        }
+        guard system.nodes.contains(where: { $0.node == node }) else {
+            throw ChatError(.notFound, "there is no node \(node) in the cluster", field: "to")
+        }
+        let deadline = ContinuousClock.now + .seconds(5)
+        while nodes.leader(of: shard) != node {
+            guard ContinuousClock.now < deadline else {
+                throw ChatError(.unavailable, "\(node) has not taken the shard over in time", retryAfterMs: 1000)
+            }
+            if let leader = nodes.leader(of: shard) { _ = try await nodes.ask(leader, .transfer(shard, to: node)) }
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    func backup() async throws(ChatError) -> BackupView {
+        throw ChatError(.unavailable, "this version makes no backups while it runs", retryAfterMs: 1000)
+    }
+
+    func setLogLevel(_ level: LogLevel) async throws(ChatError) { _ = await nodes.askAll(.setLogLevel(level)) }
 
     func record(_ item: AuditItem) { auditRecorder.record(item) }
 

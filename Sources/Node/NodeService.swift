@@ -1,5 +1,6 @@
 import ChatModel
 import Gateway
+import RoomLink
 import Rooms
 import ServerAPI
 import Telemetry
@@ -12,6 +13,7 @@ struct NodeService: ClusterService {
     let system: SystemGroup
     let keys: TokenKeys
     let gateway: Gateway
+    let nodes: ClusterNodes
     /// nil where this node speaks to no other.
     let gossip: ClusterGossip?
     let callbacks: AppCallbacks
@@ -53,11 +55,32 @@ struct NodeService: ClusterService {
     func room(_ room: RoomID) async throws(ChatError) -> RoomView { try await rooms.view(of: room) }
 
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
-        try await rooms.list(after: after, limit: limit)
+        let all = try await pages(.rooms(after: after, limit: limit)).sorted { $0.info.id < $1.info.id }
+        let page = all.prefix(limit)
+        return Page(items: Array(page), next: page.count == limit ? page.last?.info.id : nil)
     }
 
     func roomsByOnline(after: String?, limit: Int) async throws(ChatError) -> Page<RoomView, String> {
-        try await rooms.byOnline(after: after, limit: limit)
+        let all = try await pages(.onlineRooms(after: after, limit: limit)).sorted { OnlinePlace($0) < OnlinePlace($1) }
+        let page = all.prefix(limit)
+        return Page(items: Array(page), next: page.count == limit ? page.last.map { OnlinePlace($0).cursor } : nil)
+    }
+
+    /// A page of each node; together they hold the next page of all. Throws 503 while a shard has no leader.
+    private func pages(_ question: NodeQuestion) async throws(ChatError) -> [RoomView] {
+        let leaders = Set(nodes.leaders.values)
+        guard nodes.leaders.count == Int(rooms.shardCount) else {
+            throw ChatError(.unavailable, "some shards have no leader at the moment", retryAfterMs: 500)
+        }
+        // What is wrong with the question every node says.
+        if case .failure(let error) = await nodes.answer(question) { throw error }
+        let answers = await nodes.askAll(question)
+        guard leaders.isSubset(of: answers.map(\.node)) else {
+            throw ChatError(.unavailable, "a node does not answer at the moment", retryAfterMs: 500)
+        }
+        return answers.flatMap { item -> [RoomView] in
+            if case .rooms(let views, _) = item.answer { views } else { [] }
+        }
     }
 
     func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage {
@@ -100,8 +123,13 @@ struct NodeService: ClusterService {
     }
 
     func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation {
-        var explanation = try await rooms.explain(room)
-        explanation.lanes = await gateway.figures(of: room)
+        let leader = nodes.leader(of: rooms.shard(of: room)) ?? configuration.node
+        guard case .explanation(var explanation) = try await nodes.ask(leader, .explain(room)) else {
+            throw ChatError(.internal, "the answer is to another question")
+        }
+        explanation.lanes = await nodes.askAll(.lanes(room)).flatMap { item -> [LaneFigures] in
+            if case .lanes(let lanes) = item.answer { lanes } else { [] }
+        }
         return explanation
     }
 

@@ -4,7 +4,7 @@ import Sharding
 /// Where a room stands in the listing by people: those with the most first, and those with as many in an order of their
 /// own that does not change. So a cursor is short whatever the ID is, and following the pages ends: a room comes twice or
 /// not at all only if its number changes meanwhile.
-struct OnlinePlace: Comparable, Sendable {
+public struct OnlinePlace: Comparable, Sendable {
     let online: Int
     /// Of the ID; two of 2^64 rooms would have to be equal for one to be missed.
     let hash: UInt64
@@ -13,6 +13,8 @@ struct OnlinePlace: Comparable, Sendable {
         self.online = online
         hash = ShardMap.hash(room.text.utf8)
     }
+
+    public init(_ view: RoomView) { self.init(view.info.id, online: Int(clamping: view.online)) }
 
     /// nil for what is no cursor.
     init?(cursor: String) {
@@ -23,9 +25,10 @@ struct OnlinePlace: Comparable, Sendable {
         (self.online, self.hash) = (online, hash)
     }
 
-    var cursor: String { "\(online)-\(String(hash, radix: 36))" }
+    /// What a caller gives back for the next page.
+    public var cursor: String { "\(online)-\(String(hash, radix: 36))" }
 
-    static func < (one: OnlinePlace, other: OnlinePlace) -> Bool {
+    public static func < (one: OnlinePlace, other: OnlinePlace) -> Bool {
         (other.online, one.hash) < (one.online, other.hash)
     }
 }

@@ -4,6 +4,7 @@ import EventLoop
 import History
 import LogStore
 import Logging
+import Replication
 import RoomLink
 import Sharding
 import Synchronization
@@ -17,10 +18,14 @@ public final class RoomHost: Sendable {
     private let storages: [ShardStorage]
     private let hosts = Mutex<[LoopBound<LoopHost>]>([])
     private let node: NodeID
+    private let elsewhere: any RoomsElsewhere
 
     /// - Parameter storages: one per shard, in order.
-    public init(node: NodeID, loops: [EventLoop], shardMap: ShardMap, storages: [ShardStorage]) {
+    public init(
+        node: NodeID, loops: [EventLoop], shardMap: ShardMap, storages: [ShardStorage], elsewhere: any RoomsElsewhere
+    ) {
         self.node = node
+        self.elsewhere = elsewhere
         self.loops = loops
         self.shardMap = shardMap
         self.storages = storages
@@ -153,6 +158,9 @@ public final class RoomHost: Sendable {
         for number in loops.indices { onLoop(number) { $0.lost(node) } }
     }
 
+    /// A part of a transfer between replicas.
+    public func receive(replication message: ReplicationMessage, from node: NodeID) {}
+
     /// What this node leads, for a node that it has just been connected to.
     public func notices() async -> [ShardNotice] {
         var all: [ShardNotice] = []
@@ -197,10 +205,13 @@ public final class RoomHost: Sendable {
 
     // MARK: - The server API's calls
 
-    /// A page of all rooms in ID order.
+    /// A page of the rooms that this node leads, in ID order.
     public func list(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
+        let led = await notices().map { Int($0.shard.number) }
+        let storages = storages
         let pages = await withTaskGroup(of: [CatalogueRow]?.self) { group in
-            for storage in storages {
+            for number in led {
+                let storage = storages[number]
                 group.addTask {
                     await withCheckedContinuation { continuation in
                         storage.rooms(after: after, limit: limit + 1) { continuation.resume(returning: try? $0.get()) }
@@ -238,10 +249,10 @@ public final class RoomHost: Sendable {
         var views: [RoomView] = []
         for (room, _) in page {
             do throws(ChatError) {
-                views.append(try await view(of: room))
+                if case .view(let view) = try await ask(room, .view) { views.append(view) }
             } catch {
                 // It may have been deleted since.
-                guard error.code == .notFound else { throw error }
+                guard error.code == .notFound || error.code == .unavailable else { throw error }
             }
         }
         return Page(items: views, next: rest.count > limit ? page.last?.place.cursor : nil)
@@ -257,6 +268,7 @@ public final class RoomHost: Sendable {
     }
 
     public func shard(of room: RoomID) -> ShardID { shardMap.shard(of: room) }
+    public var shardCount: UInt16 { shardMap.shardCount }
 
     /// Asks the room, whose shard this node must lead: else 503.
     public func ask(_ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
@@ -278,11 +290,38 @@ public final class RoomHost: Sendable {
     private func ask<Value: Sendable>(_ room: RoomID, _ question: RoomQuestion, _ value: (RoomAnswer) -> Value?)
         async throws(ChatError) -> Value
     {
-        guard let value = value(try await ask(room, question)) else {
+        guard let value = value(try await askLeader(room, question)) else {
             throw ChatError(.internal, "the answer is to another question")
         }
         return value
     }
+
+    /// Asks the room's leader, on whichever node; while there is none, or another one than was thought, for at most two
+    /// seconds. A durable command has an ID, so it is done once.
+    private func askLeader(_ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
+        let question = question.repeatable
+        let shard = shardMap.shard(of: room)
+        let deadline = ContinuousClock.now + Self.leaderless
+        while true {
+            let leader = elsewhere.leader(of: shard)
+            do throws(ChatError) {
+                if let leader, leader != node { return try await elsewhere.ask(leader, room, question) }
+                return try await ask(room, question)
+            } catch {
+                guard error.code == .unavailable, ContinuousClock.now < deadline, loops.count > 0,
+                    error.field == ChatError.leaderField || (leader != nil && leader != node)
+                else {
+                    var told = error
+                    if told.field == ChatError.leaderField { told.field = nil }
+                    throw told
+                }
+            }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// How long a call waits for a leader.
+    private static let leaderless = Duration.seconds(2)
 
     /// Runs a durable command and returns its result, which is never `.refused`.
     /// - Parameters:
@@ -406,4 +445,24 @@ public final class RoomHost: Sendable {
         }
         return nil
     }
+}
+
+extension RoomQuestion {
+    /// A durable one gets an ID, so that it is done once, however often it has to be asked.
+    fileprivate var repeatable: RoomQuestion {
+        func made() -> CommandID {
+            CommandID(scope: "/node", text: "\(UInt64.random(in: 0 ... .max))-\(UInt64.random(in: 0 ... .max))")
+        }
+        return switch self {
+        case .command(let body, let actor, let profile, let moderate, nil):
+            .command(body, actor, showing: profile, moderate: moderate, id: made())
+        case .recall(let scope, let options, let actor, nil): .recall(scope, options, actor, id: made())
+        default: self
+        }
+    }
+}
+
+extension ChatError {
+    /// The field of an error that only says that another node leads.
+    static let leaderField = "leader"
 }

@@ -255,7 +255,12 @@ final class ShardHost: GroupLogDelegate {
         markDirty(room)
     }
 
-    private var notLeading: ChatError { unavailable("no leader for this room yet") }
+    private var notLeading: ChatError {
+        var error = unavailable("no leader for this room yet")
+        // Nobody else could.
+        if !(log.hasFailed && log.isSoleVoter) { error.field = ChatError.leaderField }
+        return error
+    }
 
     /// This node does not lead the room, so it can't take the call.
     private func refuse(_ call: RoomCall) {
@@ -405,10 +410,12 @@ final class ShardHost: GroupLogDelegate {
             lastStamp = time
             pending.append(proposals, from: range.lowerBound, time: time)
         } catch {
-            let isElsewhere = error.code == .notLeader || error.code == .transferring
+            let isElsewhere = (error.code == .notLeader || error.code == .transferring) && !log.isSoleVoter
             fail(
-                proposals, ChatError(.unavailable, "the room's log takes nothing now", retryAfterMs: 500),
-                isInDoubt: isElsewhere && !log.isSoleVoter)
+                proposals,
+                ChatError(
+                    .unavailable, "the room's log takes nothing now", retryAfterMs: 500,
+                    field: isElsewhere ? ChatError.leaderField : nil), isInDoubt: isElsewhere)
         }
     }
 
@@ -439,7 +446,8 @@ final class ShardHost: GroupLogDelegate {
         formerIndex = nil
         let mayAskElsewhere = !(log.hasFailed && log.isSoleVoter)
         // In doubt: a retry with the same command ID is answered by what the log then says.
-        let error = unavailable("the room's leader has changed")
+        var error = unavailable("the room's leader has changed")
+        if mayAskElsewhere { error.field = ChatError.leaderField }
         fail(pending.takeAll(), error, isInDoubt: mayAskElsewhere)
         let proposals = staged
         staged = []

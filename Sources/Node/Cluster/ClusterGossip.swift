@@ -26,10 +26,12 @@ final class ClusterGossip: Sendable {
     }
 
     /// Binds the link port and begins, on `loop`.
-    /// - Parameter links: on the same loop; gets the connections to the port that are not gossip's. nil: there are none.
+    /// - Parameters:
+    ///   - heard: called on the loop with what is known of all nodes, whenever it changes.
+    ///   - links: on the same loop; gets the connections to the port that are not gossip's. nil: there are none.
     static func start(
         _ configuration: NodeConfiguration, ring: KeyRing, store: UInt64, loop: EventLoop, links: ClusterLinks? = nil,
-        logger: Logger
+        logger: Logger, heard: @escaping @Sendable ([GossipRecord]) -> Void = { _ in }
     ) async throws(NodeError) -> ClusterGossip {
         let board = GossipBoard(logger: logger)
         var membership = MembershipConfiguration()
@@ -43,7 +45,10 @@ final class ClusterGossip: Sendable {
                     wallClockMilliseconds: { WallClock.now().milliseconds },
                     describe: { GossipMember(node: node, store: store, gossipAddress: $0) },
                     takeOther: links.map { links in { links.link.value.accept($0, received: $1) } },
-                    observe: { driver, notification in board.note(notification, driver.records) })
+                    observe: { driver, notification in
+                        board.note(notification, driver.records)
+                        heard(driver.records)
+                    })
                 board.show(driver.records)
                 return (LoopBound(onLoop: driver, loop: loop), driver.address)
             }

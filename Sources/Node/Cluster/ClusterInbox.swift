@@ -1,6 +1,7 @@
 import ChatModel
 import ClusterLink
 import Consensus
+import Gateway
 import LinkCore
 import Replication
 import RoomLink
@@ -10,19 +11,13 @@ import Rooms
 final class ClusterInbox {
     private let router: ClusterRouter
     private let system: SystemGroup
-    private let questions: NodeQuestions
-    private let answer: @Sendable (NodeQuestion, NodeID) async -> Result<NodeAnswer, ChatError>
+    private let nodes: ClusterNodes
     private var readers: [NodeID: [LinkLane: NodePayloadReader]] = [:]
 
-    /// - Parameter answer: answers a node's question.
-    init(
-        router: ClusterRouter, system: SystemGroup, questions: NodeQuestions,
-        answer: @escaping @Sendable (NodeQuestion, NodeID) async -> Result<NodeAnswer, ChatError>
-    ) {
+    init(router: ClusterRouter, system: SystemGroup, nodes: ClusterNodes) {
         self.router = router
         self.system = system
-        self.questions = questions
-        self.answer = answer
+        self.nodes = nodes
     }
 
     /// Registers with the link, before it reaches anybody.
@@ -63,15 +58,17 @@ final class ClusterInbox {
         switch event {
         case .up(let node, _, _):
             readers[node] = [:]
+            nodes.note(node, isReached: true)
             let router = router
             Task { router.tell(await router.current?.rooms.notices() ?? [], node) }
         case .down(let node):
             readers[node] = nil
+            nodes.note(node, isReached: false)
             router.leaders.lost(node)
             router.current?.gateway.isLost(node)
             router.current?.rooms.lost(node)
             system.lost(node)
-            questions.lost(node)
+            nodes.questions.lost(node)
         case .hasRoom, .failed: break
         }
     }
@@ -93,10 +90,10 @@ final class ClusterInbox {
         case .leads(let notices):
             for notice in notices { router.isLed(notice, by: node) }
         case .question(let id, let question):
-            let (router, answer) = (router, answer)
-            Task { router.send(.answer(id: id, await answer(question, node)), on: .calls, to: node) }
+            let (router, nodes) = (router, nodes)
+            Task { router.send(.answer(id: id, await nodes.answer(question)), on: .calls, to: node) }
         case .answer(let id, let result):
-            questions.end(id, result)
+            nodes.questions.end(id, result)
         }
     }
 }

@@ -29,6 +29,11 @@ final class ShardLeaders: Sendable {
         }
     }
 
+    /// Who leads what, as they have said it.
+    var notices: [(node: NodeID, notice: ShardNotice)] {
+        leaders.withLock { $0.map { ($0.value.node, ShardNotice(shard: $0.key, term: $0.value.term)) } }
+    }
+
     func leader(of shard: ShardID) -> NodeID? { leaders.withLock { $0[shard]?.node } }
 
     /// Every shard whose leader is known.

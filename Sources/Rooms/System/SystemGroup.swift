@@ -4,6 +4,7 @@ import EventLoop
 import History
 import LogStore
 import Logging
+import Replication
 import Synchronization
 import Wire
 
@@ -114,6 +115,21 @@ public final class SystemGroup: Sendable {
     public func receive(_ messages: [RaftMessage]) {
         let parts = parts
         loop.execute { parts.value?.driver.receive(messages) }
+    }
+
+    /// A part of a transfer between replicas.
+    public func receive(replication message: ReplicationMessage, from node: NodeID) {}
+
+    /// Hands the group's leadership to another node, if there is one that can take it over.
+    public func handOver() async {
+        let (loop, parts) = (loop, parts)
+        await loop.run {
+            guard let system = parts.value, system.log.isEstablished else { return }
+            let ready = system.log.peerStatuses.filter { $0.isVoter && $0.isActive && $0.isCaughtUp }
+            guard let heir = ready.max(by: { $0.matchIndex < $1.matchIndex }) else { return }
+            try? system.log.transferLeadership(to: heir.id)
+            system.driver.pump()
+        }
     }
 
     /// The connection to a node has ended.
@@ -287,7 +303,7 @@ public final class SystemGroup: Sendable {
                     return result
                 } catch {
                     // Refused there without effect: it does not lead either.
-                    guard error.code == .unavailable, error.field == Self.notLeaderField else { throw error }
+                    guard error.code == .unavailable, error.field == ChatError.leaderField else { throw error }
                 }
             }
             guard ContinuousClock.now < deadline else {
@@ -307,11 +323,10 @@ public final class SystemGroup: Sendable {
         case .failure(.notLeader):
             throw ChatError(
                 .unavailable, "this node does not lead the system group", retryAfterMs: 500,
-                field: Self.notLeaderField)
+                field: ChatError.leaderField)
         }
     }
 
-    private static let notLeaderField = "leader"
     /// How long a change waits for a leader.
     private static let leaderless = Duration.seconds(2)
 

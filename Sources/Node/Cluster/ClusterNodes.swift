@@ -1,0 +1,97 @@
+import ChatModel
+import LinkCore
+import RoomLink
+import Rooms
+import Synchronization
+import Wire
+
+/// The nodes of the cluster as whoever asks them sees them: this one, and those that are reached.
+final class ClusterNodes: RoomsElsewhere, Sendable {
+    private let node: NodeID
+    private let router: ClusterRouter
+    let questions = NodeQuestions()
+    private let answers = Mutex<NodeAnswers?>(nil)
+    private let reachedNodes = Mutex<Set<NodeID>>([])
+
+    init(_ router: ClusterRouter) {
+        self.router = router
+        node = router.node
+    }
+
+    /// From here on this node answers too.
+    func use(_ answers: NodeAnswers) { self.answers.withLock { $0 = answers } }
+
+    func note(_ node: NodeID, isReached: Bool) {
+        reachedNodes.withLock {
+            if isReached { $0.insert(node) } else { $0.remove(node) }
+        }
+    }
+
+    /// Other nodes that are reached.
+    var reached: Set<NodeID> { reachedNodes.withLock { $0 } }
+
+    func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
+        guard let answers = answers.withLock({ $0 }) else {
+            return .failure(ChatError(.unavailable, "\(node) is starting", retryAfterMs: 500))
+        }
+        return await answers.answer(question)
+    }
+
+    /// Asks one node, maybe this one.
+    func ask(_ other: NodeID, _ question: NodeQuestion) async throws(ChatError) -> NodeAnswer {
+        guard other != node else { return try await answer(question).get() }
+        guard reached.contains(other) else {
+            throw ChatError(.unavailable, "\(other) can't be reached", retryAfterMs: 1000)
+        }
+        return try await questions.ask(question, other) { router.send($0, on: .calls, to: other) }
+    }
+
+    /// Asks this node and all that are reached, all at once. What does not answer is left out.
+    func askAll(_ question: NodeQuestion) async -> [(node: NodeID, answer: NodeAnswer)] {
+        await withTaskGroup(of: (NodeID, NodeAnswer)?.self) { group in
+            for other in reached.union([node]) {
+                group.addTask { [self] in
+                    do throws(ChatError) {
+                        return (other, try await ask(other, question))
+                    } catch {
+                        return nil
+                    }
+                }
+            }
+            var all: [(NodeID, NodeAnswer)] = []
+            for await case let answer? in group { all.append(answer) }
+            return all.sorted { $0.0 < $1.0 }
+        }
+    }
+
+    /// The counts that all nodes answer, together.
+    func sum(_ question: NodeQuestion) async -> Int {
+        await askAll(question).reduce(0) { sum, item in
+            if case .count(let count) = item.answer { sum + count } else { sum }
+        }
+    }
+
+    // MARK: - RoomsElsewhere
+
+    func leader(of shard: ShardID) -> NodeID? { router.leaders.leader(of: shard) }
+
+    /// The leaders of all shards that have a known one.
+    var leaders: [ShardID: NodeID] { router.leaders.all }
+
+    func ask(_ other: NodeID, _ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
+        guard case .room(let answer) = try await ask(other, .room(room, question)) else {
+            throw ChatError(.internal, "the answer is to another question")
+        }
+        return answer
+    }
+
+    /// Takes a change of the system group to its leader.
+    func forward(_ command: SystemCommand, _ key: String?, to leader: NodeID) async throws(ChatError) -> (
+        SystemResult, index: UInt64
+    ) {
+        guard case .applied(let result, let index) = try await ask(leader, .propose(command, key: key)) else {
+            throw ChatError(.internal, "the answer is to another question")
+        }
+        return (result, index)
+    }
+}

@@ -1,0 +1,92 @@
+import ChatModel
+import Gateway
+import RoomLink
+import Rooms
+import Wire
+
+/// What this node answers, to other nodes and to itself.
+struct NodeAnswers: Sendable {
+    let configuration: NodeConfiguration
+    let rooms: RoomHost
+    let system: SystemGroup
+    let gateway: Gateway
+    let cluster: ClusterIdentity
+    let auditRecorder: AuditRecorder
+    let logControl: LogControl
+    let startedAt: Timestamp
+
+    func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
+        do throws(ChatError) {
+            return .success(try await perform(question))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func perform(_ question: NodeQuestion) async throws(ChatError) -> NodeAnswer {
+        switch question {
+        case .room(let room, let question): return .room(try await rooms.ask(room, question))
+        case .explain(let room): return .explanation(try await rooms.explain(room))
+        case .rooms(let after, let limit):
+            let page = try await rooms.list(after: after, limit: limit)
+            return .rooms(page.items, next: page.next?.text)
+        case .onlineRooms(let after, let limit):
+            let page = try await rooms.byOnline(after: after, limit: limit)
+            return .rooms(page.items, next: page.next)
+        case .propose(let command, let key):
+            let (result, index) = try await system.performForwarded(command, key: key)
+            return .applied(result, index: index)
+        case .join(let record):
+            try await system.changeNodes(.add(record))
+            return .applied(.done, index: 0)
+        case .cluster: return .cluster(id: cluster.id, shardCount: cluster.shardCount)
+        case .status: return .status(await status())
+        case .sessions(let user): return .sessions(await gateway.sessions(of: user), next: nil)
+        case .sessionPage(let after, let limit):
+            let page = await gateway.sessions(after: after, limit: limit)
+            return .sessions(page.items, next: page.next)
+        case .slowSessions(let limit): return .sessions(await gateway.slowSessions(limit: limit), next: nil)
+        case .endSessions(let user): return .count(await gateway.forceOffline(user))
+        case .endSession(let session): return .count(await gateway.forceOffline(session) ? 1 : 0)
+        case .direct(let message, let user): return .count(await gateway.direct(message, to: user))
+        case .broadcast(let message): return .count(await gateway.broadcast(message))
+        case .lanes(let room): return .lanes(await gateway.figures(of: room))
+        case .transfer(let shard, let node):
+            guard await rooms.transfer(shard, to: node) else {
+                throw ChatError(.conflict, "\(node) can't take shard \(shard.number) over now", field: "to")
+            }
+            return .done
+        case .shards: return .shards(await shards())
+        case .audit(let before, let limit): return .audit(try await auditRecorder.page(before: before, limit: limit))
+        case .setLogLevel(let level):
+            logControl.set(level)
+            return .done
+        case .unknown:
+            throw ChatError(.unavailable, "\(configuration.node) is of an older version", retryAfterMs: 60_000)
+        }
+    }
+
+    private func shards() async -> [ShardView] {
+        await rooms.shards().map {
+            ShardView(
+                shard: $0.shard, leader: $0.leader, replicas: $0.replicas, term: $0.term, applied: $0.applied)
+        }
+    }
+
+    private func status() async -> NodeStatus {
+        let counts = await gateway.counts()
+        let (rooms, online) = await rooms.onlineTotals()
+        var stats = StatsView()
+        stats.time = WallClock.now()
+        stats.startedAt = startedAt
+        stats.sessions = Int64(counts.sessions)
+        stats.users = Int64(counts.users)
+        stats.connections = Int64(counts.connections)
+        stats.slowSessions = Int64(counts.slowSessions)
+        stats.rooms = Int64(rooms)
+        stats.online = Int64(online)
+        return NodeStatus(
+            node: configuration.node, version: "1", gateways: await gateway.urls(),
+            leads: await self.rooms.notices().map(\.shard), stats: stats)
+    }
+}

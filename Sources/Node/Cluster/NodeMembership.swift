@@ -1,0 +1,141 @@
+import ChatModel
+import ClusterLink
+import EventLoop
+import Gateway
+import Gossip
+import Logging
+import Membership
+import RoomLink
+import Rooms
+import Synchronization
+
+/// This node as one of its cluster's: gets itself listed, knows where the others are, and goes when it is drained.
+final class NodeMembership: Sendable {
+    private let directory: DataDirectory
+    private let system: SystemGroup
+    private let cluster: ClusterView
+    private let nodes: ClusterNodes
+    private let link: LoopBound<ClusterLink>?
+    private let logger: Logger
+    private let task = Mutex<Task<Void, Never>?>(nil)
+    private let known = KnownNodes()
+
+    init(
+        _ directory: DataDirectory, system: SystemGroup, cluster: ClusterView, nodes: ClusterNodes,
+        link: LoopBound<ClusterLink>?, logger: Logger
+    ) {
+        self.directory = directory
+        self.system = system
+        self.cluster = cluster
+        self.nodes = nodes
+        self.link = link
+        self.logger = logger
+    }
+
+    /// Follows the list of nodes, for good.
+    func follow(_ own: NodeID) async {
+        let (cluster, link, known) = (cluster, link, known)
+        await system.observe { change in
+            guard case .nodes(let records) = change else { return }
+            cluster.set(records)
+            guard let link else { return }
+            let others = records.filter { $0.node != own }
+            let now = Set(others.map(\.node))
+            let gone = known.replace(with: now)
+            link.loop.execute {
+                for node in gone { link.value.forget(node) }
+                for record in others {
+                    guard let address = GossipAddress(record.linkAddress), let (host, port) = address.hostAndPort
+                    else { continue }
+                    link.value.know(record.node, host: host, port: port)
+                }
+            }
+        }
+    }
+
+    /// What gossip says of all nodes. On the link's loop.
+    func heard(_ records: [GossipRecord], own: NodeID) {
+        var dead: Set<NodeID> = []
+        for record in records where record.member.node != own {
+            if record.status == .dead { dead.insert(record.member.node) }
+            guard record.status == .alive, let (host, port) = record.member.gossipAddress.hostAndPort else { continue }
+            link?.value.know(record.member.node, host: host, port: port)
+        }
+        cluster.set(dead: dead)
+    }
+
+    /// Gets this node listed, and again when it says something else of itself; and has its clients sent elsewhere when
+    /// it is drained.
+    func start(_ record: NodeRecord, rooms: RoomHost, gateway: Gateway) {
+        let task = Task { [self] in
+            var isDrained = false
+            while !Task.isCancelled {
+                let listed = system.nodes.first { $0.node == record.node }
+                if let listed, listed.store == record.store { try? directory.markTakenIn() }
+                if listed?.store != record.store || !record.saysTheSame(as: listed) { await introduce(record) }
+                if listed?.isDraining == true, !isDrained, await rooms.notices().isEmpty {
+                    isDrained = true
+                    logger.notice("this node is drained: it leads nothing and sends its clients elsewhere")
+                    await gateway.drain()
+                }
+                await tell(gateway)
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+        self.task.withLock { $0 = task }
+    }
+
+    /// Clients are told of the gateways of all nodes that are reached and stay.
+    private func tell(_ gateway: Gateway) async {
+        let own = await gateway.ownURLs()
+        let reached = nodes.reached
+        let others = system.nodes.filter { reached.contains($0.node) && !$0.isDraining }.flatMap(\.clientURLs)
+        await gateway.use(urls: own + others.filter { !own.contains($0) })
+    }
+
+    private func introduce(_ record: NodeRecord) async {
+        guard system.nodes.contains(where: { $0.node == record.node && $0.store == record.store })
+            || !directory.isTakenIn
+        else {
+            logger.error(
+                "this node was taken out of the cluster; to take it in again, remove its data directory and start it")
+            return
+        }
+        if (try? await system.changeNodes(.add(record))) != nil { return }
+        for other in nodes.reached.shuffled() {
+            do throws(ChatError) {
+                _ = try await nodes.ask(other, .join(record))
+                return
+            } catch {
+                logger.debug("not taken in yet", metadata: ["peer": "\(other)", "error": "\(error)"])
+            }
+        }
+    }
+
+    func stop() async {
+        let task = task.withLock { $0 }
+        task?.cancel()
+        await task?.value
+    }
+}
+
+/// The nodes that were listed when that was last looked at.
+private final class KnownNodes: Sendable {
+    private let nodes = Mutex<Set<NodeID>>([])
+
+    /// - Returns: those that were known and are no more.
+    func replace(with now: Set<NodeID>) -> Set<NodeID> {
+        nodes.withLock { nodes in
+            defer { nodes = now }
+            return nodes.subtracting(now)
+        }
+    }
+}
+
+extension NodeRecord {
+    /// Whether the list has what this node says of itself.
+    fileprivate func saysTheSame(as listed: NodeRecord?) -> Bool {
+        guard let listed else { return false }
+        return (linkAddress, clientURLs, role) == (listed.linkAddress, listed.clientURLs, listed.role)
+    }
+}
