@@ -276,7 +276,7 @@ public final class ChatroomNode: Service, Sendable {
                 if isFirst { logger.warning("no seed answers yet", metadata: ["error": "\(error.message)"]) }
                 isFirst = false
             }
-            try await Task.sleep(for: .seconds(1))
+            try await Task.sleep(for: .milliseconds(200))
         }
     }
 

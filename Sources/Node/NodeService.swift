@@ -144,7 +144,18 @@ struct NodeService: ClusterService {
 
     func administrator(bearer: String) async -> String? { await keys.administrator(bearer: bearer) }
 
-    func unreadiness() async -> String? { await rooms.unreadiness() }
+    /// Whether every shard has a leader that is known here, and the system group one that is heard.
+    func unreadiness() async -> String? {
+        if let reason = await rooms.unreadiness() { return reason }
+        let leaders = nodes.leaders
+        let missing = Int(rooms.shardCount) - leaders.count
+        if missing > 0 { return "\(missing) shards have no leader yet" }
+        if await !system.hearsLeader() { return "the system group has no leader that is heard" }
+        guard system.nodes.contains(where: { $0.node == configuration.node }) else {
+            return "the cluster has not taken this node in yet"
+        }
+        return nil
+    }
 
     func metrics() async -> String { registry.render() }
 }

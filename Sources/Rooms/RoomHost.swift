@@ -433,16 +433,10 @@ public final class RoomHost: Sendable {
         return (counts.count, counts.values.reduce(0, +))
     }
 
-    /// Whether every shard has a leader; nil, or a sentence that says what is missing.
+    /// nil when all shards are open, or a sentence that says what is missing.
     public func unreadiness() async -> String? {
         let all = hosts.withLock { $0 }
         guard all.count == loops.count else { return "the shards are being opened" }
-        for host in all {
-            let waiting = await host.loop.run {
-                host.value.shards.values.filter { !$0.isServing }.count
-            }
-            if waiting > 0 { return "\(waiting) shards have no leader yet" }
-        }
         return nil
     }
 }
