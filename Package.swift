@@ -192,7 +192,8 @@ let package = Package(
             name: "StorageTestKit", dependencies: ["CFaultVFS"], path: "Tests/StorageTestKit", swiftSettings: strict),
         tests("SQLiteTests", ["SQLite", "StorageTestKit"]),
         tests("LogStoreTests", ["LogStore", "Consensus", "SQLite", "StorageTestKit", "WaitTestKit"]),
-        tests("HistoryTests", ["History", "ChatModel", "SQLite", "StorageTestKit"]),
+        tests("HistoryTests", ["History", "ChatModel", "Wire", "SQLite", "StorageTestKit", "WaitTestKit"]),
+        tests("ReplicationTests", ["Replication", "ChatModel", "Consensus", "StorageTestKit"]),
         tests(
             "RoomsTests",
             [

@@ -81,7 +81,7 @@ extension ShardStorage {
         try await answer { removeExpiredFiles(completion: $0) }
     }
 
-    private func answer<Value: Sendable>(
+    func answer<Value: Sendable>(
         _ call: (@escaping @Sendable (Result<Value, StorageError>) -> Void) -> Void
     ) async throws -> Value {
         let result = await withCheckedContinuation { continuation in
