@@ -46,7 +46,8 @@ public final class RoomHost: Sendable {
 
         public init(
             store: LogStore, server: ServerID, sink: any PublicationSink, transport: any ConsensusTransport,
-            policy: RoomPolicy, cluster: ClusterView, metrics: MetricsRegistry, logger: Logger, checkpointSeconds: Int, callbacks: CallbackSetup,
+            policy: RoomPolicy, cluster: ClusterView, metrics: MetricsRegistry, logger: Logger,
+            checkpointSeconds: Int, callbacks: CallbackSetup,
             now: @escaping @Sendable () -> Timestamp
         ) {
             self.callbacks = callbacks

@@ -6,7 +6,8 @@ enum Routes {
     /// - Parameter bodyBytesMax: the bound on request bodies, which the document tells.
     static func all(bodyBytesMax: Int) -> [Route] {
         let described =
-            rooms + messages + recall + members + queue + robots + users + sessions + cluster + webhook + moderation + operating
+            rooms + messages + recall + members + queue + robots + users + sessions + cluster + webhook + moderation
+            + operating
             + [document(OpenAPIPlaceholder.empty)]
         let bytes = OpenAPIDocument.make(of: described, bodyBytesMax: bodyBytesMax).bytes
         return described.dropLast() + [document(bytes)]

@@ -18,7 +18,8 @@ struct Chatroomctl: AsyncParsableCommand {
             RoomsCommand.self, MessagesCommand.self, HistoryCommand.self, TailCommand.self, MembersCommand.self,
             MemberCommand.self, QueueCommand.self, RobotsCommand.self, ExplainCommand.self, BarrageCommand.self,
             TokenCommand.self, AddressCommand.self, HealthCommand.self, MetricsCommand.self, UsersCommand.self,
-            BroadcastCommand.self, SessionsCommand.self, StatsCommand.self, ClusterCommand.self, LogCommand.self, BackupCommand.self,
+            BroadcastCommand.self, SessionsCommand.self, StatsCommand.self, ClusterCommand.self, LogCommand.self,
+            BackupCommand.self,
             AuditCommand.self, WebhookCommand.self, ModerationCommand.self, ConformanceCommand.self,
         ])
 
