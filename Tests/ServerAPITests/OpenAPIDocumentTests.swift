@@ -67,7 +67,8 @@ import Testing
                 guard case .json = route.answer else { continue }
                 let target = route.path.replacing("{room}", with: "r1").replacing("{user}", with: "u")
                     .replacing("{messageId}", with: "m").replacing("{key}", with: "seat").replacing(
-                        "{session}", with: "s1")
+                        "{session}", with: "s1"
+                    ).replacing("{node}", with: "n2").replacing("{shard}", with: "3")
                 let body = route.request.map { _ in Self.bodies[route.name] ?? "{}" }
                 let answer = try await client.call(route.method.rawValue, target, body)
                 #expect(answer.status == 200, "\(route.name): \(String(decoding: answer.body, as: UTF8.self))")
@@ -136,6 +137,7 @@ import Testing
         "sendBarrage": #"{"sender":"ann","text":"x","style":"s"}"#,
         "sendDirect": #"{"sender":"ann","type":"TEXT","text":"x"}"#,
         "broadcast": #"{"type":"TEXT","text":"x","ext":"e"}"#, "setLogLevel": #"{"level":"debug"}"#,
+        "transferShard": #"{"to":"n2"}"#,
         "issueToken": #"{"ttlSeconds":5,"rooms":["r1"],"nick":"n","avatar":"a"}"#,
     ]
 

@@ -88,7 +88,8 @@ extension Samples {
         return [
             .connect(
                 ConnectResult(
-                    session: session(), user: user(), time: time(), anonymous: bool(), heartbeatSeconds: int64(),
+                    session: session(), user: user(), time: time(), anonymous: bool(),
+                    heartbeatSeconds: int64(1 ... .max),
                     gateways: list { $0.text() }, resumed: bool())),
             .refresh(RefreshResult(expiresAt: time())),
             .ping(PingResult(time: time())),

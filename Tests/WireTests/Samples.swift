@@ -119,7 +119,7 @@ struct Samples {
     }
     mutating func element() -> QueueElement {
         var element = QueueElement(key: text(32, least: 1), value: text(), owner: user())
-        (element.transient, element.version, element.held) = (bool(), int64(), bool())
+        (element.transient, element.version, element.held) = (bool(), int64(1 ... .max), bool())
         return element
     }
     mutating func pairs() -> [QueuePair] {
