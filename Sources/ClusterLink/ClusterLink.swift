@@ -33,7 +33,7 @@ public final class ClusterLink {
     private var wakeUp: (due: UInt64, timer: LoopTimer)?
     private var observers: [(LinkEvent) -> Void] = []
     private var receivers = [((NodeID, [UInt8], LinkReceipt) -> Void)?](repeating: nil, count: LinkLane.allCases.count)
-    private var isClosed = false
+    private(set) var isClosed = false
 
     /// On the loop only.
     ///

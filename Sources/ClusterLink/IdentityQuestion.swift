@@ -36,6 +36,8 @@ private final class IdentityQuestion: LinkConnectionOwner {
     private var complete: ((Result<LinkHello, LinkError>) -> Void)?
     private var timer: LoopTimer?
     private var link: LinkConnection?
+    /// Who the other is; it may still refuse who asks.
+    private var answer: LinkHello?
 
     init(_ hello: LinkHello, _ tls: LinkTLS?, _ complete: @escaping (Result<LinkHello, LinkError>) -> Void) {
         self.hello = hello
@@ -86,13 +88,14 @@ private final class IdentityQuestion: LinkConnectionOwner {
     func link(_ link: LinkConnection, didReceive frame: LinkFrame) {
         do throws(LinkError) {
             guard frame.lane == .control else { throw .helloExpected }
+            // It ends the connection when it has looked at the newcomer's hello.
             switch try LinkControl(frame.payload) {
             case .hello(let other):
                 _ = try hello.understand(other, certified: try link.certified(other.node))
                 guard !other.isNewcomer else {
                     throw LinkError(.cluster, "\(other.node) has no data and belongs to no cluster yet")
                 }
-                end(.success(other))
+                answer = other
             case .refusal(let refusal): throw refusal.error
             case .credit, .ping: throw .helloExpected
             }
@@ -108,5 +111,7 @@ private final class IdentityQuestion: LinkConnectionOwner {
         _ = link.flush(&buffer)
     }
 
-    func linkDidClose(_ link: LinkConnection, _ error: LinkError) { end(.failure(error)) }
+    func linkDidClose(_ link: LinkConnection, _ error: LinkError) {
+        end(answer.map { .success($0) } ?? .failure(error))
+    }
 }

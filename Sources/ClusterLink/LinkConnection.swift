@@ -55,6 +55,7 @@ final class LinkConnection: ConnectionHandler {
     private let connection: TCPConnection
     private var owner: (any LinkConnectionOwner)?
     private var reader = LinkFrameReader()
+    private var finishTimer: LoopTimer?
 
     /// Takes the connection over, begins TLS if it is to have it, and puts the hello into the outbox.
     init(
@@ -115,8 +116,12 @@ final class LinkConnection: ConnectionHandler {
     /// Writes what may be written now. `buffer` is room to work in.
     /// - Returns: whether there may be more to write in the next turn.
     func flush(_ buffer: inout [UInt8]) -> Bool {
+        !isEnded && write(&buffer)
+    }
+
+    private func write(_ buffer: inout [UInt8]) -> Bool {
         for _ in 0..<Self.writesPerTurn {
-            guard !isEnded, !connection.isWriting else { return false }
+            guard !connection.isWriting else { return false }
             buffer.removeAll(keepingCapacity: buffer.capacity <= 4 * Self.writeBytes)
             outbox.take(about: Self.writeBytes, into: &buffer)
             guard !buffer.isEmpty else { return false }
@@ -136,14 +141,26 @@ final class LinkConnection: ConnectionHandler {
 
     // MARK: - The end
 
-    /// Ends when what was offered has arrived.
+    /// Ends when what was offered has arrived, or after ``finishMilliseconds``.
     func finish() {
         guard !isEnded else { return }
-        var buffer: [UInt8] = []
-        _ = flush(&buffer)
         stage = .ended
+        finishTimer = connection.loop.schedule(afterMilliseconds: Self.finishMilliseconds) { [unowned self] in
+            finishTimer = nil
+            connection.close()
+        }
+        writeRest()
+    }
+
+    private func writeRest() {
+        var buffer: [UInt8] = []
+        _ = write(&buffer)
+        // With TLS a hello may still wait for the end of the handshake, and a refusal behind it.
+        if connection.isWriting, !outbox.isEmpty { return }
         connection.shutdownThenClose()
     }
+
+    private static let finishMilliseconds: UInt64 = 2_000
 
     /// Says why, if that can be said, and ends.
     func refuse(_ error: LinkError) {
@@ -180,11 +197,13 @@ final class LinkConnection: ConnectionHandler {
     }
 
     func connectionDidDrain(_ connection: TCPConnection) {
-        if !isEnded { owner?.linkDidDrain(self) }
+        if isEnded { writeRest() } else { owner?.linkDidDrain(self) }
     }
 
     func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
         stage = .ended
+        finishTimer?.cancel()
+        finishTimer = nil
         owner?.linkDidClose(self, LinkError(.closed, error?.message ?? "the connection was closed"))
         owner = nil
     }

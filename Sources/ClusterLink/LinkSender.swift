@@ -30,10 +30,12 @@ public final class LinkSender {
     private var parcels: [LinkParcel] = []
     private var parcelBytes = 0
     private var receipts: [LinkReceipt] = []
+    private var isClosed = false
 
     /// On `loop` only, which holds it until it ends.
     ///
-    /// - Parameter onRefused: called on `loop` with frames that the link did not take (``ClusterLink/send(_:on:to:)``).
+    /// - Parameter onRefused: called on `loop` with frames that the link did not take (``ClusterLink/send(_:on:to:)``). From
+    ///     a link that is closed nothing comes back.
     public init(loop: EventLoop, link: LoopBound<ClusterLink>, onRefused: @escaping ([LinkParcel]) -> Void) {
         self.loop = loop
         self.link = link
@@ -48,7 +50,8 @@ public final class LinkSender {
     public func send(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) -> Bool {
         loop.checkIsolated()
         if loop === link.loop { return link.value.send(payload, on: lane, to: node) }
-        guard parcelBytes + waiting.count.load(ordering: .relaxed) + payload.count <= Self.waitingBytesMax else {
+        guard !isClosed, parcelBytes + waiting.count.load(ordering: .relaxed) + payload.count <= Self.waitingBytesMax
+        else {
             return false
         }
         wakeUp()
@@ -61,8 +64,16 @@ public final class LinkSender {
     public func dealt(_ receipt: LinkReceipt) {
         loop.checkIsolated()
         if loop === link.loop { return link.value.dealt(receipt) }
+        guard !isClosed else { return }
         wakeUp()
         receipts.append(receipt)
+    }
+
+    /// Takes nothing from now on, and forgets what this turn has sent. To be called before the link's loop ends.
+    public func close() {
+        loop.checkIsolated()
+        isClosed = true
+        (parcels, receipts, parcelBytes) = ([], [], 0)
     }
 
     /// Sees to it that the turn's end is still to come.
@@ -80,7 +91,8 @@ public final class LinkSender {
             for receipt in receipts { link.dealt(receipt) }
             let back = parcels.filter { !link.send($0.payload, on: $0.lane, to: $0.node) }
             waiting.count.subtract(bytes, ordering: .relaxed)
-            guard !back.isEmpty else { return }
+            // After the link was closed the loops may end in any order.
+            guard !back.isEmpty, !link.isClosed else { return }
             refused.loop.execute { refused.value(back) }
         }
     }

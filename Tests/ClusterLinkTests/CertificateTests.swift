@@ -14,19 +14,17 @@ import Testing
             let b = try await Station.start(
                 Station.hello("b"), on: loop, tls: try authority.issue(commonName: "b", dnsNames: []))
             await a.know(b)
-            await b.know(a)
             try await a.up(b.id)
             try await b.up(a.id)
             let big = [UInt8](repeating: 7, count: 1 << 20)
-            for number in 0..<8 as Range<UInt8> {
+            for number in 0..<4 as Range<UInt8> {
                 #expect(await a.send([number] + big, on: .calls, to: b.id))
                 #expect(await b.send([number] + big, on: .calls, to: a.id))
             }
             for (station, other) in [(a, b.id), (b, a.id)] {
-                try await station.wait("8 MB") {
-                    $0.payloads(.calls, from: other).map(\.first) == Array(0..<8 as Range<UInt8>)
-                        && $0.payloads(.calls, from: other).allSatisfy { $0.dropFirst().elementsEqual(big) }
-                }
+                try await station.wait("4 MB") { $0.payloads(.calls, from: other).count == 4 }
+                let expected = (0..<4 as Range<UInt8>).map { [$0] + big }
+                #expect(await station.payloads(.calls, from: other) == expected)
             }
             let answer = try await ClusterLink.askIdentity(
                 loop: loop, host: "127.0.0.1", port: a.port,

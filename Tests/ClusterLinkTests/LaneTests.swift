@@ -77,6 +77,9 @@ import WaitTestKit
                     return arrived * piece.count >= window
                 }
                 let arrived = await b.payloads(.bulk, from: a.id).count
+                // From here on nothing moves; before, there may have been room now and then.
+                while await a.send(piece, on: .bulk, to: b.id) { taken += 1 }
+                await a.run { $0.events = [] }
                 #expect(arrived < taken)
                 #expect(taken * piece.count <= window + LinkLane.bulk.queueBytesMax + piece.count)
                 #expect(await a.send([1], on: .consensus, to: b.id))
@@ -149,6 +152,14 @@ import WaitTestKit
                         (0..<9).map { _ in sender.value.send(big, on: .consensus, to: nobody) }
                     }
                     #expect(refused == [Bool](repeating: true, count: 8) + [false])
+                    _ = try await changes.wait(for: "the others to come back") {
+                        await other.run { returned.value.count } == 9 ? true : nil
+                    }
+                    let isTakenAfterwards = await other.run {
+                        sender.value.close()
+                        return sender.value.send([1], on: .calls, to: Self.b)
+                    }
+                    #expect(!isTakenAfterwards)
                 }
             }
         }
