@@ -212,7 +212,7 @@ final class GroupLog {
     /// servers may still ask for.
     func trim(through synced: UInt64) {
         let isAlone = raft.membership.voters.count + raft.membership.learners.count <= 1
-        let retained = isAlone ? 0 : Self.entriesRetained
+        let retained = isAlone ? Self.entriesRetained : Self.entriesRetained // HACK
         let index = min(synced, raft.lastIndex - min(raft.lastIndex, retained))
         guard index > trimmedIndex, !hasFailed, let mark = raft.snapshotMark(at: index) else { return }
         trimmedIndex = index

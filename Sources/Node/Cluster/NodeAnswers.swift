@@ -86,7 +86,7 @@ struct NodeAnswers: Sendable {
         stats.rooms = Int64(rooms)
         stats.online = Int64(online)
         return NodeStatus(
-            node: configuration.node, version: "1", gateways: await gateway.urls(),
+            node: configuration.node, version: "1", gateways: await gateway.ownURLs(),
             leads: await self.rooms.notices().map(\.shard), stats: stats)
     }
 }
