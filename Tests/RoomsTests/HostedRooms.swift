@@ -91,6 +91,15 @@ extension RoomOutput {
 }
 
 /// There are no other nodes.
+struct NoElsewhere: RoomsElsewhere {
+    func leader(of shard: ShardID) -> NodeID? { nil }
+
+    func ask(_ node: NodeID, _ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
+        throw ChatError(.internal, "there is no other node", retryAfterMs: nil)
+    }
+}
+
+/// There are no other nodes.
 struct NoTransport: ConsensusTransport {
     func send(_ messages: [RaftMessage]) {}
 }
@@ -133,7 +142,8 @@ final class HostedRooms: Sendable {
         logger.logLevel = .critical
         let server = ServerID(node: Self.node.text, store: store.storeID)
         if create { try await SystemGroup.bootstrap(shardCount: 1, server: server, store: store) }
-        rooms = RoomHost(node: Self.node, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage])
+        rooms = RoomHost(node: Self.node, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage],
+            elsewhere: NoElsewhere())
         try await rooms.start(
             RoomHost.Dependencies(
                 store: store, server: server, sink: told, transport: NoTransport(),
