@@ -101,13 +101,14 @@ let package = Package(
             "Rooms",
             [
                 "ChatModel", "Wire", "RoomCore", "RoomLink", "Consensus", "Sharding", "Moderation", "EventLoop",
-                "LogStore", "History", "Replication", "Telemetry", "Callbacks",
+                "SQLite", "LogStore", "History", "Replication", "Telemetry", "Callbacks",
                 logging,
             ]),
         core(
             "Gateway",
             [
-                "ChatModel", "Wire", "RoomLink", "SessionCore", "Sharding", "EventLoop", "TLS", "Transport", "Telemetry",
+                "ChatModel", "Wire", "RoomLink", "SessionCore", "Sharding", "EventLoop", "TLS", "Transport",
+                "Telemetry",
                 logging,
             ], exclude: ["Web"]),
         core(
@@ -198,7 +199,7 @@ let package = Package(
             "RoomsTests",
             [
                 "Rooms", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
-                "Sharding", "Telemetry", "Callbacks", "StorageTestKit", "WaitTestKit",
+                "Replication", "Sharding", "Telemetry", "Callbacks", "StorageTestKit", "WaitTestKit",
                 logging,
             ]),
         tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel"]),

@@ -21,9 +21,10 @@ final class CatalogueFile {
         PRAGMA user_version = \(version);
         """
 
-    /// Not in the schema, because files of before this table have the same version.
-    private static let missingTable = """
-        CREATE TABLE IF NOT EXISTS missing_history (id INTEGER PRIMARY KEY CHECK (id = 1), value BLOB NOT NULL)
+    /// Not in the schema, because files of before these tables have the same version.
+    private static let laterTables = """
+        CREATE TABLE IF NOT EXISTS missing_history (id INTEGER PRIMARY KEY CHECK (id = 1), value BLOB NOT NULL);
+        CREATE TABLE IF NOT EXISTS installed (id INTEGER PRIMARY KEY CHECK (id = 1), mark BLOB NOT NULL);
         """
 
     let database: Database
@@ -31,6 +32,8 @@ final class CatalogueFile {
     private(set) var hasUnsyncedChanges = false
     /// What the file says of missing history.
     private(set) var missing: MissingHistory?
+    /// What the caller calls the snapshot that the file began with; nil: it began empty.
+    private(set) var installedMark: [UInt8]?
     /// The log index as of which the file is.
     private(set) var appliedIndex: UInt64
     private let nextKind: Statement
@@ -53,11 +56,14 @@ final class CatalogueFile {
         do {
             try DatabaseFormat.prepare(
                 database, schema: Self.schema, applicationID: Self.applicationID, version: Self.version)
-            try database.execute(Self.missingTable)
+            try database.execute(Self.laterTables)
             self.database = database
             let missing = try database.prepare("SELECT value FROM missing_history")
             self.missing = try missing.step() ? MissingHistory(decoding: missing.bytes(0)) : nil
             missing.reset()
+            let installed = try database.prepare("SELECT mark FROM installed")
+            installedMark = try installed.step() ? installed.bytes(0) : nil
+            installed.reset()
             let applied = try database.prepare("SELECT applied FROM meta")
             guard try applied.step() else { throw StorageError(.corrupt, "\(path): the table meta is empty") }
             appliedIndex = applied.bits(0)
@@ -123,6 +129,14 @@ final class CatalogueFile {
         appliedIndex = index
         missing = newMissing
         hasUnsyncedChanges = true
+    }
+
+    /// Notes what the file begins with.
+    func put(installedMark mark: [UInt8]) throws(SQLiteError) {
+        let insert = try database.cached("INSERT OR REPLACE INTO installed (id, mark) VALUES (1, ?)")
+        insert.bind(1, mark)
+        try insert.run()
+        installedMark = mark
     }
 
     private func note(_ missing: MissingHistory?) throws(SQLiteError) {

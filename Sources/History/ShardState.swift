@@ -16,6 +16,8 @@ struct ShardState: Sendable {
     var snapshots = 0
     /// See `ShardStorage.missingHistory`.
     var missing: MissingHistory?
+    /// See `ShardStorage.installedMark`.
+    var installedMark: [UInt8]?
 
     /// The last attempt to write failed.
     var failure: StorageError?

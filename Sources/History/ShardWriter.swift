@@ -74,8 +74,9 @@ final class ShardWriter {
             closeFiles()
             throw error
         }
-        state.withLock { [appliedIndex, missing] state in
+        state.withLock { [appliedIndex, missing, mark = catalogue.installedMark] state in
             state.missing = missing
+            state.installedMark = mark
             state.appliedIndex = appliedIndex
             state.writtenIndex = appliedIndex
             state.syncedIndex = appliedIndex

@@ -133,7 +133,7 @@ public final class ChatroomNode: Service, Sendable {
         let nodes = ClusterNodes(router)
         let cluster = ClusterView(shardCount: owner.shards)
         let system = SystemGroup(
-            loop: loops[0], store: store, server: server, transport: router, cluster: cluster,
+            loop: loops[0], store: store, server: server, transport: router, replication: router, cluster: cluster,
             directory: directory.system, logger: logger, now: WallClock.now
         ) { command, key, leader throws(ChatError) in try await nodes.forward(command, key, to: leader) }
         let shardMap = ShardMap(shardCount: owner.shards)
@@ -178,7 +178,8 @@ public final class ChatroomNode: Service, Sendable {
         do {
             try await rooms.start(
                 RoomHost.Dependencies(
-                    store: store, server: server, sink: router, transport: router, policy: configuration.rooms,
+                    store: store, server: server, sink: router, transport: router, replication: router,
+                    policy: configuration.rooms,
                     cluster: cluster, metrics: metrics, logger: logger, checkpointSeconds: configuration.checkpointSeconds,
                     callbacks: callbacks.setup(), now: WallClock.now))
             await callbacks.start(rooms)

@@ -72,7 +72,7 @@ public struct BackfillSink: Sendable {
             return [.plan(list)]
         case .history(let part): return take(part)
         case .abort(let error): return fail(error)
-        case .askSnapshot, .beginSnapshot, .snapshotChunk, .endSnapshot, .askDays, .askHistory: return []
+        case .askSnapshot, .beginSnapshot, .snapshotChunk, .endSnapshot, .askDays, .askHistory, .complete: return []
         }
     }
 

@@ -27,6 +27,7 @@ private enum Kind: String, WireEnum {
     case askHistory = "ASK_HISTORY"
     case history = "HISTORY"
     case abort = "ABORT"
+    case complete = "COMPLETE"
 
     static var blank: Kind { .abort }
 
@@ -41,6 +42,7 @@ private enum Kind: String, WireEnum {
         case .askHistory: 7
         case .history: 8
         case .abort: 9
+        case .complete: 10
         }
     }
 }
@@ -70,6 +72,8 @@ private struct WiredReplication: WireMessage {
     var total: UInt64 = 0
     var code = ""
     var reason = ""
+    /// Of the sender's data directory.
+    var store: UInt64 = 0
 
     static var blank: WiredReplication { WiredReplication() }
     static var schemaName: String { "ReplicationMessage" }
@@ -99,6 +103,7 @@ private struct WiredReplication: WireMessage {
         try walker.shown(18, "total", &total)
         try walker.shown(19, "code", &code, .bytes(64))
         try walker.shown(20, "reason", &reason)
+        try walker.shown(21, "store", &store)
     }
 
     init() {}
@@ -122,6 +127,7 @@ private struct WiredReplication: WireMessage {
             (kind, day, cursor, offset) = (.history, part.day, part.cursor, part.offset)
             (total, checksum, bytes, next) = (part.total, part.checksum, part.bytes, part.next)
         case .abort(let error): (kind, code, reason) = (.abort, error.code.rawValue, error.message)
+        case .complete(let ofStore, let upTo): (kind, store, index) = (.complete, ofStore, upTo)
         }
     }
 
@@ -150,6 +156,7 @@ private struct WiredReplication: WireMessage {
                 HistoryPart(
                     day: day, cursor: cursor, offset: offset, total: total, checksum: checksum, bytes: bytes,
                     next: next))
+        case .complete: return .complete(store: store, index: index)
         case .abort:
             // A reason that only a newer program knows is still the end.
             return .abort(ReplicationError(ReplicationError.Code(rawValue: code) ?? .source, reason))

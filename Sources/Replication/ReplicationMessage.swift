@@ -29,6 +29,10 @@ public struct ReplicationMessage: Sendable, Hashable {
         /// Source: the answer to that.
         case history(HistoryPart)
 
+        /// To the group's leader, once a second and of no transfer: the replica with this store has all history up to
+        /// this entry.
+        case complete(store: UInt64, index: UInt64)
+
         /// Either side: the transfer is over.
         case abort(ReplicationError)
     }

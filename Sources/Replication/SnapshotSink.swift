@@ -64,7 +64,7 @@ public struct SnapshotSink: Sendable {
         case .snapshotChunk(let number, let bytes): return take(number, bytes)
         case .endSnapshot(let chunks, let sum): return end(chunks, sum)
         case .abort(let error): return fail(error, tellsSource: false)
-        case .askSnapshot, .askDays, .days, .askHistory, .history: return []
+        case .askSnapshot, .askDays, .days, .askHistory, .history, .complete: return []
         }
     }
 

@@ -50,6 +50,14 @@ public struct SnapshotSource: Sendable {
     /// Whether a snapshot is being given.
     public var isBusy: Bool { current != nil }
 
+    /// Whom it is given to.
+    public var receiver: NodeID? { current?.node }
+
+    /// What it is called, and whom it is given to, once it is open.
+    public var given: (node: NodeID, mark: SnapshotMark)? {
+        current.flatMap { transfer in transfer.mark.map { (transfer.node, $0) } }
+    }
+
     /// A message from a node; what is not for a source does nothing.
     public mutating func receive(_ message: ReplicationMessage, from node: NodeID) -> [Effect] {
         guard message.group == group else { return [] }
@@ -58,7 +66,7 @@ public struct SnapshotSource: Sendable {
             return ask(index, next, end, isRepeat, message.transfer, node)
         case .abort:
             return isCurrent(message.transfer, node) ? close() : []
-        case .beginSnapshot, .snapshotChunk, .endSnapshot, .askDays, .days, .askHistory, .history:
+        case .beginSnapshot, .snapshotChunk, .endSnapshot, .askDays, .days, .askHistory, .history, .complete:
             return []
         }
     }

@@ -12,6 +12,10 @@ final class GroupLog {
     private let store: LogStore
     private let loop: EventLoop
     private let configuration: RaftConfiguration
+    /// Entries kept in the log for servers that are behind; one that is further behind gets a snapshot.
+    private let entriesRetained: UInt64
+    /// What the state machine was installed from last.
+    private var installed: SnapshotMark?
     private var raft: RaftGroup
     /// What other servers of the group are to be told, until the driver takes it.
     private(set) var messages: [RaftMessage] = []
@@ -35,11 +39,17 @@ final class GroupLog {
     private let figures: ShardFigures?
     private var shownLeader: ServerID?
 
-    /// - Parameter appliedIndex: how far the state machine's own storage is; entries after it come out again.
+    /// - Parameters:
+    ///   - appliedIndex: how far the state machine's own storage is; entries after it come out again.
+    ///   - installed: the snapshot that the state machine was installed from last. The log may not know of it yet: the
+    ///     process may have ended in between.
     init(
         group: GroupID, server: ServerID, store: LogStore, loop: EventLoop, appliedIndex: UInt64,
+        installed: SnapshotMark? = nil, entriesRetained: UInt64 = GroupLog.entriesRetained,
         figures: ShardFigures? = nil
     ) throws(RaftError) {
+        self.entriesRetained = entriesRetained
+        self.installed = installed
         self.group = group
         self.figures = figures
         self.server = server
@@ -49,12 +59,12 @@ final class GroupLog {
         // Followers that are further behind are served from the disk.
         configuration.windowBytesMax = Self.windowBytesMax
         self.configuration = configuration
-        raft = try Self.restore(group, server, store, configuration, appliedIndex)
+        raft = try Self.restore(group, server, store, configuration, appliedIndex, installed)
     }
 
     private static func restore(
         _ group: GroupID, _ server: ServerID, _ store: LogStore, _ configuration: RaftConfiguration,
-        _ appliedIndex: UInt64
+        _ appliedIndex: UInt64, _ installed: SnapshotMark?
     ) throws(RaftError) -> RaftGroup {
         let stored: StoredGroup
         do throws(LogStoreError) {
@@ -63,7 +73,12 @@ final class GroupLog {
             throw RaftError(.storageFailed, error.message)
         }
         let start: RaftGroup.Start
-        if stored.isEmpty {
+        if let installed, installed.index > stored.snapshot?.index ?? 0 {
+            var log = stored.restoredLog(appliedIndex: appliedIndex, recentBytesMax: configuration.windowBytesMax)
+            log.snapshot = installed
+            if log.hardState.term < installed.term { log.hardState = HardState(term: installed.term) }
+            start = .restored(log)
+        } else if stored.isEmpty {
             // Only the creation of a cluster makes a group's first voter.
             start = .join
         } else {
@@ -159,6 +174,7 @@ final class GroupLog {
 
     /// The state machine is now, durably, as the snapshot describes.
     func snapshotInstalled(_ mark: SnapshotMark) {
+        installed = mark
         raft.snapshotInstalled(mark)
         isDirty = true
     }
@@ -212,7 +228,7 @@ final class GroupLog {
     /// servers may still ask for.
     func trim(through synced: UInt64) {
         let isAlone = raft.membership.voters.count + raft.membership.learners.count <= 1
-        let retained = isAlone ? Self.entriesRetained : Self.entriesRetained // HACK
+        let retained = isAlone ? 0 : entriesRetained
         let index = min(synced, raft.lastIndex - min(raft.lastIndex, retained))
         guard index > trimmedIndex, !hasFailed, let mark = raft.snapshotMark(at: index) else { return }
         trimmedIndex = index
@@ -224,7 +240,7 @@ final class GroupLog {
     private func restart() {
         ticksSinceFailure = 0
         do throws(RaftError) {
-            raft = try Self.restore(group, server, store, configuration, raft.handedOutIndex)
+            raft = try Self.restore(group, server, store, configuration, raft.handedOutIndex, installed)
             hasFailed = false
             generation += 1
             isDirty = true
@@ -234,8 +250,8 @@ final class GroupLog {
     }
 
     private static let ticksBeforeRetry = 10
-    /// Entries kept in the log for servers that are behind; one that is further behind gets a snapshot.
-    private static let entriesRetained: UInt64 = 20_000
+    /// Some minutes of a busy shard.
+    static let entriesRetained: UInt64 = 20_000
 
     // MARK: - Outputs
 

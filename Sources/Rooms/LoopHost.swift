@@ -5,6 +5,7 @@ import History
 import LogStore
 import Logging
 import RoomCore
+import Replication
 import RoomLink
 import Telemetry
 import Wire
@@ -36,10 +37,13 @@ final class LoopHost {
     }
 
     /// Opens a shard. Throws `RaftError` when its log contradicts itself.
-    func add(_ shard: ShardID, server: ServerID, store: LogStore, storage: ShardStorage) throws(RaftError) {
+    func add(
+        _ shard: ShardID, server: ServerID, store: LogStore, storage: ShardStorage, entriesRetained: UInt64
+    ) throws(RaftError) {
         let log = try GroupLog(
             group: GroupID(shard.number), server: server, store: store, loop: loop, appliedIndex: storage.appliedIndex,
-            figures: context.figures.shard(shard))
+            installed: storage.installedMark.flatMap { try? SnapshotMark(decoding: $0) },
+            entriesRetained: entriesRetained, figures: context.figures.shard(shard))
         shards[shard] = ShardHost(shard: shard, log: log, storage: storage, context: context, outbox: outbox)
         driver.add(log)
     }
@@ -60,7 +64,10 @@ final class LoopHost {
             checkpointNext()
         }
         loop.schedule(afterMilliseconds: 100, repeatingMilliseconds: 100) { [unowned self] in
-            for shard in shards.values { shard.closeBarrageWindows() }
+            for shard in shards.values {
+                shard.closeBarrageWindows()
+                shard.tickReplica()
+            }
         }
     }
 
@@ -83,6 +90,10 @@ final class LoopHost {
 
     /// Consensus messages of other nodes for the shards of this loop.
     func receive(_ messages: [RaftMessage]) { driver.receive(messages) }
+
+    func receive(_ message: ReplicationMessage, from node: NodeID, _ shard: ShardID) {
+        shards[shard]?.receive(message, from: node)
+    }
 
     /// The connection to a node has ended.
     func lost(_ node: NodeID) {

@@ -2,6 +2,7 @@ import ChatModel
 import Consensus
 import EventLoop
 import Logging
+import Replication
 import RoomLink
 import Telemetry
 
@@ -17,6 +18,9 @@ struct RoomContext: Sendable {
     /// This node in its groups.
     var server: ServerID
     var cluster: ClusterView
+    /// To other replicas of the shards.
+    var replication: any ReplicationTransport
+    var transfers: TransferConfiguration
     var now: @Sendable () -> Timestamp
     /// Copies of messages of other rooms, on any loop; the completion runs anywhere.
     var copies:

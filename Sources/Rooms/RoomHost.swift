@@ -43,11 +43,15 @@ public final class RoomHost: Sendable {
         public var checkpointSeconds: Int
         public var callbacks: CallbackSetup
         public var cluster: ClusterView
+        public var replication: any ReplicationTransport
+        public var transfers = TransferConfiguration()
+        /// Entries kept in each shard's log for replicas that are behind; one that is further behind gets a snapshot.
+        public var entriesRetained = GroupLog.entriesRetained
 
         public init(
             store: LogStore, server: ServerID, sink: any PublicationSink, transport: any ConsensusTransport,
-            policy: RoomPolicy, cluster: ClusterView, metrics: MetricsRegistry, logger: Logger,
-            checkpointSeconds: Int, callbacks: CallbackSetup,
+            replication: any ReplicationTransport = NoReplication(), policy: RoomPolicy, cluster: ClusterView,
+            metrics: MetricsRegistry, logger: Logger, checkpointSeconds: Int, callbacks: CallbackSetup,
             now: @escaping @Sendable () -> Timestamp
         ) {
             self.callbacks = callbacks
@@ -55,6 +59,7 @@ public final class RoomHost: Sendable {
             self.server = server
             self.sink = sink
             self.cluster = cluster
+            self.replication = replication
             self.transport = transport
             self.policy = policy
             self.metrics = metrics
@@ -86,13 +91,15 @@ public final class RoomHost: Sendable {
                 let context = RoomContext(
                     loop: loop, node: node, policy: given.policy, logger: given.logger, figures: figures,
                     callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, server: given.server,
-                    cluster: given.cluster, now: given.now, copies: copies)
+                    cluster: given.cluster, replication: given.replication, transfers: given.transfers, now: given.now,
+                    copies: copies)
                 let host = LoopHost(
                     context: context, store: given.store, transport: given.transport,
                     checkpointSeconds: given.checkpointSeconds)
                 for shard in shards {
                     try host.add(
-                        ShardID(shard), server: given.server, store: given.store, storage: storages[Int(shard)])
+                        ShardID(shard), server: given.server, store: given.store, storage: storages[Int(shard)],
+                        entriesRetained: given.entriesRetained)
                 }
                 host.start()
                 return LoopBound(onLoop: host, loop: loop)
@@ -154,13 +161,16 @@ public final class RoomHost: Sendable {
         }
     }
 
+    /// What another node's replica of a shard has sent.
+    public func receive(replication message: ReplicationMessage, from node: NodeID) {
+        let shard = ShardID(message.group.number)
+        onLoop(Int(shard.number) % loops.count) { $0.receive(message, from: node, shard) }
+    }
+
     /// The connection to a node has ended: its gateway's sessions are away, and it leads nothing that others know of.
     public func lost(_ node: NodeID) {
         for number in loops.indices { onLoop(number) { $0.lost(node) } }
     }
-
-    /// A part of a transfer between replicas.
-    public func receive(replication message: ReplicationMessage, from node: NodeID) {}
 
     /// What this node leads, for a node that it has just been connected to.
     public func notices() async -> [ShardNotice] {
@@ -408,6 +418,8 @@ public final class RoomHost: Sendable {
         public var shard: ShardID
         public var leader: NodeID?
         public var replicas: [NodeID]
+        /// The same with their stores: a node that has lost its disk is another server.
+        public var voters: [ServerID]
         public var term: UInt64
         public var applied: UInt64
     }
@@ -421,6 +433,7 @@ public final class RoomHost: Sendable {
                     ShardStatus(
                         shard: shard, leader: host.log.leader.flatMap { NodeID($0.node) },
                         replicas: host.log.membership.voters.compactMap { NodeID($0.node) }.sorted(),
+                        voters: host.log.membership.voters,
                         term: host.log.term, applied: host.log.appliedIndex)
                 }
             }

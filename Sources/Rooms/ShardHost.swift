@@ -3,6 +3,7 @@ import Consensus
 import EventLoop
 import History
 import Logging
+import Replication
 import RoomCore
 import RoomLink
 import Wire
@@ -11,7 +12,7 @@ import Wire
 ///
 /// A call goes: room decides what it may, stages a command; at the end of the turn all staged commands are one
 /// proposal; when committed, the room applies them, its rows go to storage and its publications to the lanes.
-final class ShardHost: GroupLogDelegate {
+final class ShardHost: GroupLogDelegate, ShardApplier {
     /// What waits for a room that is being loaded.
     private enum Work {
         case call(RoomCall)
@@ -42,6 +43,10 @@ final class ShardHost: GroupLogDelegate {
     private let context: RoomContext
     private var rooms: [RoomID: Slot] = [:]
     private var loadingCount = 0
+    /// What was asked of storage before the catalogue was replaced is of another state.
+    private var loadingGeneration = 0
+    /// The catalogue is being replaced: nothing is applied.
+    private var isHeld = false
     private var staged: [Proposal] = []
     /// What was proposed and is not committed yet, oldest first.
     private var pending = PendingProposals()
@@ -76,6 +81,7 @@ final class ShardHost: GroupLogDelegate {
     private var barrageRooms: [RoomActor] = []
     private let outbox: Outbox
     private var keeper = GroupKeeper()
+    private var replica: ReplicaDriver?
     private var webhook: WebhookDispatcher?
 
     /// Work that may wait for loading rooms; more is refused with 503.
@@ -104,6 +110,17 @@ final class ShardHost: GroupLogDelegate {
             context: context)
         context.callbacks.value.add(webhook, of: shard)
         self.webhook = webhook
+        replica = ReplicaDriver(
+            log: log, server: context.server,
+            state: ShardReplica(storage: storage, loop: context.loop, applier: self), history: storage,
+            loop: context.loop, transport: context.replication, configuration: context.transfers,
+            reports: ReplicaDriver.Reports(
+                isComplete: { [unowned self] server, index in
+                    keeper.note(complete: server, upTo: index, in: log.term)
+                },
+                isGiven: { [unowned self] node in
+                    keeper.note(given: node, committed: log.commitIndex, in: log.term)
+                }))
     }
 
     var activeRooms: [RoomActor] {
@@ -322,8 +339,11 @@ final class ShardHost: GroupLogDelegate {
         rooms[id] = .loading(waiting)
         loadingCount += 1
         let me = LoopBound(onLoop: self, loop: context.loop)
+        let generation = loadingGeneration
         storage.loadRoom(id) { result in
-            me.loop.execute { me.value.loaded(id, result) }
+            me.loop.execute {
+                if me.value.loadingGeneration == generation { me.value.loaded(id, result) }
+            }
         }
     }
 
@@ -462,13 +482,7 @@ final class ShardHost: GroupLogDelegate {
         confirming = []
         unconfirmed = []
         unconfirmedKeys = [:]
-        for work in waiting {
-            switch work {
-            case .call(let call): refuse(call)
-            case .server(let call): call.fail(notLeading)
-            case .visit(let body): body(nil)
-            }
-        }
+        refuse(waiting)
     }
 
     /// What this leader knew of who is where is nothing to the next one. Rooms leave memory: what they wait for belongs
@@ -524,7 +538,64 @@ final class ShardHost: GroupLogDelegate {
     }
 
     func log(_ log: GroupLog, needsSnapshot offer: RaftOutput.SnapshotOffer) {
-        log.snapshotInstallFailed(offer.mark)
+        guard let replica else { return log.snapshotInstallFailed(offer.mark) }
+        replica.take(offer)
+    }
+
+    // MARK: - Another replica's state
+
+    /// What another node's replica has sent.
+    func receive(_ message: ReplicationMessage, from node: NodeID) { replica?.receive(message, from: node) }
+
+    /// Every 100 ms.
+    func tickReplica() { replica?.tick() }
+
+    func holdStill() {
+        isHeld = true
+        publish()
+        forgetRooms()
+    }
+
+    func goOn(from mark: SnapshotMark?) {
+        // What was begun to be loaded meanwhile may be of either state.
+        forgetRooms()
+        isHeld = false
+        if let mark {
+            appliedIndex = mark.index
+            checkpointedIndex = mark.index
+            // All of them are in the snapshot.
+            applyQueue = []
+            applyHead = 0
+            batch = StorageBatch(appliedIndex: 0)
+        }
+        fetchHead = applyHead
+        applyCommitted()
+        fetchRooms()
+    }
+
+    /// All rooms leave memory; whoever waits for one is to ask elsewhere.
+    private func forgetRooms() {
+        let former = rooms
+        rooms = [:]
+        loadingCount = 0
+        loadingGeneration += 1
+        dirtyRooms = []
+        barrageRooms = []
+        toLookAt = []
+        for case .loading(let waiting) in former.values { refuse(waiting) }
+        let waiting = early.map(\.work)
+        early = []
+        refuse(waiting)
+    }
+
+    private func refuse(_ waiting: [Work]) {
+        for work in waiting {
+            switch work {
+            case .call(let call): refuse(call)
+            case .server(let call): call.fail(notLeading)
+            case .visit(let body): body(nil)
+            }
+        }
     }
 
     func log(_ log: GroupLog, didCommit entries: [Entry]) {
@@ -535,6 +606,7 @@ final class ShardHost: GroupLogDelegate {
 
     /// Whatever could not be applied at once waits for rooms: they are fetched together, the next one first.
     private func fetchRooms() {
+        guard !isHeld else { return }
         fetchHead = max(fetchHead, applyHead)
         while fetchHead < applyQueue.count, loadingCount < Self.fetchedAtOnceMax {
             let entry = applyQueue[fetchHead]
@@ -546,6 +618,7 @@ final class ShardHost: GroupLogDelegate {
     }
 
     private func applyCommitted() {
+        guard !isHeld else { return }
         let before = appliedIndex
         while applyHead < applyQueue.count {
             let entry = applyQueue[applyHead]
@@ -639,7 +712,6 @@ final class ShardHost: GroupLogDelegate {
 
     /// Digests, counts, deadlines: once a second.
     func tick() {
-        for l in log.membership.learners { keeper.note(complete: l) } // HACK
         keeper.step(log, own: context.server, context.cluster)
         guard ledTerm != nil else { return }
         let now = context.now()

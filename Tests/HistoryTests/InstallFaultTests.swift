@@ -83,6 +83,7 @@ import Testing
                 news += 1
                 #expect(try await storage.snapshotBytes().bytes == new)
                 #expect(storage.missingHistory?.snapshotIndex == newIndex, "operation \(operation)")
+                #expect(storage.installedMark == [1, 2])
                 // What it says is here must be here.
                 let known = try #require(storage.missingHistory?.knownIndex)
                 #expect((3...oldIndex).contains(known))
@@ -91,6 +92,7 @@ import Testing
                 #expect(!isInstalled, "operation \(operation)")
                 #expect((3...oldIndex).contains(index), "operation \(operation)")
                 #expect(storage.isHistoryComplete)
+                #expect(storage.installedMark == nil)
                 let members = try await storage.loadRoom(try room("b")).catalogue.count
                 #expect(members == (index == oldIndex ? 2 : 1), "operation \(operation)")
             }

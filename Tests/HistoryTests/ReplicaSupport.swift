@@ -6,8 +6,8 @@ import Testing
 extension ShardStorage {
     func openSnapshot() async throws -> SnapshotReader { try await answer { openSnapshot(completion: $0) } }
 
-    func beginInstall(index: UInt64) async throws {
-        try await answer { beginInstall(index: index, completion: $0) }
+    func beginInstall(index: UInt64, mark: [UInt8] = [1, 2]) async throws {
+        try await answer { beginInstall(index: index, mark: mark, completion: $0) }
     }
 
     func installSnapshot(_ bytes: [UInt8]) async throws {

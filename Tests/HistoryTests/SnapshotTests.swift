@@ -108,6 +108,7 @@ import Wire
             #expect(storage.appliedIndex == 7)
             #expect(storage.writtenIndex == 7)
             #expect(storage.syncedIndex == 7)
+            #expect(storage.installedMark == [1, 2])
             #expect(try await storage.snapshotBytes().bytes == bytes)
             #expect(try await storage.message(1) == row(1, index: 3))
             #expect(storage.missingHistory == MissingHistory(snapshotIndex: 7, knownIndex: 3))

@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    @Test(arguments: SeededGenerator.seeds(10))
+    @Test(arguments: SeededGenerator.seeds(4))
     func `whatever is lost with connections, all days arrive, each in order`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var days: [Int64: Chunks] = [:]

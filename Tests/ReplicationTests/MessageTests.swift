@@ -12,7 +12,7 @@ import Testing
         .askHistory(HistoryQuestion(day: 20_000, cursor: [1, 2], changedAfter: 5, index: 9, offset: 200_000)),
         .history(HistoryPart(day: -1, cursor: [], offset: 0, total: 3, checksum: 7, bytes: [1, 2, 3], next: [4])),
         .history(HistoryPart(day: 0, cursor: [1], offset: 0, total: 0, checksum: 0, bytes: [], next: nil)),
-        .abort(ReplicationError(.busy, "why")),
+        .abort(ReplicationError(.busy, "why")), .complete(store: .max, index: 9),
     ]
 
     @Test func `every message comes out as it went in`() throws {
@@ -20,6 +20,12 @@ import Testing
             let message = ReplicationMessage(group: .system, transfer: .max, body)
             #expect(try ReplicationMessage(decoding: message.encoded) == message)
         }
+    }
+
+    @Test func `a mark comes back from the disk, and other messages are none`() throws {
+        #expect(try SnapshotMark(decoding: mark(7).encoded) == mark(7))
+        let other = ReplicationMessage(group: group, transfer: 1, .days([]))
+        #expect(throws: ReplicationError.self) { try SnapshotMark(decoding: other.encoded) }
     }
 
     @Test func `a chunk of the bound fits into a frame of the bulk lane, and one byte more is refused`() throws {

@@ -48,7 +48,7 @@ extension ShardStorage {
     private func copyCatalogue(to copy: ShardStorage) throws -> UInt64 {
         let reader = try waited { openSnapshot(completion: $0) }
         defer { reader.close() }
-        try waited { copy.beginInstall(index: reader.index, completion: $0) }
+        try waited { copy.beginInstall(index: reader.index, mark: [], completion: $0) }
         while true {
             let bytes = try waited { reader.next(bytesMax: Self.chunkBytes, completion: $0) }
             if bytes.isEmpty { break }

@@ -1,4 +1,5 @@
 import ChatModel
+import SQLite
 
 /// Snapshots of the catalogue: giving and taking. What is given is a stream of bytes; cut anywhere, it is taken in
 /// pieces of any length. A row takes at most 16 MiB in it (`DelimitedReader.messageBytesMax`); rooms' rows have at most
@@ -16,11 +17,17 @@ extension ShardStorage {
 
     /// Begins to receive a snapshot of the state after `index`, beside the live catalogue, which goes on. One that was
     /// being received is given up. Fails with `.refused` when what is here is newer.
+    ///
+    /// - Parameter mark: what the caller calls the snapshot; comes back as `installedMark`, opaque here.
     public func beginInstall(
-        index: UInt64, completion: @escaping @Sendable (Result<Void, StorageError>) -> Void
+        index: UInt64, mark: [UInt8], completion: @escaping @Sendable (Result<Void, StorageError>) -> Void
     ) {
-        withWriter(completion) { writer, _ in try writer.beginInstall(index: index) }
+        withWriter(completion) { writer, _ in try writer.beginInstall(index: index, mark: mark) }
     }
+
+    /// What the snapshot is called that was installed last; nil: none was. A log that was not told of it, because the
+    /// node stopped in between, must be: it has nothing that leads to `appliedIndex`.
+    public var installedMark: [UInt8]? { state.withLock { $0.installedMark } }
 
     /// The next bytes of the snapshot. After a failure the installation is given up, and the live catalogue is what it
     /// was: `.full`, `.io`, `.malformed` for what is no snapshot as of the index, `.refused` when none was begun.

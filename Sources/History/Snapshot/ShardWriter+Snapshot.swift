@@ -34,7 +34,7 @@ extension ShardWriter {
     }
 
     /// Begins to receive a snapshot; one that was being received is given up.
-    func beginInstall(index: UInt64) throws {
+    func beginInstall(index: UInt64, mark: [UInt8]) throws {
         abandonInstall()
         guard index >= appliedIndex else {
             throw StorageError(.refused, "a snapshot as of \(index) is older than what is here, \(appliedIndex)")
@@ -42,7 +42,7 @@ extension ShardWriter {
         // Never twice the same name: what is left of one can't be taken for a part of the other.
         lastGeneration += 1
         install = try SnapshotInstall(
-            index: index, generation: lastGeneration, directory: directory, configuration: configuration)
+            index: index, mark: mark, generation: lastGeneration, directory: directory, configuration: configuration)
     }
 
     func install(_ bytes: [UInt8]) throws {
@@ -109,6 +109,7 @@ extension ShardWriter {
             state.writtenIndex = install.index
             state.syncedIndex = install.index
             state.missing = missing
+            state.installedMark = install.mark
         }
         // A failure is mended at the next start.
         do throws(SQLiteError) { try removeRests(live: install.generation) } catch {}

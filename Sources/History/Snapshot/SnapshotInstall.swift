@@ -7,12 +7,16 @@ final class SnapshotInstall {
     let index: UInt64
     let generation: UInt64
     let path: String
+    let mark: [UInt8]
     private let file: CatalogueFile
     private let checkpointPages: Int
     private var stream: SnapshotStream
 
-    init(index: UInt64, generation: UInt64, directory: String, configuration: StorageConfiguration) throws {
+    init(
+        index: UInt64, mark: [UInt8], generation: UInt64, directory: String, configuration: StorageConfiguration
+    ) throws {
         self.index = index
+        self.mark = mark
         self.generation = generation
         path = directory + "/" + CatalogueName.stagingName(generation)
         checkpointPages = configuration.checkpointPages
@@ -30,6 +34,7 @@ final class SnapshotInstall {
     /// Brings all of it to the disk, in one file without a write-ahead log, and closes it.
     func finish(_ missing: MissingHistory?) throws {
         guard stream.isComplete else { throw StorageError(.malformed, "the snapshot has not come to its end") }
+        try file.put(installedMark: mark)
         try file.write(CatalogueChanges(), applied: index, missing: missing)
         guard try file.database.checkpoint(.truncate).isComplete else {
             throw StorageError(.io, "\(path): another process has the file open")

@@ -12,7 +12,7 @@ import Synchronization
 /// Takes what the parts of this node have for each other, and for other nodes, to where it belongs: calls to leaders of
 /// rooms, publications to gateways, consensus messages to other members of a group. What comes from other nodes is
 /// taken up by `ClusterInbox`.
-final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Sendable {
+final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, ReplicationTransport, Sendable {
     /// What it routes between, once it exists.
     struct Parts: Sendable {
         var rooms: RoomHost

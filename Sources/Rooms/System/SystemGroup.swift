@@ -18,11 +18,12 @@ public final class SystemGroup: Sendable {
     private let server: ServerID
     private let transport: any ConsensusTransport
     private let cluster: ClusterView
+    private let replication: any ReplicationTransport
     private let forward: Forward
     private let path: String
     private let parts: LoopBound<Parts?>
     private let shared: Mutex<SharedSystemState?>
-    private let file: Mutex<StateFile?>
+    private let files: Mutex<[StateFile]>
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
 
@@ -30,6 +31,7 @@ public final class SystemGroup: Sendable {
         var driver: LogDriver
         var log: GroupLog
         var host: SystemHost
+        var replica: ReplicaDriver
     }
 
     /// Takes a command to another node and returns what it has brought, and the index at which it was applied.
@@ -41,8 +43,10 @@ public final class SystemGroup: Sendable {
     ///   - forward: takes commands to the group's leader where that is another node.
     public init(
         loop: EventLoop, store: LogStore, server: ServerID, transport: any ConsensusTransport,
-        cluster: ClusterView, directory: String, logger: Logger, now: @escaping @Sendable () -> Timestamp, forward: @escaping Forward
+        replication: any ReplicationTransport = NoReplication(), cluster: ClusterView, directory: String,
+        logger: Logger, now: @escaping @Sendable () -> Timestamp, forward: @escaping Forward
     ) {
+        self.replication = replication
         self.transport = transport
         self.cluster = cluster
         self.forward = forward
@@ -54,31 +58,42 @@ public final class SystemGroup: Sendable {
         path = directory + "/state"
         parts = LoopBound(nil, loop: loop)
         shared = Mutex(nil)
-        file = Mutex(nil)
+        files = Mutex([])
     }
 
     /// Opens state and log. Throws `StorageError` when the state can't be read, and `RaftError` when the log contradicts
     /// itself or the state is older than what was trimmed from the log.
     public func start() async throws {
         let (file, bytes) = try StateFile.open(path: path)
-        self.file.withLock { $0 = file }
+        let (markFile, mark) = try StateFile.open(path: path + "-mark")
+        files.withLock { $0 = [markFile, file] }
+        let installed = try mark.map { bytes throws(ReplicationError) in try SnapshotMark(decoding: bytes) }
         let snapshot = try bytes.map { bytes throws(WireError) in try SystemCodec.decodeSnapshot(bytes) }
         let state = SharedSystemState(snapshot.map { SystemState(restoring: $0) } ?? SystemState())
         shared.withLock { $0 = state }
         let appliedIndex = snapshot?.appliedIndex ?? 0
         let (loop, store, server, parts, logger, now, path) = (loop, store, server, parts, logger, now, path)
-        let (transport, cluster) = (transport, cluster)
+        let (transport, cluster, replication) = (transport, cluster, replication)
         try await loop.run { () throws -> Void in
             let log = try GroupLog(
-                group: .system, server: server, store: store, loop: loop, appliedIndex: appliedIndex)
+                group: .system, server: server, store: store, loop: loop, appliedIndex: appliedIndex,
+                // Of a state that was not put in place after all it says nothing.
+                installed: installed.flatMap { $0.index == appliedIndex ? $0 : nil })
             guard log.appliedIndex == appliedIndex else {
                 throw RaftError(.corruptLog, "\(path) is missing, or older than the log")
             }
-            let host = SystemHost(state: state, file: file, loop: loop, logger: logger, now: now)
+            let host = SystemHost(
+                state: state, file: file, markFile: markFile, loop: loop, logger: logger, now: now)
             log.delegate = host
             let driver = LogDriver(loop: loop, store: store, transport: transport, logger: logger)
             driver.add(log)
-            parts.value = Parts(driver: driver, log: log, host: host)
+            let replica = ReplicaDriver(
+                log: log, server: server, state: SystemReplica(host: host, log: log, loop: loop), history: nil,
+                loop: loop, transport: replication, configuration: TransferConfiguration(),
+                reports: ReplicaDriver.Reports(isComplete: { _, _ in }, isGiven: { _ in }))
+            host.replica = replica
+            parts.value = Parts(driver: driver, log: log, host: host, replica: replica)
+            loop.schedule(afterMilliseconds: 100, repeatingMilliseconds: 100) { replica.tick() }
             // Some wait for a time only.
             loop.schedule(afterMilliseconds: 250, repeatingMilliseconds: 250) { host.settle() }
             loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) {
@@ -90,7 +105,9 @@ public final class SystemGroup: Sendable {
     }
 
     /// Finishes writing. Blocks until then; call it before the log is closed.
-    public func close() { file.withLock { $0 }?.close() }
+    public func close() {
+        for file in files.withLock({ $0 }) { file.close() }
+    }
 
     /// Makes the groups of a new cluster, with this node as their only voter. Blocks until they are on disk.
     public static func bootstrap(shardCount: UInt16, server: ServerID, store: LogStore) async throws {
@@ -117,9 +134,6 @@ public final class SystemGroup: Sendable {
         loop.execute { parts.value?.driver.receive(messages) }
     }
 
-    /// A part of a transfer between replicas.
-    public func receive(replication message: ReplicationMessage, from node: NodeID) {}
-
     /// Hands the group's leadership to another node, if there is one that can take it over.
     public func handOver() async {
         let (loop, parts) = (loop, parts)
@@ -130,6 +144,12 @@ public final class SystemGroup: Sendable {
             try? system.log.transferLeadership(to: heir.id)
             system.driver.pump()
         }
+    }
+
+    /// What another node's replica of this group has sent.
+    public func receive(replication message: ReplicationMessage, from node: NodeID) {
+        let parts = parts
+        loop.execute { parts.value?.replica.receive(message, from: node) }
     }
 
     /// The connection to a node has ended.
@@ -144,7 +164,9 @@ public final class SystemGroup: Sendable {
         let deadline = ContinuousClock.now + limit
         return await whenSettled { system in
             let log = system.log
-            if log.leader != nil, log.isEstablished || !log.isLeader, log.appliedIndex >= log.commitIndex { return true }
+            if log.leader != nil, log.isEstablished || !log.isLeader, log.appliedIndex >= log.commitIndex {
+                return true
+            }
             return ContinuousClock.now >= deadline ? false : nil
         }
     }

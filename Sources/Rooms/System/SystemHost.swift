@@ -3,6 +3,8 @@ import Consensus
 import EventLoop
 import History
 import Logging
+import Replication
+import SQLite
 import Synchronization
 import Wire
 
@@ -26,6 +28,9 @@ final class SystemHost: GroupLogDelegate {
     /// Written here only; read from anywhere.
     private let state: SharedSystemState
     private let file: StateFile
+    /// The mark of the state that is put into `file` next: written before it, so that the log can be told of a state that
+    /// it has no entries of, if the process ends before it was.
+    private let markFile: StateFile
     private let loop: EventLoop
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
@@ -33,6 +38,8 @@ final class SystemHost: GroupLogDelegate {
     private var pending: [UInt64: Completion] = [:]
     private var ledTerm: UInt64?
     private var keeper = GroupKeeper()
+    /// Gives and takes the whole state; set once, before the log is driven.
+    var replica: ReplicaDriver?
     private var observers: [@Sendable (SystemChange) -> Void] = []
     private var isCheckpointing = false
     private var entriesSinceCheckpoint = 0
@@ -46,11 +53,12 @@ final class SystemHost: GroupLogDelegate {
     private static let checkpointBytes = 4 << 20
 
     init(
-        state: SharedSystemState, file: StateFile, loop: EventLoop, logger: Logger,
+        state: SharedSystemState, file: StateFile, markFile: StateFile, loop: EventLoop, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.state = state
         self.file = file
+        self.markFile = markFile
         self.loop = loop
         self.logger = logger
         self.now = now
@@ -96,7 +104,60 @@ final class SystemHost: GroupLogDelegate {
     }
 
     func log(_ log: GroupLog, needsSnapshot offer: RaftOutput.SnapshotOffer) {
-        log.snapshotInstallFailed(offer.mark)
+        guard let replica else { return log.snapshotInstallFailed(offer.mark) }
+        replica.take(offer)
+    }
+
+    // MARK: - Another replica's state
+
+    /// The state as of what is applied.
+    var present: SystemState { state.value.withLock { $0 } }
+
+    /// Puts another replica's state in the place of this one's, on disk first, and tells those who observe what is
+    /// different.
+    func replace(
+        with bytes: [UInt8], as mark: SnapshotMark, _ done: @escaping (Result<Void, ReplicationError>) -> Void
+    ) {
+        let snapshot: SystemSnapshot
+        do throws(WireError) {
+            snapshot = try SystemCodec.decodeSnapshot(bytes)
+        } catch {
+            return done(.failure(ReplicationError(.malformed, "no state of the system group: \(error)")))
+        }
+        guard snapshot.appliedIndex == mark.index else {
+            let error = "a system state as of \(snapshot.appliedIndex) came for \(mark.index)"
+            return done(.failure(ReplicationError(.malformed, error)))
+        }
+        let me = LoopBound(onLoop: (self, done), loop: loop)
+        let (file, markBytes) = (file, mark.encoded)
+        let replaced: @Sendable (Result<Void, SQLiteError>) -> Void = { result in
+            me.loop.execute {
+                let (host, done) = me.value
+                switch result {
+                case .success:
+                    host.become(SystemState(restoring: snapshot))
+                    done(.success(()))
+                case .failure(let error): done(.failure(ReplicationError(.receiver, error.message)))
+                }
+            }
+        }
+        markFile.replace({ markBytes }) { result in
+            guard case .success = result else { return replaced(result) }
+            file.replace({ bytes }, completion: replaced)
+        }
+    }
+
+    private func become(_ new: SystemState) {
+        let old = state.value.withLock { state in
+            defer { state = new }
+            return state
+        }
+        lastStamp = max(lastStamp, new.time)
+        entriesSinceCheckpoint = 0
+        bytesSinceCheckpoint = 0
+        for change in new.changes(since: old) {
+            for observer in observers { observer(change) }
+        }
     }
 
     // MARK: - Applying
@@ -150,7 +211,7 @@ final class SystemHost: GroupLogDelegate {
     /// Once a second: brings the group to where it belongs, if it is led here.
     func tick(_ log: GroupLog, own: ServerID, _ cluster: ClusterView) {
         // All of the state is in the log and its snapshot.
-        for learner in log.membership.learners { keeper.note(complete: learner) }
+        for learner in log.membership.learners { keeper.note(complete: learner, in: log.term) }
         keeper.step(log, own: own, cluster)
     }
 

@@ -123,6 +123,22 @@ extension SystemResult {
     var isRefusal: Bool { if case .refused = self { true } else { false } }
 }
 
+// MARK: - Another state
+
+extension SystemState {
+    /// What those who act on changes must be told when this state takes the place of `old`, which it goes on from.
+    func changes(since old: SystemState) -> [SystemChange] {
+        var changes: [SystemChange] = nodes == old.nodes ? [] : [.nodes(nodes)]
+        for name in Set(settings.keys).union(old.settings.keys).sorted() where settings[name] != old.settings[name] {
+            changes.append(.setting(name, settings[name]))
+        }
+        for (user, time) in revocations.oldestFirst where !old.revocations.refuses(user, issuedAt: time) {
+            changes.append(.revoked(user, at: time))
+        }
+        return changes
+    }
+}
+
 // MARK: - On disk
 
 extension SystemState {

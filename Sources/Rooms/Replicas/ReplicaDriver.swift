@@ -1,0 +1,139 @@
+import ChatModel
+import Consensus
+import EventLoop
+import History
+import Replication
+import Synchronization
+
+/// Keeps one replica of a group complete, and helps others to be: snapshots for those whose log no longer reaches back,
+/// and the history that a snapshot leaves behind. On the group's loop.
+final class ReplicaDriver {
+    private let log: GroupLog
+    private let server: ServerID
+    private let loop: EventLoop
+    private let outbox: Outgoing
+    private let giver: SnapshotGiver
+    private let taker: SnapshotTaker
+    /// nil for a group whose state is all there is.
+    private let filler: HistoryFiller?
+    private var ticks = 0
+
+    /// What this group's leader is told.
+    struct Reports {
+        /// A replica says that it has all history, up to an entry.
+        var isComplete: (ServerID, UInt64) -> Void
+        /// A node is given a snapshot: until it is heard again, it is not complete.
+        var isGiven: (NodeID) -> Void
+    }
+
+    private let reports: Reports
+
+    /// Shared by what sends.
+    private final class Outgoing {
+        var messages: ReplicationOutbox
+        private let loop: EventLoop
+        private var isScheduled = false
+        /// The lane may take more.
+        var whenTaken: () -> Void = {}
+
+        init(_ transport: any ReplicationTransport, _ loop: EventLoop) {
+            messages = ReplicationOutbox(transport: transport)
+            self.loop = loop
+        }
+
+        func send(_ message: ReplicationMessage, _ node: NodeID) {
+            messages.send(message, to: node)
+            tryAgainSoon()
+        }
+
+        private func tryAgainSoon() {
+            guard !messages.isEmpty, !isScheduled else { return }
+            isScheduled = true
+            loop.schedule(afterMilliseconds: 10) { [weak self] in
+                guard let self else { return }
+                isScheduled = false
+                messages.flush()
+                whenTaken()
+                tryAgainSoon()
+            }
+        }
+    }
+
+    /// Random at the start, so that the numbers of two lives of a node don't meet.
+    private static let numbers = Atomic<UInt64>(.random(in: 1...(1 << 62)))
+
+    /// - Parameter history: a shard's storage; nil for a group without history.
+    init(
+        log: GroupLog, server: ServerID, state: any ReplicatedState, history: ShardStorage?, loop: EventLoop,
+        transport: any ReplicationTransport, configuration: TransferConfiguration, reports: Reports
+    ) {
+        self.log = log
+        self.server = server
+        self.loop = loop
+        self.reports = reports
+        let outbox = Outgoing(transport, loop)
+        self.outbox = outbox
+        let nextNumber = { Self.numbers.add(1, ordering: .relaxed).newValue }
+        let send: (ReplicationMessage, NodeID) -> Void = { outbox.send($0, $1) }
+        let filler: HistoryFiller? =
+            if let history, let own = NodeID(server.node) {
+                HistoryFiller(
+                    log: log, own: own, storage: history, loop: loop, configuration: configuration,
+                    nextNumber: nextNumber, send: send)
+            } else { nil }
+        self.filler = filler
+        let giver = SnapshotGiver(
+            log: log, state: state, configuration: configuration,
+            isHeldUp: { outbox.messages.isWaiting(for: $0) }, send: send)
+        self.giver = giver
+        taker = SnapshotTaker(
+            log: log, state: state, configuration: configuration, nextNumber: nextNumber,
+            whenReplaced: { [log] in
+                filler?.beginAnew()
+                log.setMayLead(filler?.isComplete ?? true)
+            }, send: send)
+        outbox.whenTaken = { [weak giver] in giver?.goOn() }
+        log.setMayLead(filler?.isComplete ?? true)
+    }
+
+    /// The leader's log no longer reaches back to this replica's.
+    func take(_ offer: RaftOutput.SnapshotOffer) { taker.take(offer) }
+
+    /// What another node's replica of the group has sent.
+    func receive(_ message: ReplicationMessage, from node: NodeID) {
+        switch message.body {
+        case .askSnapshot:
+            if giver.receive(message, from: node) { reports.isGiven(node) }
+        case .beginSnapshot, .snapshotChunk, .endSnapshot: taker.receive(message, from: node)
+        case .askDays(let index): filler?.giveDays(message, atLeast: index, to: node)
+        case .askHistory(let question): filler?.give(question, message, to: node)
+        case .days, .history: filler?.receive(message, from: node)
+        case .complete(let store, let index): reports.isComplete(ServerID(node: node.text, store: store), index)
+        case .abort:
+            giver.receive(message, from: node)
+            taker.receive(message, from: node)
+            filler?.receive(message, from: node)
+        }
+    }
+
+    /// Every 100 ms.
+    func tick() {
+        outbox.messages.tick()
+        giver.tick()
+        taker.tick()
+        filler?.tick()
+        // Also after the core was made anew.
+        log.setMayLead(filler?.isComplete ?? true)
+        ticks += 1
+        if ticks % 10 == 0 { reportComplete() }
+    }
+
+    /// Once a second, because any of it may be lost.
+    private func reportComplete() {
+        guard let filler, filler.isComplete, !taker.isBusy, !log.isLeader, let leader = log.leader,
+            let node = NodeID(leader.node), leader != server
+        else { return }
+        let body = ReplicationMessage.Body.complete(store: server.store, index: log.appliedIndex)
+        outbox.send(ReplicationMessage(group: log.group, transfer: 0, body), node)
+    }
+}

@@ -1,0 +1,83 @@
+import Consensus
+import EventLoop
+import History
+import Replication
+
+/// Who applies a shard's entries: must hold still while the catalogue is replaced under it.
+protocol ShardApplier: AnyObject {
+    /// Apply nothing from here on, hand everything to storage, and forget the rooms.
+    func holdStill()
+    /// Go on: behind the mark's index, or, nil, where it was.
+    func goOn(from mark: SnapshotMark?)
+}
+
+/// A shard's catalogue, as replicas give and take it.
+final class ShardReplica: ReplicatedState {
+    private let storage: ShardStorage
+    private let loop: EventLoop
+    private unowned let applier: any ShardApplier
+
+    init(storage: ShardStorage, loop: EventLoop, applier: any ShardApplier) {
+        self.storage = storage
+        self.loop = loop
+        self.applier = applier
+    }
+
+    func open(_ completion: @escaping (Result<any OpenState, ReplicationError>) -> Void) {
+        let loop = loop
+        let done = LoopBound(onLoop: completion, loop: loop)
+        storage.openSnapshot { result in
+            loop.execute {
+                done.value(
+                    result.map { OpenCatalogue($0, loop: loop) }.mapError { ReplicationError(source: $0) })
+            }
+        }
+    }
+
+    func beginInstall(_ mark: SnapshotMark, _ done: @escaping Done) {
+        storage.beginInstall(index: mark.index, mark: mark.encoded, completion: onLoop(done))
+    }
+
+    func install(_ bytes: [UInt8], _ done: @escaping Done) {
+        storage.installSnapshot(bytes, completion: onLoop(done))
+    }
+
+    func finishInstall(_ mark: SnapshotMark, _ done: @escaping Done) {
+        applier.holdStill()
+        storage.finishInstall(
+            completion: onLoop { [unowned self] result in
+                if case .success = result { applier.goOn(from: mark) } else { applier.goOn(from: nil) }
+                done(result)
+            })
+    }
+
+    func abandonInstall() { storage.abandonInstall() }
+
+    private func onLoop(_ done: @escaping Done) -> @Sendable (Result<Void, StorageError>) -> Void {
+        let loop = loop
+        let box = LoopBound(onLoop: done, loop: loop)
+        return { result in loop.execute { box.value(result.mapError { ReplicationError(receiver: $0) }) } }
+    }
+}
+
+private final class OpenCatalogue: OpenState {
+    private let reader: SnapshotReader
+    private let loop: EventLoop
+
+    init(_ reader: SnapshotReader, loop: EventLoop) {
+        self.reader = reader
+        self.loop = loop
+    }
+
+    var index: UInt64 { reader.index }
+
+    func read(bytesMax: Int, _ completion: @escaping (Result<[UInt8], ReplicationError>) -> Void) {
+        let loop = loop
+        let done = LoopBound(onLoop: completion, loop: loop)
+        reader.next(bytesMax: bytesMax) { result in
+            loop.execute { done.value(result.mapError { ReplicationError(source: $0) }) }
+        }
+    }
+
+    func close() { reader.close() }
+}

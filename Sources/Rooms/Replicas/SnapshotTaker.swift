@@ -1,0 +1,119 @@
+import ChatModel
+import Consensus
+import Replication
+
+/// Gets the state that a leader has offered, and puts it in place: performs what `SnapshotSink` says. On the group's
+/// loop.
+final class SnapshotTaker {
+    private struct Transfer {
+        var sink: SnapshotSink
+        var node: NodeID
+        var offer: SnapshotMark
+    }
+
+    private let log: GroupLog
+    private let state: any ReplicatedState
+    private let configuration: TransferConfiguration
+    private let send: (ReplicationMessage, NodeID) -> Void
+    private let nextNumber: () -> UInt64
+    /// Called before the log is told that the state has been replaced.
+    private let whenReplaced: () -> Void
+    private var current: Transfer?
+    /// The received state is being put in place, which can't be given up any more.
+    private var isFinishing = false
+    /// An offer that came meanwhile.
+    private var waiting: RaftOutput.SnapshotOffer?
+
+    init(
+        log: GroupLog, state: any ReplicatedState, configuration: TransferConfiguration,
+        nextNumber: @escaping () -> UInt64, whenReplaced: @escaping () -> Void,
+        send: @escaping (ReplicationMessage, NodeID) -> Void
+    ) {
+        self.log = log
+        self.state = state
+        self.configuration = configuration
+        self.nextNumber = nextNumber
+        self.whenReplaced = whenReplaced
+        self.send = send
+    }
+
+    /// Whether a state is being received.
+    var isBusy: Bool { current != nil }
+
+    /// The leader's log does not reach back to this one. A newer offer replaces the one under way.
+    func take(_ offer: RaftOutput.SnapshotOffer) {
+        guard !isFinishing else {
+            waiting = offer
+            return
+        }
+        if var former = current {
+            perform(former.sink.storingFailed("a newer snapshot is offered"), isReplaced: true)
+        }
+        guard let node = NodeID(offer.from.node) else { return log.snapshotInstallFailed(offer.mark) }
+        let sink = SnapshotSink(
+            group: log.group, transfer: nextNumber(), index: offer.mark.index, configuration: configuration)
+        current = Transfer(sink: sink, node: node, offer: offer.mark)
+        perform(sink.start())
+    }
+
+    func receive(_ message: ReplicationMessage, from node: NodeID) {
+        guard current?.node == node, let effects = current?.sink.receive(message) else { return }
+        perform(effects)
+    }
+
+    /// Every 100 ms.
+    func tick() {
+        guard let effects = current?.sink.tick() else { return }
+        perform(effects)
+    }
+
+    private func perform(_ effects: [SnapshotSink.Effect], isReplaced: Bool = false) {
+        guard let transfer = current else { return }
+        for effect in effects {
+            switch effect {
+            case .send(let message): send(message, transfer.node)
+            case .begin(let mark): state.beginInstall(mark, stored(transfer.sink.transfer))
+            case .store(let bytes): state.install(bytes, stored(transfer.sink.transfer))
+            case .install(let mark): finish(mark, transfer.offer)
+            case .fail:
+                current = nil
+                state.abandonInstall()
+                guard !isReplaced else { continue }
+                log.snapshotInstallFailed(transfer.offer)
+                log.onInput()
+            }
+        }
+    }
+
+    private func stored(_ number: UInt64) -> ReplicatedState.Done {
+        { [weak self] result in
+            guard let self, current?.sink.transfer == number else { return }
+            let effects: [SnapshotSink.Effect]? =
+                switch result {
+                case .success: current?.sink.stored()
+                case .failure(let error): current?.sink.storingFailed(error.message)
+                }
+            if let effects { perform(effects) }
+        }
+    }
+
+    private func finish(_ mark: SnapshotMark, _ offer: SnapshotMark) {
+        isFinishing = true
+        state.finishInstall(mark) { [weak self] result in
+            guard let self else { return }
+            isFinishing = false
+            current = nil
+            switch result {
+            case .success:
+                whenReplaced()
+                log.snapshotInstalled(mark)
+            case .failure: log.snapshotInstallFailed(offer)
+            }
+            if let next = waiting {
+                waiting = nil
+                take(next)
+            }
+            log.onInput()
+        }
+    }
+}

@@ -1,0 +1,276 @@
+import Callbacks
+import ChatModel
+import Consensus
+import EventLoop
+import Foundation
+import History
+import LogStore
+import Logging
+import Replication
+import RoomLink
+import Sharding
+import StorageTestKit
+import Synchronization
+import Telemetry
+import Testing
+import WaitTestKit
+
+@testable import Rooms
+
+/// Links between nodes in one process: everything arrives at once, unless an end is cut off.
+final class MemoryLink: Sendable {
+    private struct State {
+        var rooms: [NodeID: RoomHost] = [:]
+        var systems: [NodeID: SystemGroup] = [:]
+        var cut: Set<NodeID> = []
+        var begunSnapshots = 0
+        var historyParts = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// One node's end.
+    struct End: ConsensusTransport, ReplicationTransport {
+        let node: NodeID
+        let link: MemoryLink
+
+        func send(_ messages: [RaftMessage]) {
+            for message in messages { link.deliver(message, from: node) }
+        }
+
+        func send(_ message: ReplicationMessage, to node: NodeID) -> Bool {
+            link.deliver(message, from: self.node, to: node)
+        }
+    }
+
+    func end(of node: NodeID) -> End { End(node: node, link: self) }
+
+    func connect(_ node: NodeID, _ rooms: RoomHost?) { state.withLock { $0.rooms[node] = rooms } }
+
+    func connect(_ node: NodeID, _ system: SystemGroup?) { state.withLock { $0.systems[node] = system } }
+
+    func setCut(_ node: NodeID, _ isCut: Bool) {
+        state.withLock { state in
+            if isCut { state.cut.insert(node) } else { state.cut.remove(node) }
+        }
+    }
+
+    var begunSnapshots: Int { state.withLock { $0.begunSnapshots } }
+    var historyParts: Int { state.withLock { $0.historyParts } }
+
+    private func deliver(_ message: RaftMessage, from: NodeID) {
+        let (rooms, system): (RoomHost?, SystemGroup?) = state.withLock { state in
+            guard let to = NodeID(message.to.node), !state.cut.contains(from), !state.cut.contains(to) else {
+                return (nil, nil)
+            }
+            return (state.rooms[to], state.systems[to])
+        }
+        if message.group == .system { system?.receive([message]) } else { rooms?.receive([message]) }
+    }
+
+    private func deliver(_ message: ReplicationMessage, from: NodeID, to: NodeID) -> Bool {
+        let (rooms, system): (RoomHost?, SystemGroup?) = state.withLock { state in
+            guard !state.cut.contains(from), !state.cut.contains(to) else { return (nil, nil) }
+            switch message.body {
+            case .beginSnapshot: state.begunSnapshots += 1
+            case .history: state.historyParts += 1
+            default: break
+            }
+            return (state.rooms[to], state.systems[to])
+        }
+        if message.group == .system {
+            system?.receive(replication: message, from: from)
+            return system != nil
+        }
+        rooms?.receive(replication: message, from: from)
+        return rooms != nil
+    }
+}
+
+/// A node of a `HostedCluster`: one shard on one loop.
+final class HostedNode: Sendable {
+    let id: NodeID
+    let rooms: RoomHost
+    let storage: ShardStorage
+    let store: LogStore
+    let cluster = ClusterView(shardCount: 1)
+    private let link: MemoryLink
+    private let loop: EventLoop
+    private let pool: StoragePool
+    private let callbacks = CallbackClient()
+
+    /// - Parameter create: makes the shard's group; else the node joins, or goes on with what is in the directory.
+    init(_ name: String, _ directory: String, _ link: MemoryLink, create: Bool, isNew: Bool) async throws {
+        id = try #require(NodeID(name))
+        self.link = link
+        loop = try EventLoop(name: name)
+        loop.start()
+        var log = LogStoreConfiguration(directory: directory + "/log")
+        log.create = isNew
+        store = try LogStore.open(log)
+        pool = StoragePool(writers: 1, readers: 1)
+        let now: @Sendable () -> Timestamp = { Timestamp(Int64(Date().timeIntervalSince1970 * 1000)) }
+        var configuration = StorageConfiguration(now: now)
+        configuration.erased = RoomHost.erased
+        storage = try ShardStorage.open(
+            ShardID(0), directory: directory + "/shard", pool: pool, configuration: configuration)
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let server = ServerID(node: id.text, store: store.storeID)
+        if create { try await SystemGroup.bootstrap(shardCount: 1, server: server, store: store) }
+        rooms = RoomHost(node: id, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage])
+        link.connect(id, rooms)
+        var dependencies = RoomHost.Dependencies(
+            store: store, server: server, sink: ToldOutputs(), transport: link.end(of: id),
+            replication: link.end(of: id), policy: RoomPolicy(), cluster: cluster, metrics: MetricsRegistry(),
+            logger: logger, checkpointSeconds: 0, callbacks: CallbackSetup(client: callbacks), now: now)
+        dependencies.entriesRetained = 5
+        try await rooms.start(dependencies)
+    }
+
+    var record: NodeRecord { NodeRecord(node: id, store: store.storeID) }
+
+    func close() async {
+        link.connect(id, nil as RoomHost?)
+        await rooms.stop()
+        storage.close()
+        pool.close()
+        store.close()
+        await callbacks.shutdown()
+        loop.shutdown()
+        await loop.joined()
+    }
+
+    /// The shard as this node sees it.
+    func status() async -> RoomHost.ShardStatus? { await rooms.shards().first }
+
+    /// All that the shard has here, as replicas would be given it.
+    func content() async throws -> (index: UInt64, catalogue: [UInt8], history: [Int64: [UInt8]]) {
+        let reader = try await answer { storage.openSnapshot(completion: $0) }
+        defer { reader.close() }
+        var catalogue: [UInt8] = []
+        while true {
+            let bytes = try await answer { reader.next(bytesMax: 1 << 20, completion: $0) }
+            if bytes.isEmpty { break }
+            catalogue += bytes
+        }
+        var history: [Int64: [UInt8]] = [:]
+        for day in try await answer({ storage.historyManifest(atLeast: 0, completion: $0) }).days.map(\.day) {
+            var cursor: HistoryCursor?
+            repeat {
+                let chunk = try await answer {
+                    storage.historyChunk(
+                        day: day, after: cursor, changedAfter: 0, atLeast: 0, bytesMax: 1 << 20, completion: $0)
+                }
+                history[day, default: []] += chunk.bytes
+                cursor = chunk.next
+            } while cursor != nil
+        }
+        return (reader.index, catalogue, history)
+    }
+
+    func answer<Value: Sendable>(
+        _ call: (@escaping @Sendable (Result<Value, StorageError>) -> Void) -> Void
+    ) async throws -> Value {
+        try await withCheckedContinuation { continuation in call { continuation.resume(returning: $0) } }.get()
+    }
+}
+
+/// Several nodes in one process.
+final class HostedCluster {
+    let link = MemoryLink()
+    private let directory: TemporaryDirectory
+    private(set) var nodes: [HostedNode] = []
+    private var directories: [String: String] = [:]
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    /// Adds a node with an empty disk; the first one makes the shard's group.
+    func add(_ name: String) async throws {
+        let path = directory.path + "/\(directories.count)-\(name)"
+        let isFirst = directories.isEmpty
+        directories[name] = path
+        nodes.append(try await HostedNode(name, path, link, create: isFirst, isNew: true))
+    }
+
+    /// Starts a node again on its disk.
+    func restart(_ name: String) async throws {
+        nodes.append(try await HostedNode(name, try #require(directories[name]), link, create: false, isNew: false))
+        announce()
+    }
+
+    /// The disk of a node's shard, while the node is stopped.
+    func withStorage(_ name: String, _ body: (ShardStorage) async throws -> Void) async throws {
+        let pool = StoragePool(writers: 1, readers: 1)
+        defer { pool.close() }
+        let now: @Sendable () -> Timestamp = { Timestamp(Int64(Date().timeIntervalSince1970 * 1000)) }
+        let storage = try ShardStorage.open(
+            ShardID(0), directory: try #require(directories[name]) + "/shard", pool: pool,
+            configuration: StorageConfiguration(now: now))
+        defer { storage.close() }
+        try await body(storage)
+    }
+
+    func node(_ name: String) throws -> HostedNode { try #require(nodes.first { $0.id.text == name }) }
+
+    func stop(_ name: String) async throws {
+        try await node(name).close()
+        nodes.removeAll { $0.id.text == name }
+    }
+
+    /// Tells all nodes which there are.
+    func announce() {
+        for node in nodes { node.cluster.set(nodes.map(\.record)) }
+    }
+
+    func close() async {
+        for node in nodes { await node.close() }
+        nodes = []
+    }
+
+    /// Runs a command at the shard's leader, whichever node that is.
+    @discardableResult
+    func perform(_ body: CommandBody, in room: RoomID) async throws -> CommandResult {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            for node in nodes {
+                do throws(ChatError) {
+                    return try await node.rooms.perform(body, in: room, as: .system, id: nil)
+                } catch {
+                    guard error.code == .unavailable, ContinuousClock.now < deadline else { throw error }
+                }
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Waits until all nodes are voters and nobody else is, and all of them have everything.
+    func settled() async throws {
+        let servers = Set(nodes.map { ServerID(node: $0.id.text, store: $0.store.storeID) })
+        try await poll("\(servers) hold the shard") {
+            var applied: Set<UInt64> = []
+            for node in self.nodes {
+                guard let status = await node.status(), Set(status.voters) == servers,
+                    node.storage.isHistoryComplete
+                else { return false }
+                applied.insert(status.applied)
+            }
+            return applied.count == 1
+        }
+    }
+
+    /// Expects that all nodes hold the same, row by row.
+    func expectEqual(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        var former: (index: UInt64, catalogue: [UInt8], history: [Int64: [UInt8]])?
+        for node in nodes {
+            let content = try await node.content()
+            #expect(content.index > 0, sourceLocation: sourceLocation)
+            if let former {
+                #expect(content.index == former.index, "\(node.id)", sourceLocation: sourceLocation)
+                #expect(content.catalogue == former.catalogue, "\(node.id)", sourceLocation: sourceLocation)
+                #expect(content.history == former.history, "\(node.id)", sourceLocation: sourceLocation)
+            }
+            former = content
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import ChatModel
+import Consensus
+import EventLoop
+import LogStore
+import Logging
+import StorageTestKit
+import Synchronization
+import Testing
+import WaitTestKit
+
+@testable import Rooms
+
+/// What an observer was told.
+private final class Observed: Sendable {
+    let changes = Mutex<[SystemChange]>([])
+}
+
+/// A node's part in the system group, on a link with others.
+private final class SystemNode: Sendable {
+    let system: SystemGroup
+    let cluster = ClusterView(shardCount: 4)
+    let record: NodeRecord
+    let observed = Observed()
+    private let loop: EventLoop
+    private let store: LogStore
+
+    init(_ name: String, _ directory: String, _ link: MemoryLink, create: Bool) async throws {
+        let node = try #require(NodeID(name))
+        loop = try EventLoop(name: name)
+        loop.start()
+        var options = LogStoreConfiguration(directory: directory + "/log")
+        options.create = true
+        store = try LogStore.open(options)
+        record = NodeRecord(node: node, store: store.storeID)
+        let server = ServerID(node: name, store: store.storeID)
+        system = SystemGroup(
+            loop: loop, store: store, server: server, transport: link.end(of: node), replication: link.end(of: node),
+            cluster: cluster, directory: directory + "/system", logger: Logger(label: "test"),
+            now: { Timestamp(1_000) },
+            forward: { _, _, _ throws(ChatError) in throw ChatError(.internal, "not needed", retryAfterMs: nil) })
+        if create { try await SystemGroup.bootstrap(shardCount: 4, server: server, store: store) }
+        try await system.start()
+        link.connect(node, system)
+        if create { try await system.create(ClusterIdentity(id: "c", shardCount: 4), node: node) }
+        await system.observe { [observed] change in observed.changes.withLock { $0.append(change) } }
+    }
+
+    func close() async {
+        system.close()
+        store.close()
+        loop.shutdown()
+        await loop.joined()
+    }
+}
+
+@Suite struct SystemReplicaTests {
+    @Test func `a node that joins gets the whole state, and its observers are told`() async throws {
+        let (directory, link) = (try TemporaryDirectory(), MemoryLink())
+        let first = try await SystemNode("n1", directory.path + "/1", link, create: true)
+        // Enough for the state to be put on disk and the log before it to go.
+        let users = try (0..<300).map { try user("user\($0)") }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for user in users { group.addTask { _ = try await first.system.revoke(user) } }
+            try await group.waitForAll()
+        }
+        let name = try #require(SettingName("x"))
+        try await first.system.put([1, 2, 3], for: name)
+        let second = try await SystemNode("n2", directory.path + "/2", link, create: false)
+        for node in [first, second] { node.cluster.set([first.record, second.record]) }
+        try await poll("the second node has the state") { second.system.setting(name) != nil }
+        #expect(link.begunSnapshots >= 1)
+        #expect(second.system.setting(name) == first.system.setting(name))
+        for user in users { #expect(second.system.refuses(user, issuedAt: Timestamp(1_000))) }
+        #expect(!second.system.refuses(try user("other"), issuedAt: Timestamp(1_000)))
+        let told = second.observed.changes.withLock { $0 }
+        let revoked = Set(
+            told.compactMap { change -> UserID? in if case .revoked(let user, _) = change { user } else { nil } })
+        #expect(revoked == Set(users))
+        await second.close()
+        await first.close()
+    }
+}
