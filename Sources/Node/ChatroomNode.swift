@@ -77,7 +77,8 @@ public final class ChatroomNode: Service, Sendable {
             try await SystemGroup.bootstrap(shardCount: identity.shardCount, server: server, store: store)
             let system = SystemGroup(
                 loop: loop, store: store, server: server, transport: ClusterRouter(node: configuration.node),
-                cluster: ClusterView(shardCount: identity.shardCount), directory: directory.system, logger: logger, now: WallClock.now, forward: Self.nobodyElse)
+                cluster: ClusterView(shardCount: identity.shardCount), directory: directory.system, logger: logger,
+                now: WallClock.now, forward: Self.nobodyElse)
             try await system.start()
             try await system.create(identity, node: configuration.node)
             system.close()
@@ -180,7 +181,8 @@ public final class ChatroomNode: Service, Sendable {
                 RoomHost.Dependencies(
                     store: store, server: server, sink: router, transport: router, replication: router,
                     policy: configuration.rooms,
-                    cluster: cluster, metrics: metrics, logger: logger, checkpointSeconds: configuration.checkpointSeconds,
+                    cluster: cluster, metrics: metrics, logger: logger,
+                    checkpointSeconds: configuration.checkpointSeconds,
                     callbacks: callbacks.setup(), now: WallClock.now))
             await callbacks.start(rooms)
         } catch {

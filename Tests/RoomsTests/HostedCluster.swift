@@ -118,7 +118,9 @@ final class HostedNode: Sendable {
         logger.logLevel = .critical
         let server = ServerID(node: id.text, store: store.storeID)
         if create { try await SystemGroup.bootstrap(shardCount: 1, server: server, store: store) }
-        rooms = RoomHost(node: id, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage])
+        rooms = RoomHost(
+            node: id, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage],
+            elsewhere: NobodyElse())
         link.connect(id, rooms)
         var dependencies = RoomHost.Dependencies(
             store: store, server: server, sink: ToldOutputs(), transport: link.end(of: id),
@@ -233,13 +235,14 @@ final class HostedCluster {
     func perform(_ body: CommandBody, in room: RoomID) async throws -> CommandResult {
         let deadline = ContinuousClock.now + .seconds(20)
         while true {
-            for node in nodes {
+            for node in nodes where await node.status()?.leader == node.id {
                 do throws(ChatError) {
                     return try await node.rooms.perform(body, in: room, as: .system, id: nil)
                 } catch {
                     guard error.code == .unavailable, ContinuousClock.now < deadline else { throw error }
                 }
             }
+            guard ContinuousClock.now < deadline else { throw ChatError(.unavailable, "nobody leads the shard") }
             try await Task.sleep(for: .milliseconds(5))
         }
     }
