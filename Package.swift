@@ -173,6 +173,11 @@ let package = Package(
         program("chat-example", ["ChatroomClient", argumentParser], path: "tools/examples/chat"),
 
         // Tests.
+        .target(
+            name: "Simulation", dependencies: ["ChatModel", "RoomCore", "Consensus", "Sharding", "Gossip"],
+            path: "Tests/Simulation", swiftSettings: strict),
+        tests("SimulationTests", ["Simulation"]),
+        program("simulate", ["Simulation"], path: "tools/simulate"),
         .target(name: "WaitTestKit", path: "Tests/WaitTestKit", swiftSettings: strict),
         tests("WaitTests", ["WaitTestKit"]),
         tests("BotSwarmCoreTests", ["BotSwarmCore", "ChatModel", "Wire"]),
@@ -183,7 +188,7 @@ let package = Package(
         tests("ShardingTests", ["Sharding", "ChatModel", "Consensus"]),
         tests("ChatModelTests", ["ChatModel"]),
         tests("WireTests", ["ChatModel", "Wire", "RoomLink"]),
-        tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
+        tests("RoomCoreTests", ["ChatModel", "RoomCore", "Simulation"]),
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
         tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", "OpenAPITestKit", logging, lifecycle]),
         tests("NodeTests", ["Node", "ServerAPI", "ChatModel", crypto]),
@@ -202,7 +207,7 @@ let package = Package(
                 "Replication", "Sharding", "Telemetry", "Callbacks", "StorageTestKit", "WaitTestKit",
                 logging,
             ]),
-        tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel"]),
+        tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel", "Simulation"]),
         tests(
             "MembershipTests",
             ["Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "Transport", "WaitTestKit"]),

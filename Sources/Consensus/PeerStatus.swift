@@ -38,6 +38,12 @@ extension RaftGroup {
         }
     }
 
+    /// A membership change or a hand-over can be proposed now: an entry of this leader's term is committed, so is the
+    /// newest membership, and leadership is not being handed over.
+    public var isSettled: Bool {
+        !isHalted && isEstablished && memberships.currentIndex <= commitIndex && transferTarget == nil
+    }
+
     /// Where leadership is being handed to; `nil` when it is not.
     public var transferringTo: ServerID? { transferTarget }
 }

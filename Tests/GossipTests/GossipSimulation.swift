@@ -1,5 +1,6 @@
 import ChatModel
 import Foundation
+import Simulation
 
 @testable import Gossip
 

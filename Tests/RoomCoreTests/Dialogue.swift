@@ -1,4 +1,5 @@
 import ChatModel
+import Simulation
 import Testing
 
 @testable import RoomCore

@@ -1,5 +1,5 @@
 /// What happens when, as a binary heap: the earliest first, of one time what was added first.
-struct EventQueue<Event> {
+package struct EventQueue<Event> {
     /// Small, because items move; the events stay where they are.
     private struct Item {
         let at: Duration
@@ -14,7 +14,9 @@ struct EventQueue<Event> {
     private var freeSlots: [Int] = []
     private var order = 0
 
-    mutating func add(_ event: Event, at: Duration) {
+    package init() {}
+
+    package mutating func add(_ event: Event, at: Duration) {
         order += 1
         let slot = freeSlots.popLast() ?? events.count
         if slot == events.count { events.append(event) } else { events[slot] = event }
@@ -29,7 +31,7 @@ struct EventQueue<Event> {
     }
 
     /// The next one that is due by `end`.
-    mutating func popNext(until end: Duration) -> (at: Duration, event: Event)? {
+    package mutating func popNext(until end: Duration) -> (at: Duration, event: Event)? {
         guard let next = heap.first, next.at <= end, let last = heap.popLast() else { return nil }
         let event = events[next.slot]
         events[next.slot] = nil

@@ -2,50 +2,6 @@ import ChatModel
 
 @testable import RoomCore
 
-/// Catalogue and history of one room, as a host keeps them: enough to restore the room.
-struct FakeStore {
-    private struct RowID: Hashable {
-        var kind: CatalogueKind
-        var key: String
-    }
-
-    let room: RoomID
-    private var record: RoomRecord?
-    private var rows: [RowID: CatalogueChange] = [:]
-    private var posts: [RecentCommand] = []
-
-    init(room: RoomID) { self.room = room }
-
-    mutating func perform(_ effects: [Effect], incarnation: Incarnation?) {
-        for effect in effects {
-            switch effect {
-            case .catalogue(let change) where change.kind == .room:
-                guard case .room(let put)? = change.value else {
-                    record = nil
-                    rows = rows.filter { $0.key.kind == .command || $0.key.kind == .webhook }
-                    continue
-                }
-                record = put
-            case .catalogue(let change):
-                rows[RowID(kind: change.kind, key: change.key)] = change.value == nil ? nil : change
-            case .append(let message, let key?):
-                guard let seq = message.seq else { continue }
-                posts.append(RecentCommand(key: key, seq: seq, time: message.time, priority: message.priority))
-            case .retire:
-                posts = []
-            case .append, .erase, .publish, .kick, .kickAll, .robotsEnter, .robotsExit, .result:
-                continue
-            }
-        }
-    }
-
-    func restored(at now: Timestamp) -> RoomState {
-        guard let record else { return RoomState(absent: room, rows: Array(rows.values)) }
-        let recent = posts.filter { $0.time.adding(seconds: Limits.commandMemorySeconds) > now }
-        return RoomState(restoring: record, rows: Array(rows.values), recentCommands: recent)
-    }
-}
-
 extension RoomState {
     /// What tells two states apart, in words; nil when they will decide alike.
     func difference(from other: RoomState, at now: Timestamp) -> String? {

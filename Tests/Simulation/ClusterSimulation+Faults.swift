@@ -1,0 +1,190 @@
+import ChatModel
+import Consensus
+import Sharding
+
+/// What goes wrong, what operators do, and how it ends.
+extension ClusterSimulation {
+    // MARK: - Operators
+
+    /// Wants something done; it is asked for until it is in the log.
+    func want(_ proposal: Proposal) {
+        proposals.append(proposal)
+        operations.append(proposals.count - 1)
+    }
+
+    private func group(of proposal: Int) -> GroupID {
+        if case .room(let command) = proposals[proposal] {
+            return Self.groups.first { GroupState.room(of: $0) == command.room } ?? .system
+        }
+        return .system
+    }
+
+    func operate() {
+        add(.operate, in: .milliseconds(250))
+        operations.removeAll { checkers.contains(proposal: $0, in: group(of: $0)) }
+        var asked: Set<GroupID> = []
+        for operation in operations {
+            let group = group(of: operation)
+            // In order, and each after the one before.
+            guard asked.insert(group).inserted else { continue }
+            let leader = nodes.first {
+                $0.isUp && $0.stoppedAt == nil && $0.replicas[group]?.core.isEstablished == true
+            }
+            guard let leader, let replica = leader.replicas[group] else { continue }
+            _ = propose(operation, replica, leader)
+            act(leader, group) { _ in }
+        }
+    }
+
+    // MARK: - Faults
+
+    func fault() {
+        add(.fault, in: random.milliseconds(100...900))
+        guard let node = random.pick(nodes) else { return }
+        switch random.below(100) {
+        case 0..<22:
+            guard node.isUp else { return }
+            crash(node)
+            add(.restart(node.number), in: random.milliseconds(200...4_000))
+        case 22..<30:
+            guard node.isUp, node.stoppedAt == nil else { return }
+            count("stops")
+            node.stoppedAt = now
+            add(.resume(node.number), in: random.milliseconds(300...4_000))
+        case 30..<50: partition()
+        case 50..<62: blocked = []
+        case 62..<67: node.syncMilliseconds = random.chance(50) ? 1...10 : 50...400
+        case 67..<70: node.isDiskFull = true
+        case 70..<75: node.clockOffsetMilliseconds = Int64(random.below(20_000)) - 10_000
+        case 75..<80: lossPercent = random.below(20)
+        case 80..<86:
+            guard !node.isRemoved else { return }
+            let drains = random.chance(60)
+            count("drains")
+            want(.listNode(PlacementNode(server: node.server, isDraining: drains)))
+        case 86..<92: loseDisk(node)
+        case 92..<94: remove(node)
+        default:
+            guard let group = random.pick(Self.groups), let heir = random.pick(nodes)?.server else { return }
+            try? act(node, group) { try $0.transferLeadership(to: heir) }
+        }
+    }
+
+    private func partition() {
+        count("partitions")
+        blocked = []
+        let isOneWay = random.chance(30)
+        if random.chance(60) {
+            let side = Set(nodes.map(\.number).filter { _ in random.chance(40) })
+            for a in side {
+                for b in nodes.map(\.number) where !side.contains(b) { block(a, b, isOneWay) }
+            }
+        } else {
+            // Some pairs only.
+            for a in nodes.map(\.number) {
+                for b in nodes.map(\.number) where a < b && random.chance(30) { block(a, b, isOneWay) }
+            }
+        }
+    }
+
+    private func block(_ a: Int, _ b: Int, _ isOneWay: Bool) {
+        blocked.insert([a, b])
+        if !isOneWay { blocked.insert([b, a]) }
+    }
+
+    /// Whether every group, by whatever membership anybody has on disk or in memory, keeps a majority of voters that
+    /// have forgotten nothing.
+    private func canDoWithout(_ node: SimulatedNode) -> Bool {
+        let existing = Set(nodes.filter { !$0.isRemoved && $0.number != node.number }.map(\.server))
+        return nodes.flatMap(\.replicas.values).allSatisfy { replica in
+            let voters = replica.core.membership.voters
+            return voters.isEmpty || voters.count(where: existing.contains) > voters.count / 2
+        }
+    }
+
+    /// The node comes back empty, as another server.
+    private func loseDisk(_ node: SimulatedNode) {
+        guard canDoWithout(node), !node.isRemoved else { return }
+        count("lost disks")
+        crash(node)
+        node.store += 1
+        node.replicas = [:]
+        want(.listNode(PlacementNode(server: node.server)))
+        add(.restart(node.number), in: random.milliseconds(500...2_000))
+    }
+
+    private func remove(_ node: SimulatedNode) {
+        guard node.number > 0, canDoWithout(node), !node.isRemoved, !nodes.contains(where: \.isRemoved) else { return }
+        count("removals")
+        crash(node)
+        node.isRemoved = true
+        want(.removeNode(node.name))
+    }
+
+    // MARK: - Peace
+
+    func heal() {
+        isPeace = true
+        lossPercent = 0
+        if sabotage != .cutsForEver {
+            blocked = []
+        } else {
+            for a in nodes.map(\.number) {
+                for b in nodes.map(\.number) where a != b { blocked.insert([a, b]) }
+            }
+        }
+        for node in nodes {
+            node.syncMilliseconds = 1...10
+            node.isDiskFull = false
+            if node.stoppedAt != nil { add(.resume(node.number), in: .zero) }
+            if !node.isUp { add(.restart(node.number), in: .milliseconds(100)) }
+        }
+    }
+
+    /// Everything asked for is answered, everybody has been shown everything, and the groups are where they belong.
+    var isFinished: Bool {
+        guard operations.isEmpty else { return false }
+        for client in clients {
+            guard client.outstanding == nil, client.number == Self.messagesPerClient else { return false }
+            if let last = client.lastSeq, last < checkers.lastSeq(client.group) { return false }
+        }
+        return Self.groups.allSatisfy(isAtRest) && isGossipConverged
+    }
+
+    private func isAtRest(_ group: GroupID) -> Bool {
+        let leaders = nodes.filter { $0.isUp && $0.replicas[group]?.core.isEstablished == true }
+        guard leaders.count == 1, let leader = leaders.first, let core = leader.replicas[group]?.core,
+            let wanted = Placement(nodes: leader.listed, shardCount: Self.shardCount).group(group)
+        else { return false }
+        let membership = core.membership
+        return core.id == wanted.voters.first && Set(membership.voters) == Set(wanted.voters)
+            && Set(membership.learners) == wanted.learners
+            && (membership.voters + membership.learners).allSatisfy { server in
+                number(of: server).flatMap { nodes[$0].replicas[group]?.state.applied } == core.commitIndex
+            }
+    }
+
+    /// Where the replicas are, for whoever looks for the reason of a failure.
+    func describe() -> String {
+        var lines = ["operations \(operations.count), gossip converged: \(isGossipConverged), now \(now)"]
+        for client in clients {
+            lines.append(
+                "\(client.user) number \(client.number) outstanding \(client.outstanding != nil) last "
+                    + "\(client.lastSeq ?? 0) of \(checkers.lastSeq(client.group)) at n\(client.gateway)")
+        }
+        for node in nodes {
+            for group in Self.groups {
+                guard let core = node.replicas[group]?.core else { continue }
+                let voters = core.membership.voters.map { "\($0.node).\($0.store)" }
+                let learners = core.membership.learners.map { "(\($0.node).\($0.store))" }
+                lines.append(
+                    "\(node.name).\(node.store) up \(node.isUp) group \(group.number) \(core.role) term \(core.term) "
+                        + "log \(core.firstIndex)...\(core.lastIndex) commit \(core.commitIndex) applied "
+                        + "\(node.replicas[group]?.state.applied ?? 0) complete "
+                        + "\(node.replicas[group]?.isComplete ?? false) members \(voters + learners) "
+                        + "draining \(node.listed.filter(\.isDraining).map(\.server.node))")
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
