@@ -3,6 +3,10 @@ public struct RaftConfiguration: Hashable, Sendable {
     /// Ticks without a word from a leader before a server asks to be elected; the real timeout is drawn anew from
     /// `electionTimeoutTicks ..< 2 * electionTimeoutTicks` for every term (thesis §3.4).
     public var electionTimeoutTicks = 10
+    /// After a restart a voter neither votes nor campaigns until a leader has shown that its log holds all that was
+    /// committed, or until it has heard of none for so many ticks: then all may have been stopped. Its disk may be an
+    /// older copy, which has forgotten what it promised. 0: it votes at once.
+    public var restartProofTicks = 0
     /// Ticks between two heartbeats of a leader; must be below `electionTimeoutTicks`.
     public var heartbeatTicks = 1
     /// Appends under way to one follower; at the bound the leader waits for an answer.

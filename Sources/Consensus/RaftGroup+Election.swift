@@ -61,6 +61,7 @@ extension RaftGroup {
     }
 
     mutating func tickElection() {
+        if let left = unprovenTicksLeft { unprovenTicksLeft = leader == nil ? (left > 1 ? left - 1 : nil) : left }
         electionElapsed += 1
         guard electionElapsed >= electionTimeout else { return }
         resetElectionTimer()
@@ -118,7 +119,11 @@ extension RaftGroup {
 
     /// A server that is no voter, by its own log, would only disturb (thesis §4.2.3); one whose state is being replaced
     /// cannot lead.
-    var canCampaign: Bool { role != .leader && isVoter && installing == nil }
+    var canCampaign: Bool { role != .leader && isVoter && installing == nil && !isUnproven }
+
+    /// Restarted, and not shown by a leader that its disk has all that it had promised
+    /// (`RaftConfiguration.restartProofTicks`). A sole voter has nobody to ask.
+    var isUnproven: Bool { unprovenTicksLeft != nil && !isSoleVoter }
 
     /// Within an election timeout of the leader's last word, others' campaigns are not answered (thesis §4.2.3): a
     /// removed or partitioned server cannot depose a leader that works.
@@ -245,7 +250,7 @@ extension RaftGroup {
     }
 
     mutating func answerPreVote(_ message: RaftMessage, lastIndex: UInt64, lastTerm: UInt64) {
-        if hearsLeader { return }
+        if hearsLeader || isUnproven { return }
         let granted = isUpToDate(lastIndex: lastIndex, lastTerm: lastTerm)
         sendInPersistedTerm(.preVoteReply(granted: granted), to: message.from)
     }
@@ -254,6 +259,7 @@ extension RaftGroup {
     /// (thesis §4.2).
     mutating func answerVote(_ message: RaftMessage, lastIndex: UInt64, lastTerm: UInt64, isTransfer: Bool) {
         if hearsLeader, !isTransfer, votedFor != message.from { return }
+        if isUnproven { return }
         let mayVote = votedFor == message.from || (votedFor == nil && leader == nil)
         guard mayVote, isUpToDate(lastIndex: lastIndex, lastTerm: lastTerm) else {
             sendInPersistedTerm(.voteReply(granted: false), to: message.from)

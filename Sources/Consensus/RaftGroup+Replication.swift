@@ -122,6 +122,18 @@ extension RaftGroup {
         }
     }
 
+    /// The node has begun anew, and may have come back with an older copy of its disk: what it had acked before is not
+    /// counted until it acks it again.
+    public mutating func peerRestarted(_ node: String) {
+        guard role == .leader else { return }
+        for position in peers.indices where peers[position].id.node == node {
+            if case .snapshot = peers[position].state { continue }
+            peers[position].match = 0
+            peers[position].becomeProbe()
+            peers[position].next = log.lastIndex + 1
+        }
+    }
+
     /// The host could not reach the peer; what was under way is taken for lost.
     public mutating func reportUnreachable(_ server: ServerID) {
         guard let position = peers.firstIndex(where: { $0.id == server }) else { return }
@@ -230,6 +242,8 @@ extension RaftGroup {
         // Only as far as this message has compared the logs (figure 3.1, step 5).
         let compared = max(commitIndex, previousIndex + UInt64(entries.count))
         commit(upTo: min(leaderCommit, compared))
+        // All that anybody was told is here.
+        if compared >= leaderCommit { unprovenTicksLeft = nil }
         sendAfterSave(.appendAccepted(matchIndex: compared), to: from)
     }
 

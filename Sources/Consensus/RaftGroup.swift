@@ -71,6 +71,8 @@ public struct RaftGroup: Sendable {
     public internal(set) var ignoredInputs: UInt64 = 0
 
     // Elections.
+    /// Ticks left in which this server, restarted, says nothing about elections; nil once its log is known to be whole.
+    var unprovenTicksLeft: Int?
     var random: SplitMix64
     var electionElapsed = 0
     var electionTimeout = 0
@@ -157,6 +159,7 @@ public struct RaftGroup: Sendable {
             commitIndex = content.appliedIndex
             appliedIndex = content.appliedIndex
             reportedLeadership.term = restored.hardState.term
+            if configuration.restartProofTicks > 0 { unprovenTicksLeft = configuration.restartProofTicks }
         }
         handedOutIndex = appliedIndex
         resetElectionTimer()

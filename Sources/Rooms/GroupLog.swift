@@ -58,6 +58,7 @@ final class GroupLog {
         var configuration = RaftConfiguration()
         // Followers that are further behind are served from the disk.
         configuration.windowBytesMax = Self.windowBytesMax
+        configuration.restartProofTicks = 3 * configuration.electionTimeoutTicks
         self.configuration = configuration
         raft = try Self.restore(group, server, store, configuration, appliedIndex, installed)
     }
@@ -144,6 +145,12 @@ final class GroupLog {
     /// The node that leads the group may have died.
     func leaderMayBeGone(_ node: NodeID) {
         raft.leaderMayBeGone(node.text)
+        isDirty = true
+    }
+
+    /// The node has begun anew.
+    func peerRestarted(_ node: NodeID) {
+        raft.peerRestarted(node.text)
         isDirty = true
     }
 

@@ -69,6 +69,12 @@ final class LogDriver {
         pump()
     }
 
+    /// A node is connected that was not before.
+    func reached(_ node: NodeID) {
+        for group in groups { group.peerRestarted(node) }
+        pump()
+    }
+
     /// The connection to a node has ended.
     func lost(_ node: NodeID) {
         noteTime()

@@ -95,6 +95,9 @@ final class LoopHost {
         shards[shard]?.receive(message, from: node)
     }
 
+    /// A node is connected that was not before.
+    func reached(_ node: NodeID) { driver.reached(node) }
+
     /// The connection to a node has ended.
     func lost(_ node: NodeID) {
         driver.lost(node)

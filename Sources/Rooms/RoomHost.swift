@@ -167,6 +167,11 @@ public final class RoomHost: Sendable {
         onLoop(Int(shard.number) % loops.count) { $0.receive(message, from: node, shard) }
     }
 
+    /// A node is connected that was not before: it may have begun anew.
+    public func reached(_ node: NodeID) {
+        for number in loops.indices { onLoop(number) { $0.reached(node) } }
+    }
+
     /// The connection to a node has ended: its gateway's sessions are away, and it leads nothing that others know of.
     public func lost(_ node: NodeID) {
         for number in loops.indices { onLoop(number) { $0.lost(node) } }

@@ -243,4 +243,52 @@ import Testing
         #expect(cluster.commands("c") == ["1", "2", "3", "4"])
         #expect(cluster.server("c").offer == nil, "no snapshot was needed")
     }
+
+    // MARK: An older copy of a disk
+
+    private func proving() throws -> TestCluster {
+        var configuration = RaftConfiguration.testing
+        configuration.restartProofTicks = 3 * configuration.electionTimeoutTicks
+        let cluster = try TestCluster(["a", "b", "c"], configuration: configuration)
+        cluster.elect("a")
+        return cluster
+    }
+
+    @Test func `who was restarted has no vote until a leader has shown that its log is whole`() throws {
+        let cluster = try proving()
+        cluster.crash("b")
+        try cluster.restart("b")
+        #expect(cluster["b"].isUnproven)
+        let vote = RaftMessage(
+            group: TestCluster.group, from: TestCluster.id("c"), to: TestCluster.id("b"), term: 9,
+            body: .vote(lastIndex: 99, lastTerm: 9, isTransfer: true))
+        cluster.act("b") { $0.step(vote) }
+        #expect(cluster["b"].votedFor == nil)
+        cluster.act("a") { $0.peerRestarted("b") }
+        cluster.settle()
+        tickAll(cluster, "a", "c", times: 30)
+        #expect(!cluster["b"].isUnproven)
+    }
+
+    @Test func `when all were restarted they elect a leader after a while`() throws {
+        let cluster = try proving()
+        for name in ["a", "b", "c"] { cluster.crash(name) }
+        for name in ["a", "b", "c"] { try cluster.restart(name) }
+        let ticks = cluster["a"].configuration.restartProofTicks
+        tickAll(cluster, "a", "b", "c", times: ticks - 1)
+        #expect(["a", "b", "c"].allSatisfy { cluster[$0].isUnproven })
+        tickAll(cluster, "a", "b", "c", times: 3 * cluster["a"].configuration.electionTimeoutTicks)
+        #expect(["a", "b", "c"].contains { cluster[$0].isEstablished })
+    }
+
+    @Test func `what a node had acked before it began anew is not counted`() throws {
+        let cluster = try proving()
+        cluster.act("a") { _ = try? $0.propose([[1]]) }
+        cluster.settle()
+        #expect(cluster["a"].peerStatuses.allSatisfy { $0.matchIndex == cluster["a"].lastIndex })
+        cluster.act("a") { $0.peerRestarted("b") }
+        #expect(cluster["a"].peerStatuses.first { $0.id == TestCluster.id("b") }?.matchIndex == 0)
+        cluster.settle()
+        #expect(cluster["a"].peerStatuses.allSatisfy { $0.matchIndex == cluster["a"].lastIndex })
+    }
 }

@@ -59,6 +59,8 @@ final class ClusterInbox {
         case .up(let node, _, _):
             readers[node] = [:]
             nodes.note(node, isReached: true)
+            system.reached(node)
+            router.current?.rooms.reached(node)
             let router = router
             Task { router.tell(await router.current?.rooms.notices() ?? [], node) }
         case .down(let node):

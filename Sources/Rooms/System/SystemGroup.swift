@@ -152,6 +152,12 @@ public final class SystemGroup: Sendable {
         loop.execute { parts.value?.replica.receive(message, from: node) }
     }
 
+    /// A node is connected that was not before: it may have begun anew.
+    public func reached(_ node: NodeID) {
+        let parts = parts
+        loop.execute { parts.value?.driver.reached(node) }
+    }
+
     /// The connection to a node has ended.
     public func lost(_ node: NodeID) {
         let parts = parts
