@@ -73,6 +73,16 @@ public final class Gateway: Sendable {
         for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.gateways = urls } }
     }
 
+    /// Whether the node hears its cluster: if not, it takes nobody new.
+    public func set(cutOff: Bool) async {
+        for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.isCutOff = cutOff } }
+    }
+
+    /// Tells every client to come back elsewhere, and closes their connections.
+    public func sendAllAway() async {
+        for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.sendAllAway() } }
+    }
+
     /// Puts other limits and another certificate in force (SIGHUP): for sessions from now on, for connections that come.
     /// Nobody who is here is put out. Whether there is TLS at all does not change.
     public func reload(limits: GatewayConfiguration, tls: TLSContext?) async {

@@ -90,6 +90,7 @@ extension GatewayLane {
         guard admission.take(nowMilliseconds: loop.nowMilliseconds) == nil else {
             return turnAway(connection, "too many clients connect at once")
         }
+        guard !isCutOff else { return turnAway(connection, "this node is cut off from its cluster") }
         if request.anonymous {
             return takeOver(request, id, connection, claims: nil)
         }

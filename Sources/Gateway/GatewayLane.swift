@@ -40,6 +40,8 @@ final class GatewayLane {
     /// What rooms were asked and have not answered, and who leads them.
     var open = OpenCalls()
     var isDraining = false
+    /// The node does not hear its cluster: tokens could have been revoked and rooms changed without its knowing.
+    var isCutOff = false
     /// Connections over the limit that are being told so.
     private var refusing = 0
     private static let refusingMax = 256
@@ -106,6 +108,15 @@ final class GatewayLane {
             }
             tellToReconnect(connection)
             connection.close(.draining, "this node is stopping")
+        }
+    }
+
+    /// Sends every client elsewhere; who comes again is taken when the node hears its cluster again.
+    func sendAllAway() {
+        for connection in connections.values {
+            guard case .open = connection.phase else { continue }
+            tellToReconnect(connection)
+            connection.close(.draining, "this node is cut off from its cluster")
         }
     }
 

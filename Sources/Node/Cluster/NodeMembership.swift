@@ -69,6 +69,7 @@ final class NodeMembership: Sendable {
     func start(_ record: NodeRecord, rooms: RoomHost, gateway: Gateway) {
         let task = Task { [self] in
             var isDrained = false
+            var unheardSeconds = 0
             while !Task.isCancelled {
                 let listed = system.nodes.first { $0.node == record.node }
                 if let listed, listed.store == record.store { try? directory.markTakenIn() }
@@ -79,10 +80,26 @@ final class NodeMembership: Sendable {
                     await gateway.drain()
                 }
                 await tell(gateway)
+                unheardSeconds = await isHeard() ? 0 : unheardSeconds + 1
+                await gateway.set(cutOff: unheardSeconds >= Self.cutOffSeconds)
+                if unheardSeconds == Self.sendAwaySeconds {
+                    logger.error("this node is cut off from its cluster and sends its clients elsewhere")
+                    await gateway.sendAllAway()
+                }
                 try? await Task.sleep(for: .seconds(1))
             }
         }
         self.task.withLock { $0 = task }
+    }
+
+    /// Without the system group nobody knows whose tokens have been revoked (DESIGN section 3). A node alone is its own
+    /// cluster, whatever its disk does.
+    private static let cutOffSeconds = 5
+    private static let sendAwaySeconds = 30
+
+    private func isHeard() async -> Bool {
+        if system.nodes.count <= 1, link == nil || nodes.reached.isEmpty { return true }
+        return await system.hearsLeader()
     }
 
     /// Clients are told of the gateways of all nodes that are reached and stay.
