@@ -15,7 +15,8 @@ struct Chatroomctl: AsyncParsableCommand {
             """,
         version: "1",
         subcommands: [
-            RoomsCommand.self, MessagesCommand.self, HistoryCommand.self, TailCommand.self, MembersCommand.self,
+            RoomsCommand.self, MessagesCommand.self, HistoryCommand.self, TailCommand.self, TopCommand.self,
+            MembersCommand.self,
             MemberCommand.self, QueueCommand.self, RobotsCommand.self, ExplainCommand.self, BarrageCommand.self,
             TokenCommand.self, AddressCommand.self, HealthCommand.self, MetricsCommand.self, UsersCommand.self,
             BroadcastCommand.self, SessionsCommand.self, StatsCommand.self, ClusterCommand.self, LogCommand.self,

@@ -70,10 +70,14 @@ final class NodeMembership: Sendable {
         let task = Task { [self] in
             var isDrained = false
             var unheardSeconds = 0
+            var wasListed = false
             while !Task.isCancelled {
                 let listed = system.nodes.first { $0.node == record.node }
                 if let listed, listed.store == record.store { try? directory.markTakenIn() }
-                if listed?.store != record.store || !record.saysTheSame(as: listed) { await introduce(record) }
+                if listed?.store == record.store { wasListed = true }
+                if listed?.store != record.store || !record.saysTheSame(as: listed) {
+                    await introduce(record, wasListed: wasListed)
+                }
                 if listed?.isDraining == true, !isDrained, await rooms.notices().isEmpty {
                     isDrained = true
                     logger.notice("this node is drained: it leads nothing and sends its clients elsewhere")
@@ -110,10 +114,12 @@ final class NodeMembership: Sendable {
         await gateway.use(urls: own + others.filter { !own.contains($0) })
     }
 
-    private func introduce(_ record: NodeRecord) async {
+    private func introduce(_ record: NodeRecord, wasListed: Bool) async {
         guard system.nodes.contains(where: { $0.node == record.node && $0.store == record.store })
             || !directory.isTakenIn
         else {
+            // Until all of the log is known and applied, the list is older than this node's place in it.
+            guard wasListed || (await system.settled(within: .zero)) else { return }
             logger.error(
                 "this node was taken out of the cluster; to take it in again, remove its data directory and start it")
             return
