@@ -22,7 +22,9 @@ extension NodeService {
     }
 
     func sessions(after: String?, limit: Int) async throws(ChatError) -> Page<SessionView, String> {
-        let all = await sessions(.sessionPage(after: after, limit: limit + 1)).sorted { $0.session.text < $1.session.text }
+        let all = await sessions(.sessionPage(after: after, limit: limit + 1)).sorted {
+            $0.session.text < $1.session.text
+        }
         let page = all.prefix(limit)
         return Page(items: Array(page), next: all.count > limit ? page.last?.session.text : nil)
     }

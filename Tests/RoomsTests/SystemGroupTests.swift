@@ -23,7 +23,8 @@ private final class Fixture {
         store = try LogStore.open(options)
         system = SystemGroup(
             loop: loop, store: store, server: ServerID(node: "n1", store: store.storeID), transport: NoTransport(),
-            cluster: ClusterView(shardCount: 4), directory: directory.path + "/system", logger: Logger(label: "test"), now: { Timestamp(1_000) },
+            cluster: ClusterView(shardCount: 4), directory: directory.path + "/system", logger: Logger(label: "test"),
+            now: { Timestamp(1_000) },
             forward: { _, _, _ throws(ChatError) in
                 throw ChatError(.internal, "there is no other node", retryAfterMs: nil)
             })

@@ -115,8 +115,9 @@ final class NodeMembership: Sendable {
     }
 
     private func introduce(_ record: NodeRecord, wasListed: Bool) async {
-        guard system.nodes.contains(where: { $0.node == record.node && $0.store == record.store })
-            || !directory.isTakenIn
+        guard
+            system.nodes.contains(where: { $0.node == record.node && $0.store == record.store })
+                || !directory.isTakenIn
         else {
             // Until all of the log is known and applied, the list is older than this node's place in it.
             guard wasListed || (await system.settled(within: .zero)) else { return }
