@@ -120,7 +120,7 @@ final class NodeMembership: Sendable {
                 || !directory.isTakenIn
         else {
             // Until all of the log is known and applied, the list is older than this node's place in it.
-            guard wasListed || (await system.settled(within: .zero)) else { return }
+            if !wasListed, await !system.settled(within: .zero) { return }
             logger.error(
                 "this node was taken out of the cluster; to take it in again, remove its data directory and start it")
             return
