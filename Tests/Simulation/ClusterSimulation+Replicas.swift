@@ -205,7 +205,12 @@ extension ClusterSimulation {
         var effects = replica.state.apply(
             entry, applied, key: key(of: proposal), believesStamps: sabotage == .stampsBackwards)
         if sabotage == .losesRows, entry.index % 5 == 0 {
-            effects.removeAll { if case .append = $0 { true } else { false } }
+            effects.removeAll { effect in
+                switch effect {
+                case .append, .publish: true
+                default: false
+                }
+            }
         }
         checkers.applies(entry, proposal, effects, group: replica.group, at: replica.id, before: before)
         if let pending = replica.pending.removeValue(forKey: entry.index) {

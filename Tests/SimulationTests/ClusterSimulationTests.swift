@@ -7,7 +7,7 @@ import Testing
     private static let seeds: [UInt64] = {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SEED"].flatMap({ UInt64($0) }) { return [seed] }
-        return Array(1...(environment["SEEDS"].flatMap { UInt64($0) } ?? 120))
+        return Array(1...(environment["SEEDS"].flatMap { UInt64($0) } ?? 100))
     }()
 
     @Test func `whatever fails, what was acked stays, in one order, shown without holes`() {
