@@ -152,9 +152,10 @@ extension ClusterSimulation {
             viewer.position = client.lastSeq
             if sabotage == .resumesOffByOne, let last = client.lastSeq { viewer.position = last + 1 }
         }
-        // A lost answer is asked for again, and in peace so is the end of the stream.
-        if viewer.position == nil || isPeace || viewer.askedAt != nil {
-            if viewer.askedAt.map({ now - $0 > .milliseconds(400) }) ?? true { viewer.askedAt = nil }
+        // Who does not answer may not lead any more: the next question goes elsewhere.
+        if let askedAt = viewer.askedAt, now - askedAt > .milliseconds(400) {
+            viewer.askedAt = nil
+            gateway.leaderHints[client.group] = nil
         }
         let isNew = gateway.viewers[number] == nil
         gateway.viewers[number] = viewer
