@@ -8,8 +8,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 # shellcheck source=tools/benchmarks/lib.sh
 . "$root/tools/benchmarks/lib.sh"
 
-senders=100 in_flight=16 text=200 seconds=10 delays='0 1000 5000' fixed_rate=10000
+nodes=1 senders=100 in_flight=16 text=200 seconds=10 delays='0 1000 5000' fixed_rate=10000
 usage="usage: tools/benchmarks/sends/run.sh [options]
+  --nodes N       of the cluster; the senders are at the first one ($nodes)
   --senders M     ($senders)
   --in-flight W   sends of one sender without an ack ($in_flight)
   --text B        bytes of a text ($text)
@@ -19,6 +20,7 @@ usage="usage: tools/benchmarks/sends/run.sh [options]
 Raw results: .build/benchmarks/sends.jsonl"
 while (($# > 0)); do
     case $1 in
+    --nodes) nodes=$2 ;;
     --senders) senders=$2 ;;
     --in-flight) in_flight=$2 ;;
     --text) text=$2 ;;
@@ -62,13 +64,13 @@ disk=$(LC_ALL=C dd if=/dev/zero of="$bench_dir/sync.tmp" bs=4k count=500 oflag=d
     | sed -n 's/.*, \([0-9.e-]*\) s, .*/\1/p')
 rm -f "$bench_dir/sync.tmp"
 say "Disk: $(stat -f -c %T "$bench_dir"), a synced write of 4 KB takes $(awk -v s="${disk:-0}" 'BEGIN { printf "%.3f", s * 2 }') ms."
-say "$senders senders, $in_flight in flight each, texts of $text bytes, $seconds s each."
+say "$nodes node(s), $senders senders, $in_flight in flight each, texts of $text bytes, $seconds s each."
 say
 say '| sync made slower by, us | load | acked/s | p50 ms | p99 ms | p99.9 ms | max ms | server CPU us/send | errors |'
 say '|---|---|---|---|---|---|---|---|---|'
 for delay in $delays; do
     export CHATROOM_LOG_SYNC_DELAY_MICROSECONDS=$delay
-    start_node
+    start_node "$nodes"
     for ((i = 1; i <= senders; i++)); do create_room "sends-$i"; done
     measure "$delay" full 0
     measure "$delay" half "$(awk -v r="$(field ackedPerSecond <<<"$line")" 'BEGIN { printf "%.0f", r / 2 }')"

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# How long a room is without a leader: kills the node that leads it with kill -9, and takes the time until another node
+# has acked the next message to it; again and again, with a new leader each time.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+# shellcheck source=tools/benchmarks/lib.sh
+. "$root/tools/benchmarks/lib.sh"
+
+trials=30 nodes=3
+usage="usage: tools/benchmarks/cluster/failover.sh [options]
+  --trials T   ($trials)
+  --nodes N    ($nodes)
+Raw results: .build/benchmarks/failover.txt, in milliseconds"
+while (($# > 0)); do
+    case $1 in
+    --trials) trials=$2 ;;
+    --nodes) nodes=$2 ;;
+    -h | --help)
+        say "$usage"
+        exit 0
+        ;;
+    *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
+    esac
+    shift 2
+done
+trap stop_node EXIT
+trap 'exit 130' INT TERM
+
+now_ms() { printf '%s' $((${EPOCHREALTIME/[.,]/} / 1000)); }
+
+# leader: the node that leads the room; empty while none does.
+leader() {
+    http GET "$1" /v1/rooms/failover '' "$node_admin_key"
+    sed -n 's/.*"leader":"\([^"]*\)".*/\1/p' <<<"$http_body"
+}
+
+machine
+start_node "$nodes"
+create_room failover
+raw=$bench_dir/failover.txt
+: >"$raw"
+lost=0 sent=0
+for ((trial = 1; trial <= trials; trial++)); do
+    victim=$(leader "$(node_field n1 api)")
+    [[ -n $victim ]] || fail 'the room has no leader.'
+    other=n1
+    [[ $victim != n1 ]] || other=n2
+    api=$(node_field "$other" api)
+    kill -9 "$(node_field "$victim" pid)"
+    began=$(now_ms)
+    while true; do
+        http POST "$api" /v1/rooms/failover/messages "{\"type\":\"TEXT\",\"text\":\"$trial\"}" "$node_admin_key"
+        [[ $http_status != 2?? ]] || break
+        (($(now_ms) - began < 30000)) || fail "no leader for 30 s after $victim was killed ($http_status): $http_body"
+    done
+    took=$(($(now_ms) - began))
+    sent=$((sent + 1))
+    say "$took" >>"$raw"
+    # The dead node is started again, and all three replicas are there before the next one dies.
+    "$root/cluster/up" --nodes "$nodes" --data "$bench_dir/data" </dev/null >"$bench_dir/up.txt" 2>&1 \
+        || fail "$victim did not start again: $(cat "$bench_dir/up.txt")"
+done
+http GET "$(node_field n1 api)" "/v1/rooms/failover/messages?limit=100" '' "$node_admin_key"
+for ((trial = 1; trial <= trials && trial <= 100; trial++)); do
+    [[ $http_body == *"\"text\":\"$trial\""* ]] || lost=$((lost + 1))
+done
+say "$trials times kill -9 of the room's leader, $nodes nodes. Milliseconds until the next message was acked, by the server API"
+say "of another node: least $(quantile 0 <"$raw"), median $(quantile 0.5 <"$raw"), 90 % $(quantile 0.9 <"$raw"), most $(quantile 1 <"$raw")."
+say "Messages acked $sent, of which $lost are missing in history."
+((lost == 0)) || fail 'acked messages are lost.'
