@@ -120,7 +120,7 @@ final class HostedNode: Sendable {
         if create { try await SystemGroup.bootstrap(shardCount: 1, server: server, store: store) }
         rooms = RoomHost(
             node: id, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage],
-            elsewhere: NobodyElse())
+            elsewhere: NoElsewhere())
         link.connect(id, rooms)
         var dependencies = RoomHost.Dependencies(
             store: store, server: server, sink: ToldOutputs(), transport: link.end(of: id),

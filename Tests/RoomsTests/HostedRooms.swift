@@ -91,17 +91,17 @@ extension RoomOutput {
 }
 
 /// There are no other nodes.
-struct NoTransport: ConsensusTransport {
-    func send(_ messages: [RaftMessage]) {}
-}
-
-/// Nobody else leads anything.
-struct NobodyElse: RoomsElsewhere {
+struct NoElsewhere: RoomsElsewhere {
     func leader(of shard: ShardID) -> NodeID? { nil }
 
     func ask(_ node: NodeID, _ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
-        throw ChatError(.unavailable, "there is no other node", retryAfterMs: 500)
+        throw ChatError(.internal, "there is no other node", retryAfterMs: nil)
     }
+}
+
+/// There are no other nodes.
+struct NoTransport: ConsensusTransport {
+    func send(_ messages: [RaftMessage]) {}
 }
 
 /// The rooms of a node with one shard on one loop, without a gateway: tests are the lane that calls them.
@@ -144,7 +144,7 @@ final class HostedRooms: Sendable {
         if create { try await SystemGroup.bootstrap(shardCount: 1, server: server, store: store) }
         rooms = RoomHost(
             node: Self.node, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage],
-            elsewhere: NobodyElse())
+            elsewhere: NoElsewhere())
         try await rooms.start(
             RoomHost.Dependencies(
                 store: store, server: server, sink: told, transport: NoTransport(),
