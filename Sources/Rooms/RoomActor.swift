@@ -340,11 +340,13 @@ actor RoomActor {
     }
 
     /// Whether nothing would be lost if this room left memory.
-    func mayLeaveMemory(writtenIndex: UInt64, at now: Timestamp) -> Bool {
+    ///
+    /// - Parameter isLed: whether this node leads the room. Elsewhere nobody waits for anything but its rows.
+    func mayLeaveMemory(writtenIndex: UInt64, isLed: Bool, at now: Timestamp) -> Bool {
         // Robots are on disk.
         guard presence.sessionCount == state.robotCount, reads == 0, arrivals.isEmpty, holds.isEmpty, late.isEmpty,
             throwingOut.isEmpty, recalling.isEmpty, stream.isEmpty, barrage.isEmpty, !isDirty,
-            lastChangeIndex <= writtenIndex, absentOwners.isEmpty, !owesOccupancy, unreachable.isEmpty
+            lastChangeIndex <= writtenIndex, !isLed || absentOwners.isEmpty && !owesOccupancy && unreachable.isEmpty
         else {
             idleSince = now
             return false

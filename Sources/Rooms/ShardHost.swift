@@ -410,7 +410,10 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
         let now = context.now()
         for (id, slot) in rooms {
             guard case .active(let room) = slot, !pending.mentions(id) else { continue }
-            if room.assumeIsolated({ $0.mayLeaveMemory(writtenIndex: written, at: now) }) { rooms[id] = nil }
+            let isLed = ledTerm != nil
+            if room.assumeIsolated({ $0.mayLeaveMemory(writtenIndex: written, isLed: isLed, at: now) }) {
+                rooms[id] = nil
+            }
         }
     }
 
@@ -488,8 +491,9 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
     /// What this leader knew of who is where is nothing to the next one. Rooms leave memory: what they wait for belongs
     /// to this leader, and their rows are with storage.
     private func endLeading() {
-        ledTerm = nil
+        // In the term in which it was said: what a later leader says comes after it.
         publish()
+        ledTerm = nil
         dirtyRooms = []
         barrageRooms = []
         for (id, slot) in rooms {
