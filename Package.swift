@@ -211,6 +211,7 @@ let package = Package(
         tests(
             "MembershipTests",
             ["Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "Transport", "WaitTestKit"]),
+        tests("RoomLinkTests", ["RoomLink", "ChatModel", "Wire"]),
         tests("LinkCoreTests", ["LinkCore", "ChatModel", "Consensus"]),
         tests(
             "ClusterLinkTests",

@@ -14,6 +14,7 @@ final class TestNode: Sendable {
         var clientPort: Int
         var apiPort: Int
         var linkPort: Int?
+        var isPaused = false
     }
 
     let directory: String
@@ -110,6 +111,22 @@ final class TestNode: Sendable {
 
     /// Sends a signal.
     func signal(_ number: Int32) { running.withLock { $0?.program }?.signal(number) }
+
+    /// Stops the process where it is, as a machine without time would.
+    func pause() {
+        running.withLock { $0?.isPaused = true }
+        signal(SIGSTOP)
+    }
+
+    /// Lets it go on.
+    func resume() {
+        signal(SIGCONT)
+        running.withLock { $0?.isPaused = false }
+    }
+
+    /// Whether it has been started, and neither killed nor paused since.
+    var answers: Bool { running.withLock { $0.map { !$0.isPaused } ?? false } }
+    var isRunning: Bool { running.withLock { $0 != nil } }
 
     func create() async throws {
         let end = try await Program("chatroomd", ["--config", configPath, "--create"]).ended()

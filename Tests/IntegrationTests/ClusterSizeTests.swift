@@ -1,0 +1,89 @@
+import ChatModel
+import Foundation
+import Testing
+import WaitTestKit
+import Wire
+
+extension IntegrationTests {
+    /// Clusters that get more nodes and fewer.
+    @Suite struct ClusterSizeTests {
+        @Test func `one node becomes three under load, and the first one is drained`() async throws {
+            try await TestCluster.run(3, shards: 2) { cluster in
+                let (first, others) = (cluster.nodes[0], Array(cluster.nodes[1...]))
+                try await cluster.start(1)
+                let room = try await cluster.room("grown")
+                let ledger = try await Ledger(cluster, room)
+                try await ledger.run { ledger in
+                    try await cluster.start(others)
+                    try await ledger.acks(10)
+                    #expect(await ledger.viewers[0].reconnects == 0)
+                    #expect(try await others[0].api("POST", "/v1/cluster/nodes/n1/drain").status == 200)
+                    try await poll("n1 leads nothing") {
+                        try await cluster.shards(others[0]).allSatisfy { ($0.leader ?? "n1") != "n1" }
+                    }
+                    try await poll("the clients of n1 are elsewhere") { await ledger.viewers[0].reconnects == 1 }
+                    try await ledger.acks(10)
+                }
+                #expect(await ledger.writers[0].unannouncedEnds == 0)
+                #expect(await ledger.viewers[0].unannouncedEnds == 0)
+                let refused = try await first.api("POST", "/v1/cluster/nodes/n9/drain")
+                #expect(refused.status == 404)
+            }
+        }
+
+        @Test func `of five nodes two die together: shards that keep a majority go on, the others wait for it`()
+            async throws
+        {
+            try await TestCluster.run(5, shards: 8) { cluster in
+                try await cluster.start(5)
+                let shards = try await cluster.shards()
+                let pair = try #require(Self.pair(shards), "\(shards)")
+                let dying = try pair.map { try cluster.node($0) }
+                let alive = cluster.nodes.filter { node in !dying.contains { $0 === node } }
+                let going = try await Self.room(cluster) { Set($0.replicas).intersection(pair).count == 1 }
+                let stuck = try await Self.room(cluster) { Set($0.replicas).isSuperset(of: pair) }
+                let ann = try await TestClient.entered(alive[0], "ann", stuck)
+                let before = try await ann.send(stuck, "before", clientID: "before")
+                try await Ledger(cluster, going, at: alive).run { ledger in
+                    for node in dying { node.signal(SIGKILL) }
+                    for node in dying { await node.kill() }
+                    try await ledger.acks(10)
+                    let refused = try await ann.refusal(of: .text(stuck, "stuck", clientID: "stuck"))
+                    #expect(refused.code == .unavailable)
+                    try await dying[0].start()
+                    let mended = try await retrying("a send") { try await ann.send(stuck, "stuck", clientID: "stuck") }
+                    #expect(mended.place == .kept(seq: 2))
+                    try await ledger.acks(10)
+                }
+                let again = try await ann.send(stuck, "before", clientID: "before")
+                #expect(again == before)
+                #expect(try await ann.wholeHistory(stuck).compactMap(\.text) == ["before", "stuck"])
+            }
+        }
+
+        /// Two nodes of which some shards have both, and some have one.
+        private static func pair(_ shards: [TestCluster.ShardPlace]) -> [String]? {
+            let names = Set(shards.flatMap(\.replicas)).sorted()
+            for (place, first) in names.enumerated() {
+                for second in names[(place + 1)...] {
+                    let counts = shards.map { Set($0.replicas).intersection([first, second]).count }
+                    if counts.contains(2), counts.contains(1) { return [first, second] }
+                }
+            }
+            return nil
+        }
+
+        /// A room of a shard that is as wanted.
+        private static func room(
+            _ cluster: TestCluster, where isWanted: (TestCluster.ShardPlace) -> Bool
+        ) async throws -> RoomID {
+            let wanted = Set(try await cluster.shards().filter(isWanted).map(\.shard))
+            for _ in 0..<200 {
+                let room = try await cluster.room("placed")
+                let shard = try await cluster.any.api("GET", "/v1/rooms/\(room)").fields()["shard"] as? Int
+                if let shard, wanted.contains(shard) { return room }
+            }
+            throw TestFailure("no room came to a shard of \(wanted)")
+        }
+    }
+}

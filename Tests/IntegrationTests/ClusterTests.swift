@@ -1,0 +1,110 @@
+import ChatModel
+import Foundation
+import Testing
+import WaitTestKit
+import Wire
+
+extension IntegrationTests {
+    /// Three nodes as one cluster, under load, and what befalls them.
+    @Suite(SharedCluster()) struct ClusterTests {
+        @Test func `the room goes on when its leader or a follower is killed, and who was killed catches up`()
+            async throws
+        {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("killed")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let ledger = try await Ledger(cluster, room, at: [leader, follower, other])
+            try await ledger.run { ledger in
+                await leader.kill()
+                try await ledger.acks(10)
+                for viewer in ledger.viewers.dropFirst() { #expect(await viewer.reconnects == 0) }
+                try await cluster.start([leader])
+                await follower.kill()
+                try await ledger.acks(10)
+                #expect(await ledger.viewers[2].reconnects == 0)
+                try await cluster.start([follower])
+                // Only who has everything can take over.
+                try await cluster.transfer(room, to: leader)
+                try await cluster.transfer(room, to: follower)
+                try await ledger.acks(10)
+            }
+            #expect(await ledger.viewers[2].reconnects == 0, "who is at a node that lives sees no end")
+        }
+
+        @Test func `nothing acked is lost when all nodes are killed at once`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("all")
+            try await Ledger(cluster, room).run { ledger in
+                for node in cluster.nodes { node.signal(SIGKILL) }
+                await cluster.kill()
+                try await cluster.start(cluster.nodes)
+                try await ledger.acks(10)
+            }
+        }
+
+        @Test func `a leader that stands still is replaced, and follows when it goes on`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("paused")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let ledger = try await Ledger(cluster, room, at: [leader, follower, other])
+            try await ledger.run { ledger in
+                leader.pause()
+                for writer in ledger.writers.dropFirst() { try await writer.acks(10) }
+                leader.resume()
+                try await ledger.acks(10)
+                try await cluster.settled()
+            }
+            #expect(await ledger.viewers[2].reconnects == 0)
+        }
+
+        @Test func `a minority acks nothing, and everything comes together again`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("minority")
+            let leader = try await cluster.leader(of: room)
+            let others = cluster.others(than: leader)
+            // With its leader among those that stay, and without.
+            for (round, alone) in [leader, others[0]].enumerated() {
+                let client = try await TestClient.connected(alone, "ann\(round)")
+                try await retrying("enter") { _ = try await client.enter(room) }
+                try await client.send(room, "before \(round)", clientID: "before\(round)")
+                for node in cluster.others(than: alone) { node.pause() }
+                let begun = ContinuousClock.now
+                let refused = try await client.refusal(of: .text(room, "alone \(round)", clientID: "alone\(round)"))
+                #expect(refused.code == .unavailable && refused.retryAfterMs != nil)
+                print("a minority's refusal took \(ContinuousClock.now - begun)")
+                #expect(ContinuousClock.now - begun < .seconds(10))
+                let more = try await client.refusal(of: .text(room, "more", clientID: "more\(round)"))
+                #expect(more.code == .unavailable)
+                for node in cluster.nodes { node.resume() }
+                try await retrying("a send") {
+                    _ = try await client.send(room, "alone \(round)", clientID: "alone\(round)")
+                }
+                try await cluster.settled()
+                let kept = try await client.wholeHistory(room).compactMap(\.clientID)
+                #expect(kept.filter { $0 == "alone\(round)" }.count == 1)
+                #expect(kept.filter { $0 == "before\(round)" }.count == 1)
+                #expect(kept.filter { $0 == "more\(round)" }.count <= 1)
+            }
+        }
+
+        @Test func `every node is restarted in its turn, and nobody is lost on the way`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("rolling")
+            let ledger = try await Ledger(cluster, room)
+            try await ledger.run { ledger in
+                for node in cluster.nodes {
+                    let end = try await node.stop()
+                    #expect(end?.status == 0)
+                    try await ledger.acks(5)
+                    try await cluster.start([node])
+                }
+            }
+            for writer in ledger.writers {
+                print("rolling: longest \(await writer.longest), refusals \(await writer.refusals)")
+                #expect(await writer.unannouncedEnds == 0, "every end is announced by reconnect")
+                #expect(await writer.longest < .seconds(10))
+            }
+            for viewer in ledger.viewers { #expect(await viewer.unannouncedEnds == 0) }
+        }
+    }
+}

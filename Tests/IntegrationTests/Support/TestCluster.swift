@@ -1,0 +1,204 @@
+import ChatModel
+import Foundation
+import Testing
+import WaitTestKit
+import Wire
+
+/// Nodes that are one cluster: real programs, each with a directory and ports of its own.
+final class TestCluster: Sendable {
+    /// The cluster that the tests of a suite share.
+    @TaskLocal static var shared: TestCluster?
+
+    /// For how long a session outlives its connection: long enough for an election.
+    static let graceSeconds = 6
+
+    /// n1, n2, ...: those that run, and those that may.
+    let nodes: [TestNode]
+    private let shardCount: Int
+
+    /// Writes configurations and keys; nothing is created or started yet.
+    init(_ count: Int, shards: Int = 4) throws {
+        shardCount = shards
+        let ports = try FreePort.take(count)
+        var session = TestNode.highRates
+        session["graceSeconds"] = Self.graceSeconds
+        let secret = String(repeating: "a key of this cluster", count: 2)
+        nodes = try ports.enumerated().map { [session] place, port in
+            let node = try TestNode([
+                "nodeId": "n\(place + 1)", "shards": shards, "session": session,
+                "link": ["port": port, "seeds": ports.map { "127.0.0.1:\($0)" }],
+            ])
+            var keys = TestNode.keys
+            keys["cluster"] = [["secret": secret]]
+            try node.write(keys, to: node.keysPath, mode: 0o600)
+            return node
+        }
+    }
+
+    /// Creates the cluster with its first node, starts that and as many others as are to run, and waits until all
+    /// shards are where they belong.
+    func start(_ count: Int) async throws {
+        try await nodes[0].create()
+        try await nodes[0].start()
+        try await start(Array(nodes[..<count].dropFirst()))
+    }
+
+    /// Starts those that do not run, and waits until all shards are where they belong.
+    func start(_ nodes: [TestNode]) async throws {
+        for node in nodes { node.resume() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for node in nodes where !node.isRunning { group.addTask { try await node.start() } }
+            try await group.waitForAll()
+        }
+        try await settled()
+    }
+
+    func kill() async {
+        for node in nodes { await node.kill() }
+    }
+
+    // MARK: - Who is who
+
+    func name(of node: TestNode) -> String {
+        nodes.firstIndex { $0 === node }.map { "n\($0 + 1)" } ?? "?"
+    }
+
+    func node(_ name: String) throws -> TestNode {
+        guard let number = Int(name.dropFirst()), nodes.indices.contains(number - 1) else {
+            throw TestFailure("there is no node \(name)")
+        }
+        return nodes[number - 1]
+    }
+
+    var answering: [TestNode] { nodes.filter(\.answers) }
+
+    func others(than node: TestNode) -> [TestNode] { answering.filter { $0 !== node } }
+
+    /// One that answers.
+    var any: TestNode {
+        get throws {
+            guard let node = answering.first else { throw TestFailure("no node answers") }
+            return node
+        }
+    }
+
+    // MARK: - Shards
+
+    struct ShardPlace: Equatable {
+        var shard: Int
+        var leader: String?
+        var replicas: [String]
+        var applied: Int
+    }
+
+    /// Where the shards are, as a node says.
+    func shards(_ node: TestNode? = nil) async throws -> [ShardPlace] {
+        let answer = try await (node ?? any).api("GET", "/v1/cluster/shards")
+        let list = try answer.fields()["shards"] as? [[String: Any]] ?? []
+        return list.map {
+            ShardPlace(
+                shard: $0["shard"] as? Int ?? -1, leader: $0["leader"] as? String,
+                replicas: $0["replicas"] as? [String] ?? [], applied: $0["applied"] as? Int ?? 0)
+        }
+    }
+
+    /// Waits until every shard has a leader among the nodes that run and as many voters as they allow, and every node
+    /// knows who leads.
+    func settled() async throws {
+        let voters = min(3, nodes.count(where: \.isRunning))
+        try await poll("shards with \(voters) voters") {
+            let names = Set(answering.map { name(of: $0) })
+            let shards = try await shards()
+            return shards.count == shardCount
+                && shards.allSatisfy { $0.replicas.count == voters && $0.leader.map(names.contains) ?? false }
+        }
+        try await ready(answering)
+    }
+
+    /// Waits until these nodes know who leads each shard.
+    func ready(_ nodes: [TestNode]) async throws {
+        for node in nodes {
+            try await poll("\(name(of: node)) knows all leaders") {
+                try await node.api("GET", "/v1/rooms?limit=1").status == 200
+            }
+        }
+    }
+
+    /// Starts what does not run, so that the next test finds all nodes.
+    func mend(_ count: Int) async throws { try await start(Array(nodes[..<count])) }
+
+    // MARK: - Rooms
+
+    /// Creates a room of a name that no other has.
+    func room(_ name: String, at node: TestNode? = nil) async throws -> RoomID {
+        try await (node ?? any).createRoom("\(name)-\(UInt32.random(in: 0 ... .max))")
+    }
+
+    /// Who leads a room.
+    func leader(of room: RoomID, at node: TestNode? = nil) async throws -> TestNode {
+        let answer = try await (node ?? any).api("GET", "/v1/rooms/\(room)")
+        guard let leader = try answer.fields()["leader"] as? String else {
+            throw TestFailure("the room has no leader: \(answer)")
+        }
+        return try self.node(leader)
+    }
+
+    /// Hands the shard of a room to a node.
+    func transfer(_ room: RoomID, to node: TestNode) async throws {
+        let fields = try await any.api("GET", "/v1/rooms/\(room)").fields()
+        guard let shard = fields["shard"] as? Int else { throw TestFailure("the room has no shard: \(fields)") }
+        try await transfer(shard, to: node)
+    }
+
+    func transfer(_ shard: Int, to node: TestNode) async throws {
+        let target = "/v1/cluster/shards/\(shard)/transfer"
+        try await poll("\(name(of: node)) leads shard \(shard)") {
+            try await any.api("POST", target, #"{"to":"\#(name(of: node))"}"#).status == 200
+        }
+    }
+
+    /// A node by what it is to the room: the leader first, then the others.
+    func roles(in room: RoomID) async throws -> (leader: TestNode, follower: TestNode, other: TestNode) {
+        let leader = try await leader(of: room)
+        let others = others(than: leader)
+        guard others.count >= 2 else { throw TestFailure("not enough nodes answer") }
+        return (leader, others[0], others[1])
+    }
+}
+
+/// Gives the tests of a suite one cluster of three nodes, and ends it after the last.
+struct SharedCluster: SuiteTrait, TestScoping {
+    @concurrent func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+        try await TestCluster.run(3) { cluster in
+            try await cluster.start(3)
+            try await TestCluster.$shared.withValue(cluster) { try await function() }
+        }
+    }
+}
+
+extension TestCluster {
+    /// Gives a cluster of which nothing runs yet to `body`; all of it is killed afterwards.
+    static func run(
+        _ count: Int, shards: Int = 4, _ body: (TestCluster) async throws -> Void
+    ) async throws {
+        let cluster = try TestCluster(count, shards: shards)
+        do {
+            try await TestSocket.$standardTLS.withValue(try TestCertificate.current?.client()) {
+                try await body(cluster)
+            }
+        } catch {
+            await cluster.kill()
+            throw error
+        }
+        await cluster.kill()
+    }
+
+    /// The suite's, with all of its nodes at work.
+    static func whole() async throws -> TestCluster {
+        let cluster = try #require(shared)
+        try await cluster.mend(3)
+        return cluster
+    }
+}

@@ -1,0 +1,190 @@
+import ChatModel
+import RoomLink
+import Testing
+import Wire
+
+/// Calls find their leader, also the next one, each is answered once, and none waits for ever.
+@Suite struct `Open calls` {
+    var lane = Lane()
+
+    @Test mutating func `a call is asked of the leader and is open until its answer`() throws {
+        #expect(try lane.leads("n2", 5) == [])
+        #expect(lane.add(try lane.call()) == .ask(try lane.node("n2")))
+        #expect(lane.open.count == 1)
+        #expect(try lane.answered())
+        #expect(lane.open.count == 0)
+        #expect(try !lane.answered(), "a second answer is nobody's")
+        #expect(try lane.leads("n3", 6) == [], "an answered call is not asked again")
+    }
+
+    @Test mutating func `a call without a leader waits for one`() throws {
+        let call = try lane.call()
+        #expect(lane.add(call) == .held)
+        lane.now += OpenCalls.heldMilliseconds - 1
+        #expect(lane.expire().isEmpty)
+        #expect(try lane.leads("n2", 5) == [call])
+        lane.now += 1
+        #expect(lane.expire().isEmpty, "a leader has it")
+        #expect(try lane.answered())
+    }
+
+    @Test mutating func `a call that no leader was found for in time is given back, once`() throws {
+        let call = try lane.call()
+        _ = lane.add(call)
+        lane.now += OpenCalls.heldMilliseconds
+        #expect(lane.expire() == [call])
+        #expect(lane.expire().isEmpty)
+        #expect(lane.open.count == 0)
+        #expect(try !lane.answered())
+        #expect(try lane.leads("n2", 5) == [])
+    }
+
+    @Test mutating func `a leader that takes too long is not waited for`() throws {
+        _ = try lane.leads("n2", 5)
+        let call = try lane.call()
+        _ = lane.add(call)
+        // Nothing is looked at before its time, as nothing waits for a leader.
+        lane.now += OpenCalls.answerMilliseconds - 1
+        #expect(lane.expire().isEmpty)
+        lane.now += 5_000
+        #expect(lane.expire() == [call])
+    }
+
+    @Test mutating func `what needs no answer is not kept`() throws {
+        let leave = try lane.call("s1", nil, .leave)
+        let silent = try lane.call("s1", nil, "")
+        #expect(lane.add(leave) == .held && lane.add(silent) == .held)
+        _ = try lane.leads("n2", 5)
+        for call in [leave, silent] { #expect(lane.add(call) == .ask(try lane.node("n2"))) }
+        // An announcement is made anew for each leader, whatever it carries.
+        #expect(lane.add(try lane.call("s1", 7, .away)) == .ask(try lane.node("n2")))
+        #expect(lane.open.count == 0)
+    }
+
+    @Test mutating func `a new leader gets everything that is open, in the order in which it was made`() throws {
+        _ = try lane.leads("n2", 5)
+        let calls = try (1...20).map { try lane.call("s\($0 % 3)", UInt32($0), "\($0)") }
+        for call in calls.prefix(10) { _ = lane.add(call) }
+        try lane.lost("n2")
+        for call in calls.suffix(10) { #expect(lane.add(call) == .held) }
+        #expect(try lane.answered("s1", 1), "the former leader's answer may still come")
+        #expect(try lane.leads("n3", 6) == Array(calls.dropFirst()))
+        #expect(try lane.leads("n1", 7) == Array(calls.dropFirst()), "what it has not answered is asked again")
+    }
+
+    @Test mutating func `a leader gets the calls of its shards only`() throws {
+        let (here, there) = (try lane.call("s1", 1), try lane.call("s1", 2))
+        _ = lane.add(here)
+        _ = lane.add(there, Lane.other)
+        #expect(try lane.leads("n2", 5) == [here])
+        #expect(try lane.leads("n2", 5, Lane.other) == [there])
+        try lane.lost("n2", Lane.other)
+        #expect(lane.open.leader(of: Lane.shard)?.node.text == "n2")
+        #expect(lane.open.leader(of: Lane.other) == nil)
+        try lane.lost("n2")
+        #expect(lane.open.leader(of: Lane.shard) == nil)
+    }
+
+    @Test mutating func `a node that is lost loses nothing that others lead`() throws {
+        _ = try lane.leads("n2", 5)
+        _ = lane.add(try lane.call())
+        try lane.lost("n3")
+        #expect(lane.open.leader(of: Lane.shard)?.node.text == "n2")
+        #expect(lane.open.leader(of: Lane.shard)?.term == 5)
+        lane.now += OpenCalls.heldMilliseconds
+        #expect(lane.expire().isEmpty)
+    }
+
+    @Test mutating func `an earlier leader is not heard, and the same notice is no news`() throws {
+        _ = try lane.leads("n2", 5)
+        #expect(try lane.leads("n3", 4) == nil)
+        #expect(try lane.leads("n2", 5) == nil)
+        #expect(lane.open.isCurrent(5, of: Lane.shard) && !lane.open.isCurrent(4, of: Lane.shard))
+        try lane.lost("n2")
+        #expect(!lane.open.isCurrent(4, of: Lane.shard) && lane.open.isCurrent(5, of: Lane.shard))
+        #expect(try lane.leads("n3", 4) == nil, "also while nobody leads")
+        #expect(try lane.leads("n2", 5) == [], "a node that is reached again leads again")
+        #expect(lane.open.isCurrent(0, of: Lane.other), "of a shard that nothing is known of, everything is heard")
+    }
+
+    @Test mutating func `a refusal by a former leader sends the call to the present one`() throws {
+        _ = try lane.leads("n2", 5)
+        _ = lane.add(try lane.call())
+        _ = try lane.leads("n3", 6)
+        #expect(try lane.refused(by: "n2") == (try lane.node("n3")))
+        #expect(lane.open.count == 1)
+        #expect(try lane.answered())
+    }
+
+    @Test mutating func `a refusal by the leader itself makes the call wait for the next`() throws {
+        _ = try lane.leads("n2", 5)
+        let call = try lane.call()
+        _ = lane.add(call)
+        lane.now += 10_000
+        #expect(try lane.refused(by: "n2") == nil)
+        lane.now += OpenCalls.heldMilliseconds - 1
+        #expect(lane.expire().isEmpty)
+        #expect(try lane.leads("n3", 6) == [call])
+        #expect(try lane.refused(by: "n3") == nil)
+        lane.now += OpenCalls.heldMilliseconds
+        #expect(lane.expire() == [call])
+    }
+
+    @Test mutating func `a refusal while nobody leads does not prolong the wait`() throws {
+        _ = try lane.leads("n2", 5)
+        let call = try lane.call()
+        _ = lane.add(call)
+        try lane.lost("n2")
+        lane.now += OpenCalls.heldMilliseconds - 1
+        #expect(try lane.refused(by: "n2") == nil)
+        lane.now += 1
+        #expect(lane.expire() == [call])
+        #expect(try lane.refused(by: "n2") == nil, "nobody knows it any more")
+    }
+
+    @Test mutating func `two calls under one number are answered in their order`() throws {
+        _ = try lane.leads("n2", 5)
+        let (first, second) = (try lane.call("s1", 1, "first"), try lane.call("s1", 1, "second"))
+        _ = lane.add(first)
+        _ = lane.add(second)
+        #expect(try lane.answered())
+        #expect(try lane.leads("n3", 6) == [second])
+        #expect(try lane.answered())
+        #expect(try !lane.answered())
+    }
+
+    @Test mutating func `sessions do not answer for each other`() throws {
+        _ = try lane.leads("n2", 5)
+        _ = lane.add(try lane.call("s1", 1))
+        #expect(try !lane.answered("s2", 1))
+        #expect(try !lane.answered("s1", 2))
+        #expect(try lane.refused("s2", 1, by: "n2") == nil)
+        #expect(lane.open.count == 1)
+    }
+
+    @Test mutating func `one call more than may be open is refused, and an answer makes room`() throws {
+        _ = try lane.leads("n2", 5)
+        var call = try lane.call()
+        for number in 1...OpenCalls.openMax {
+            call.request = UInt32(number)
+            _ = lane.add(call)
+        }
+        #expect(lane.open.count == OpenCalls.openMax)
+        #expect(lane.add(try lane.call("s2", 1)) == .refused)
+        #expect(lane.add(try lane.call("s2", nil, .leave)) == .ask(try lane.node("n2")), "what is not kept goes on")
+        #expect(try lane.answered("s1", 7))
+        #expect(lane.add(try lane.call("s2", 1)) == .ask(try lane.node("n2")))
+    }
+
+    @Test mutating func `those that waited long enough are given back, the others wait on`() throws {
+        let (first, second) = (try lane.call("s1", 1), try lane.call("s1", 2))
+        _ = lane.add(first)
+        lane.now += 500
+        _ = lane.add(second)
+        lane.now += OpenCalls.heldMilliseconds - 500
+        #expect(lane.expire() == [first])
+        lane.now += 500
+        #expect(lane.expire() == [second])
+        #expect(lane.open.count == 0)
+    }
+}
