@@ -437,7 +437,7 @@ public final class RoomHost: Sendable {
                 host.value.shards.map { shard, host in
                     ShardStatus(
                         shard: shard, leader: host.log.leader.flatMap { NodeID($0.node) },
-                        replicas: host.log.membership.voters.compactMap { NodeID($0.node) }.sorted(),
+                        replicas: host.replicas,
                         voters: host.log.membership.voters,
                         term: host.log.term, applied: host.log.appliedIndex)
                 }

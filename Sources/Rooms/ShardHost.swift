@@ -6,6 +6,7 @@ import Logging
 import Replication
 import RoomCore
 import RoomLink
+import Sharding
 import Wire
 
 /// One shard on its loop: its log, its storage and its rooms.
@@ -512,6 +513,14 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
             markDirty(room)
         }
         context.sink.leads(ShardNotice(shard: shard, term: log.term))
+    }
+
+    /// Nodes whose votes count, in order. Voters that the cluster lists no more are left out: their data is gone, or they
+    /// were removed, and the group only waits for others in their place.
+    var replicas: [NodeID] {
+        let listed = Set(context.cluster.current.nodes.map(\.server))
+        let voters = log.membership.voters.filter { listed.isEmpty || listed.contains($0) }
+        return voters.compactMap { NodeID($0.node) }.sorted()
     }
 
     /// What this node leads; nil while it does not.
