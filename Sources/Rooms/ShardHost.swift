@@ -117,10 +117,10 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
             loop: context.loop, transport: context.replication, configuration: context.transfers,
             reports: ReplicaDriver.Reports(
                 isComplete: { [unowned self] server, index in
-                    keeper.note(complete: server, upTo: index, in: log.term)
+                    keeper.replicas.note(complete: server, upTo: index, in: log.term)
                 },
                 isGiven: { [unowned self] node in
-                    keeper.note(given: node, committed: log.commitIndex, in: log.term)
+                    keeper.replicas.note(given: node, committed: log.commitIndex, in: log.term)
                 }))
     }
 

@@ -262,18 +262,20 @@ final class HostedCluster {
         }
     }
 
-    /// Expects that all nodes hold the same, row by row.
+    /// Expects that all nodes hold the same, row by row, as soon as they hold it as of the same entry.
     func expectEqual(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        var former: (index: UInt64, catalogue: [UInt8], history: [Int64: [UInt8]])?
-        for node in nodes {
-            let content = try await node.content()
+        var contents: [(index: UInt64, catalogue: [UInt8], history: [Int64: [UInt8]])] = []
+        try await poll("all nodes have applied the same") {
+            contents = []
+            for node in self.nodes { contents.append(try await node.content()) }
+            // Also what was applied while the history was read.
+            let applied = self.nodes.map(\.storage.appliedIndex)
+            return Set(contents.map(\.index) + applied).count == 1
+        }
+        for content in contents {
             #expect(content.index > 0, sourceLocation: sourceLocation)
-            if let former {
-                #expect(content.index == former.index, "\(node.id)", sourceLocation: sourceLocation)
-                #expect(content.catalogue == former.catalogue, "\(node.id)", sourceLocation: sourceLocation)
-                #expect(content.history == former.history, "\(node.id)", sourceLocation: sourceLocation)
-            }
-            former = content
+            #expect(content.catalogue == contents[0].catalogue, sourceLocation: sourceLocation)
+            #expect(content.history == contents[0].history, sourceLocation: sourceLocation)
         }
     }
 }

@@ -25,6 +25,25 @@ import WaitTestKit
         await cluster.close()
     }
 
+    @Test func `what a replica said before it was given a snapshot does not count`() throws {
+        let (voter, learner) = (ServerID(node: "v", store: 1), ServerID(node: "l", store: 2))
+        let node = try #require(NodeID("l"))
+        var replicas = CompleteReplicas()
+        replicas.note(complete: learner, upTo: 7, in: 2)
+        #expect(replicas.complete(of: [voter], in: 2) == [voter, learner])
+        replicas.note(given: node, committed: 20, in: 2)
+        #expect(replicas.complete(of: [voter], in: 2) == [voter])
+        // On its way since before.
+        replicas.note(complete: learner, upTo: 19, in: 2)
+        #expect(replicas.complete(of: [voter, learner], in: 2) == [voter])
+        replicas.note(complete: learner, upTo: 20, in: 2)
+        #expect(replicas.complete(of: [voter], in: 2) == [voter, learner])
+        // Another leader has heard nothing yet.
+        #expect(replicas.complete(of: [voter], in: 3) == [voter])
+        replicas.note(complete: learner, upTo: 1, in: 3)
+        #expect(replicas.complete(of: [], in: 3) == [learner])
+    }
+
     private func grow(_ cluster: HostedCluster) async throws {
         try await cluster.add("n1")
         for name in ["a", "b", "gone"] {
@@ -46,6 +65,8 @@ import WaitTestKit
         #expect(cluster.link.historyParts >= 2)
 
         // One is away for longer than the log reaches back.
+        try await cluster.perform(post("in memory everywhere"), in: try room("b"))
+        try await cluster.settled()
         let given = cluster.link.begunSnapshots
         let n3 = try cluster.node("n3")
         cluster.link.setCut(n3.id, true)
@@ -56,7 +77,7 @@ import WaitTestKit
             return synced.allSatisfy { $0 >= applied - 5 }
         }
         cluster.link.setCut(n3.id, false)
-        for number in 71...75 { try await cluster.perform(post("\(number)"), in: try room("a")) }
+        for number in 71...75 { try await cluster.perform(post("\(number)"), in: try room("b")) }
         try await cluster.settled()
         try await cluster.expectEqual()
         #expect(cluster.link.begunSnapshots > given)

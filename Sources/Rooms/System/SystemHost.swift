@@ -211,7 +211,7 @@ final class SystemHost: GroupLogDelegate {
     /// Once a second: brings the group to where it belongs, if it is led here.
     func tick(_ log: GroupLog, own: ServerID, _ cluster: ClusterView) {
         // All of the state is in the log and its snapshot.
-        for learner in log.membership.learners { keeper.note(complete: learner, in: log.term) }
+        for learner in log.membership.learners { keeper.replicas.note(complete: learner, in: log.term) }
         keeper.step(log, own: own, cluster)
     }
 
