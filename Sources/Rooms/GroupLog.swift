@@ -58,6 +58,8 @@ final class GroupLog {
         var configuration = RaftConfiguration()
         // Followers that are further behind are served from the disk.
         configuration.windowBytesMax = Self.windowBytesMax
+        // Three in an election timeout: an idle cluster costs little, and that a leader has died its connection tells.
+        configuration.heartbeatTicks = 3
         configuration.restartProofTicks = 3 * configuration.electionTimeoutTicks
         self.configuration = configuration
         raft = try Self.restore(group, server, store, configuration, appliedIndex, installed)

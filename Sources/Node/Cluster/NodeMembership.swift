@@ -17,7 +17,7 @@ final class NodeMembership: Sendable {
     private let nodes: ClusterNodes
     private let link: LoopBound<ClusterLink>?
     private let logger: Logger
-    private let task = Mutex<Task<Void, Never>?>(nil)
+    private let tasks = Mutex<[Task<Void, Never>]>([])
     private let known = KnownNodes()
 
     init(
@@ -69,7 +69,6 @@ final class NodeMembership: Sendable {
     func start(_ record: NodeRecord, rooms: RoomHost, gateway: Gateway) {
         let task = Task { [self] in
             var isDrained = false
-            var unheardSeconds = 0
             var wasListed = false
             while !Task.isCancelled {
                 let listed = system.nodes.first { $0.node == record.node }
@@ -84,22 +83,37 @@ final class NodeMembership: Sendable {
                     await gateway.drain()
                 }
                 await tell(gateway)
-                unheardSeconds = await isHeard() ? 0 : unheardSeconds + 1
-                await gateway.set(cutOff: unheardSeconds >= Self.cutOffSeconds)
-                if unheardSeconds == Self.sendAwaySeconds {
-                    logger.error("this node is cut off from its cluster and sends its clients elsewhere")
-                    await gateway.sendAllAway()
-                }
                 try? await Task.sleep(for: .seconds(1))
             }
         }
-        self.task.withLock { $0 = task }
+        let listening = Task { [self] in await listen(gateway) }
+        self.tasks.withLock { $0 = [task, listening] }
+    }
+
+    /// Asks again and again whether the cluster is heard, so that who comes when it is heard again is let in.
+    private func listen(_ gateway: Gateway) async {
+        var heardAt = ContinuousClock.now
+        var hasSentAway = false
+        while !Task.isCancelled {
+            if await isHeard() {
+                heardAt = .now
+                hasSentAway = false
+            }
+            let silence = ContinuousClock.now - heardAt
+            await gateway.set(cutOff: silence >= Self.cutOffLimit)
+            if silence >= Self.sendAwayLimit, !hasSentAway {
+                hasSentAway = true
+                logger.error("this node is cut off from its cluster and sends its clients elsewhere")
+                await gateway.sendAllAway()
+            }
+            try? await Task.sleep(for: .milliseconds(silence > .seconds(1) ? 100 : 500))
+        }
     }
 
     /// Without the system group nobody knows whose tokens have been revoked (DESIGN section 3). A node alone is its own
     /// cluster, whatever its disk does.
-    private static let cutOffSeconds = 5
-    private static let sendAwaySeconds = 30
+    private static let cutOffLimit = Duration.seconds(5)
+    private static let sendAwayLimit = Duration.seconds(30)
 
     private func isHeard() async -> Bool {
         if system.nodes.count <= 1, link == nil || nodes.reached.isEmpty { return true }
@@ -137,9 +151,9 @@ final class NodeMembership: Sendable {
     }
 
     func stop() async {
-        let task = task.withLock { $0 }
-        task?.cancel()
-        await task?.value
+        let tasks = tasks.withLock { $0 }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
     }
 }
 
