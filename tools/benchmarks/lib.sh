@@ -22,14 +22,14 @@ build_clients() {
     make -s -C "$1" "OUT=$bench_dir"
 }
 
-# start_node [NODES]: a fresh cluster of so many nodes (1) with the settings in the environment; sets, of its first one, node_pid, node_client, node_api, node_admin_key,
+# start_node: a fresh cluster of bench_nodes (1) nodes with the settings in the environment; sets, of its first, node_pid, node_client, node_api, node_admin_key,
 # node_kid and secret_file.
 # shellcheck disable=SC2034 # for the scripts that source this file
 start_node() {
     stop_node
     rm -rf "$bench_dir/data"
     (umask 077 && mkdir -p "$bench_dir/data")
-    "$root/cluster/up" --nodes "${1:-1}" --base-port "$(free_base_port)" --data "$bench_dir/data" </dev/null >"$bench_dir/up.txt" 2>&1 || {
+    "$root/cluster/up" --nodes "${bench_nodes:-1}" --base-port "$(free_base_port)" --data "$bench_dir/data" </dev/null >"$bench_dir/up.txt" 2>&1 || {
         cat "$bench_dir/up.txt" >&2
         fail 'the node did not start.'
     }

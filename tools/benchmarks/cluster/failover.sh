@@ -36,7 +36,8 @@ leader() {
 }
 
 machine
-start_node "$nodes"
+bench_nodes=$nodes
+start_node
 create_room failover
 raw=$bench_dir/failover.txt
 : >"$raw"

@@ -70,7 +70,8 @@ say '| sync made slower by, us | load | acked/s | p50 ms | p99 ms | p99.9 ms | m
 say '|---|---|---|---|---|---|---|---|---|'
 for delay in $delays; do
     export CHATROOM_LOG_SYNC_DELAY_MICROSECONDS=$delay
-    start_node "$nodes"
+    bench_nodes=$nodes
+    start_node
     for ((i = 1; i <= senders; i++)); do create_room "sends-$i"; done
     measure "$delay" full 0
     measure "$delay" half "$(awk -v r="$(field ackedPerSecond <<<"$line")" 'BEGIN { printf "%.0f", r / 2 }')"
