@@ -102,7 +102,7 @@ public final class ChatroomNode: Service, Sendable {
         throw ChatError(.unavailable, "there is no other node", retryAfterMs: 500)
     }
 
-    private static func openLog(
+    static func openLog(
         _ configuration: NodeConfiguration, _ directory: DataDirectory, create: Bool, metrics: MetricsRegistry?
     ) throws(NodeError) -> LogStore {
         var options = LogStoreConfiguration(directory: directory.log)
@@ -149,7 +149,8 @@ public final class ChatroomNode: Service, Sendable {
             if await !system.settled(within: Self.systemWait) {
                 logger.warning("the system group has no leader yet; settings and revocations may be old")
             }
-            storages = try openStorages(directory, shardMap)
+            storages = try Self.openStorages(
+                directory, shardMap, configuration, StoragePool(writers: 2, readers: 2))
         } catch {
             await stop(nil, nil, system, [], store, loops)
             throw (error as? NodeError) ?? NodeError(.storage, "the system log can't be used: \(error)")
@@ -177,13 +178,12 @@ public final class ChatroomNode: Service, Sendable {
         let callbackClient = CallbackClient(allowedHosts: Set(configuration.callbackHosts))
         let callbacks = AppCallbacks(system: system, client: callbackClient, logger: logger)
         do {
-            try await rooms.start(
-                RoomHost.Dependencies(
-                    store: store, server: server, sink: router, transport: router, replication: router,
-                    policy: configuration.rooms,
-                    cluster: cluster, metrics: metrics, logger: logger,
-                    checkpointSeconds: configuration.checkpointSeconds,
-                    callbacks: callbacks.setup(), now: WallClock.now))
+            var dependencies = RoomHost.Dependencies(
+                store: store, server: server, sink: router, transport: router, replication: router,
+                policy: configuration.rooms, cluster: cluster, metrics: metrics, logger: logger,
+                checkpointSeconds: configuration.checkpointSeconds, callbacks: callbacks.setup(), now: WallClock.now)
+            dependencies.restoreGeneration = identity.restoreGeneration
+            try await rooms.start(dependencies)
             await callbacks.start(rooms)
         } catch {
             await stop(gateway, rooms, system, storages, store, loops)
@@ -207,7 +207,8 @@ public final class ChatroomNode: Service, Sendable {
         nodes.use(
             NodeAnswers(
                 configuration: configuration, rooms: rooms, system: system, gateway: gateway, cluster: identity,
-                auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt))
+                auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt,
+                backup: NodeBackup(configuration, rooms: rooms, system: system, cluster: identity)))
         membership.start(
             NodeRecord(
                 node: configuration.node, store: server.store, linkAddress: gossip?.address.text ?? "",
@@ -345,11 +346,10 @@ public final class ChatroomNode: Service, Sendable {
         for loop in loops { await loop.joined() }
     }
 
-    private func openStorages(_ directory: DataDirectory, _ shardMap: ShardMap) throws(NodeError)
-        -> [ShardStorage]
-    {
+    static func openStorages(
+        _ directory: DataDirectory, _ shardMap: ShardMap, _ configuration: NodeConfiguration, _ pool: StoragePool
+    ) throws(NodeError) -> [ShardStorage] {
         do {
-            let pool = StoragePool(writers: 2, readers: 2)
             var options = StorageConfiguration(now: WallClock.now)
             options.retentionDays = configuration.rooms.retentionDays
             options.erased = RoomHost.erased

@@ -17,6 +17,9 @@ struct DataDirectory: Sendable {
     var audit: String { system + "/audit.sqlite" }
     var system: String { path + "/system" }
     func shard(_ number: UInt16) -> String { path + "/shards/\(number)" }
+    /// Where backups are made, beside the data: who removes the data does not remove them too.
+    var backups: String { path + "-backups" }
+    func backup(_ name: String) -> String { backups + "/" + name }
     /// Written last when the directory is made: without it that did not finish.
     private var marker: String { path + "/cluster.json" }
 

@@ -157,8 +157,30 @@ extension NodeService {
         }
     }
 
+    /// Every node copies what it leads; together that must be everything.
     func backup() async throws(ChatError) -> BackupView {
-        throw ChatError(.unavailable, "this version makes no backups while it runs", retryAfterMs: 1000)
+        try requireWhole(Set(nodes.leaders.keys), hasSystem: true)
+        var view = BackupView(time: WallClock.now(), copies: [])
+        var copied: Set<ShardID> = []
+        var hasSystem = false
+        for (_, result) in await nodes.results(of: .backup(NodeBackup.name(at: view.time))) {
+            guard case .backup(let copy, let shards, let includesSystem) = try result.get() else {
+                throw ChatError(.internal, "the answer is to another question")
+            }
+            view.copies.append(copy)
+            copied.formUnion(shards)
+            hasSystem = hasSystem || includesSystem
+        }
+        try requireWhole(copied, hasSystem: hasSystem)
+        return view
+    }
+
+    private func requireWhole(_ shards: Set<ShardID>, hasSystem: Bool) throws(ChatError) {
+        let missing = (0..<rooms.shardCount).first { !shards.contains(ShardID($0)) }
+        guard missing != nil || !hasSystem else { return }
+        let what = missing.map { "shard \($0)" } ?? "the system group"
+        throw ChatError(
+            .unavailable, "nobody leads \(what) at the moment: there is no whole backup", retryAfterMs: 2000)
     }
 
     func setLogLevel(_ level: LogLevel) async throws(ChatError) { _ = await nodes.askAll(.setLogLevel(level)) }

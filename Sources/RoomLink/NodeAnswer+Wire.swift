@@ -75,6 +75,15 @@ struct WiredAnswer: WireMessage {
         try walker.choice(
             14, "done", { if case .done = current { Empty() } else { nil } },
             { (_: Empty) in read = .success(.done) })
+        try walker.choice(
+            15, "backup",
+            {
+                if case .backup(let copy, let shards, let hasSystem) = current {
+                    WiredBackup(copy: copy, shards: shards, hasSystem: hasSystem)
+                } else {
+                    nil
+                }
+            }, { read = .success(.backup($0.copy, shards: $0.shards, hasSystem: $0.hasSystem)) })
         if W.isDecoding, let read { self.result = read }
     }
 }
@@ -131,6 +140,25 @@ private struct WiredStatus: WireMessage {
         guard W.isDecoding else { return }
         status.leads = []
         for number in leads { status.leads.append(try ShardID(wired: number)) }
+    }
+}
+
+private struct WiredBackup: WireMessage {
+    var copy: BackupCopy
+    var shards: [ShardID]
+    var hasSystem: Bool
+
+    static var blank: WiredBackup { WiredBackup(copy: .blank, shards: [], hasSystem: false) }
+    static var schemaName: String { "NodeBackup" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var numbers = shards.map { UInt32($0.number) }
+        try walker.required(1, "copy", &copy)
+        try walker.list(2, "shards", &numbers)
+        try walker.shown(3, "hasSystem", &hasSystem)
+        guard W.isDecoding else { return }
+        shards = []
+        for number in numbers { shards.append(try ShardID(wired: number)) }
     }
 }
 

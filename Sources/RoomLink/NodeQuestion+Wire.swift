@@ -126,6 +126,8 @@ struct WiredQuestion: WireMessage {
         try walker.choice(
             21, "logLevel", { if case .setLogLevel(let level) = current { LogSettings(level: level) } else { nil } },
             { known = .setLogLevel($0.level) })
+        try walker.choice(
+            22, "backup", { if case .backup(let name) = current { name } else { nil } }, { known = .backup($0) })
         read = known
     }
 }

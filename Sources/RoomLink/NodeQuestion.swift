@@ -40,6 +40,8 @@ public enum NodeQuestion: Sendable, Equatable {
     /// The node's record of who did what, newest first.
     case audit(before: Int64?, limit: Int)
     case setLogLevel(LogLevel)
+    /// Copies what the node leads into a directory of that name.
+    case backup(String)
     /// A question of a later version: answered with an error.
     case unknown
 }
@@ -61,6 +63,8 @@ public enum NodeAnswer: Sendable, Equatable {
     case lanes([LaneFigures])
     case shards([ShardView])
     case audit([AuditItem])
+    /// Where the copies are, of which shards, and whether the system group's state is among them.
+    case backup(BackupCopy, shards: [ShardID], hasSystem: Bool)
     /// To `transfer` and `setLogLevel`.
     case done
 }

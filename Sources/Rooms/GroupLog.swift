@@ -94,9 +94,17 @@ final class GroupLog {
     }
 
     /// What the creation of a cluster writes for a group, so that its one node leads it.
-    static func bootstrap(_ group: GroupID, _ server: ServerID) throws(RaftError) -> GroupSave? {
-        var raft = try RaftGroup(
-            id: server, group: group, start: .bootstrap(GroupMembership(voters: [server])), randomSeed: 1)
+    /// - Parameter index: up to which entry the state goes that a restore has brought; 0: there is none.
+    static func bootstrap(
+        _ group: GroupID, _ server: ServerID, after index: UInt64 = 0
+    ) throws(RaftError) -> GroupSave? {
+        let membership = GroupMembership(voters: [server])
+        var start = RaftGroup.Start.bootstrap(membership)
+        if index > 0 {
+            let mark = SnapshotMark(index: index, term: 1, membership: membership)
+            start = .restored(RestoredLog(hardState: HardState(term: 1), snapshot: mark, appliedIndex: index))
+        }
+        var raft = try RaftGroup(id: server, group: group, start: start, randomSeed: 1)
         return raft.takeOutput().save.map { GroupSave(group, $0) }
     }
 

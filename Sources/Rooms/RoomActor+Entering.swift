@@ -78,8 +78,13 @@ extension RoomActor {
         }
     }
 
-    /// Names the life of this room: a seq means something only together with it.
-    var epoch: String { String(state.incarnation?.number ?? 0, radix: 36) }
+    /// Names the life of this room: a seq means something only together with it. A restore gives seqs out again, so it
+    /// begins a new life of every room.
+    var epoch: String {
+        let life = String(state.incarnation?.number ?? 0, radix: 36)
+        let generation = context.restoreGeneration
+        return generation == 0 ? life : life + "." + String(generation, radix: 36)
+    }
 
     /// Answers the enters of the turn, behind everything that the turn showed.
     func settleArrivals() {

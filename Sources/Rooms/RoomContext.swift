@@ -21,6 +21,8 @@ struct RoomContext: Sendable {
     /// To other replicas of the shards.
     var replication: any ReplicationTransport
     var transfers: TransferConfiguration
+    /// Of the cluster; 0 when it was created.
+    var restoreGeneration: UInt64
     var now: @Sendable () -> Timestamp
     /// Copies of messages of other rooms, on any loop; the completion runs anywhere.
     var copies:

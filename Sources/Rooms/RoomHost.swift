@@ -45,6 +45,8 @@ public final class RoomHost: Sendable {
         public var cluster: ClusterView
         public var replication: any ReplicationTransport
         public var transfers = TransferConfiguration()
+        /// Of the cluster: part of every room's epoch.
+        public var restoreGeneration: UInt64 = 0
         /// Entries kept in each shard's log for replicas that are behind; one that is further behind gets a snapshot.
         public var entriesRetained = GroupLog.entriesRetained
 
@@ -91,8 +93,8 @@ public final class RoomHost: Sendable {
                 let context = RoomContext(
                     loop: loop, node: node, policy: given.policy, logger: given.logger, figures: figures,
                     callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, server: given.server,
-                    cluster: given.cluster, replication: given.replication, transfers: given.transfers, now: given.now,
-                    copies: copies)
+                    cluster: given.cluster, replication: given.replication, transfers: given.transfers,
+                    restoreGeneration: given.restoreGeneration, now: given.now, copies: copies)
                 let host = LoopHost(
                     context: context, store: given.store, transport: given.transport,
                     checkpointSeconds: given.checkpointSeconds)
@@ -201,6 +203,34 @@ public final class RoomHost: Sendable {
             }
             guard handedOver > 0 else { return }
             try? await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Copies every shard that this node leads, one after the other, while they go on. Each copy has all that was acked
+    /// before it began.
+    ///
+    /// - Parameter path: where to, a directory of each shard's own.
+    /// - Returns: of each copied shard the entry of its log up to which the copy goes.
+    public func backUp(to path: @Sendable (ShardID) -> String) async throws(StorageError) -> [ShardID: UInt64] {
+        var copied: [ShardID: UInt64] = [:]
+        for shard in await notices().map(\.shard).sorted() {
+            guard await confirmsLead(of: shard) else { continue }
+            let (storage, directory) = (storages[Int(shard.number)], path(shard))
+            let result: Result<UInt64, StorageError> = await withCheckedContinuation { continuation in
+                storage.backup(to: directory) { continuation.resume(returning: $0) }
+            }
+            copied[shard] = try result.get()
+        }
+        return copied
+    }
+
+    private func confirmsLead(of shard: ShardID) async -> Bool {
+        guard let target = host(of: shard) else { return false }
+        return await withCheckedContinuation { continuation in
+            target.loop.execute {
+                guard let host = target.value.shards[shard] else { return continuation.resume(returning: false) }
+                host.confirmLead { continuation.resume(returning: $0) }
+            }
         }
     }
 

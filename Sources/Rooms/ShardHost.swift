@@ -526,6 +526,12 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
     /// What this node leads; nil while it does not.
     var notice: ShardNotice? { ledTerm.map { ShardNotice(shard: shard, term: $0) } }
 
+    /// Whether a majority says that this node leads; then its storage is given all that was acked.
+    func confirmLead(_ done: @escaping (Bool) -> Void) {
+        guard isServing else { return done(false) }
+        log.readIndex { done((try? $0.get()) != nil) }
+    }
+
     /// Hands leadership to whoever can take it over at once; false when there is nobody.
     func handOver(to node: NodeID? = nil) -> Bool {
         let ready = log.peerStatuses.filter { $0.isVoter && $0.isActive && $0.isCaughtUp }

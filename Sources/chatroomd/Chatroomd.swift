@@ -18,6 +18,17 @@ struct Chatroomd: AsyncParsableCommand {
     @Flag(help: "Create a cluster of this one node in its data directory, and exit.")
     var create = false
 
+    @Option(
+        help: """
+            Make a new cluster of this one node of a backup, in its data directory, and exit. Once for each directory \
+            that the backup has made on the nodes.
+            """)
+    var restore: [String] = []
+
+    func validate() throws {
+        guard !create || restore.isEmpty else { throw ValidationError("--create and --restore exclude each other") }
+    }
+
     func run() async throws {
         do {
             let configuration = try await NodeConfiguration(
@@ -27,6 +38,11 @@ struct Chatroomd: AsyncParsableCommand {
             if create {
                 try await ChatroomNode.createCluster(configuration, logger: logger)
                 print("created a cluster of one node in \(configuration.dataDirectory)")
+                return
+            }
+            if !restore.isEmpty {
+                try await ChatroomNode.restoreCluster(configuration, from: restore)
+                print("restored a cluster of one node in \(configuration.dataDirectory)")
                 return
             }
             let node = try await ChatroomNode(configuration: configuration, logger: logger, logControl: control)

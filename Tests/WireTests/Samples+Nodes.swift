@@ -121,7 +121,7 @@ extension Samples {
                 .slowSessions(limit: int(0...100)), .endSessions(of: user()), .endSession(session()),
                 .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
                 .transfer(shard, to: node()), .shards, .audit(before: maybe { $0.int64() }, limit: int(0...100)),
-                .setLogLevel(any(LogLevel.self)), .unknown,
+                .setLogLevel(any(LogLevel.self)), .backup(text(64)), .unknown,
             ]
     }
 
@@ -174,6 +174,9 @@ extension Samples {
                     leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats)),
             .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
             .audit([audit]), .done,
+            .backup(
+                BackupCopy(node: node(), directory: text(), bytes: int64()),
+                shards: list { ShardID(UInt16($0.int(0...65_535))) }, hasSystem: bool()),
         ]
     }
 }

@@ -40,7 +40,7 @@ import Testing
         ["users", "message", "u", "hi", "--sender", "ann"], ["broadcast", "hi"], ["sessions", "list", "--slow"],
         ["sessions", "end", "s"], ["stats"], ["cluster"], ["cluster", "shards"], ["log", "debug"],
         ["cluster", "drain", "n2"], ["cluster", "remove", "n2"], ["cluster", "transfer", "3", "n2"],
-        ["backup", "--json"],
+        ["backup", "--json"], ["restore", "--config", "node.json", "a", "b"],
         ["audit", "--limit", "5"], ["address", "r"], ["metrics", "--server", "h:1", "--key-file", "f"],
     ])
     func `good command lines are understood`(arguments: [String]) throws {
@@ -57,7 +57,8 @@ import Testing
         ["queue", "update", "r", "a=1", "a=2"], ["robots", "add", "r"], ["explain"],
         ["history", "r", "--last", "0"], ["members", "r", "--after", "c"], ["rooms", "list", "--admin-key", "k"],
         ["cluster", "drain"], ["cluster", "transfer", "3"], ["cluster", "transfer", "x", "n2"], ["cluster", "remove"],
-        ["users", "revoke"], ["broadcast"], ["sessions", "list", "--slow", "--after", "c"], ["log"],
+        ["restore", "a"], ["restore", "--config", "node.json"], ["users", "revoke"], ["broadcast"],
+        ["sessions", "list", "--slow", "--after", "c"], ["log"],
     ])
     func `bad command lines are refused`(arguments: [String]) {
         #expect(throws: (any Error).self) { _ = try Chatroomctl.parseAsRoot(arguments) }

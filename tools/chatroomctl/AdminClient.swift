@@ -7,6 +7,8 @@ struct HTTPCall: Sendable, Hashable {
     var target: String
     var headers: [String: String] = [:]
     var body: Data?
+    /// How long the answer may take.
+    var timeoutSeconds = NetworkTransport.timeoutSeconds
 }
 
 struct HTTPAnswer: Sendable, Hashable {
@@ -38,7 +40,7 @@ struct AdminClient: Sendable {
     /// - Throws: `refused` with the server's words, or `unreachable` when no node answered.
     func call(
         _ method: String, _ path: [String], query: [(String, String?)] = [], body: JSONTree? = nil,
-        idempotencyKey: String? = nil
+        idempotencyKey: String? = nil, timeoutSeconds: Int64 = NetworkTransport.timeoutSeconds
     ) async throws(CommandFailure) -> JSONTree {
         guard let key = target.adminKey else {
             throw CommandFailure(
@@ -51,7 +53,7 @@ struct AdminClient: Sendable {
         if body != nil { headers["Content-Type"] = "application/json" }
         let call = HTTPCall(
             method: method, target: Self.encode(["v1"] + path, query), headers: headers,
-            body: body.map { Data($0.line.utf8) })
+            body: body.map { Data($0.line.utf8) }, timeoutSeconds: timeoutSeconds)
         let answer = try await send(call, repeatable: method == "GET" || idempotencyKey != nil)
         guard (200..<300).contains(answer.status) else { throw Self.refusal(answer) }
         return try JSONTree(parsing: answer.body)

@@ -20,8 +20,8 @@ struct Chatroomctl: AsyncParsableCommand {
             MemberCommand.self, QueueCommand.self, RobotsCommand.self, ExplainCommand.self, BarrageCommand.self,
             TokenCommand.self, AddressCommand.self, HealthCommand.self, MetricsCommand.self, UsersCommand.self,
             BroadcastCommand.self, SessionsCommand.self, StatsCommand.self, ClusterCommand.self, LogCommand.self,
-            BackupCommand.self,
-            AuditCommand.self, WebhookCommand.self, ModerationCommand.self, ConformanceCommand.self,
+            BackupCommand.self, RestoreCommand.self, AuditCommand.self, WebhookCommand.self, ModerationCommand.self,
+            ConformanceCommand.self,
         ])
 
     /// ArgumentParser would end with 64 after wrong use; scripts of this tool rely on the codes above.

@@ -45,11 +45,11 @@ struct NetworkTransport: HTTPTransport {
         for (name, value) in call.headers { request.headers.add(name: name, value: value) }
         if let body = call.body { request.body = .bytes(ByteBuffer(bytes: body)) }
         do {
-            let answer = try await Self.client.execute(request, timeout: .seconds(Self.timeoutSeconds))
+            let answer = try await Self.client.execute(request, timeout: .seconds(call.timeoutSeconds))
             let body = try await answer.body.collect(upTo: Self.answerBytesMax)
             return HTTPAnswer(status: Int(answer.status.code), body: Data(body.readableBytesView))
         } catch {
-            throw Self.failure(error, server)
+            throw Self.failure(error, server, seconds: call.timeoutSeconds)
         }
     }
 
@@ -58,7 +58,7 @@ struct NetworkTransport: HTTPTransport {
         (server.hasPrefix("https://") ? server : "http://" + server) + target
     }
 
-    private static func failure(_ error: any Error, _ server: String) -> HTTPFailure {
+    private static func failure(_ error: any Error, _ server: String, seconds: Int64) -> HTTPFailure {
         switch error {
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
             HTTPFailure(nothingSent: true, message: "\(server) has a name that is not known")
@@ -69,7 +69,7 @@ struct NetworkTransport: HTTPTransport {
         case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout:
             HTTPFailure(nothingSent: true, message: "\(server) did not answer within \(timeoutSeconds) s")
         case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout:
-            HTTPFailure(nothingSent: false, message: "\(server) did not answer within \(timeoutSeconds) s")
+            HTTPFailure(nothingSent: false, message: "\(server) did not answer within \(seconds) s")
         case let error as HTTPClientError where error == .remoteConnectionClosed:
             HTTPFailure(nothingSent: false, message: "\(server) closed the connection without an answer")
         case NIOSSLError.uncleanShutdown, is IOError, is ChannelError:

@@ -114,7 +114,7 @@ struct BackupCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        common.show(try await common.client().call("POST", ["backup"])) { backup in
+        common.show(try await common.client().call("POST", ["backup"], timeoutSeconds: 4 * 3600)) { backup in
             var table = Table(["NODE", "DIRECTORY", "BYTES"])
             for copy in backup["copies"]?.items ?? [] {
                 table.add([

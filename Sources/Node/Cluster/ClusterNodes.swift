@@ -48,18 +48,25 @@ final class ClusterNodes: RoomsElsewhere, Sendable {
 
     /// Asks this node and all that are reached, all at once. What does not answer is left out.
     func askAll(_ question: NodeQuestion) async -> [(node: NodeID, answer: NodeAnswer)] {
-        await withTaskGroup(of: (NodeID, NodeAnswer)?.self) { group in
+        await results(of: question).compactMap { node, result in
+            if case .success(let answer) = result { (node, answer) } else { nil }
+        }
+    }
+
+    /// The same with what kept each from answering.
+    func results(of question: NodeQuestion) async -> [(node: NodeID, result: Result<NodeAnswer, ChatError>)] {
+        await withTaskGroup(of: (NodeID, Result<NodeAnswer, ChatError>).self) { group in
             for other in reached.union([node]) {
                 group.addTask { [self] in
                     do throws(ChatError) {
-                        return (other, try await ask(other, question))
+                        return (other, .success(try await ask(other, question)))
                     } catch {
-                        return nil
+                        return (other, .failure(error))
                     }
                 }
             }
-            var all: [(NodeID, NodeAnswer)] = []
-            for await case let answer? in group { all.append(answer) }
+            var all: [(NodeID, Result<NodeAnswer, ChatError>)] = []
+            for await result in group { all.append(result) }
             return all.sorted { $0.0 < $1.0 }
         }
     }

@@ -14,6 +14,7 @@ struct NodeAnswers: Sendable {
     let auditRecorder: AuditRecorder
     let logControl: LogControl
     let startedAt: Timestamp
+    let backup: NodeBackup
 
     func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
         do throws(ChatError) {
@@ -61,6 +62,7 @@ struct NodeAnswers: Sendable {
         case .setLogLevel(let level):
             logControl.set(level)
             return .done
+        case .backup(let name): return try await backup.make(name)
         case .unknown:
             throw ChatError(.unavailable, "\(configuration.node) is of an older version", retryAfterMs: 60_000)
         }

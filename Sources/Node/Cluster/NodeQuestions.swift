@@ -5,7 +5,10 @@ import Synchronization
 /// Questions to other nodes that wait for their answers.
 final class NodeQuestions: Sendable {
     /// How long an answer may take.
-    private static let limit = Duration.seconds(10)
+    private static func limit(of question: NodeQuestion) -> Duration {
+        // It copies all that the node leads.
+        if case .backup = question { .seconds(4 * 3600) } else { .seconds(10) }
+    }
     /// Questions that may wait; a further one fails with 503.
     private static let openMax = 10_000
 
@@ -39,7 +42,7 @@ final class NodeQuestions: Sendable {
             }
             send(.question(id: id, question))
             Task { [weak self] in
-                try? await Task.sleep(for: Self.limit)
+                try? await Task.sleep(for: Self.limit(of: question))
                 self?.end(id, .failure(ChatError(.unavailable, "\(node) does not answer", retryAfterMs: 1000)))
             }
         }

@@ -55,7 +55,7 @@ public final class SystemGroup: Sendable {
         self.server = server
         self.logger = logger
         self.now = now
-        path = directory + "/state"
+        path = Self.statePath(in: directory)
         parts = LoopBound(nil, loop: loop)
         shared = Mutex(nil)
         files = Mutex([])
@@ -109,10 +109,18 @@ public final class SystemGroup: Sendable {
         for file in files.withLock({ $0 }) { file.close() }
     }
 
-    /// Makes the groups of a new cluster, with this node as their only voter. Blocks until they are on disk.
+    static func statePath(in directory: String) -> String { directory + "/state" }
+
+    /// Makes the groups of a new cluster, with this node as their only voter. Returns when they are on disk.
     public static func bootstrap(shardCount: UInt16, server: ServerID, store: LogStore) async throws {
-        let groups = (0..<shardCount).map { GroupID($0) } + [.system]
-        let saves = try groups.compactMap { try GroupLog.bootstrap($0, server) }
+        try await bootstrap(
+            shards: Array(repeating: 0, count: Int(shardCount)), system: 0, server: server, store: store)
+    }
+
+    /// The same with the index of the entry up to which the state goes that each group begins with; 0: there is none.
+    static func bootstrap(shards: [UInt64], system: UInt64, server: ServerID, store: LogStore) async throws {
+        let groups = zip(0..<UInt16.max, shards).map { (GroupID($0), $1) } + [(.system, system)]
+        let saves = try groups.compactMap { try GroupLog.bootstrap($0, server, after: $1) }
         let result: Result<Void, LogStoreError> = await withCheckedContinuation { continuation in
             store.save(saves) { continuation.resume(returning: $0) }
         }
@@ -181,6 +189,17 @@ public final class SystemGroup: Sendable {
     public func hearsLeader() async -> Bool {
         let parts = parts
         return await loop.run { parts.value?.log.leader != nil }
+    }
+
+    /// The state as of now, with all that was acked; nil where this node does not lead the group.
+    public func copy() async -> SystemSnapshot? {
+        let (loop, parts) = (loop, parts)
+        let present: (state: SystemState, index: UInt64)? = await loop.run {
+            guard let system = parts.value, system.log.isEstablished else { return nil }
+            return (system.host.present, system.log.appliedIndex)
+        }
+        // Of a large state it takes too long for a loop.
+        return await Task.detached { present.map { $0.state.snapshot(appliedIndex: $0.index) } }.value
     }
 
     private func whenSettled<Value: Sendable>(_ body: @escaping @Sendable (Parts) -> Value?) async -> Value {

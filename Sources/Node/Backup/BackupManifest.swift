@@ -1,0 +1,52 @@
+import Foundation
+import SQLite
+
+/// What one node's part of a backup holds: its `backup.json`, written when all else is on disk.
+struct BackupManifest: Sendable, Hashable, Codable {
+    struct Shard: Sendable, Hashable, Codable {
+        var number: UInt16
+        /// Up to which entry of its log the copy goes.
+        var appliedIndex: UInt64
+    }
+
+    static let formatCurrent = 1
+
+    var format = Self.formatCurrent
+    /// Of the backup: all its parts have the same.
+    var name: String
+    var cluster: String
+    /// Of the cluster.
+    var shardCount: UInt16
+    var node: String
+    /// Those that the node led, in order.
+    var shards: [Shard]
+    /// Up to which entry the system group's state goes, where the node led that group.
+    var systemIndex: UInt64?
+
+    static func shard(_ number: UInt16, in directory: String) -> String { directory + "/shards/\(number)" }
+    static func systemState(in directory: String) -> String { directory + "/system/state" }
+    private static func path(in directory: String) -> String { directory + "/backup.json" }
+
+    func write(to directory: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        try FileSystem.replace(Self.path(in: directory), with: Array(try encoder.encode(self)))
+    }
+
+    /// Throws when there is none, or one of another format.
+    static func read(from directory: String) throws(NodeError) -> BackupManifest {
+        let manifest: BackupManifest
+        do {
+            manifest = try JSONDecoder().decode(
+                BackupManifest.self, from: Data(contentsOf: URL(fileURLWithPath: path(in: directory))))
+        } catch {
+            throw NodeError(
+                .data, "\(path(in: directory)) can't be read: \(directory) is no backup, or one that did not finish")
+        }
+        guard manifest.format == formatCurrent else {
+            throw NodeError(
+                .data, "\(directory) is a backup of format \(manifest.format), which this version can't read")
+        }
+        return manifest
+    }
+}

@@ -1,0 +1,65 @@
+import ChatModel
+import Consensus
+import Foundation
+import Glibc
+import History
+import LogStore
+import Rooms
+import Sharding
+import Wire
+
+extension ChatroomNode {
+    /// Makes a new cluster of this one node of the parts of a backup: one explicit act, never repeated. Its rooms have
+    /// other epochs than they had. It grows as every cluster does: by nodes that join.
+    ///
+    /// - Parameter directories: of all nodes that took part in the backup; they are only read.
+    public static func restoreCluster(
+        _ configuration: NodeConfiguration, from directories: [String]
+    ) async throws(NodeError) {
+        let parts = try BackupParts(directories)
+        let directory = DataDirectory(path: configuration.dataDirectory)
+        guard let shardCount = UInt16(exactly: parts.shards.count) else {
+            throw NodeError(.data, "the backup names \(parts.shards.count) shards")
+        }
+        try directory.create()
+        let identity = ClusterIdentity(id: parts.cluster, shardCount: shardCount)
+            .restored(uuid: UUID().uuidString.lowercased(), at: WallClock.now())
+        do {
+            try copyShards(parts, to: directory, configuration)
+            let store = try openLog(configuration, directory, create: true, metrics: nil)
+            defer { store.close() }
+            guard let state = try SystemGroup.read(BackupManifest.systemState(in: parts.system.directory)),
+                state.appliedIndex == parts.system.appliedIndex
+            else { throw NodeError(.data, "\(parts.system.directory) has no whole system state") }
+            try await SystemGroup.restore(
+                state, as: identity, shards: parts.shards.map(\.appliedIndex), node: configuration.node,
+                server: ServerID(node: configuration.node.text, store: store.storeID), store: store,
+                directory: directory.system)
+        } catch {
+            throw (error as? NodeError) ?? NodeError(.storage, "the backup can't be restored: \(error)")
+        }
+        // All that was copied is on disk before the directory counts as one.
+        sync()
+        try directory.complete(
+            DataOwner(cluster: identity.id, shards: identity.shardCount, node: configuration.node.text))
+    }
+
+    private static func copyShards(
+        _ parts: BackupParts, to directory: DataDirectory, _ configuration: NodeConfiguration
+    ) throws {
+        for (number, copy) in zip(0..<UInt16.max, parts.shards) {
+            try FileManager.default.copyItem(
+                atPath: BackupManifest.shard(number, in: copy.directory), toPath: directory.shard(number))
+        }
+        let pool = StoragePool(writers: 1, readers: 1)
+        defer { pool.close() }
+        let map = ShardMap(shardCount: UInt16(clamping: parts.shards.count))
+        let storages = try openStorages(directory, map, configuration, pool)
+        defer { for storage in storages { storage.close() } }
+        for (storage, copy) in zip(storages, parts.shards) {
+            guard storage.appliedIndex == copy.appliedIndex, storage.isHistoryComplete else {
+                throw NodeError(.data, "a shard in \(copy.directory) is not what its backup.json says")
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import ChatModel
+import Foundation
+import Testing
+import Wire
+
+extension IntegrationTests {
+    /// A backup is made while people chat, and is restored into a new cluster.
+    @Suite struct BackupTests {
+        /// What the program says when it refuses to restore.
+        private func refusal(_ node: TestNode, _ directories: String...) async throws -> String {
+            let end = try await Program(
+                "chatroomd", ["--config", node.configPath] + directories.flatMap { ["--restore", $0] }
+            ).ended()
+            #expect(end.status > 0 && end.status < 128, "\(end.errors)")
+            return end.errors
+        }
+
+        /// Makes a backup; the directory of its one part.
+        private func backUp(_ node: TestNode) async throws -> String {
+            let answer = try await node.api("POST", "/v1/backup")
+            #expect(answer.status == 200, "\(answer)")
+            let copies = try #require(try answer.fields()["copies"] as? [[String: Any]])
+            #expect(copies.count == 1 && copies[0]["node"] as? String == "n1")
+            #expect(try #require(copies[0]["bytes"] as? Int) > 0)
+            return try #require(copies[0]["directory"] as? String)
+        }
+
+        @Test func `everything acked before a backup is there after a restore, in rooms with other epochs`()
+            async throws
+        {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("live", fields: #","name":"The room""#)
+                let ann = try await TestClient.connected(node, "ann")
+                let before = try await ann.enter(room)
+                let oops = try await ann.send(room, "oops")
+                try await ann.done(.recall(RecallRequest(room: room, messageID: oops.messageID)))
+                try await ann.set(room, "song", "first")
+                let mute = try await node.api("PUT", "/v1/rooms/live/members/bob/mute", #"{"enable":true}"#)
+                #expect(mute.status == 200, "\(mute)")
+                for number in 1...20 { try await ann.send(room, "message \(number)") }
+                let kept = try await ann.wholeHistory(room)
+
+                let eve = try await TestClient.entered(node, "eve", room)
+                let load = Task { while !Task.isCancelled { try await eve.send(room, "later") } }
+                let directory = try await backUp(node)
+                load.cancel()
+                _ = await load.result
+                await node.kill()
+
+                let other = try TestNode()
+                let end = try await Program("chatroomctl", ["restore", "--config", other.configPath, directory]).ended()
+                #expect(end.status == 0 && end.output.contains("chatroomd --config"), "\(end.output) \(end.errors)")
+                try await other.start()
+                // Over another start too.
+                for start in 1...2 {
+                    let viewer = try await TestClient.connected(other, "ann")
+                    let entered = try await viewer.enter(room, since: before.seq, epoch: before.epoch)
+                    #expect(entered.epoch != before.epoch && entered.recovered == false && entered.missed == nil)
+                    let info = try await other.api("GET", "/v1/rooms/live").fields()
+                    #expect(info["name"] as? String == "The room" && info["leader"] as? String == "n1")
+                    let history = try await viewer.wholeHistory(room)
+                    #expect(Array(history.prefix(kept.count)) == kept)
+                    #expect(history.contains { $0.messageID == oops.messageID && $0.isRecalled })
+                    #expect(try await viewer.queue(room).map(\.value) == ["first"])
+                    let bob = try await TestClient.entered(other, "bob", room)
+                    #expect(try await bob.refusal(of: .text(room, "x")).code == .muted)
+                    let last = try #require(try await viewer.newest(room)?.seq)
+                    try await viewer.send(room, "after \(start)")
+                    #expect(try #require(try await viewer.newest(room)?.seq) > last)
+                    let again = try await viewer.enter(room, since: last, epoch: entered.epoch)
+                    #expect(again.recovered == true && again.epoch == entered.epoch)
+                    await other.kill()
+                    if start == 1 { try await other.start() }
+                }
+            }
+        }
+
+        @Test func `a restore is refused where there is data, and from what is no whole backup`() async throws {
+            try await TestNode.run { node in
+                let whole = try await backUp(node)
+                #expect(try await refusal(node, whole).contains("exists already"))
+                let other = try TestNode()
+                #expect(try await refusal(other, node.dataPath).contains("is no backup"))
+                let second = try await backUp(node)
+                #expect(try await refusal(other, whole, second).contains("are not of one backup"))
+
+                let path = second + "/backup.json"
+                var manifest = try #require(
+                    try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
+                        as? [String: Any])
+                let shards = try #require(manifest["shards"] as? [[String: Any]])
+                manifest["shards"] = shards.filter { $0["number"] as? Int != 3 }
+                try node.write(manifest, to: path, mode: 0o600)
+                #expect(try await refusal(other, second).contains("shard 3 is missing"))
+                manifest["shards"] = shards
+                manifest["systemIndex"] = nil
+                try node.write(manifest, to: path, mode: 0o600)
+                #expect(try await refusal(other, second).contains("the system state is missing"))
+                #expect(!FileManager.default.fileExists(atPath: other.dataPath))
+            }
+        }
+    }
+}
