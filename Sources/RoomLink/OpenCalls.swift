@@ -5,10 +5,13 @@ import ChatModel
 /// it.
 ///
 /// Calls of a session leave in the order in which they were made, also when they are asked again. A call that no leader
-/// could be found for is given back after `heldMilliseconds`. Pure: times are passed in.
+/// could be found for is given back after `heldMilliseconds`, and at the latest when it is `leaderlessMilliseconds` old.
+/// Pure: times are passed in.
 public struct OpenCalls: Sendable {
     /// How long a call waits while its shard has no leader (DESIGN section 5).
     public static let heldMilliseconds: UInt64 = 2_000
+    /// How old a call may get while its shard has no leader, however late that was known.
+    public static let leaderlessMilliseconds: UInt64 = 3_000
     /// How long a leader may take to answer, before nobody waits any more.
     public static let answerMilliseconds: UInt64 = 30_000
     /// Calls that wait for a leader, or for their answer; a further one is refused.
@@ -27,7 +30,10 @@ public struct OpenCalls: Sendable {
         var heldSince: UInt64?
 
         func isOverdue(at now: UInt64) -> Bool {
-            if let heldSince, heldSince + OpenCalls.heldMilliseconds <= now { return true }
+            if let heldSince {
+                if heldSince + OpenCalls.heldMilliseconds <= now { return true }
+                if madeAt + OpenCalls.leaderlessMilliseconds <= now { return true }
+            }
             return madeAt + OpenCalls.answerMilliseconds <= now
         }
     }

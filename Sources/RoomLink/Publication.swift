@@ -64,4 +64,9 @@ public protocol PublicationSink: Sendable {
     func leads(_ notice: ShardNotice)
     /// This node leads a shard no more.
     func leadsNoMore(_ shard: ShardID)
+    /// This node's replica of a shard follows the leader of that term, maybe one that it had doubted.
+    func hears(_ leader: NodeID, _ notice: ShardNotice)
+    /// This node's replica of a shard has not heard the leader of that term for an election timeout: whoever waits for
+    /// it here looks out for the next.
+    func doubts(_ leader: NodeID, _ notice: ShardNotice)
 }

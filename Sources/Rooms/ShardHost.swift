@@ -38,6 +38,13 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
         case active(RoomActor)
     }
 
+    private struct Followed {
+        var leader: NodeID
+        var notice: ShardNotice
+        /// For how long it has been silent; nil while it is not.
+        var secondsDoubted: Int?
+    }
+
     let shard: ShardID
     let log: GroupLog
     let storage: ShardStorage
@@ -81,6 +88,8 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
     private var dirtyRooms: [RoomActor] = []
     private var barrageRooms: [RoomActor] = []
     private let outbox: Outbox
+    /// The last leader that this replica has followed, and has not replaced itself.
+    private var followed: Followed?
     private var keeper = GroupKeeper()
     private var replica: ReplicaDriver?
     private var webhook: WebhookDispatcher?
@@ -464,6 +473,7 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
     }
 
     func logDidChangeLeadership(_ log: GroupLog) {
+        tellWhoIsHeard()
         webhook?.reset()
         guard ledTerm != log.term || !log.isEstablished else { return }
         hasLookedAround = false
@@ -480,6 +490,33 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
         receiveEarly()
         if ledTerm != nil { endLeading() }
     }
+
+    /// Others know of a leader that stands still only when their link to it has been silent for long.
+    private func tellWhoIsHeard() {
+        if let leader = log.leader.flatMap({ NodeID($0.node) }), !log.isLeader {
+            let notice = ShardNotice(shard: shard, term: log.term)
+            followed = Followed(leader: leader, notice: notice)
+            context.sink.hears(leader, notice)
+        } else if log.isLeader {
+            followed = nil
+        } else if let followed, followed.secondsDoubted == nil, log.membership.voters.contains(context.server) {
+            self.followed?.secondsDoubted = 0
+            context.sink.doubts(followed.leader, followed.notice)
+        }
+    }
+
+    /// A replica that the group has gone on without hears nobody for ever; whether the leader lives is then for the
+    /// link to say.
+    private func endDoubt() {
+        guard let followed, let seconds = followed.secondsDoubted else { return }
+        self.followed?.secondsDoubted = seconds + 1
+        guard seconds >= Self.doubtSeconds else { return }
+        self.followed = nil
+        context.sink.hears(followed.leader, followed.notice)
+    }
+
+    /// More than a link to a dead node lasts.
+    private static let doubtSeconds = 10
 
     private func refuseUnconfirmed() {
         let waiting = confirming + unconfirmed
@@ -731,6 +768,7 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
 
     /// Digests, counts, deadlines: once a second.
     func tick() {
+        endDoubt()
         keeper.step(log, own: context.server, context.cluster)
         guard ledTerm != nil else { return }
         let now = context.now()

@@ -56,6 +56,10 @@ final class ToldOutputs: PublicationSink {
 
     func leadsNoMore(_ shard: ShardID) {}
 
+    func hears(_ leader: NodeID, _ notice: ShardNotice) {}
+
+    func doubts(_ leader: NodeID, _ notice: ShardNotice) {}
+
     /// What never comes is an issue.
     private func wait(until isWanted: @escaping @Sendable ([RoomOutput]) -> Bool) async {
         do {

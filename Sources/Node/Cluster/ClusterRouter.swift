@@ -78,6 +78,15 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         current?.gateway.isLost(node, shard)
     }
 
+    func hears(_ leader: NodeID, _ notice: ShardNotice) {
+        // One that does not serve yet says so itself when it does.
+        if leaders.note(leader, notice, isHeard: true) { current?.gateway.isLed(notice, by: leader) }
+    }
+
+    func doubts(_ leader: NodeID, _ notice: ShardNotice) {
+        if leaders.note(leader, notice, isHeard: false) { current?.gateway.isLost(leader, notice.shard) }
+    }
+
     /// A node, maybe this one, leads a shard.
     func isLed(_ notice: ShardNotice, by node: NodeID) {
         leaders.leads(node, notice)

@@ -7,6 +7,8 @@ final class ShardLeaders: Sendable {
     private struct Leader {
         var node: NodeID
         var term: UInt64
+        /// This node's replica does not hear it.
+        var isDoubted = false
     }
 
     private let leaders = Mutex<[ShardID: Leader]>([:])
@@ -15,6 +17,15 @@ final class ShardLeaders: Sendable {
         leaders.withLock {
             guard $0[notice.shard].map({ $0.term <= notice.term }) ?? true else { return }
             $0[notice.shard] = Leader(node: node, term: notice.term)
+        }
+    }
+
+    /// Whether this node's replica of the shard hears the leader. False when others say that another one leads.
+    func note(_ node: NodeID, _ notice: ShardNotice, isHeard: Bool) -> Bool {
+        leaders.withLock {
+            guard let known = $0[notice.shard], known.node == node, known.term == notice.term else { return false }
+            $0[notice.shard]?.isDoubted = !isHeard
+            return true
         }
     }
 
@@ -31,11 +42,15 @@ final class ShardLeaders: Sendable {
 
     /// Who leads what, as they have said it.
     var notices: [(node: NodeID, notice: ShardNotice)] {
-        leaders.withLock { $0.map { ($0.value.node, ShardNotice(shard: $0.key, term: $0.value.term)) } }
+        leaders.withLock { all in
+            all.filter { !$0.value.isDoubted }.map { ($0.value.node, ShardNotice(shard: $0.key, term: $0.value.term)) }
+        }
     }
 
-    func leader(of shard: ShardID) -> NodeID? { leaders.withLock { $0[shard]?.node } }
+    func leader(of shard: ShardID) -> NodeID? {
+        leaders.withLock { all in all[shard].flatMap { $0.isDoubted ? nil : $0.node } }
+    }
 
     /// Every shard whose leader is known.
-    var all: [ShardID: NodeID] { leaders.withLock { $0.mapValues(\.node) } }
+    var all: [ShardID: NodeID] { leaders.withLock { $0.filter { !$0.value.isDoubted }.mapValues(\.node) } }
 }
