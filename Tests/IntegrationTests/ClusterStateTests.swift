@@ -4,9 +4,9 @@ import Testing
 import WaitTestKit
 import Wire
 
-extension IntegrationTests {
+extension IntegrationTests.ClusterTests {
     /// What a room knows, and what any node answers, when its leader is another node or has died.
-    @Suite(SharedCluster()) struct ClusterStateTests {
+    @Suite struct State {
         @Test func `seats, presence, mutes and first results survive the leader`() async throws {
             let cluster = try await TestCluster.whole()
             let room = try await cluster.room("state")

@@ -5,8 +5,13 @@ import WaitTestKit
 import Wire
 
 extension IntegrationTests {
-    /// Three nodes as one cluster, under load, and what befalls them.
-    @Suite(SharedCluster()) struct ClusterTests {
+    /// Three nodes as one cluster.
+    @Suite(SharedCluster()) struct ClusterTests {}
+}
+
+extension IntegrationTests.ClusterTests {
+    /// What befalls nodes under load.
+    @Suite struct Faults {
         @Test func `the room goes on when its leader or a follower is killed, and who was killed catches up`()
             async throws
         {
@@ -71,10 +76,7 @@ extension IntegrationTests {
                 let begun = ContinuousClock.now
                 let refused = try await client.refusal(of: .text(room, "alone \(round)", clientID: "alone\(round)"))
                 #expect(refused.code == .unavailable && refused.retryAfterMs != nil)
-                print("a minority's refusal took \(ContinuousClock.now - begun)")
-                #expect(ContinuousClock.now - begun < .seconds(10))
-                let more = try await client.refusal(of: .text(room, "more", clientID: "more\(round)"))
-                #expect(more.code == .unavailable)
+                #expect(ContinuousClock.now - begun < .seconds(6), "3 s, and what a slow machine takes")
                 for node in cluster.nodes { node.resume() }
                 try await retrying("a send") {
                     _ = try await client.send(room, "alone \(round)", clientID: "alone\(round)")
@@ -83,8 +85,35 @@ extension IntegrationTests {
                 let kept = try await client.wholeHistory(room).compactMap(\.clientID)
                 #expect(kept.filter { $0 == "alone\(round)" }.count == 1)
                 #expect(kept.filter { $0 == "before\(round)" }.count == 1)
-                #expect(kept.filter { $0 == "more\(round)" }.count <= 1)
             }
+        }
+
+        @Test func `a node that comes back with an empty disk, or with an older one, is taken in anew`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("disk")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let ledger = try await Ledger(cluster, room, at: [leader, other])
+            try await ledger.run { ledger in
+                await follower.kill()
+                try follower.loseDisk()
+                try await ledger.acks(10)
+                try await cluster.start([follower])
+                // Only a voter that has everything can take over.
+                try await cluster.transfer(room, to: follower)
+                try await ledger.acks(10)
+                try await cluster.transfer(room, to: leader)
+
+                await follower.kill()
+                try follower.copyDisk()
+                try await cluster.start([follower])
+                try await ledger.acks(10)
+                await follower.kill()
+                try follower.restoreDisk()
+                try await cluster.start([follower])
+                try await cluster.transfer(room, to: follower)
+                try await ledger.acks(10)
+            }
+            for viewer in ledger.viewers { #expect(await viewer.reconnects == 0) }
         }
 
         @Test func `every node is restarted in its turn, and nobody is lost on the way`() async throws {
@@ -100,7 +129,6 @@ extension IntegrationTests {
                 }
             }
             for writer in ledger.writers {
-                print("rolling: longest \(await writer.longest), refusals \(await writer.refusals)")
                 #expect(await writer.unannouncedEnds == 0, "every end is announced by reconnect")
                 #expect(await writer.longest < .seconds(10))
             }

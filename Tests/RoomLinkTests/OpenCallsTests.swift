@@ -120,7 +120,7 @@ import Wire
         _ = try lane.leads("n2", 5)
         let call = try lane.call()
         _ = lane.add(call)
-        lane.now += 10_000
+        lane.now += 500
         #expect(try lane.refused(by: "n2") == nil)
         lane.now += OpenCalls.heldMilliseconds - 1
         #expect(lane.expire().isEmpty)
@@ -128,6 +128,21 @@ import Wire
         #expect(try lane.refused(by: "n3") == nil)
         lane.now += OpenCalls.heldMilliseconds
         #expect(lane.expire() == [call])
+    }
+
+    @Test mutating func `a call that is old when its leader is lost waits for the next one only so long in all`() throws
+    {
+        _ = try lane.leads("n2", 5)
+        let (old, young) = (try lane.call("s1", 1), try lane.call("s1", 2))
+        _ = lane.add(old)
+        lane.now += OpenCalls.leaderlessMilliseconds - 500
+        _ = lane.add(young)
+        try lane.lost("n2")
+        lane.now += 499
+        #expect(lane.expire().isEmpty)
+        lane.now += 1
+        #expect(lane.expire() == [old])
+        #expect(try lane.leads("n2", 5) == [young], "the same leader may be heard again")
     }
 
     @Test mutating func `a refusal while nobody leads does not prolong the wait`() throws {

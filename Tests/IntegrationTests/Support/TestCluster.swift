@@ -1,5 +1,6 @@
 import ChatModel
 import Foundation
+import Synchronization
 import Testing
 import WaitTestKit
 import Wire
@@ -10,11 +11,13 @@ final class TestCluster: Sendable {
     @TaskLocal static var shared: TestCluster?
 
     /// For how long a session outlives its connection: long enough for an election.
-    static let graceSeconds = 6
+    static let graceSeconds = 4
 
     /// n1, n2, ...: those that run, and those that may.
     let nodes: [TestNode]
     private let shardCount: Int
+    /// Run still, but take no clients.
+    private let drained = Mutex<Set<String>>([])
 
     /// Writes configurations and keys; nothing is created or started yet.
     init(_ count: Int, shards: Int = 4) throws {
@@ -70,7 +73,11 @@ final class TestCluster: Sendable {
         return nodes[number - 1]
     }
 
-    var answering: [TestNode] { nodes.filter(\.answers) }
+    /// Those that take clients.
+    var answering: [TestNode] {
+        let drained = drained.withLock { $0 }
+        return nodes.filter { $0.answers && !drained.contains(name(of: $0)) }
+    }
 
     func others(than node: TestNode) -> [TestNode] { answering.filter { $0 !== node } }
 
@@ -115,17 +122,32 @@ final class TestCluster: Sendable {
         try await ready(answering)
     }
 
-    /// Waits until these nodes know who leads each shard.
+    /// Waits until these nodes know who leads each shard, and take clients: that they do while they hear the system
+    /// group.
     func ready(_ nodes: [TestNode]) async throws {
         for node in nodes {
             try await poll("\(name(of: node)) knows all leaders") {
                 try await node.api("GET", "/v1/rooms?limit=1").status == 200
+            }
+            try await poll("\(name(of: node)) takes clients") {
+                guard let client = try? await TestClient.connected(node, "probe") else { return false }
+                await client.socket.close()
+                return true
             }
         }
     }
 
     /// Starts what does not run, so that the next test finds all nodes.
     func mend(_ count: Int) async throws { try await start(Array(nodes[..<count])) }
+
+    /// Has a node emptied, and waits until it leads nothing.
+    func drain(_ node: TestNode) async throws {
+        let name = name(of: node)
+        drained.withLock { _ = $0.insert(name) }
+        let answer = try await any.api("POST", "/v1/cluster/nodes/\(name)/drain")
+        guard answer.status == 200 else { throw TestFailure("\(name) is not drained: \(answer)") }
+        try await poll("\(name) leads nothing") { try await shards().allSatisfy { ($0.leader ?? name) != name } }
+    }
 
     // MARK: - Rooms
 
