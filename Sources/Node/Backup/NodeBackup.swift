@@ -27,7 +27,8 @@ final class NodeBackup: Sendable {
 
     /// The name of a backup that begins now: a time in UTC.
     static func name(at time: Timestamp) -> String {
-        Date(timeIntervalSince1970: Double(time.milliseconds) / 1000).formatted(
+        // From the middle of the millisecond, so that it is not rounded to the one before.
+        Date(timeIntervalSince1970: (Double(time.milliseconds) + 0.5) / 1000).formatted(
             Date.ISO8601FormatStyle(
                 dateSeparator: .omitted, timeSeparator: .omitted, includingFractionalSeconds: true))
     }
