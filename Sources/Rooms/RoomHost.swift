@@ -295,7 +295,7 @@ public final class RoomHost: Sendable {
         var views: [RoomView] = []
         for (room, _) in page {
             do throws(ChatError) {
-                if case .view(let view) = try await ask(room, .view) { views.append(view) }
+                if case .view(let view) = try await askHere(room, .view) { views.append(view) }
             } catch {
                 // It may have been deleted since.
                 guard error.code == .notFound || error.code == .unavailable else { throw error }
@@ -317,7 +317,7 @@ public final class RoomHost: Sendable {
     public var shardCount: UInt16 { shardMap.shardCount }
 
     /// Asks the room, whose shard this node must lead: else 503.
-    public func ask(_ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
+    public func askHere(_ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
         let shard = shardMap.shard(of: room)
         guard let target = host(of: shard) else {
             throw ChatError(.unavailable, "the node is starting", retryAfterMs: 500)
@@ -352,7 +352,7 @@ public final class RoomHost: Sendable {
             let leader = elsewhere.leader(of: shard)
             do throws(ChatError) {
                 if let leader, leader != node { return try await elsewhere.ask(leader, room, question) }
-                return try await ask(room, question)
+                return try await askHere(room, question)
             } catch {
                 guard error.code == .unavailable, ContinuousClock.now < deadline, loops.count > 0,
                     error.field == ChatError.leaderField || (leader != nil && leader != node)
@@ -385,7 +385,7 @@ public final class RoomHost: Sendable {
     public func recall(
         _ messageID: String, in room: RoomID, as actor: Actor, id: CommandID?, options: NotifyOptions = NotifyOptions()
     ) async throws(ChatError) {
-        _ = try await ask(room, .recall(.message(messageID), options, actor, id: id))
+        _ = try await askLeader(room, .recall(.message(messageID), options, actor, id: id))
     }
 
     /// Takes back all kept messages of a user, those at or after `since` if given: in one 323, or, beyond 1,000
@@ -395,7 +395,7 @@ public final class RoomHost: Sendable {
         of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, id: CommandID?,
         options: NotifyOptions = NotifyOptions()
     ) async throws(ChatError) {
-        _ = try await ask(room, .recall(.messages(of: user, since: since), options, actor, id: id))
+        _ = try await askLeader(room, .recall(.messages(of: user, since: since), options, actor, id: id))
     }
 
     public func view(of room: RoomID) async throws(ChatError) -> RoomView {
@@ -425,7 +425,7 @@ public final class RoomHost: Sendable {
     }
 
     public func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
-        _ = try await ask(room, .barrage(item))
+        _ = try await askLeader(room, .barrage(item))
     }
 
     /// The numbers of why a room is slow or silent, apart from its viewers, whom the gateways know. Answers also while
@@ -437,7 +437,7 @@ public final class RoomHost: Sendable {
         }
         var state: StateFigures?
         do throws(ChatError) {
-            state = try await ask(room, .explain) { $0.figures }
+            state = try await askHere(room, .explain).figures
         } catch {
             // Why there is no answer is what the log's figures tell.
             guard error.code == .unavailable else { throw error }

@@ -87,9 +87,17 @@ extension IntegrationTests.ClusterTests {
             #expect(sent.status == 200)
             #expect(try await leader.api("POST", "/v1/rooms/\(room)/messages", body, headers: key).body == sent.body)
             try await ann.message("hello")
+            let item = try await node.api("POST", "/v1/rooms/\(room)/barrage", #"{"text":"over there"}"#)
+            #expect(item.status == 200, "\(item)")
+            let unkept = #"{"type":"TEXT","text":"to take back","sender":"staff"}"#
+            let other = try await node.api("POST", "/v1/rooms/\(room)/messages", unkept).fields()
+            let messageID = try #require(other["messageId"] as? String)
+            let recall = "/v1/rooms/\(room)/messages/\(messageID)/recall"
+            #expect(try await node.api("POST", recall).status == 200)
             let history =
                 try await node.api("GET", "/v1/rooms/\(room)/messages").fields()["messages"] as? [[String: Any]]
-            #expect(history?.count == 1 && history?.first?["text"] as? String == "hello")
+            // The newest first: the recall's own, what is left of the recalled one, and the first.
+            #expect(history?.count == 3 && history?.last?["text"] as? String == "hello")
             let again = try await node.api("POST", "/v1/rooms", #"{"id":"\#(room)","creator":"owner"}"#)
             #expect(again.status == 409)
 
