@@ -255,17 +255,16 @@ public final class RoomHost: Sendable {
     public func list(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
         let led = await notices().map { Int($0.shard.number) }
         let storages = storages
-        let pages = await withTaskGroup(of: [CatalogueRow]?.self) { group in
-            for number in led {
-                let storage = storages[number]
-                group.addTask {
-                    await withCheckedContinuation { continuation in
-                        storage.rooms(after: after, limit: limit + 1) { continuation.resume(returning: try? $0.get()) }
-                    }
+        let readings = led.map { number in
+            let storage = storages[number]
+            return Task {
+                await withCheckedContinuation { (continuation: CheckedContinuation<[CatalogueRow]?, Never>) in
+                    storage.rooms(after: after, limit: limit + 1) { continuation.resume(returning: try? $0.get()) }
                 }
             }
-            return await group.reduce(into: [[CatalogueRow]?]()) { $0.append($1) }
         }
+        var pages: [[CatalogueRow]?] = []
+        for reading in readings { pages.append(await reading.value) }
         guard pages.allSatisfy({ $0 != nil }) else { throw ChatError(.internal, "the catalogue can't be read") }
         let rows = pages.compactMap { $0 }.joined().sorted { $0.room < $1.room }
         let online = await onlineCounts()

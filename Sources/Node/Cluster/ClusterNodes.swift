@@ -55,19 +55,20 @@ final class ClusterNodes: RoomsElsewhere, Sendable {
 
     /// The same with what kept each from answering.
     func results(of question: NodeQuestion) async -> [(node: NodeID, result: Result<NodeAnswer, ChatError>)] {
-        await withTaskGroup(of: (NodeID, Result<NodeAnswer, ChatError>).self) { group in
-            for other in reached.union([node]) {
-                group.addTask { [self] in
-                    do throws(ChatError) {
-                        return (other, .success(try await ask(other, question)))
-                    } catch {
-                        return (other, .failure(error))
-                    }
-                }
-            }
-            var all: [(NodeID, Result<NodeAnswer, ChatError>)] = []
-            for await result in group { all.append(result) }
-            return all.sorted { $0.0 < $1.0 }
+        // Tasks of their own: a group's end raced with its last child's in the runtime ("pure virtual method called").
+        let questions = reached.union([node]).sorted().map { other in
+            (other, Task { [self] in await result(of: question, other) })
+        }
+        var all: [(NodeID, Result<NodeAnswer, ChatError>)] = []
+        for (other, task) in questions { all.append((other, await task.value)) }
+        return all
+    }
+
+    private func result(of question: NodeQuestion, _ other: NodeID) async -> Result<NodeAnswer, ChatError> {
+        do throws(ChatError) {
+            return .success(try await ask(other, question))
+        } catch {
+            return .failure(error)
         }
     }
 
