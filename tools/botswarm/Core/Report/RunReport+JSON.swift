@@ -28,7 +28,7 @@ extension RunReport {
         var kept, unkept, barrage: Sent
         var keptReceived: Kept
         var unkeptReceived, barrageReceived: Droppable
-        var connects, connected, lost, resumed, repeated, forgone: UInt64
+        var connects, connected, lost, unannounced, resumed, repeated, forgone: UInt64
         var errors, closes: [String: UInt64]
         var ackMicroseconds, receiptMicroseconds: Latency
         var findings: [String: Int]
@@ -56,7 +56,8 @@ extension RunReport {
             unkeptReceived: Document.Droppable(received: totals.unkeptReceived, skipped: totals.unkeptSkipped),
             barrageReceived: Document.Droppable(received: totals.barrageReceived, skipped: totals.barrageSkipped),
             connects: counters.connects, connected: counters.connected, lost: counters.reconnects,
-            resumed: counters.resumed, repeated: counters.retries, forgone: counters.forgone,
+            unannounced: counters.unannounced, resumed: counters.resumed, repeated: counters.retries,
+            forgone: counters.forgone,
             errors: Self.named(counters.errors), closes: Self.named(counters.closes),
             ackMicroseconds: Self.latency(latencies.ack), receiptMicroseconds: Self.latency(latencies.receipt),
             findings: Dictionary(uniqueKeysWithValues: findings.counts.map { ($0.key.rawValue, $0.value) }),

@@ -36,7 +36,7 @@ package struct RunReport: Sendable {
         table.row(
             "connections",
             "\(counters.connects) tried, \(counters.connected) up, \(counters.reconnects) lost, "
-                + "\(counters.resumed) resumed")
+                + "(\(counters.unannounced) without a reconnect hint), \(counters.resumed) resumed")
         if !counters.closes.isEmpty { table.row("close codes", Self.text(counters.closes, zero: "none")) }
         if !counters.errors.isEmpty { table.row("errors", Self.text(counters.errors, zero: "0")) }
         table.row("kept", text(totals.kept))

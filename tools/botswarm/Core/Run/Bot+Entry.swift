@@ -19,6 +19,7 @@ extension Bot {
 
     func connected(_ result: ConnectResult) {
         lane.counters.connected += 1
+        isEndExpected = false
         if result.resumed { lane.counters.resumed += 1 }
         if !isAnonymous, result.user != user { noteMalformed("connected as \(result.user)") }
         session = result.session

@@ -76,6 +76,7 @@ extension Bot {
     }
 
     private func sentAway(_ low: Int64, _ high: Int64) {
+        isEndExpected = true
         backoff.obey(minMilliseconds: low, maxMilliseconds: high)
         after(milliseconds: backoff.next(using: &lane.random)) { [weak self] in
             // The wait is over already.

@@ -80,6 +80,9 @@ final class Bot: ConnectionHandler {
     private var isDirty = false
     private var isStalled = false
     private var closeCode: UInt16?
+    /// Whether the end of this connection drops no session unawares: it has none yet, the node has sent the bot away, or
+    /// the bot ends it itself.
+    var isEndExpected = true
 
     /// A page of history holds up to 100 messages of 32 KB.
     static let messageBytesMax = 16 << 20
@@ -143,6 +146,7 @@ final class Bot: ConnectionHandler {
         decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: Self.messageBytesMax)
         out = []
         closeCode = nil
+        isEndExpected = true
         isStalled = false
         lastHeard = SwarmClock.now
         let handshake = WebSocketClientHandshake(nonce: lane.randomBytes(16), subprotocols: [Self.subprotocol])
@@ -153,7 +157,10 @@ final class Bot: ConnectionHandler {
     }
 
     /// Ends the connection from this side; the bot comes back.
-    func drop() { tcp?.close() }
+    func drop() {
+        if closeCode == nil { isEndExpected = true }
+        tcp?.close()
+    }
 
     /// Reads nothing for a while, as a client on a bad network.
     func stall(milliseconds: UInt64) {
@@ -227,6 +234,7 @@ final class Bot: ConnectionHandler {
         tcp = nil
         lane.counters.closes[Int(closeCode ?? 0), default: 0] += 1
         if let error, closeCode == nil { lane.note(failure: error.message) }
+        if !isEndExpected { lane.counters.unannounced += 1 }
         forgetConnection()
         guard !isStopped else { return }
         lane.counters.reconnects += 1

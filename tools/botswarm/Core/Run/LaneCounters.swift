@@ -6,6 +6,8 @@ struct LaneCounters: Sendable, Hashable {
     var connects: UInt64 = 0
     var resumed: UInt64 = 0
     var reconnects: UInt64 = 0
+    /// Sessions whose connection the other side ended without a `reconnect` push before.
+    var unannounced: UInt64 = 0
     var sent: UInt64 = 0
     var acked: UInt64 = 0
     /// Kept, unkept and barrage by push.
@@ -27,6 +29,7 @@ struct LaneCounters: Sendable, Hashable {
         connects += other.connects
         resumed += other.resumed
         reconnects += other.reconnects
+        unannounced += other.unannounced
         sent += other.sent
         acked += other.acked
         delivered += other.delivered
