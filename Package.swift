@@ -100,8 +100,8 @@ let package = Package(
         core(
             "Rooms",
             [
-                "ChatModel", "Wire", "RoomCore", "RoomLink", "Consensus", "Sharding", "Moderation", "EventLoop",
-                "SQLite", "LogStore", "History", "Replication", "Telemetry", "Callbacks",
+                "ChatModel", "Wire", "RoomCore", "RoomLink", "SessionCore", "Consensus", "Sharding", "Moderation",
+                "EventLoop", "SQLite", "LogStore", "History", "Replication", "Telemetry", "Callbacks",
                 logging,
             ]),
         core(

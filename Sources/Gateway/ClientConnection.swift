@@ -55,11 +55,18 @@ final class ClientConnection: ConnectionHandler {
         var user: UserID?
     }
 
+    enum NoPlace {
+        /// Of the node, or of its address.
+        case full
+        /// Too many come at once.
+        case tooFast
+    }
+
     /// Where its client is: the peer's address, or what a trusted proxy says of it.
     var address: IPAddress
     var places = Places()
-    /// It only hears that there is no place for it.
-    var isOverLimit = false
+    /// Why it is only told to come again; nil for one that is served.
+    var noPlace: NoPlace?
 
     /// Bytes that came and are not parsed, because the share of the turn was used up.
     private var unparsed: [UInt8] = []

@@ -35,7 +35,6 @@ public final class Gateway: Sendable {
         var port = configuration.port
         for (number, loop) in loops.enumerated() {
             let (configuration, shared, logger, wanted) = (configuration, shared, logger, port)
-            let laneCount = loops.count
             let (lane, bound) = try await loop.run { () throws -> (LoopBound<GatewayLane>, Int) in
                 // The lanes share the port among themselves, and would share it with another node of this user, too:
                 // so it must first be free for one who doesn't share it.
@@ -44,8 +43,7 @@ public final class Gateway: Sendable {
                         .close()
                 }
                 let lane = GatewayLane(
-                    number: number, laneCount: laneCount, loop: loop, configuration: configuration, shared: shared,
-                    logger: logger)
+                    number: number, loop: loop, configuration: configuration, shared: shared, logger: logger)
                 let port = try lane.start(port: wanted)
                 return (LoopBound(onLoop: lane, loop: loop), port)
             }
@@ -88,6 +86,7 @@ public final class Gateway: Sendable {
     public func reload(limits: GatewayConfiguration, tls: TLSContext?) async {
         if let tls { shared.renew(tls) }
         shared.budget.set(limits.connections)
+        shared.admission.set(limits.admission)
         for lane in shared.lanes.withLock({ $0 }) {
             await lane.loop.run { lane.value.adoptLimits(of: limits) }
         }

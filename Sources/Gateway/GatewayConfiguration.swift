@@ -33,8 +33,7 @@ public struct GatewayConfiguration: Sendable {
     /// that it completes up to 1 MB.
     public var bytesPerTurnMax = 64 * 1024
     public var connections = ConnectionLimits()
-    /// `connect`s that the node takes in a second, with a burst of the same size; a storm beyond it comes again later.
-    public var connectsPerSecond = 5_000
+    public var admission = AdmissionRates()
     /// Whose `X-Forwarded-For` is believed.
     public var trustedProxies: [IPRange] = []
 
@@ -52,7 +51,7 @@ public struct GatewayConfiguration: Sendable {
     /// Takes over what may change while the node runs (SIGHUP).
     mutating func adoptLimits(of other: GatewayConfiguration) {
         connections = other.connections
-        connectsPerSecond = other.connectsPerSecond
+        admission = other.admission
         roomsPerSessionMax = other.roomsPerSessionMax
         changesPerSecond = other.changesPerSecond
         changesBurst = other.changesBurst

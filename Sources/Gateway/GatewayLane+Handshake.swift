@@ -34,13 +34,13 @@ extension GatewayLane {
         let known = [Self.jsonSubprotocol, Self.protobufSubprotocol]
         switch WebSocketHandshake.negotiate(request, subprotocols: known) {
         case .success(let subprotocol):
-            if connection.places.holder == nil, !connection.isOverLimit {
+            if connection.places.holder == nil, connection.noPlace == nil {
                 claim(proxies.client(of: connection.address, request), for: connection)
             }
             connection.acceptHandshake(
                 WebSocketHandshake.response(to: request, subprotocol: subprotocol),
                 encoding: subprotocol == Self.protobufSubprotocol ? .protobuf : .json)
-            if connection.isOverLimit { turnAway(connection, "too many connections") }
+            if let reason = connection.noPlace { turnAway(connection, reason) }
         case .failure(let refusal): connection.refuseHandshake(refusal.response)
         }
     }

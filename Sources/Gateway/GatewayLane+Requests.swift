@@ -72,13 +72,24 @@ extension GatewayLane {
         if let allowed = caller.rooms, !allowed.contains(room) {
             return ChatError(.forbidden, "the token does not allow room \(room)", field: "room")
         }
-        guard !session.isIn(room), !session.isEntering(room) else { return nil }
+        guard !session.isIn(room), !session.isEntering(room) else { return overload() }
         guard session.state.rooms.count + session.entering.count < configuration.roomsPerSessionMax else {
             return ChatError(
                 .tooManyRooms, "a session can be in \(configuration.roomsPerSessionMax) rooms", retryAfterMs: 1000)
         }
+        if let refusal = overload() { return refusal }
         session.entering.append((room, request.notifyExt))
         return nil
+    }
+
+    /// More enter rooms at once than the node takes.
+    private func overload() -> ChatError? {
+        let now = loop.nowMilliseconds
+        guard !shared.admission.take(.enter, nowMilliseconds: now) else { return nil }
+        shared.figures.entersPutOff.add()
+        return ChatError(
+            .unavailable, "too many clients enter rooms at once",
+            retryAfterMs: shared.admission.wait(.enter, nowMilliseconds: now))
     }
 
     // MARK: - connect and refresh
@@ -87,8 +98,11 @@ extension GatewayLane {
         guard connection.session == nil else {
             return connection.reply(id, error: ChatError(.conflict, "this connection is connected already"))
         }
-        guard admission.take(nowMilliseconds: loop.nowMilliseconds) == nil else {
-            return turnAway(connection, "too many clients connect at once")
+        guard shared.admission.take(.connect, nowMilliseconds: loop.nowMilliseconds) else {
+            shared.figures.connectsPutOff.add()
+            return turnAway(
+                connection, "too many clients connect at once",
+                waitMs: shared.admission.wait(.connect, nowMilliseconds: loop.nowMilliseconds))
         }
         guard !isCutOff else { return turnAway(connection, "this node is cut off from its cluster") }
         if request.anonymous {

@@ -47,29 +47,17 @@ final class GatewayLane {
     private static let refusingMax = 256
     /// How many turns there were: a connection's share is of one turn.
     private(set) var turn: UInt64 = 0
-    /// This lane's share of the node's `connect`s.
-    var admission: TokenBucket
-    private let laneCount: Int
     private let tlsOutput = TLSOutput()
 
     init(
-        number: Int, laneCount: Int, loop: EventLoop, configuration: GatewayConfiguration, shared: GatewayShared,
+        number: Int, loop: EventLoop, configuration: GatewayConfiguration, shared: GatewayShared,
         logger: Logger
     ) {
         self.number = number
-        self.laneCount = laneCount
-        admission = Self.admission(configuration, laneCount, loop)
         self.loop = loop
         self.configuration = configuration
         self.shared = shared
         self.logger = logger
-    }
-
-    private static func admission(
-        _ configuration: GatewayConfiguration, _ laneCount: Int, _ loop: EventLoop
-    ) -> TokenBucket {
-        let share = max(1, Double(configuration.connectsPerSecond) / Double(max(1, laneCount)))
-        return TokenBucket(ratePerSecond: share, burst: share, nowMilliseconds: loop.nowMilliseconds)
     }
 
     // MARK: - Life
@@ -77,7 +65,6 @@ final class GatewayLane {
     /// Puts other limits in force, for the sessions that are here too.
     func adoptLimits(of other: GatewayConfiguration) {
         configuration.adoptLimits(of: other)
-        admission = Self.admission(configuration, laneCount, loop)
         for session in sessions.values { session.setRates(configuration, nowMilliseconds: loop.nowMilliseconds) }
     }
 
@@ -120,8 +107,14 @@ final class GatewayLane {
         }
     }
 
-    func tellToReconnect(_ connection: ClientConnection) {
+    /// - Parameter waitMs: when there is a place for it; nil while nobody knows.
+    func tellToReconnect(_ connection: ClientConnection, waitMs: Int64? = nil) {
         var reconnect = ReconnectPush(minMs: 500, maxMs: 8000)
+        if let waitMs {
+            // Each is told another time, so the window only has to blur them.
+            reconnect.minMs = max(reconnect.minMs, waitMs)
+            reconnect.maxMs = reconnect.minMs + max(500, waitMs / 4)
+        }
         // Those of other nodes first: this one is full, or goes.
         reconnect.gateways = gateways.filter { !ownGateways.contains($0) }
         if reconnect.gateways.isEmpty { reconnect.gateways = gateways }
@@ -140,7 +133,11 @@ final class GatewayLane {
         connections[connection.number] = connection
         tcp.handler = connection
         connection.places.isOfNode = shared.budget.takeConnection()
-        if !connection.places.isOfNode { refuse(connection) }
+        if !connection.places.isOfNode {
+            refuse(connection, .full)
+        } else if !shared.admission.take(.handshake, nowMilliseconds: loop.nowMilliseconds) {
+            refuse(connection, .tooFast)
+        }
         // A proxy's clients are told apart by what it says in the request.
         if !proxies.contains(peer) { claim(peer, for: connection) }
         tcp.startReading()
@@ -166,28 +163,40 @@ final class GatewayLane {
         if shared.budget.take(address.holder) {
             connection.places.holder = address.holder
         } else {
-            refuse(connection)
+            refuse(connection, .full)
         }
     }
 
-    /// There is no place for this connection. It is told so when its handshake is done, as far as that costs little;
-    /// beyond that it is just cut.
-    private func refuse(_ connection: ClientConnection) {
-        guard !connection.isOverLimit else { return }
-        connection.isOverLimit = true
+    /// There is no place for this connection. It is told so when its handshake is done, as far as that costs little: a
+    /// browser shows its page no other answer. Beyond that it is just cut, and comes again when it likes.
+    private func refuse(_ connection: ClientConnection, _ reason: ClientConnection.NoPlace) {
+        guard connection.noPlace == nil else { return }
+        connection.noPlace = reason
+        if reason == .tooFast { shared.figures.handshakesPutOff.add() }
         refusing += 1
         if refusing > Self.refusingMax { connection.cut() }
     }
 
     /// Sends a client away, to come back when there is a place.
-    func turnAway(_ connection: ClientConnection, _ reason: String) {
-        tellToReconnect(connection)
+    func turnAway(_ connection: ClientConnection, _ reason: String, waitMs: Int64? = nil) {
+        tellToReconnect(connection, waitMs: waitMs)
         connection.close(.connectionLimit, reason)
+    }
+
+    /// Sends a client away for which the node had no place when it came.
+    func turnAway(_ connection: ClientConnection, _ reason: ClientConnection.NoPlace) {
+        switch reason {
+        case .full: turnAway(connection, "too many connections")
+        case .tooFast:
+            turnAway(
+                connection, "too many clients come at once",
+                waitMs: shared.admission.wait(.handshake, nowMilliseconds: loop.nowMilliseconds))
+        }
     }
 
     func didClose(_ connection: ClientConnection) {
         guard connections.removeValue(forKey: connection.number) != nil else { return }
-        if connection.isOverLimit { refusing -= 1 }
+        if connection.noPlace != nil { refusing -= 1 }
         if connection.places.isOfNode { shared.budget.giveConnection() }
         if let holder = connection.places.holder { shared.budget.give(holder) }
         detach(connection)

@@ -14,6 +14,7 @@ final class GatewayShared: Sendable {
     let verifier: any TokenVerifier
     let directory = SessionDirectory()
     let budget: ConnectionBudget
+    let admission: AdmissionControl
     let figures: GatewayFigures
     let now: @Sendable () -> Timestamp
     /// Of new connections; nil serves them without TLS.
@@ -32,6 +33,7 @@ final class GatewayShared: Sendable {
         self.now = now
         context = Mutex(tls)
         budget = ConnectionBudget(configuration.connections)
+        admission = AdmissionControl(configuration.admission)
         figures = GatewayFigures(metrics: metrics)
         let directory = directory
         metrics.gauge("chatroom_sessions", "Sessions on this node, those in their grace included.") {
@@ -53,6 +55,9 @@ struct GatewayFigures: Sendable {
     let droppedBarrage: Counter
     let shedSessions: Counter
     let refusedTokens: Counter
+    let handshakesPutOff: Counter
+    let connectsPutOff: Counter
+    let entersPutOff: Counter
     let malformed: Counter
     let queueBytes: Counter
     let slowSessions: Counter
@@ -73,6 +78,14 @@ struct GatewayFigures: Sendable {
         deliver = metrics.durations(
             "chatroom_deliver_seconds", "From a message's stamp until it was written to the viewers of a loop.")
         refusedTokens = metrics.counter("chatroom_token_refused_total", "Tokens refused at connect and refresh.")
+        func putOff(_ step: String) -> Counter {
+            metrics.counter(
+                "chatroom_admission_put_off_total", "Newcomers who were told to come again later, by step.",
+                labels: [("step", step)])
+        }
+        handshakesPutOff = putOff("handshake")
+        connectsPutOff = putOff("connect")
+        entersPutOff = putOff("enter")
         malformed = metrics.counter("chatroom_malformed_total", "Client frames that could not be understood.")
     }
 

@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import Synchronization
 
 /// The catalogue and the history of one shard on disk (DESIGN section 3).
 ///
@@ -13,6 +14,7 @@ public final class ShardStorage: Sendable {
     private let readerThread: StorageThread
     let state: Monitor<ShardState>
     private let pool: StoragePool
+    private let historyReads = Atomic<Int>(0)
 
     private init(_ shard: ShardID, _ directory: String, _ pool: StoragePool, _ configuration: StorageConfiguration) {
         number = pool.nextNumber()
@@ -140,10 +142,14 @@ public final class ShardStorage: Sendable {
         }
     }
 
+    /// How often messages were asked for since it was opened, by `page` or `message`.
+    public var historyReadCount: Int { historyReads.load(ordering: .relaxed) }
+
     /// A page of a room's history.
     public func page(
         _ query: HistoryQuery, completion: @escaping @Sendable (Result<HistoryPage, StorageError>) -> Void
     ) {
+        historyReads.add(1, ordering: .relaxed)
         withReads(completion) { [self] writer, done in
             let cutoff = configuration.cutoff(configuration.now())
             read(PageTask(query, days: writer.dayNumbers, cutoff: cutoff), done)
@@ -155,6 +161,7 @@ public final class ShardStorage: Sendable {
         _ incarnation: Incarnation, seq: UInt64,
         completion: @escaping @Sendable (Result<HistoryRow?, StorageError>) -> Void
     ) {
+        historyReads.add(1, ordering: .relaxed)
         withReads(completion) { [self] writer, done in
             let cutoff = configuration.cutoff(configuration.now())
             read(MessageTask(incarnation: incarnation, seq: seq, days: writer.dayNumbers, cutoff: cutoff), done)

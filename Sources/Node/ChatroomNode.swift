@@ -28,6 +28,7 @@ public final class ChatroomNode: Service, Sendable {
     private let keys: TokenKeys
     private let tls: TLSContext?
     private let apiCertificate: APICertificate?
+    private let roomLimits: RoomLimits
     /// While it serves.
     private let gateway = Mutex<Gateway?>(nil)
     private let gossip = Mutex<ClusterGossip?>(nil)
@@ -39,6 +40,7 @@ public final class ChatroomNode: Service, Sendable {
         onReady: @escaping @Sendable (NodePorts) -> Void = { _ in }
     ) async throws(NodeError) {
         self.configuration = configuration
+        roomLimits = RoomLimits(entersPerSecond: configuration.roomEntersPerSecond)
         self.logger = logger
         self.logControl = logControl
         self.onReady = onReady
@@ -58,6 +60,7 @@ public final class ChatroomNode: Service, Sendable {
         try await keys.replace(with: file)
         if let ring { await gossip.withLock { $0 }?.use(ring) }
         if let certificate { apiCertificate?.renew(from: certificate) }
+        roomLimits.entersPerSecond = new.roomEntersPerSecond
         await gateway.withLock { $0 }?.reload(limits: new.gateway, tls: context)
     }
 
@@ -183,6 +186,7 @@ public final class ChatroomNode: Service, Sendable {
                 policy: configuration.rooms, cluster: cluster, metrics: metrics, logger: logger,
                 checkpointSeconds: configuration.checkpointSeconds, callbacks: callbacks.setup(), now: WallClock.now)
             dependencies.restoreGeneration = identity.restoreGeneration
+            dependencies.limits = roomLimits
             try await rooms.start(dependencies)
             await callbacks.start(rooms)
         } catch {

@@ -3,6 +3,7 @@ import Foundation
 import Gateway
 import Gossip
 import Membership
+import Rooms
 import Sharding
 import Transport
 
@@ -29,6 +30,8 @@ public struct NodeConfiguration: Sendable {
     public var shardCount = Int(ShardMap.shardCountDefault)
     public var gateway: GatewayConfiguration
     public var rooms = RoomPolicy()
+    /// `enter`s that a room takes in a second.
+    public var roomEntersPerSecond = RoomLimits.entersPerSecondDefault
     /// For measurements: how much slower a sync of the log shall be.
     public var syncDelayMicroseconds = 0
     /// Durable changes of the log between two checkpoints of catalogue and history.
@@ -133,8 +136,14 @@ public struct NodeConfiguration: Sendable {
             "limits.connectionsPerAddress", default: gateway.connections.perAddressMax, in: 1...10_000_000)
         gateway.connections.perUserMax = try settings.int(
             "limits.connectionsPerUser", default: gateway.connections.perUserMax, in: 1...10_000_000)
-        gateway.connectsPerSecond = try settings.int(
-            "limits.connectsPerSecond", default: gateway.connectsPerSecond, in: 1...1_000_000)
+        gateway.admission.handshakesPerSecond = try settings.int(
+            "limits.handshakesPerSecond", default: gateway.admission.handshakesPerSecond, in: 1...1_000_000)
+        gateway.admission.connectsPerSecond = try settings.int(
+            "limits.connectsPerSecond", default: gateway.admission.connectsPerSecond, in: 1...1_000_000)
+        gateway.admission.entersPerSecond = try settings.int(
+            "limits.entersPerSecond", default: gateway.admission.entersPerSecond, in: 1...1_000_000)
+        roomEntersPerSecond = try settings.int(
+            "limits.roomEntersPerSecond", default: roomEntersPerSecond, in: 1...1_000_000)
 
         rooms.graceSeconds = gateway.graceSeconds
         rooms.retentionDays = Int64(try settings.int("rooms.retentionDays", default: 10, in: 1...3650))

@@ -20,7 +20,7 @@ extension RoomActor {
         touch()
         let key = PresenceKey(node: call.address.node, session: call.address.session)
         // A client need not wait for its enter's answer: what it asks next comes after it.
-        if arrivals.contains(where: { $0.key == key }) { settleArrivals() }
+        if arriving.contains(key) { settleArrivals() }
         if case .operation(.enter) = call.body { holdIfThrownOut(call.caller.user, key) }
         if holds[key] != nil {
             wait(call, key)

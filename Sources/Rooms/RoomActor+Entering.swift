@@ -1,6 +1,8 @@
 import ChatModel
 import RoomCore
 import RoomLink
+import SessionCore
+import Telemetry
 import Wire
 
 /// An enter that is answered at the end of the turn, so that its `seq` is that of the stream.
@@ -26,11 +28,17 @@ extension RoomActor {
         var request = asked
         if let nick = asked.nick { request.nick = try passed(nick, "nick") }
         try checkMayEnter(request, call, at: now)
+        try admit(at: now)
         if let since = request.since, needsStorage(since, epoch: request.epoch) {
             readMissed(Arrival(call: call, key: key, request: request), since)
         } else {
-            arrivals.append(Arrival(call: call, key: key, request: request))
+            arrive(Arrival(call: call, key: key, request: request))
         }
+    }
+
+    private func arrive(_ arrival: Arrival) {
+        arrivals.append(arrival)
+        arriving.insert(arrival.key)
     }
 
     /// Whether what came after `since` has left the tail. What can't be recovered at all needs no storage either.
@@ -38,6 +46,16 @@ extension RoomActor {
         let lastSeq = state.lastSeq
         guard let epoch, epoch == self.epoch, since <= lastSeq else { return false }
         return !tail.holdsAll(after: since, lastSeq: lastSeq)
+    }
+
+    /// A storm of enters is taken as fast as the room can, and the rest of it is spread over the time that it needs.
+    private func admit(at now: Timestamp) throws(ChatError) {
+        let rate = context.limits.entersPerSecond
+        guard !admission.take(ratePerSecond: rate, nowMilliseconds: now.milliseconds) else { return }
+        context.figures.entersPutOff.add()
+        throw ChatError(
+            .unavailable, "too many enter \(id) at once",
+            retryAfterMs: admission.wait(ratePerSecond: rate, nowMilliseconds: now.milliseconds))
     }
 
     private func checkMayEnter(_ request: EnterRequest, _ call: RoomCall, at now: Timestamp) throws(ChatError) {
@@ -68,7 +86,7 @@ extension RoomActor {
                 let isWhole = page.messages.first?.seq == since + 1
                 arrival.stored = Missed(
                     recovered: isWhole, messages: isWhole ? page.messages : [], more: isWhole && page.more)
-                room.arrivals.append(arrival)
+                room.arrive(arrival)
             case .failure(let error):
                 room.tell(
                     arrival.call,
@@ -92,6 +110,7 @@ extension RoomActor {
         stream.endFrame()
         let due = arrivals
         arrivals = []
+        arriving.removeAll(keepingCapacity: true)
         let now = context.now()
         for arrival in due {
             holdIfThrownOut(arrival.call.caller.user, arrival.key)

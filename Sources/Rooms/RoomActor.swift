@@ -3,6 +3,7 @@ import EventLoop
 import History
 import RoomCore
 import RoomLink
+import SessionCore
 import Telemetry
 import Wire
 
@@ -29,8 +30,11 @@ actor RoomActor {
     var barrageDropped: Int64 = 0
     var messagesDropped: Int64 = 0
     var stream = TurnStream()
+    var admission = Admission()
     /// Enters that are answered at the end of the turn, behind what the turn shows.
     var arrivals: [Arrival] = []
+    /// Whose these are, so that nobody looks through a storm of them.
+    var arriving: Set<PresenceKey> = []
     /// Sessions whose calls wait for something.
     var holds: [PresenceKey: Hold] = [:]
     /// Users whom a proposal is about to throw out.

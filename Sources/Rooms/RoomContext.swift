@@ -11,6 +11,7 @@ struct RoomContext: Sendable {
     var loop: EventLoop
     var node: NodeID
     var policy: RoomPolicy
+    var limits: RoomLimits
     var logger: Logger
     var figures: RoomFigures
     var callbacks: LoopBound<LoopCallbacks>
@@ -40,6 +41,7 @@ struct RoomFigures: Sendable {
     let barrageShown: Counter
     let barrageSkipped: Counter
     let activeRooms: Counter
+    let entersPutOff: Counter
     /// From a room's taking up a send until its ack, the log's sync included.
     let ack: DurationHistogram
     let leaderChanges: Counter
@@ -65,6 +67,9 @@ struct RoomFigures: Sendable {
         hookFailed = hook("failed")
         hookSkipped = hook("skipped")
         webhook = WebhookFigures(metrics: metrics, now: now)
+        entersPutOff = metrics.counter(
+            "chatroom_admission_put_off_total", "Newcomers who were told to come again later, by step.",
+            labels: [("step", "room")])
         activeRooms = metrics.gauge("chatroom_rooms_active", "Rooms in memory.")
         acked = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "acked")])
         refused = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "refused")])

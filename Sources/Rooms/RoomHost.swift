@@ -37,6 +37,7 @@ public final class RoomHost: Sendable {
         public var sink: any PublicationSink
         public var transport: any ConsensusTransport
         public var policy: RoomPolicy
+        public var limits = RoomLimits()
         public var metrics: MetricsRegistry
         public var logger: Logger
         public var now: @Sendable () -> Timestamp
@@ -91,7 +92,8 @@ public final class RoomHost: Sendable {
                 callbacks.hook = given.callbacks.hook
                 callbacks.setWebhook(given.callbacks.webhook)
                 let context = RoomContext(
-                    loop: loop, node: node, policy: given.policy, logger: given.logger, figures: figures,
+                    loop: loop, node: node, policy: given.policy, limits: given.limits, logger: given.logger,
+                    figures: figures,
                     callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, server: given.server,
                     cluster: given.cluster, replication: given.replication, transfers: given.transfers,
                     restoreGeneration: given.restoreGeneration, now: given.now, copies: copies)

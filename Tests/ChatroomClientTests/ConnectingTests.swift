@@ -220,6 +220,22 @@ import Wire
         #expect(urls == ["ws://a", "ws://b", "ws://b", "ws://b", "ws://b"])
     }
 
+    @Test func `a refusal of connect that names a time is waited for, with a spread behind it`() throws {
+        var waits: Set<Int64> = []
+        for seed in 1...8 as ClosedRange<UInt64> {
+            let script = Script(seed: seed)
+            script.happens(.start(ticket: script.ticket()))
+            script.happens(.token(attempt: 1, "t"))
+            script.happens(.opened(connection: 1))
+            let before = script.now
+            script.refuse(script.written.first, ChatError(.unavailable, "too many", retryAfterMs: 20_000))
+            let due = try #require(script.core.nextDeadline)
+            waits.insert(due.milliseconds - before.milliseconds)
+        }
+        #expect(waits.allSatisfy { (20_000...25_000).contains($0) })
+        #expect(waits.count > 4)
+    }
+
     @Test func `addresses are tried in turn`() {
         var settings = ClientSettings()
         settings.retryCount = -1

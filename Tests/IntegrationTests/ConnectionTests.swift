@@ -11,11 +11,19 @@ extension IntegrationTests {
 
         /// Expects a client to be sent away: `reconnect` with a window and URLs, then 4429.
         private func expectTurnedAway(_ client: TestClient, from start: Int = 0) async throws {
+            let push = try await whenToReturn(client, from: start)
+            #expect(push.minMs == 500 && push.maxMs == 8000)
+        }
+
+        /// What a client is told that is sent away, which must name URLs and then close with 4429.
+        @discardableResult
+        private func whenToReturn(_ client: TestClient, from start: Int = 0) async throws -> ReconnectPush {
             let push = try await client.item("reconnect", from: start) { item -> ReconnectPush? in
                 if case .push(.reconnect(let push)) = item { push } else { nil }
             }
-            #expect(push.minMs == 500 && push.maxMs == 8000 && push.gateways == [Self.url])
+            #expect(push.gateways == [Self.url])
             #expect(try await client.closing() == 4429)
+            return push
         }
 
         private func settings(_ limits: [String: Int], _ more: [String: Any] = [:]) -> [String: Any] {
@@ -78,10 +86,53 @@ extension IntegrationTests {
                     let client = try await TestClient.open(port: node.clientPort)
                     let id = await client.begin(.connect(ConnectRequest(token: try node.token("u\(number)"))))
                     if case .success? = try? await client.reply(to: id) { continue }
-                    try await expectTurnedAway(client)
+                    try await whenToReturn(client)
                     turnedAway += 1
                 }
                 #expect(turnedAway > 0)
+            }
+        }
+
+        @Test func `a storm of handshakes is spread out, each to a later time`() async throws {
+            try await TestNode.run(settings(["handshakesPerSecond": 2])) { node in
+                var windows: [ReconnectPush] = []
+                let start = ContinuousClock.now
+                for number in 0..<12 {
+                    let client = try await TestClient.open(port: node.clientPort)
+                    let id = await client.begin(.connect(ConnectRequest(token: try node.token("u\(number)"))))
+                    if case .success? = try? await client.reply(to: id) { continue }
+                    windows.append(try await whenToReturn(client))
+                }
+                // Two seconds' worth and the burst found a place; each of the others is told half a second more.
+                let passed = Int64((ContinuousClock.now - start) / .milliseconds(1))
+                #expect(Int64(windows.count) >= 12 - 2 - passed / 500 - 1)
+                if let last = windows.last {
+                    #expect(last.minMs >= Int64(windows.count) * 500 - passed)
+                }
+                #expect(windows.allSatisfy { $0.maxMs >= $0.minMs + 500 })
+            }
+        }
+
+        @Test func `a storm of enters gets 503, each with another time, by node and by room`() async throws {
+            for key in ["entersPerSecond", "roomEntersPerSecond"] {
+                try await TestNode.run(settings([key: 4])) { node in
+                    let room = try await node.createRoom("r")
+                    var waits: [Int64] = []
+                    let client = try await TestClient.connected(node, "ann")
+                    let start = ContinuousClock.now
+                    // Entering again is an enter, too.
+                    for _ in 0..<18 {
+                        guard case .failure(let refusal) = try await client.ask(.enter(EnterRequest(room: room))) else {
+                            continue
+                        }
+                        #expect(refusal.code == .unavailable)
+                        waits.append(try #require(refusal.retryAfterMs))
+                    }
+                    let passed = Int64((ContinuousClock.now - start) / .milliseconds(1))
+                    #expect(Int64(waits.count) >= 18 - 4 - passed / 250 - 1)
+                    // A quarter of a second apart, less the time that has passed.
+                    if let last = waits.last { #expect(last >= Int64(waits.count) * 250 - passed) }
+                }
             }
         }
 

@@ -1,4 +1,5 @@
 import ChatModel
+import History
 import RoomCore
 import RoomLink
 import StorageTestKit
@@ -86,6 +87,44 @@ struct HostedRoomTests {
                 try await hosted.rooms.view(of: HostedRooms.room)
             }
             #expect(view.online == 1)
+        }
+    }
+
+    @Test func `who comes back within the last 256 messages is answered from memory, in any number`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("ann"))
+            guard case .success(.enter(let entered)) = try await hosted.ask(hosted.enter("ann"))[0] else { return }
+            let last: UInt64 = 300
+            for _ in 0..<last {
+                hosted.rooms.receive([try hosted.send("ann", "hello")])
+            }
+            _ = try await hosted.ask(hosted.enter("bob"))
+            while try await hosted.served({ () async throws(ChatError) in
+                try await hosted.rooms.queue(of: HostedRooms.room, after: nil, limit: 1)
+            }).seq < last { try await Task.sleep(for: .milliseconds(1)) }
+
+            func comeBack(_ name: String, since: UInt64) throws -> RoomCall {
+                let request = EnterRequest(room: HostedRooms.room, since: since, epoch: entered.epoch)
+                return try hosted.call(name, .operation(.enter(request)))
+            }
+            let storm = try (0..<200).map { try comeBack("u\($0)", since: last - 256) }
+            hosted.rooms.receive(storm)
+            for case let request? in storm.map(\.request) {
+                guard case .success(.enter(let result)) = await hosted.told.answer(to: request) else {
+                    Issue.record("not answered")
+                    return
+                }
+                #expect(result.recovered == true && result.missedMore == true)
+                #expect(result.missed?.compactMap(\.seq) == Array(last - 255...last - 156))
+            }
+            #expect(hosted.storage.historyReadCount == 0)
+            guard case .success(.enter(let older)) = try await hosted.ask(comeBack("old", since: last - 257))[0] else {
+                Issue.record("not answered")
+                return
+            }
+            #expect(older.recovered == true && older.missed?.first?.seq == last - 256)
+            #expect(hosted.storage.historyReadCount == 1)
         }
     }
 

@@ -125,7 +125,7 @@ final class HostedRooms: Sendable {
     private let loop: EventLoop
     private let store: LogStore
     private let pool: StoragePool
-    private let storage: ShardStorage
+    let storage: ShardStorage
     private let callbacks = CallbackClient()
     private let requests = Atomic<UInt32>(0)
 

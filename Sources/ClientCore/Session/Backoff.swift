@@ -27,7 +27,13 @@ struct Backoff: Hashable, Sendable {
         window = low...min(max(low, maxMilliseconds), Self.windowMilliseconds)
     }
 
-    /// Whether a `reconnect` push has named the next wait.
+    /// A refusal that names a time decides the next wait. Those who were refused together do not come back together.
+    mutating func obey(retryAfterMilliseconds asked: Int64) {
+        let low = max(0, min(asked, Self.windowMilliseconds))
+        obey(minMilliseconds: low, maxMilliseconds: low + max(500, low / 4))
+    }
+
+    /// Whether the server has named the next wait.
     var hasWindow: Bool { window != nil }
 
     mutating func forgetWindow() { window = nil }

@@ -140,7 +140,9 @@ extension ClientCore {
         effects.append(.close(connection: number, code: 1000))
         switch error.code {
         case .unauthorized: tokenRefused(now)
-        case .unavailable, .internal, .tooOften: attemptFailed(ClientError(error), now)
+        case .unavailable, .internal, .tooOften:
+            if let asked = error.retryAfterMs { backoff.obey(retryAfterMilliseconds: asked) }
+            attemptFailed(ClientError(error), now)
         default: giveUp(ClientError(error), now)
         }
     }

@@ -665,7 +665,14 @@ export class ChatroomClient extends Emitter {
   #connectRefused(refusal) {
     const error = ChatroomError.of(refusal);
     if (refusal.code === 401) return this.#tokenRefused();
-    if ([416, 500, 503].includes(refusal.code)) return this.#failed(error);
+    if ([416, 500, 503].includes(refusal.code)) {
+      if (refusal.retryAfterMs !== undefined) {
+        // Those who were refused together do not come back together.
+        const low = Math.min(Math.max(refusal.retryAfterMs, 0), WINDOW_MS_MAX);
+        this.#window = [low, Math.min(low + Math.max(500, low / 4), WINDOW_MS_MAX)];
+      }
+      return this.#failed(error);
+    }
     this.#stop("failed", error);
   }
 
