@@ -115,10 +115,14 @@ public final class Gateway: Sendable {
         return all
     }
 
-    /// What rooms tell a lane of this node, in order.
+    /// What rooms tell the lanes of this node, in order: one hand-over for each lane that is concerned.
     ///
     /// - Parameter node: on which the rooms are led.
-    public func deliver(_ publications: [Publication], to lane: Int, from node: NodeID) {
+    public func deliver(_ publications: [NodePublication], from node: NodeID) {
+        for (lane, part) in NodePublication.byLane(publications) { deliver(part, to: lane, from: node) }
+    }
+
+    private func deliver(_ publications: [Publication], to lane: Int, from node: NodeID) {
         guard let target = self.lane(lane) else { return }
         if target.loop.isOnLoop {
             target.value.perform(publications, from: node)

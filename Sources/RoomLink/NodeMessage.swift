@@ -4,8 +4,8 @@ import ChatModel
 public enum NodeMessage: Sendable, Equatable {
     /// What sessions of the sending node ask of rooms that the receiving one leads, in order.
     case calls([RoomCall])
-    /// What rooms that the sending node leads tell a lane of the receiving one, in order.
-    case publications([Publication], lane: Int)
+    /// What rooms that the sending node leads tell the lanes of the receiving one, in order.
+    case publications([NodePublication])
     /// The shards that the sending node leads.
     case leads([ShardNotice])
     /// `id`: the asking node's, which the answer carries.

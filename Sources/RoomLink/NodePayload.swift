@@ -4,8 +4,8 @@ import Wire
 /// Payloads of the link's frames that carry `NodeMessage`s.
 ///
 /// The first byte says what follows. Calls and notices follow one behind the other, each behind its length as a varint.
-/// Publications begin with the lane; then come their outputs, each behind its length, and behind an output that is a
-/// shared frame the frame's bytes, as they are. Questions and answers are one message each. A message that does not fit
+/// Publications are their outputs, each behind its length, and behind an output that is a shared frame the frame's bytes,
+/// as they are. Questions and answers are one message each. A message that does not fit
 /// in one payload goes in parts.
 public enum NodePayload {
     /// The most bytes of one payload: what a frame of the link's lanes for calls and publications holds.
@@ -19,13 +19,14 @@ public enum NodePayload {
     /// What follows the first byte. Numbers are on the wire.
     enum Kind: UInt8 {
         case calls = 1
-        case publications = 2
         case leads = 3
         case question = 4
         case answer = 5
         /// A part of a payload: the check of the whole (8 bytes), its length and where the part belongs (4 bytes each,
         /// all little-endian), and the bytes.
         case part = 6
+        /// 2 were publications to one lane.
+        case publications = 7
     }
 
     /// The message in as many payloads as it takes, in order; none for an empty list. The payloads of one message must
@@ -40,8 +41,8 @@ public enum NodePayload {
             var writer = PayloadWriter([Kind.leads.rawValue])
             for notice in notices { writer.append { WireProtobuf.appendDelimited(WiredNotice(notice), to: &$0) } }
             return writer.finish()
-        case .publications(let publications, let lane):
-            return payloads(of: publications, to: lane)
+        case .publications(let publications):
+            return payloads(of: publications)
         case .question(let id, let question):
             return single(.question, WiredQuestion(id: id, question: question)) ?? []
         case .answer(let id, let result):
@@ -51,27 +52,28 @@ public enum NodePayload {
         }
     }
 
-    private static func payloads(of publications: [Publication], to lane: Int) -> [[UInt8]] {
-        var head = [Kind.publications.rawValue]
-        Varint.append(UInt64(clamping: lane), to: &head)
-        var writer = PayloadWriter(head)
+    private static func payloads(of publications: [NodePublication]) -> [[UInt8]] {
+        var writer = PayloadWriter([Kind.publications.rawValue])
         var framesLeft = 0
         for publication in publications {
-            for output in publication.outputs { framesLeft += output.frameByteCount }
+            for output in publication.outputs { framesLeft += output.output.frameByteCount }
         }
         for publication in publications {
             var isFirst = true
             for output in publication.outputs {
                 writer.reserve(framesLeft)
-                framesLeft -= output.frameByteCount
+                framesLeft -= output.output.frameByteCount
+                var lane: UInt32?
+                if case .lane(let number, _) = output { lane = UInt32(clamping: number) }
                 func append(_ output: RoomOutput) -> Bool {
                     writer.append { bytes, isPayloadNew in
                         var wired = WiredOutput(output)
-                        if isFirst || isPayloadNew { (wired.room, wired.term) = (publication.room, publication.term) }
+                        wired.lane = lane
+                        if isFirst || isPayloadNew { wired.begin(publication) }
                         Self.append(wired, to: &bytes)
                     }
                 }
-                if append(output) || output.replacement.map(append) ?? false { isFirst = false }
+                if append(output.output) || output.output.replacement.map(append) ?? false { isFirst = false }
             }
         }
         return writer.finish()

@@ -46,11 +46,8 @@ public struct NodePayloadReader: Sendable {
     }
 
     private static func publications(_ cursor: inout PayloadCursor) throws(NodeMessageError) -> NodeMessage {
-        guard let lane = Int(exactly: try cursor.varint()) else {
-            throw NodeMessageError(.malformed, "there is no such lane")
-        }
-        var publications: [Publication] = []
-        var current: Publication?
+        var publications: [NodePublication] = []
+        var current: NodePublication?
         while !cursor.isAtEnd {
             var wired = try cursor.delimited(WiredOutput.self)
             if var frame = wired.output.sharedFrame {
@@ -60,15 +57,15 @@ public struct NodePayloadReader: Sendable {
                 }
                 wired.output.sharedFrame = frame
             }
-            if let room = wired.room {
+            if let begun = wired.begun {
                 if let current { publications.append(current) }
-                current = Publication(room: room, term: wired.term, outputs: [])
+                current = begun
             }
             guard current != nil else { throw NodeMessageError(.malformed, "an output of no room") }
-            current?.outputs.append(wired.output)
+            current?.outputs.append(wired.published)
         }
         if let current { publications.append(current) }
-        return .publications(publications, lane: lane)
+        return .publications(publications)
     }
 }
 

@@ -1,12 +1,16 @@
 import ChatModel
 import Wire
 
-/// One output as it travels, with its publication's room and term where it begins one. Of a shared frame this has only
+/// One output as it travels, with its publication's room, term and lanes where it begins one. Of a shared frame this has only
 /// the lengths: its bytes follow as they are. Numbers are on the wire: they are never changed or used again.
 struct WiredOutput: WireMessage {
     /// nil: of the publication before it.
     var room: RoomID?
     var term: UInt64 = 0
+    /// Of the publication.
+    var lanes: [UInt32] = []
+    /// For which lane alone it is; nil: for all of the publication.
+    var lane: UInt32?
     /// A frame that was read has no bytes yet.
     var output: RoomOutput
     /// How many bytes of the frame follow in JSON and in protobuf; nil: it has none in that encoding.
@@ -15,12 +19,28 @@ struct WiredOutput: WireMessage {
 
     init(_ output: RoomOutput) { self.output = output }
 
+    /// It is the first of this publication.
+    mutating func begin(_ publication: NodePublication) {
+        room = publication.room
+        term = publication.term
+        lanes = publication.lanes.map { UInt32(clamping: $0) }
+    }
+
+    /// The publication that it begins; nil when it is of the one before.
+    var begun: NodePublication? {
+        room.map { NodePublication(room: $0, term: term, lanes: lanes.map { Int($0) }, outputs: []) }
+    }
+
+    var published: NodePublication.Output { lane.map { .lane(Int($0), output) } ?? .all(output) }
+
     static var blank: WiredOutput { WiredOutput(.exited(.blank, request: nil)) }
     static var schemaName: String { "RoomOutput" }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.optional(1, "room", &room)
         try walker.shown(2, "term", &term)
+        try walker.repeated(3, "lanes", &lanes)
+        try walker.optional(4, "lane", &lane)
         let current = output
         var read: RoomOutput?
         var frame: WiredFrame?

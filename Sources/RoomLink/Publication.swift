@@ -2,12 +2,12 @@ import ChatModel
 import Wire
 
 /// One thing that a room tells a lane. A lane performs them in order, so that per room and lane acks, enter results
-/// and messages are one ordered stream (contract, "Order").
+/// and messages are one ordered stream (contract, "Order"). Answers are boxed: they are large, and copied on their way.
 public enum RoomOutput: Sendable, Equatable {
     /// `isRepeat`: a `clientId` again, which costs no rate.
-    case reply(SessionID, request: UInt32, Result<OperationResult, ChatError>, isRepeat: Bool = false)
+    indirect case reply(SessionID, request: UInt32, Result<OperationResult, ChatError>, isRepeat: Bool = false)
     /// The answer to an enter. On success the session sees what follows this, and the reply's seq is the stream's here.
-    case entered(SessionID, request: UInt32?, Result<EnterResult, ChatError>)
+    indirect case entered(SessionID, request: UInt32?, Result<EnterResult, ChatError>)
     /// The session has left: it sees nothing that follows.
     case exited(SessionID, request: UInt32?)
     /// The session is put out, for a reason that it is told.
@@ -27,13 +27,13 @@ public enum RoomOutput: Sendable, Equatable {
     case gap(ClosedRange<UInt64>)
 }
 
-/// Everything that one room emitted in one turn for one lane.
+/// Everything that one room emitted in one turn for one lane, as the lane is handed it.
 ///
 /// Between two nodes publications arrive in order and without holes for as long as their connection lasts; when it
 /// ends, the lanes announce their sessions anew and say what they have seen.
 public struct Publication: Sendable, Equatable {
     public var room: RoomID
-    /// The leader's term: what an earlier leader still says after a later one was heard is not shown.
+    /// The leader's.
     public var term: UInt64
     public var outputs: [RoomOutput]
 
@@ -58,8 +58,8 @@ public struct ShardNotice: Sendable, Hashable {
 /// Takes what rooms tell to the lanes of gateways, on this node and others. Implemented by the node, given to room
 /// hosts; called on a room loop.
 public protocol PublicationSink: Sendable {
-    /// Hands over everything that one turn of a room loop has for one lane, in order.
-    func deliver(_ publications: [Publication], to lane: Int, of node: NodeID)
+    /// Hands over everything that one turn of a room loop has for one node, in order.
+    func deliver(_ publications: [NodePublication], to node: NodeID)
     /// This node leads a shard from now on: all nodes are to be told, before anything that its rooms say.
     func leads(_ notice: ShardNotice)
     /// This node leads a shard no more.

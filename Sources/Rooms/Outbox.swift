@@ -1,18 +1,18 @@
-import RoomCore
+import ChatModel
 import RoomLink
 
-/// What the rooms of one loop have for the lanes, collected over a turn and handed over once per lane.
+/// What the rooms of one loop have for the gateways, collected over a turn and handed over once per node.
 final class Outbox {
-    private var byLane: [Lane: [Publication]] = [:]
+    private var byNode: [NodeID: [NodePublication]] = [:]
     private let sink: any PublicationSink
 
     init(sink: any PublicationSink) { self.sink = sink }
 
-    func add(_ publication: Publication, to lane: Lane) { byLane[lane, default: []].append(publication) }
+    func add(_ publication: NodePublication, to node: NodeID) { byNode[node, default: []].append(publication) }
 
     func deliver() {
-        guard !byLane.isEmpty else { return }
-        for (lane, publications) in byLane { sink.deliver(publications, to: lane.number, of: lane.node) }
-        byLane.removeAll(keepingCapacity: true)
+        guard !byNode.isEmpty else { return }
+        for (node, publications) in byNode { sink.deliver(publications, to: node) }
+        byNode.removeAll(keepingCapacity: true)
     }
 }

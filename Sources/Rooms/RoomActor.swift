@@ -323,10 +323,10 @@ actor RoomActor {
         return (newly, hasNewBarrage)
     }
 
-    /// Everything emitted in this turn, for each lane that is concerned, and the room's row if it has changed.
+    /// Everything emitted in this turn, for each node that is concerned, and the room's row if it has changed.
     ///
     /// - Parameter term: the leader's.
-    func takePublications(term: UInt64) -> (publications: [(Lane, Publication)], roomRow: CatalogueRow?) {
+    func takePublications(term: UInt64) -> (publications: [(NodeID, NodePublication)], roomRow: CatalogueRow?) {
         isDirty = false
         wasReported = false
         tellLeftOut(at: context.now())

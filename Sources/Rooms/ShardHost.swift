@@ -299,8 +299,8 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
 
     private func tell(_ output: RoomOutput, _ address: SessionAddress, _ room: RoomID) {
         outbox.add(
-            Publication(room: room, term: log.term, outputs: [output]),
-            to: Lane(node: address.node, number: address.lane))
+            NodePublication(room: room, term: log.term, lanes: [], outputs: [.lane(address.lane, output)]),
+            to: address.node)
     }
 
     private func refuse(_ call: RoomCall, _ error: ChatError) {
@@ -744,7 +744,7 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
         let term = ledTerm ?? log.term
         for room in dirtyRooms {
             let result = room.assumeIsolated { $0.takePublications(term: term) }
-            for (lane, publication) in result.publications { outbox.add(publication, to: lane) }
+            for (node, publication) in result.publications { outbox.add(publication, to: node) }
             if let row = result.roomRow { batch.catalogue.append(row) }
         }
         dirtyRooms.removeAll(keepingCapacity: true)

@@ -91,36 +91,49 @@ struct TurnStream {
         joined[lane] = items.count
     }
 
-    /// Ends the turn: one publication per lane that has viewers or is told something.
-    mutating func take(room: RoomID, term: UInt64, viewerLanes: [Lane]) -> [(Lane, Publication)] {
+    /// Ends the turn: one publication for each node that has viewers or is told something.
+    ///
+    /// - Parameter viewerLanes: sorted.
+    mutating func take(room: RoomID, term: UInt64, viewerLanes: [Lane]) -> [(NodeID, NodePublication)] {
         endFrame()
         guard !items.isEmpty else {
             joined.removeAll()
             return []
         }
-        var outputs: [(lane: Lane, outputs: [RoomOutput])] = viewerLanes.map { ($0, []) }
-        // A lane whose last viewer was put out in this turn is told so, and shall see before what put it out.
-        for case .one(let lane, _) in items where !outputs.contains(where: { $0.lane == lane }) {
-            outputs.append((lane, []))
+        var nodes: [(node: NodeID, publication: NodePublication)] = []
+        func index(of node: NodeID) -> Int {
+            if let index = nodes.firstIndex(where: { $0.node == node }) { return index }
+            nodes.append((node, NodePublication(room: room, term: term, lanes: [], outputs: [])))
+            return nodes.count - 1
         }
+        for lane in viewerLanes { nodes[index(of: lane.node)].publication.lanes.append(lane.number) }
+        // A lane whose last viewer was put out in this turn is told so, and shall see before what put it out.
+        for case .one(let lane, _) in items {
+            let index = index(of: lane.node)
+            if !nodes[index].publication.lanes.contains(lane.number) {
+                nodes[index].publication.lanes.append(lane.number)
+            }
+        }
+        let allSee = joined.isEmpty && waiting.isEmpty
         for (number, item) in items.enumerated() {
             switch item {
             case .everybody(let output):
-                for index in outputs.indices {
-                    let lane = outputs[index].lane
-                    guard joined.isEmpty && waiting.isEmpty || sees(lane, number) else { continue }
-                    outputs[index].outputs.append(output)
+                for index in nodes.indices {
+                    let (node, lanes) = (nodes[index].node, nodes[index].publication.lanes)
+                    let seeing = allSee ? lanes : lanes.filter { sees(Lane(node: node, number: $0), number) }
+                    if seeing.count == lanes.count {
+                        nodes[index].publication.outputs.append(.all(output))
+                    } else {
+                        for lane in seeing { nodes[index].publication.outputs.append(.lane(lane, output)) }
+                    }
                 }
             case .one(let lane, let output):
-                guard let index = outputs.firstIndex(where: { $0.lane == lane }) else { continue }
-                outputs[index].outputs.append(output)
+                nodes[index(of: lane.node)].publication.outputs.append(.lane(lane.number, output))
             }
         }
         items.removeAll(keepingCapacity: true)
         joined.removeAll()
-        return outputs.filter { !$0.outputs.isEmpty }.map { lane, outputs in
-            (lane, Publication(room: room, term: term, outputs: outputs))
-        }
+        return nodes.filter { !$0.publication.outputs.isEmpty }
     }
 
     private func sees(_ lane: Lane, _ item: Int) -> Bool {

@@ -24,13 +24,17 @@ import Wire
         var samples = Samples()
         for _ in 0..<20 {
             let publications = [
-                Publication(room: samples.room(), term: samples.uint64(), outputs: samples.outputs()),
-                Publication(room: samples.room(), term: 0, outputs: samples.outputs().reversed()),
+                NodePublication(
+                    room: samples.room(), term: samples.uint64(), lanes: [0, 255],
+                    outputs: samples.outputs().map { .all($0) }),
+                NodePublication(
+                    room: samples.room(), term: 0, lanes: [],
+                    outputs: samples.outputs().reversed().map { .lane(samples.int(0...300), $0) }),
             ]
-            let message = NodeMessage.publications(publications, lane: samples.int(0...300))
+            let message = NodeMessage.publications(publications)
             #expect(try sent(message) == [message], "SEED=\(SeededGenerator.seed)")
         }
-        #expect(NodePayload.payloads(of: .publications([], lane: 1)).isEmpty)
+        #expect(NodePayload.payloads(of: .publications([])).isEmpty)
     }
 
     @Test func `every question, every answer and every notice survives`() throws {
@@ -69,20 +73,20 @@ import Wire
         return .frame(frame)
     }
 
-    private func publication(_ outputs: [RoomOutput]) throws -> Publication {
-        Publication(room: try #require(RoomID("r")), term: 3, outputs: outputs)
+    private func publication(_ outputs: [RoomOutput]) throws -> NodePublication {
+        NodePublication(room: try #require(RoomID("r")), term: 3, lanes: [0, 2], outputs: outputs.map { .all($0) })
     }
 
     private func outputs(_ messages: [NodeMessage]) -> [RoomOutput] {
         messages.flatMap { message -> [RoomOutput] in
-            guard case .publications(let publications, _) = message else { return [] }
-            return publications.flatMap(\.outputs)
+            guard case .publications(let publications) = message else { return [] }
+            return publications.flatMap(\.outputs).map(\.output)
         }
     }
 
     @Test func `many outputs make several payloads of about the size that is wanted, in order`() throws {
         let all = (0..<100).map { frame(10_000 + $0) }
-        let message = NodeMessage.publications([try publication(all)], lane: 2)
+        let message = NodeMessage.publications([try publication(all)])
         let payloads = NodePayload.payloads(of: message)
         #expect(payloads.count == 4)
         #expect(payloads.allSatisfy { $0.count <= NodePayload.bytesWanted })
@@ -91,7 +95,7 @@ import Wire
 
     @Test func `a payload of exactly the most that a frame holds is one, and a byte more goes in parts`() throws {
         func payloads(_ bytes: Int) throws -> [[UInt8]] {
-            NodePayload.payloads(of: .publications([try publication([frame(bytes)])], lane: 2))
+            NodePayload.payloads(of: .publications([try publication([frame(bytes)])]))
         }
         let near = NodePayload.bytesMax - 1000
         let overhead = try #require(try payloads(near).first).count - near
@@ -115,7 +119,7 @@ import Wire
     {
         func parts(_ number: Int) throws -> [[UInt8]] {
             let output = frame(NodePayload.bytesMax + number)
-            return NodePayload.payloads(of: .publications([try publication([output])], lane: 2))
+            return NodePayload.payloads(of: .publications([try publication([output])]))
         }
         var reader = NodePayloadReader()
         let all = try (0...PayloadParts.incompleteMax).map { try parts($0) }
@@ -130,7 +134,7 @@ import Wire
         let text = String(repeating: "a", count: NodePayload.messageBytesMax)
         let reply = RoomOutput.reply(session, request: 4, .success(.queueSetMany(MissingResult(missing: [text]))))
         let message = NodeMessage.publications(
-            [try publication([.gap(1...2), huge, .gap(3...4), reply, .gap(5...6)])], lane: 0)
+            [try publication([.gap(1...2), huge, .gap(3...4), reply, .gap(5...6)])])
         let read = outputs(try sent(message))
         #expect(read.count == 5)
         #expect(Array(read.prefix(3)) == [.gap(1...2), .gap(7...9), .gap(3...4)])
@@ -153,7 +157,7 @@ import Wire
     private func messages(_ samples: inout Samples) throws -> [NodeMessage] {
         let outputs = samples.outputs().suffix(11)
         return [
-            .calls(Array(samples.calls().suffix(6))), .publications([try publication(Array(outputs))], lane: 300),
+            .calls(Array(samples.calls().suffix(6))), .publications([try publication(Array(outputs))]),
             .leads([ShardNotice(shard: ShardID(3), term: 4), ShardNotice(shard: ShardID(5), term: 6)]),
             .question(id: 9, .room(samples.room(), samples.roomQuestions()[0])),
             .answer(id: 9, .success(.sessions([], next: "n"))),
@@ -188,11 +192,11 @@ import Wire
     }
 
     @Test(arguments: [
-        [], [0], [7], [255, 1],
+        [], [0], [2], [255, 1],
         // A call of 5 bytes, of which 1 is there; a length of more than 64 bits.
         [1, 5, 0], [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255],
-        // Publications without a lane, and an output that begins no publication.
-        [2], [2, 0, 7, 0x62, 5, 0x0A, 3, 0x61, 0x62, 0x63],
+        // An output that begins no publication.
+        [7, 7, 0x62, 5, 0x0A, 3, 0x61, 0x62, 0x63],
     ])
     func `a payload that no node sends is refused`(payload: [UInt8]) {
         var reader = NodePayloadReader()
@@ -201,7 +205,7 @@ import Wire
 
     @Test func `a frame with fewer bytes than it says is refused`() throws {
         let payload = try #require(
-            NodePayload.payloads(of: .publications([try publication([frame(100)])], lane: 2)).first)
+            NodePayload.payloads(of: .publications([try publication([frame(100)])])).first)
         var reader = NodePayloadReader()
         #expect(throws: NodeMessageError.self) { try reader.read(Array(payload.dropLast())) }
     }

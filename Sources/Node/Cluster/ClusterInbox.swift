@@ -87,8 +87,8 @@ final class ClusterInbox {
         switch message {
         case .calls(let calls):
             router.current?.rooms.receive(calls)
-        case .publications(let publications, let lane):
-            router.current?.gateway.deliver(publications, to: lane, from: node)
+        case .publications(let publications):
+            router.current?.gateway.deliver(publications, from: node)
         case .leads(let notices):
             for notice in notices { router.isLed(notice, by: node) }
         case .question(let id, let question):

@@ -60,11 +60,11 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    func deliver(_ publications: [Publication], to lane: Int, of node: NodeID) {
+    func deliver(_ publications: [NodePublication], to node: NodeID) {
         if node == self.node {
-            current?.gateway.deliver(publications, to: lane, from: node)
+            current?.gateway.deliver(publications, from: node)
         } else {
-            send(.publications(publications, lane: lane), on: .publications, to: node)
+            send(.publications(publications), on: .publications, to: node)
         }
     }
 

@@ -1,0 +1,99 @@
+import ChatModel
+import RoomCore
+import RoomLink
+import Testing
+import Wire
+
+@testable import Rooms
+
+/// What a room emits in a turn reaches each lane in the order of the stream, and each node once.
+struct TurnStreamTests {
+    private func lane(_ node: String, _ number: Int) throws -> Lane {
+        Lane(node: try #require(NodeID(node)), number: number)
+    }
+
+    private func message(_ seq: UInt64) throws -> Message {
+        let room = try #require(RoomID("r"))
+        return Message(
+            room: room, place: .kept(seq: seq), messageID: "m\(seq)", time: Timestamp(1),
+            from: nil,
+            body: .text("hello"))
+    }
+
+    private func reply(_ request: UInt32) throws -> RoomOutput {
+        .reply(try #require(SessionID("s")), request: request, .success(.exit))
+    }
+
+    /// The requests that are answered and the seqs that are shown, as one lane gets them.
+    private func seen(_ publications: [(NodeID, NodePublication)], by lane: Lane) -> [String] {
+        let ofNode = publications.filter { $0.0 == lane.node }.map(\.1)
+        let ofLane = NodePublication.byLane(ofNode).filter { $0.lane == lane.number }.flatMap(\.publications)
+        return ofLane.flatMap(\.outputs).map { output in
+            switch output {
+            case .reply(_, let request, _, _): "reply \(request)"
+            case .frame(let frame): "shown \(frame.keptSeqs.map { "\($0.lowerBound)-\($0.upperBound)" } ?? "?")"
+            default: "\(output)"
+            }
+        }
+    }
+
+    @Test func `what is for everybody stands once in each node's publication, and every lane sees it in its place`()
+        throws
+    {
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        let lanes = [try lane("a", 0), try lane("a", 1), try lane("b", 0), try lane("b", 3)]
+        try stream.show(message(1))
+        stream.tell(lanes[1], try reply(10))
+        stream.endFrame()
+        stream.tell(lanes[3], try reply(11))
+        try stream.show(message(2))
+        let room = try #require(RoomID("r"))
+        let taken = stream.take(room: room, term: 4, viewerLanes: lanes)
+        #expect(taken.map(\.0.text) == ["a", "b"])
+        for (_, publication) in taken {
+            #expect(publication.outputs.count { if case .all = $0 { true } else { false } } == 2)
+            #expect(publication.lanes.count == 2 && publication.term == 4)
+        }
+        #expect(seen(taken, by: lanes[0]) == ["shown 1-1", "shown 2-2"])
+        #expect(seen(taken, by: lanes[1]) == ["reply 10", "shown 1-1", "shown 2-2"])
+        #expect(seen(taken, by: lanes[2]) == ["shown 1-1", "shown 2-2"])
+        #expect(seen(taken, by: lanes[3]) == ["shown 1-1", "reply 11", "shown 2-2"])
+        let none = stream.take(room: room, term: 4, viewerLanes: lanes)
+        #expect(none.isEmpty)
+    }
+
+    @Test func `a lane that waits sees nothing, and one that joins only what comes after`() throws {
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        let lanes = [try lane("a", 0), try lane("a", 1), try lane("b", 0)]
+        stream.wait(lanes[1])
+        stream.wait(lanes[2])
+        try stream.show(message(1))
+        stream.join(lanes[1])
+        stream.tell(lanes[1], try reply(10))
+        try stream.show(message(2))
+        let room = try #require(RoomID("r"))
+        let taken = stream.take(room: room, term: 1, viewerLanes: lanes)
+        #expect(seen(taken, by: lanes[0]) == ["shown 1-1", "shown 2-2"])
+        #expect(seen(taken, by: lanes[1]) == ["reply 10", "shown 2-2"])
+        #expect(seen(taken, by: lanes[2]).isEmpty)
+        // From the next turn on it is like the others.
+        try stream.show(message(3))
+        let next = stream.take(room: room, term: 1, viewerLanes: lanes)
+        #expect(seen(next, by: lanes[1]) == ["shown 3-3"] && seen(next, by: lanes[2]).isEmpty)
+    }
+
+    @Test func `a lane that has no viewers any more is told what put its last one out`() throws {
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        let gone = try lane("b", 1)
+        try stream.show(message(1))
+        stream.endFrame()
+        stream.tell(gone, try reply(5))
+        let taken = stream.take(
+            room: try #require(RoomID("r")), term: 1, viewerLanes: [try lane("a", 0), try lane("b", 0)])
+        #expect(seen(taken, by: gone) == ["shown 1-1", "reply 5"])
+        #expect(seen(taken, by: try lane("b", 0)) == ["shown 1-1"])
+    }
+}
