@@ -170,6 +170,8 @@ let package = Package(
             ], path: "tools/botswarm/Core", swiftSettings: strict),
         program("botswarm", ["BotSwarmCore", "ChatModel", argumentParser], path: "tools/botswarm/Program"),
 
+        program("member-benchmark", ["ChatModel", "RoomCore"], path: "tools/benchmarks/members"),
+
         program("chat-example", ["ChatroomClient", argumentParser], path: "tools/examples/chat"),
 
         // Tests.

@@ -14,6 +14,7 @@ static const char usage_text[] =
     "usage: fanload [options]\n"
     "  --host H           address of the server (127.0.0.1)\n"
     "  --port P           its port (7490)\n"
+    "  --second-port P    of another node: every second subscriber is there\n"
     "  --pid PID          its process: measures its CPU time and memory\n"
     "  --case C           one: one message outstanding (default); max: --outstanding; lat: --rate; idle: connect only\n"
     "  --subscribers N    (1000)\n"
@@ -34,7 +35,7 @@ enum { NUMBER_DIGITS = 12 };
 
 static struct {
     const char *host, *room, *kind, *secret_file;
-    int port, pid, subscribers, outstanding, nap_us, sources, payload, text;
+    int port, second_port, pid, subscribers, outstanding, nap_us, sources, payload, text;
     double rate, seconds, warmup;
     bool json;
     struct signing_key key;
@@ -289,6 +290,7 @@ static void parse_options(int argc, char **argv) {
         i++;
         if (!strcmp(name, "--host")) options.host = value;
         else if (!strcmp(name, "--port")) options.port = atoi(value);
+        else if (!strcmp(name, "--second-port")) options.second_port = atoi(value);
         else if (!strcmp(name, "--pid")) options.pid = atoi(value);
         else if (!strcmp(name, "--case")) options.kind = value;
         else if (!strcmp(name, "--subscribers")) options.subscribers = atoi(value);
@@ -377,7 +379,9 @@ int main(int argc, char **argv) {
     struct usage before = process_usage(options.pid);
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     for (int i = 0; i < options.subscribers; i++) {
-        open_connection(&subscribers[i], &server, i, NULL);
+        struct sockaddr_in its = server;
+        if (options.second_port && i % 2 == 1) its.sin_port = htons((uint16_t)options.second_port);
+        open_connection(&subscribers[i], &its, i, NULL);
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &subscribers[i]};
         if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, subscribers[i].fd, &event) < 0) die("epoll_ctl: %s", strerror(errno));
     }
