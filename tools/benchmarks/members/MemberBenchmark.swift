@@ -42,7 +42,8 @@ struct MemberBenchmark {
     private static func summary(_ times: [Duration]) -> String {
         let sorted = times.sorted()
         func microseconds(_ place: Int) -> String {
-            let tenths = Int((sorted[place] / .microseconds(1) * 10).rounded())
+            let (seconds, attoseconds) = sorted[place].components
+            let tenths = seconds * 10_000_000 + attoseconds / 100_000_000_000
             return "\(tenths / 10).\(tenths % 10) us"
         }
         let last = sorted.count - 1
