@@ -67,7 +67,12 @@ extension GatewayLane {
 
     private func giveUp(_ call: RoomCall, _ reason: String) {
         guard let session = sessions[call.address.session], let request = call.request else { return }
-        if case .operation(.enter) = call.body { session.entering.removeAll { $0.room == call.room } }
-        session.connection?.reply(request, error: ChatError(.unavailable, reason, retryAfterMs: 500))
+        var waitMs: Int64 = 500
+        if case .operation(.enter) = call.body {
+            session.entering.removeAll { $0.room == call.room }
+            // Everybody who waited for the leader is told so at once, and shall not come back at once.
+            waitMs += shared.admission.wait(.enter, nowMilliseconds: loop.nowMilliseconds)
+        }
+        session.connection?.reply(request, error: ChatError(.unavailable, reason, retryAfterMs: waitMs))
     }
 }

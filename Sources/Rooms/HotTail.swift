@@ -9,6 +9,8 @@ struct HotTail {
     private var messages: ContiguousArray<Message> = []
     private var head = 0
     private var bytes = 0
+    /// Of those messages the ones that tell of a kick, so that nobody who is announced looks through all of them.
+    private var kicks: [(seq: UInt64, time: Timestamp, users: [UserID])] = []
 
     init() {}
 
@@ -20,6 +22,9 @@ struct HotTail {
     mutating func append(_ message: Message) {
         messages.append(message)
         bytes += Self.size(message)
+        if let seq = message.seq, case .notification(let notification) = message.body, notification.event == .kicked {
+            kicks.append((seq, message.time, notification.targets.map(\.user)))
+        }
         while messages.count - head > Self.messagesMax || (bytes > Self.bytesMax && messages.count - head > 1) {
             bytes -= Self.size(messages[head])
             head += 1
@@ -28,6 +33,7 @@ struct HotTail {
             messages.removeFirst(head)
             head = 0
         }
+        while let oldest = kicks.first, let first = firstSeq, oldest.seq < first { kicks.removeFirst() }
     }
 
     func message(seq: UInt64) -> Message? {
@@ -39,6 +45,7 @@ struct HotTail {
     mutating func erase(seq: UInt64) {
         guard let index = messages[head...].firstIndex(where: { $0.seq == seq }) else { return }
         messages[index].body = .recalled(messages[index].body.type)
+        kicks.removeAll { $0.seq == seq }
     }
 
     /// Whether every message after `seq` is still here.
@@ -59,10 +66,7 @@ struct HotTail {
 
     /// Whether a user was put out at that time or later.
     func kicked(_ user: UserID, since time: Timestamp) -> Bool {
-        messages[head...].contains { message in
-            guard message.time >= time, case .notification(let notification) = message.body else { return false }
-            return notification.event == .kicked && notification.targets.contains { $0.user == user }
-        }
+        kicks.contains { $0.time >= time && $0.users.contains(user) }
     }
 
     /// Roughly what it occupies.
