@@ -136,6 +136,16 @@ public final class Gateway: Sendable {
         onEachLane { $0.isLed(notice, by: node) }
     }
 
+    /// Nothing is heard of a shard's leader, but the connection to it has not ended: it is asked nothing.
+    public func isDoubted(_ notice: ShardNotice, of node: NodeID) {
+        onEachLane { $0.isDoubted(notice, of: node) }
+    }
+
+    /// A leader that was doubted is heard again, in the same term.
+    public func isTrusted(_ notice: ShardNotice, of node: NodeID) {
+        onEachLane { $0.isTrusted(notice, of: node) }
+    }
+
     /// A node leads a shard (nil: any) no more, or can't be reached.
     public func isLost(_ node: NodeID, _ shard: ShardID? = nil) {
         onEachLane { $0.isLost(node, shard) }

@@ -57,6 +57,18 @@ extension GatewayLane {
             body: .announce(stay))
     }
 
+    /// The node's own replica of the shard does not hear its leader: what that is asked waits.
+    func isDoubted(_ notice: ShardNotice, of node: NodeID) {
+        open.doubts(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
+    }
+
+    /// The replica hears it again. Nothing that was said to it or by it is lost, so nothing is said anew: a room that was
+    /// told again what this lane has been shown would show what is on its way once more.
+    func isTrusted(_ notice: ShardNotice, of node: NodeID) {
+        let asked = open.trusts(node, notice.shard, term: notice.term)
+        if !asked.isEmpty { shared.router.route(asked, to: node, from: number) }
+    }
+
     /// A node can't be reached, or leads one shard no more: what it was asked waits for the next leader.
     func isLost(_ node: NodeID, _ shard: ShardID?) { open.lost(node, shard, at: loop.nowMilliseconds) }
 

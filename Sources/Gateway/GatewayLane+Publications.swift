@@ -37,9 +37,7 @@ extension GatewayLane {
             if isRepeat { sessions[id]?.changes.giveBack() }
             reply(to: id, request, result)
         case .retry(let id, let request):
-            if let (call, leader) = open.refused(id, request, by: node, at: loop.nowMilliseconds) {
-                shared.router.route([call], to: leader, from: number)
-            }
+            open.refused(id, request, by: node, at: loop.nowMilliseconds)
         case .profile(let id, let profile):
             sessions[id]?.state.show(profile, in: room)
         case .gap(let seqs):

@@ -26,8 +26,34 @@ public struct OpenCalls: Sendable {
         var call: RoomCall
         var shard: ShardID
         var madeAt: UInt64
-        /// Since when there is nobody to ask; nil while a leader has it.
+        /// Since when there is nobody to wait for; nil while a leader has it that is trusted.
         var heldSince: UInt64?
+        /// Who was asked last, and has not refused as often as it was asked; nil when there is no such node, or what it
+        /// was asked may not have arrived.
+        private(set) var askedOf: NodeID?
+        private var askedCount = 0
+
+        init(_ call: RoomCall, of shard: ShardID, at nowMilliseconds: UInt64) {
+            self.call = call
+            self.shard = shard
+            madeAt = nowMilliseconds
+        }
+
+        mutating func ask(_ node: NodeID) {
+            askedCount = askedOf == node ? askedCount + 1 : 1
+            askedOf = node
+        }
+
+        /// - Returns: whether the node that was asked last has it no more.
+        mutating func refused(by node: NodeID) -> Bool {
+            guard let askedOf else { return true }
+            guard askedOf == node else { return false }
+            askedCount -= 1
+            if askedCount == 0 { self.askedOf = nil }
+            return askedCount == 0
+        }
+
+        mutating func lost() { askedOf = nil }
 
         func isOverdue(at now: UInt64) -> Bool {
             if let heldSince {
@@ -47,8 +73,11 @@ public struct OpenCalls: Sendable {
     private enum Shard {
         /// Can become `led`. The latest term that was heard of; 0 in the beginning.
         case unled(after: UInt64)
-        /// Can become `unled`, or `led` in a later term.
+        /// Can become `doubted`, `unled`, or `led` in a later term.
         case led(Leader)
+        /// The leader may have died, but nothing that it was asked or has told is lost so far. Can become `led` again,
+        /// `unled`, or `led` in a later term.
+        case doubted(Leader)
     }
 
     private var shards: [ShardID: Shard] = [:]
@@ -65,7 +94,7 @@ public struct OpenCalls: Sendable {
     /// Calls without an answer.
     public var count: Int { calls.count }
 
-    /// Who leads a shard; nil while nobody is known to.
+    /// Who leads a shard; nil while nobody is known to, and while the leader is doubted.
     public func leader(of shard: ShardID) -> Leader? {
         guard case .led(let leader)? = shards[shard] else { return nil }
         return leader
@@ -76,22 +105,29 @@ public struct OpenCalls: Sendable {
     /// What is to be done with a new call.
     public enum Route: Sendable, Hashable {
         case ask(NodeID)
-        /// It waits for a leader, or needs none: whoever leads next is told where sessions are.
+        /// It waits for a leader, or needs none: whoever leads next is told where sessions are, and what nobody waits for
+        /// may be spared.
         case held
         case refused
     }
 
     /// Takes note of a call that is to be asked now.
     public mutating func add(_ call: RoomCall, of shard: ShardID, at nowMilliseconds: UInt64) -> Route {
-        let leader = leader(of: shard)
-        guard let request = call.request, case .operation = call.body else {
-            return leader.map { .ask($0.node) } ?? .held
+        guard case .operation = call.body else {
+            // Where sessions are is announced to another leader only: a doubted one must not miss it.
+            switch shards[shard] {
+            case .led(let leader)?, .doubted(let leader)?: return .ask(leader.node)
+            case .unled?, nil: return .held
+            }
         }
+        let leader = leader(of: shard)
+        guard let request = call.request else { return leader.map { .ask($0.node) } ?? .held }
         guard calls.count < Self.openMax else { return .refused }
         nextNumber += 1
-        calls[nextNumber] = OpenCall(
-            call: call, shard: shard, madeAt: nowMilliseconds, heldSince: leader == nil ? nowMilliseconds : nil)
-        if leader == nil { heldCount += 1 }
+        var open = OpenCall(call, of: shard, at: nowMilliseconds)
+        if let leader { open.ask(leader.node) }
+        calls[nextNumber] = open
+        if leader == nil { hold(nextNumber, at: nowMilliseconds) }
         numbers[Key(session: call.address.session, request: request), default: []].append(nextNumber)
         return leader.map { .ask($0.node) } ?? .held
     }
@@ -113,17 +149,15 @@ public struct OpenCalls: Sendable {
         }
     }
 
-    /// A node did not take a call: it does not lead the shard, or does so no more.
-    /// - Returns: the call, if it can be asked elsewhere at once.
+    /// A node did not take a call: it does not lead the shard, or does so no more. Unless another one, or the same one
+    /// later, has been asked meanwhile, the call waits for the next leader.
     public mutating func refused(
         _ session: SessionID, _ request: UInt32, by node: NodeID, at nowMilliseconds: UInt64
-    ) -> (call: RoomCall, to: NodeID)? {
-        guard let number = numbers[Key(session: session, request: request)]?.first, let open = calls[number] else {
-            return nil
-        }
-        if let leader = leader(of: open.shard), leader.node != node { return (open.call, leader.node) }
+    ) {
+        guard let number = numbers[Key(session: session, request: request)]?.first,
+            calls[number]?.refused(by: node) == true
+        else { return }
         hold(number, at: nowMilliseconds)
-        return nil
     }
 
     private mutating func hold(_ number: UInt64, at nowMilliseconds: UInt64) {
@@ -137,7 +171,7 @@ public struct OpenCalls: Sendable {
     /// Whether what a node says of a shard in this term is to be heard: not what an earlier leader still says.
     public func isCurrent(_ term: UInt64, of shard: ShardID) -> Bool {
         switch shards[shard] {
-        case .led(let leader)?: term >= leader.term
+        case .led(let leader)?, .doubted(let leader)?: term >= leader.term
         case .unled(let last)?: term >= last
         case nil: true
         }
@@ -148,19 +182,48 @@ public struct OpenCalls: Sendable {
     ///   is not news.
     public mutating func leads(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomCall]? {
         switch shards[shard] {
-        case .led(let leader)?:
+        case .led(let leader)?, .doubted(let leader)?:
             guard term > leader.term else { return nil }
         case .unled(let last)?:
             guard term >= last else { return nil }
         case nil: break
         }
         shards[shard] = .led(Leader(node: node, term: term))
+        return ask(node, of: shard) { _ in true }
+    }
+
+    /// The leader of a term is not heard any more, but its connection has not ended: calls to it wait until it is heard
+    /// again, or another one is.
+    public mutating func doubts(_ node: NodeID, _ shard: ShardID, term: UInt64, at nowMilliseconds: UInt64) {
+        let doubted = Leader(node: node, term: term)
+        guard case .led(let leader)? = shards[shard], leader == doubted else { return }
+        shards[shard] = .doubted(leader)
+        for (number, open) in calls where open.shard == shard { hold(number, at: nowMilliseconds) }
+    }
+
+    /// A leader that was doubted is heard again, in the same term: it knows this lane's sessions, what it has told comes
+    /// or has come, and what it was asked it has.
+    /// - Returns: the calls to ask there, oldest first: those that it was not asked.
+    public mutating func trusts(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomCall] {
+        let trusted = Leader(node: node, term: term)
+        guard case .doubted(let leader)? = shards[shard], leader == trusted else { return [] }
+        shards[shard] = .led(leader)
+        return ask(node, of: shard) { $0.askedOf != node }
+    }
+
+    /// The open calls of a shard wait for this node from now on.
+    /// - Returns: those that it is to be asked, oldest first.
+    private mutating func ask(_ node: NodeID, of shard: ShardID, _ isToAsk: (OpenCall) -> Bool) -> [RoomCall] {
         var asked: [RoomCall] = []
         for number in calls.keys.sorted() {
-            guard let open = calls[number], open.shard == shard else { continue }
+            guard var open = calls[number], open.shard == shard else { continue }
             if open.heldSince != nil { heldCount -= 1 }
-            calls[number]?.heldSince = nil
-            asked.append(open.call)
+            open.heldSince = nil
+            if isToAsk(open) {
+                open.ask(node)
+                asked.append(open.call)
+            }
+            calls[number] = open
         }
         return asked
     }
@@ -168,13 +231,20 @@ public struct OpenCalls: Sendable {
     /// A node can't be reached, or leads a shard no more (nil: none of those that it led): what it was asked waits.
     public mutating func lost(_ node: NodeID, _ shard: ShardID? = nil, at nowMilliseconds: UInt64) {
         var lost: Set<ShardID> = []
-        for (number, state) in shards {
-            guard case .led(let leader) = state, leader.node == node, shard == nil || shard == number else { continue }
-            shards[number] = .unled(after: leader.term)
-            lost.insert(number)
+        for (number, state) in shards where shard == nil || shard == number {
+            switch state {
+            case .led(let leader), .doubted(let leader):
+                guard leader.node == node else { continue }
+                shards[number] = .unled(after: leader.term)
+                lost.insert(number)
+            case .unled: continue
+            }
         }
         guard !lost.isEmpty else { return }
-        for (number, open) in calls where lost.contains(open.shard) { hold(number, at: nowMilliseconds) }
+        for (number, open) in calls where lost.contains(open.shard) {
+            calls[number]?.lost()
+            hold(number, at: nowMilliseconds)
+        }
     }
 
     // MARK: - Time

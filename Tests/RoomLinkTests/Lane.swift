@@ -48,9 +48,18 @@ struct Lane {
         open.answered(try session(name), request)
     }
 
-    /// Where a call that was not taken is to be asked at once.
-    mutating func refused(_ name: String = "s1", _ request: UInt32 = 1, by node: String) throws -> NodeID? {
-        open.refused(try session(name), request, by: try self.node(node), at: now)?.to
+    mutating func doubts(_ name: String, _ term: UInt64, _ shard: ShardID = Lane.shard) throws {
+        open.doubts(try node(name), shard, term: term, at: now)
+    }
+
+    /// What is to be asked of a leader that is heard again.
+    mutating func trusts(_ name: String, _ term: UInt64, _ shard: ShardID = Lane.shard) throws -> [RoomCall] {
+        open.trusts(try node(name), shard, term: term)
+    }
+
+    /// A call was not taken.
+    mutating func refused(_ name: String = "s1", _ request: UInt32 = 1, by node: String) throws {
+        open.refused(try session(name), request, by: try self.node(node), at: now)
     }
 
     mutating func expire() -> [RoomCall] { open.expire(at: now) }

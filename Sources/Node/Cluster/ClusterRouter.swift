@@ -80,11 +80,11 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
 
     func hears(_ leader: NodeID, _ notice: ShardNotice) {
         // One that does not serve yet says so itself when it does.
-        if leaders.note(leader, notice, isHeard: true) { current?.gateway.isLed(notice, by: leader) }
+        if leaders.note(leader, notice, isHeard: true) { current?.gateway.isTrusted(notice, of: leader) }
     }
 
     func doubts(_ leader: NodeID, _ notice: ShardNotice) {
-        if leaders.note(leader, notice, isHeard: false) { current?.gateway.isLost(leader, notice.shard) }
+        if leaders.note(leader, notice, isHeard: false) { current?.gateway.isDoubted(notice, of: leader) }
     }
 
     /// A node, maybe this one, leads a shard.
