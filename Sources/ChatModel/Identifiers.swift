@@ -65,14 +65,35 @@ public struct NodeID: Hashable, Sendable, Comparable, CustomStringConvertible {
     public static func < (a: NodeID, b: NodeID) -> Bool { a.text < b.text }
 }
 
-/// One client's stay on the cluster. Opaque and unguessable: 128 random bits behind the node that made it.
+/// One client's stay on the cluster. Opaque to clients, and unguessable.
 public struct SessionID: Hashable, Sendable, CustomStringConvertible {
     /// At most 64 bytes (contract, section 1).
     public let text: String
 
     public init?(_ text: String) {
-        guard !text.isEmpty, text.utf8.count <= 64 else { return nil }
+        guard !text.isEmpty, text.utf8.count <= Self.bytesMax else { return nil }
         self.text = text
+    }
+
+    /// 128 random bits, and the node where it begins, if there is room for its name.
+    public init(random: (UInt64, UInt64), at node: NodeID) {
+        let secret = Self.hex(random.0) + Self.hex(random.1)
+        let named = secret + "-" + node.text
+        text = named.utf8.count <= Self.bytesMax ? named : secret
+    }
+
+    /// The node where it began, as far as it says; it may be held by another one since.
+    public var birthplace: NodeID? {
+        let name = text.dropFirst(Self.secretDigits)
+        return name.first == "-" ? NodeID(String(name.dropFirst())) : nil
+    }
+
+    private static let bytesMax = 64
+    private static let secretDigits = 32
+
+    private static func hex(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: secretDigits / 2 - digits.count) + digits
     }
 
     public var description: String { text }

@@ -30,6 +30,13 @@ extension Gateway {
         return await lane.loop.run { lane.value.forceOffline([session]) } > 0
     }
 
+    /// Gives a session up to another node: its connection ends with 4410. Nil for one that is not here, or is another
+    /// user's (nil: for one that is not anonymous).
+    public func handOver(_ session: SessionID, to user: UserID?) async -> HandedSession? {
+        guard let lane = shared.directory.lane(of: session).flatMap({ self.lane($0) }) else { return nil }
+        return await lane.loop.run { lane.value.handOver(session, to: user) }
+    }
+
     /// Shows a message to the user's connected sessions. Returns how many took it.
     public func direct(_ message: Message, to user: UserID) async -> Int {
         let frame = Self.frame(.direct(message))

@@ -17,16 +17,17 @@ public final class Gateway: Sendable {
     private let logger: Logger
 
     public init(
-        configuration: GatewayConfiguration, loops: [EventLoop], router: any RoomRouter, shardMap: ShardMap,
-        verifier: any TokenVerifier, metrics: MetricsRegistry, logger: Logger, tls: TLSContext? = nil,
+        configuration: GatewayConfiguration, loops: [EventLoop], router: any RoomRouter,
+        elsewhere: any SessionsElsewhere = NoSessionsElsewhere(), shardMap: ShardMap, verifier: any TokenVerifier,
+        metrics: MetricsRegistry, logger: Logger, tls: TLSContext? = nil,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.configuration = configuration
         self.loops = loops
         self.logger = logger
         shared = GatewayShared(
-            configuration: configuration, router: router, shardMap: shardMap, verifier: verifier, metrics: metrics,
-            tls: tls, now: now)
+            configuration: configuration, router: router, elsewhere: elsewhere, shardMap: shardMap, verifier: verifier,
+            metrics: metrics, tls: tls, now: now)
     }
 
     /// Binds the client port on every loop and begins to serve. Returns the port. Throws `TransportError` when it is

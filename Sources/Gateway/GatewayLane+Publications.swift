@@ -112,7 +112,8 @@ extension GatewayLane {
         session.state.stay(Stay(result, notifyExt: nil), in: room)
         call(
             RoomCall(
-                room: room, address: address(of: session), caller: session.state.caller, request: nil, body: .moved))
+                room: room, address: address(of: session), caller: session.state.caller, request: nil,
+                body: .moved(from: nil)))
         if session.connection == nil {
             call(
                 RoomCall(

@@ -146,78 +146,19 @@ extension GatewayLane {
         connection.close(.authentication, "authentication failed")
     }
 
-    /// Looks for the session that the client held before, on whichever lane it is.
-    private func takeOver(
-        _ request: ConnectRequest, _ id: UInt32?, _ connection: ClientConnection, claims: TokenClaims?
-    ) {
-        guard let held = request.session, let lane = shared.directory.lane(of: held) else {
-            return begin(request, id, connection, claims, resumed: nil)
-        }
-        if lane == number {
-            return begin(request, id, connection, claims, resumed: giveAway(held, to: claims?.user))
-        }
-        connection.holdRequests()
-        let other = shared.lanes.withLock { $0[lane] }
-        let me = LoopBound(onLoop: self, loop: loop)
-        let connectionNumber = connection.number
-        other.loop.execute {
-            let state = other.value.giveAway(held, to: claims?.user)
-            me.loop.execute { me.value.received(state, request, id, connectionNumber, claims) }
-        }
-    }
-
-    private func received(
-        _ state: SessionState?, _ request: ConnectRequest, _ id: UInt32?, _ number: UInt64, _ claims: TokenClaims?
-    ) {
-        guard let connection = connections[number], case .open = connection.phase else {
-            // The client went while its session was on the way: it keeps its grace here.
-            if let state {
-                let session = adopt(state)
-                session.awaySinceMilliseconds = loop.nowMilliseconds
-                if isRevoked(session.state) { end(session) }
-            }
-            return
-        }
-        begin(request, id, connection, claims, resumed: state)
-    }
-
-    /// Ends this lane's hold on a session, if `user` may have it (nil: an anonymous one, which only knows its secret).
-    private func giveAway(_ id: SessionID, to user: UserID?) -> SessionState? {
-        guard let session = sessions[id] else { return nil }
-        let caller = session.state.caller
-        guard user.map({ !caller.anonymous && caller.user == $0 }) ?? caller.anonymous else { return nil }
-        if let old = session.connection {
-            // Not away: it goes on elsewhere at once.
-            old.session = nil
-            session.connection = nil
-            old.close(.takenOver, "taken over by a newer connection")
-        }
-        sessions[id] = nil
-        // What it lost until now is part of what a resume brings back.
-        session.state.losses = Losses()
-        return session.state
-    }
-
-    private func adopt(_ state: SessionState) -> Session {
-        let session = Session(state: state, configuration: configuration, nowMilliseconds: loop.nowMilliseconds)
-        sessions[session.id] = session
-        shared.directory.put(session.id, of: state.caller.user, on: number)
-        return session
-    }
-
-    private func begin(
+    func begin(
         _ request: ConnectRequest, _ id: UInt32?, _ connection: ClientConnection, _ claims: TokenClaims?,
         resumed: SessionState?
     ) {
         // Revoked while the token was checked, or while the session was on its way from another lane.
         if let claims, shared.verifier.isRevoked(claims.user, issuedAt: claims.issuedAt) {
-            if let resumed { end(adopt(resumed)) }
+            if let resumed { end(keep(resumed)) }
             return refuse(ChatError(.unauthorized, "the token has been revoked"), id, connection)
         }
         if let user = claims?.user {
             guard shared.budget.take(user) else {
                 // A session that was to be resumed keeps its grace.
-                if let resumed { adopt(resumed).awaySinceMilliseconds = loop.nowMilliseconds }
+                if let resumed { keep(resumed) }
                 return turnAway(connection, "\(user) has too many connections")
             }
             connection.places.user = user
@@ -243,13 +184,7 @@ extension GatewayLane {
         session.connection = connection
         connection.session = session
         connection.connectDeadlineMilliseconds = nil
-        if resumed != nil {
-            for room in session.state.rooms {
-                call(
-                    RoomCall(
-                        room: room, address: address(of: session), caller: caller, request: nil, body: .moved))
-            }
-        }
+        if resumed != nil { tellMoved(session) }
         var result = ConnectResult(session: session.id, user: caller.user, time: shared.now())
         result.anonymous = caller.anonymous
         result.heartbeatSeconds = configuration.heartbeatSeconds
@@ -307,11 +242,9 @@ extension GatewayLane {
         connection.resumeRequests()
     }
 
-    /// 128 random bits behind the node's name, so that any gateway knows whom to ask.
+    /// From the system's generator, which is cryptographically secure on Linux.
     private func newSessionID() -> SessionID {
-        let text = "\(Self.randomHex())\(Self.randomHex())"
-        guard let id = SessionID(text) else { preconditionFailure("32 hex digits are a session ID") }
-        return id
+        SessionID(random: (.random(in: .min ... .max), .random(in: .min ... .max)), at: configuration.node)
     }
 
     private static func anonymousUser() -> UserID {

@@ -39,6 +39,8 @@ final class GatewayLane {
     private var calls: [RoomCall] = []
     /// What rooms were asked and have not answered, and who leads them.
     var open = OpenCalls()
+    /// Sessions that other nodes were given lately, oldest first.
+    var handedOver: [HandedOver] = []
     var isDraining = false
     /// The node does not hear its cluster: tokens could have been revoked and rooms changed without its knowing.
     var isCutOff = false
@@ -319,6 +321,7 @@ final class GatewayLane {
         let time = shared.now()
         for connection in Array(connections.values) { tick(connection, now, time) }
         showQueues()
+        endHandOvers(at: now)
         for session in Array(sessions.values) {
             guard let since = session.awaySinceMilliseconds else { continue }
             if now >= since + UInt64(configuration.graceSeconds) * 1000 { end(session) }

@@ -10,6 +10,7 @@ import Telemetry
 /// What all lanes of a node share. Nothing in it is touched on the delivery path but counters.
 final class GatewayShared: Sendable {
     let router: any RoomRouter
+    let elsewhere: any SessionsElsewhere
     let shardMap: ShardMap
     let verifier: any TokenVerifier
     let directory = SessionDirectory()
@@ -23,11 +24,13 @@ final class GatewayShared: Sendable {
     let lanes = Mutex<[LoopBound<GatewayLane>]>([])
 
     init(
-        configuration: GatewayConfiguration, router: any RoomRouter, shardMap: ShardMap,
+        configuration: GatewayConfiguration, router: any RoomRouter, elsewhere: any SessionsElsewhere,
+        shardMap: ShardMap,
         verifier: any TokenVerifier, metrics: MetricsRegistry, tls: TLSContext?,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.router = router
+        self.elsewhere = elsewhere
         self.shardMap = shardMap
         self.verifier = verifier
         self.now = now

@@ -20,6 +20,8 @@ struct SessionState: Sendable {
     private(set) var stays: [RoomID: Stay] = [:]
     /// Requests that were passed on to rooms.
     var requestCount: UInt64 = 0
+    /// The node that has handed it over, until its rooms have been told.
+    var formerNode: NodeID?
     var losses = Losses()
 
     init(id: SessionID, caller: Caller, encoding: ClientEncoding, startedAt: Timestamp) {
@@ -27,6 +29,26 @@ struct SessionState: Sendable {
         self.caller = caller
         self.encoding = encoding
         self.startedAt = startedAt
+    }
+
+    /// A session of another node, which has handed it over. Its client has not said yet what it understands.
+    init(_ handed: HandedSession, id: SessionID, from node: NodeID) {
+        let caller = Caller(user: handed.user, anonymous: handed.anonymous, device: handed.device)
+        self.init(id: id, caller: caller, encoding: .json, startedAt: handed.startedAt)
+        issuedAt = handed.issuedAt
+        requestCount = handed.requestCount
+        formerNode = node
+        for item in handed.stays { stay(item.stay, in: item.room) }
+    }
+
+    /// What another node has to know of it.
+    var handed: HandedSession {
+        HandedSession(
+            user: caller.user, anonymous: caller.anonymous, device: caller.device, issuedAt: issuedAt,
+            startedAt: startedAt, requestCount: requestCount,
+            stays: rooms.compactMap { room in
+                stays[room].map { HandedSession.RoomStay(room: room, stay: $0) }
+            })
     }
 
     /// The session is in a room, from now on or as before.

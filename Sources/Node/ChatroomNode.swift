@@ -171,7 +171,7 @@ public final class ChatroomNode: Service, Sendable {
         let rooms = RoomHost(
             node: configuration.node, loops: loops, shardMap: shardMap, storages: storages, elsewhere: nodes)
         let gateway = Gateway(
-            configuration: configuration.gateway, loops: loops, router: router, shardMap: shardMap,
+            configuration: configuration.gateway, loops: loops, router: router, elsewhere: nodes, shardMap: shardMap,
             verifier: TokenGate(keys: keys, system: system), metrics: metrics,
             logger: logger, tls: tls, now: WallClock.now)
         router.connect(rooms, gateway)

@@ -270,6 +270,22 @@ public struct Presence: Sendable {
         count(new, by: 1)
     }
 
+    /// A session now receives at another node. Nobody is told: it is the same stay.
+    public mutating func move(_ old: PresenceKey, to new: PresenceKey, lane number: Int, encoding: ClientEncoding) {
+        guard old != new, var visitor = visitors[old], visitors[new] == nil else { return }
+        visitors.removeValue(forKey: old)
+        count(visitor, by: -1)
+        visitor.key = new
+        visitor.laneNumber = number
+        visitor.encoding = encoding
+        visitors[new] = visitor
+        count(visitor, by: 1)
+        stays.update(visitor.user) { stay in
+            if stay.newest == old { stay.newest = new }
+            if let place = stay.others.firstIndex(of: old) { stay.others[place] = new }
+        }
+    }
+
     private mutating func count(_ visitor: Visitor, by change: Int) {
         guard !visitor.isRobot else { return }
         let sharing = (viewersByEncoding[visitor.encoding] ?? 0) + change

@@ -84,6 +84,9 @@ struct WiredAnswer: WireMessage {
                     nil
                 }
             }, { read = .success(.backup($0.copy, shards: $0.shards, hasSystem: $0.hasSystem)) })
+        try walker.choice(
+            16, "session", { if case .session(let handed) = current { handed } else { nil } },
+            { read = .success(.session($0)) })
         if W.isDecoding, let read { self.result = read }
     }
 }

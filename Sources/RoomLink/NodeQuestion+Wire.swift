@@ -128,6 +128,15 @@ struct WiredQuestion: WireMessage {
             { known = .setLogLevel($0.level) })
         try walker.choice(
             22, "backup", { if case .backup(let name) = current { name } else { nil } }, { known = .backup($0) })
+        try walker.choice(
+            24, "handOver",
+            {
+                if case .handOver(let session, let user) = current {
+                    WiredHandOver(session: session, user: user)
+                } else {
+                    nil
+                }
+            }, { known = .handOver($0.session, to: $0.user) })
         read = known
     }
 }

@@ -42,6 +42,9 @@ public enum NodeQuestion: Sendable, Equatable {
     case setLogLevel(LogLevel)
     /// Copies what the node leads into a directory of that name.
     case backup(String)
+    /// Gives a session up to the asking node, where its client has come back: as `user`, or, if it is an anonymous one
+    /// (nil), by its secret alone. 404 for one that the node does not hold, or holds for somebody else.
+    case handOver(SessionID, to: UserID?)
     /// A question of a later version: answered with an error.
     case unknown
 }
@@ -65,6 +68,7 @@ public enum NodeAnswer: Sendable, Equatable {
     case audit([AuditItem])
     /// Where the copies are, of which shards, and whether the system group's state is among them.
     case backup(BackupCopy, shards: [ShardID], hasSystem: Bool)
+    case session(HandedSession)
     /// To `transfer` and `setLogLevel`.
     case done
 }

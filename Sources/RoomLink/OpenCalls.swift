@@ -149,6 +149,14 @@ public struct OpenCalls: Sendable {
         }
     }
 
+    /// A session has gone to another node: nobody here waits for what it has asked.
+    public mutating func forget(_ session: SessionID) {
+        let gone = calls.filter { $0.value.call.address.session == session }
+        for (number, open) in gone {
+            if let request = open.call.request { remove(number, Key(session: session, request: request)) }
+        }
+    }
+
     /// A node did not take a call: it does not lead the shard, or does so no more. Unless another one, or the same one
     /// later, has been asked meanwhile, the call waits for the next leader.
     public mutating func refused(

@@ -83,7 +83,8 @@ struct WiredCall: WireMessage {
         try walker.choice(
             22, "away", { if case .away = current { Empty() } else { nil } }, { (_: Empty) in read = .away })
         try walker.choice(
-            23, "moved", { if case .moved = current { Empty() } else { nil } }, { (_: Empty) in read = .moved })
+            23, "moved", { if case .moved(let former) = current { WiredMove(from: former) } else { nil } },
+            { read = .moved(from: $0.from) })
         try walker.choice(
             24, "announce", { if case .announce(let stay) = current { WiredStay(stay) } else { nil } },
             { read = .announce($0.stay) })
@@ -96,7 +97,16 @@ struct WiredCall: WireMessage {
     }
 }
 
-private struct WiredStay: WireMessage {
+private struct WiredMove: WireMessage {
+    var from: NodeID?
+
+    static var blank: WiredMove { WiredMove(from: nil) }
+    static var schemaName: String { "Move" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { try walker.optional(1, "from", &from) }
+}
+
+struct WiredStay: WireMessage {
     var stay: Stay
 
     init(_ stay: Stay) { self.stay = stay }

@@ -77,8 +77,8 @@ public struct RoomCall: Sendable, Equatable {
         case leave
         /// The client's connection is gone; its session is in its grace.
         case away
-        /// The client is back; its session may live on another lane now.
-        case moved
+        /// The client is back; its session may live on another lane now, or have come from another node.
+        case moved(from: NodeID?)
         /// To a new leader: the session is in the room already.
         case announce(Stay)
         /// To a new leader, behind the announcements of all of the lane's sessions in the room: what the lane has seen.

@@ -30,8 +30,8 @@ extension RoomActor {
         case .leave:
             exit(key, at: now)
             return takeLate()
-        case .moved:
-            move(key, call.address)
+        case .moved(let former):
+            move(key, call, from: former)
             return []
         case .announce(let stay):
             announce(stay, call, key)
@@ -205,11 +205,24 @@ extension RoomActor {
         reply(call, .success(.barrage(BarrageResult())))
     }
 
-    /// The session lives on another lane, or speaks another encoding, from here on.
-    func move(_ key: PresenceKey, _ address: SessionAddress) {
+    /// The session lives on another lane or node, or speaks another encoding, from here on.
+    func move(_ key: PresenceKey, _ call: RoomCall, from former: NodeID?) {
+        let address = call.address
+        if let former { takeOver(PresenceKey(node: former, session: key.session), key, call) }
         presence.move(key, lane: address.lane, encoding: address.encoding)
         presence.setAway(key, false)
         stream.encodings.formUnion(presence.encodings)
+    }
+
+    /// What the session had asked at the other node and has no answer to is answered to nobody; its client asks again.
+    private func takeOver(_ old: PresenceKey, _ key: PresenceKey, _ call: RoomCall) {
+        arrivals.removeAll { $0.key == old }
+        // What it says for its lane holds on.
+        holds[old]?.calls.removeAll { if case .operation = $0.body { true } else { false } }
+        guard presence.visitor(old)?.user == call.caller.user else { return }
+        unreachable[old] = nil
+        presence.move(old, to: key, lane: call.address.lane, encoding: call.address.encoding)
+        holdIfThrownOut(call.caller.user, key)
     }
 
     // MARK: - Answers

@@ -67,9 +67,9 @@ extension RoomActor {
     /// Puts a call behind those that wait. An end or a move of the session is taken in any number: there are few.
     func wait(_ call: RoomCall, _ key: PresenceKey) {
         switch call.body {
-        case .moved:
+        case .moved(let former):
             // What the room emits goes to the new lane at once.
-            move(key, call.address)
+            move(key, call, from: former)
         case .leave, .away, .announce, .follow:
             break
         case .operation(let operation):

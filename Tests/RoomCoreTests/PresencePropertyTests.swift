@@ -27,12 +27,22 @@ import Testing
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<5:
                 try enter(name, step, &presence, &naive, policy.conflictPolicy, now, &random, comment)
-            case 5..<8:
+            case 5..<7:
                 guard let gone = naive.randomElement(using: &random)?.visitor else { continue }
                 naive.removeAll { $0.visitor.key == gone.key }
                 let left = !naive.contains { $0.visitor.user == gone.user }
                 let effects = presence.exit(gone.key, notify: .all, at: now)
                 #expect(effects.contains(.departed(gone.user)) == left, comment)
+            case 7 where !naive.isEmpty:
+                // To another node, in the same place.
+                let index = Int.random(in: naive.indices, using: &random)
+                let old = naive[index].visitor.key
+                let new = PresenceKey(node: try #require(NodeID("m\(step)")), session: old.session)
+                let lane = Int.random(in: 0..<2, using: &random)
+                naive[index].visitor.key = new
+                naive[index].visitor.laneNumber = lane
+                presence.move(old, to: new, lane: lane, encoding: .protobuf)
+                #expect(presence.visitor(old) == nil && presence.visitor(new)?.laneNumber == lane, comment)
             case 8:
                 let gone = presence.kick(user: name).map(\.key)
                 #expect(gone == naive.filter { $0.visitor.user == name }.map(\.visitor.key), comment)

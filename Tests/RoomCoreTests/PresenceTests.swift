@@ -105,6 +105,24 @@ extension [PresenceEffect] {
         #expect(it.presence.sessionCount == 1)
     }
 
+    @Test func `a session that moves to another node stays what it was`() throws {
+        var scene = Scene()
+        try scene.enter("ann", "s1")
+        let (old, moved) = (Scene.key("s1"), Scene.key("s1", node: "n9"))
+        scene.presence.move(old, to: moved, lane: 3, encoding: .protobuf)
+        #expect(scene.presence.online == 1 && scene.presence.visitor(old) == nil)
+        #expect(scene.presence.lanes == [Lane(node: moved.node, number: 3)])
+        #expect(scene.presence.encodings == .protobuf)
+        #expect(scene.presence.visitors(of: user("ann")).map(\.key) == [moved])
+        #expect(scene.exit("s1").isEmpty, "the former node's leave comes late")
+        // A place that is taken is left alone.
+        try scene.enter("ben", "s2")
+        scene.presence.move(Scene.key("s2"), to: moved, lane: 0, encoding: .json)
+        #expect(scene.presence.visitor(moved)?.user == user("ann"))
+        #expect(scene.presence.visitor(Scene.key("s2"))?.user == user("ben"))
+        #expect(scene.exit("s1", node: "n9").events == [.exit])
+    }
+
     @Test func `kickOlder: the newer session replaces the older one, and the user stays`() throws {
         var it = Scene(.kickOlder)
         try it.enter("bob", "s1")

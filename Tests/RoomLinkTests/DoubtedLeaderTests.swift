@@ -53,7 +53,7 @@ import Wire
     @Test mutating func `it hears of everybody who comes and goes, since nobody is announced to it again`() throws {
         _ = try lane.leads("n2", 5)
         try lane.doubts("n2", 5)
-        for body in [RoomCall.Body.leave, .away, .moved] {
+        for body in [RoomCall.Body.leave, .away, .moved(from: nil)] {
             #expect(lane.add(try lane.call("s1", nil, body)) == .ask(try lane.node("n2")))
         }
         #expect(lane.add(try lane.call("s1", nil, "what nobody waits for")) == .held)

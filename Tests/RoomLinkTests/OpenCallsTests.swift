@@ -196,6 +196,15 @@ import Wire
         #expect(lane.open.count == 1)
     }
 
+    @Test mutating func `of a session that has gone to another node nothing is asked again`() throws {
+        let calls = [try lane.call("s1", 1), try lane.call("s2", 1), try lane.call("s1", 2)]
+        for call in calls { _ = lane.add(call) }
+        lane.open.forget(try lane.session("s1"))
+        #expect(lane.open.count == 1)
+        #expect(try !lane.answered("s1", 1))
+        #expect(try lane.leads("n2", 5) == [calls[1]])
+    }
+
     @Test mutating func `one call more than may be open is refused, and an answer makes room`() throws {
         _ = try lane.leads("n2", 5)
         var call = try lane.call()

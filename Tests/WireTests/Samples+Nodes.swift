@@ -7,7 +7,7 @@ extension Samples {
     mutating func calls() -> [RoomCall] {
         var bodies = operations().map { RoomCall.Body.operation($0) }
         bodies += [
-            .leave, .away, .moved,
+            .leave, .away, .moved(from: nil), .moved(from: node()),
             .announce(
                 Stay(profile: profile(), enteredAt: time(), notifyExt: maybe { $0.text() }, isAway: bool())),
             .follow(StreamPlace(epoch: text(64), seq: uint64())),
@@ -119,6 +119,7 @@ extension Samples {
                 .onlineRooms(after: maybe { $0.text() }, limit: int(0...100)), .cluster, .join(nodeRecord()), .status,
                 .sessions(of: user()), .sessionPage(after: maybe { $0.text() }, limit: int(0...100)),
                 .slowSessions(limit: int(0...100)), .endSessions(of: user()), .endSession(session()),
+                .handOver(session(), to: nil), .handOver(session(), to: user()),
                 .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
                 .transfer(shard, to: node()), .shards, .audit(before: maybe { $0.int64() }, limit: int(0...100)),
                 .setLogLevel(any(LogLevel.self)), .backup(text(64)), .unknown,
@@ -174,6 +175,14 @@ extension Samples {
                     leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats)),
             .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
             .audit([audit]), .done,
+            .session(
+                HandedSession(
+                    user: user(), anonymous: bool(), device: any(Device.self), issuedAt: maybe { $0.time() },
+                    startedAt: time(), requestCount: uint64(),
+                    stays: list {
+                        HandedSession.RoomStay(
+                            room: $0.room(), stay: Stay(profile: $0.profile(), enteredAt: $0.time(), isAway: $0.bool()))
+                    })),
             .backup(
                 BackupCopy(node: node(), directory: text(), bytes: int64()),
                 shards: list { ShardID(UInt16($0.int(0...65_535))) }, hasSystem: bool()),

@@ -1,4 +1,5 @@
 import ChatModel
+import Gateway
 import LinkCore
 import RoomLink
 import Rooms
@@ -6,7 +7,7 @@ import Synchronization
 import Wire
 
 /// The nodes of the cluster as whoever asks them sees them: this one, and those that are reached.
-final class ClusterNodes: RoomsElsewhere, Sendable {
+final class ClusterNodes: RoomsElsewhere, SessionsElsewhere, Sendable {
     private let node: NodeID
     private let router: ClusterRouter
     let questions = NodeQuestions()
@@ -55,8 +56,14 @@ final class ClusterNodes: RoomsElsewhere, Sendable {
 
     /// The same with what kept each from answering.
     func results(of question: NodeQuestion) async -> [(node: NodeID, result: Result<NodeAnswer, ChatError>)] {
+        await results(of: question, reached.union([node]))
+    }
+
+    private func results(
+        of question: NodeQuestion, _ nodes: Set<NodeID>
+    ) async -> [(node: NodeID, result: Result<NodeAnswer, ChatError>)] {
         // Tasks of their own: a group's end raced with its last child's in the runtime ("pure virtual method called").
-        let questions = reached.union([node]).sorted().map { other in
+        let questions = nodes.sorted().map { other in
             (other, Task { [self] in await result(of: question, other) })
         }
         var all: [(NodeID, Result<NodeAnswer, ChatError>)] = []
@@ -77,6 +84,24 @@ final class ClusterNodes: RoomsElsewhere, Sendable {
         await askAll(question).reduce(0) { sum, item in
             if case .count(let count) = item.answer { sum + count } else { sum }
         }
+    }
+
+    // MARK: - SessionsElsewhere
+
+    /// Asks the node where the session began, which mostly holds it, and else all others at once.
+    func take(_ session: SessionID, for user: UserID?) async -> (from: NodeID, session: HandedSession)? {
+        let question = NodeQuestion.handOver(session, to: user)
+        var others = reached
+        if let birthplace = session.birthplace, others.remove(birthplace) != nil,
+            case .success(.session(let handed)) = await result(of: question, birthplace)
+        {
+            return (birthplace, handed)
+        }
+        // One at most holds it.
+        for (node, result) in await results(of: question, others) {
+            if case .success(.session(let handed)) = result { return (node, handed) }
+        }
+        return nil
     }
 
     // MARK: - RoomsElsewhere

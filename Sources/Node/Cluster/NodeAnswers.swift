@@ -63,6 +63,11 @@ struct NodeAnswers: Sendable {
             logControl.set(level)
             return .done
         case .backup(let name): return try await backup.make(name)
+        case .handOver(let session, let user):
+            guard let handed = await gateway.handOver(session, to: user) else {
+                throw ChatError(.notFound, "the session is not here", field: "session")
+            }
+            return .session(handed)
         case .unknown:
             throw ChatError(.unavailable, "\(configuration.node) is of an older version", retryAfterMs: 60_000)
         }

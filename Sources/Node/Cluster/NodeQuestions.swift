@@ -6,15 +6,28 @@ import Synchronization
 final class NodeQuestions: Sendable {
     /// How long an answer may take.
     private static func limit(of question: NodeQuestion) -> Duration {
+        switch question {
         // It copies all that the node leads.
-        if case .backup = question { .seconds(4 * 3600) } else { .seconds(10) }
+        case .backup: .seconds(4 * 3600)
+        // A client waits that can go on without.
+        case .handOver: .seconds(1)
+        default: .seconds(10)
+        }
     }
+
     /// Questions that may wait; a further one fails with 503.
     private static let openMax = 10_000
 
     private struct Open {
         var node: NodeID
         var continuation: CheckedContinuation<Result<NodeAnswer, ChatError>, Never>
+        /// Ends the wait; nil until it has begun.
+        var timer: Task<Void, Never>?
+
+        func end(_ result: Result<NodeAnswer, ChatError>) {
+            timer?.cancel()
+            continuation.resume(returning: result)
+        }
     }
 
     private struct State {
@@ -41,16 +54,24 @@ final class NodeQuestions: Sendable {
                     returning: .failure(ChatError(.unavailable, "too many questions wait", retryAfterMs: 1000)))
             }
             send(.question(id: id, question))
-            Task { [weak self] in
-                try? await Task.sleep(for: Self.limit(of: question))
+            let timer = Task { [weak self] in
+                do {
+                    try await Task.sleep(for: Self.limit(of: question))
+                } catch {
+                    return
+                }
                 self?.end(id, .failure(ChatError(.unavailable, "\(node) does not answer", retryAfterMs: 1000)))
+            }
+            state.withLock { state in
+                // It may have been answered already.
+                if state.open[id] != nil { state.open[id]?.timer = timer } else { timer.cancel() }
             }
         }
         return try result.get()
     }
 
     func end(_ id: UInt64, _ result: Result<NodeAnswer, ChatError>) {
-        state.withLock { $0.open.removeValue(forKey: id) }?.continuation.resume(returning: result)
+        state.withLock { $0.open.removeValue(forKey: id) }?.end(result)
     }
 
     /// The node can't be reached: whether it has done what it was asked is not known.
@@ -61,8 +82,7 @@ final class NodeQuestions: Sendable {
             return lost
         }
         for open in lost.values {
-            open.continuation.resume(
-                returning: .failure(ChatError(.unavailable, "\(node) can't be reached", retryAfterMs: 500)))
+            open.end(.failure(ChatError(.unavailable, "\(node) can't be reached", retryAfterMs: 500)))
         }
     }
 }

@@ -1,0 +1,74 @@
+import ChatModel
+import Foundation
+import Testing
+import WaitTestKit
+import Wire
+
+extension IntegrationTests.ClusterTests {
+    /// A session whose client comes back at another node.
+    @Suite struct Sessions {
+        @Test func `a session is taken over at another node, and back again, and nobody in the room is told`()
+            async throws
+        {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("moves")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let watcher = try await TestClient.entered(leader, "watcher", room)
+            var holder = try await TestClient.connected(follower, "ann")
+            let entered = try await holder.enter(room)
+            try await holder.set(room, "seat", "mic", transient: true)
+            var seq = try await watcher.send(room, "first").seq ?? 0
+            try await holder.message("first")
+            let session = await holder.session
+            for (turn, node) in [other, leader, follower, other, follower].enumerated() {
+                let newer = try await TestClient.open(port: node.clientPort)
+                let result = try await newer.connect(token: node.token("ann"), session: session)
+                #expect(result.resumed && result.session == session)
+                #expect(try await holder.closing() == 4410)
+                let sent = try await watcher.send(room, "turn \(turn)")
+                let again = try await newer.enter(room, since: seq, epoch: entered.epoch)
+                #expect(again.recovered == true)
+                #expect((again.missed ?? []).compactMap(\.text) == ["turn \(turn)"])
+                #expect(again.room.online == 2)
+                #expect(try await newer.queue(room).map(\.held) == [false])
+                // Its numbers go on: this is no repeat of what it has asked elsewhere.
+                try await newer.send(room, "by ann \(turn)")
+                seq = try await watcher.message("by ann \(turn)").seq ?? sent.seq ?? 0
+                holder = newer
+            }
+            // Longer than the grace, after which those that have given it away see to its end.
+            try await Task.sleep(for: .seconds(TestCluster.graceSeconds + 2))
+            try await watcher.send(room, "end")
+            try await holder.message("end")
+            try await watcher.message("end")
+            #expect(await watcher.events(of: room, about: "ann").filter { $0 == .enter || $0 == .exit } == [.enter])
+            #expect(Set(try await holder.members(room).map(\.user.text)) == ["ann", "watcher"])
+            #expect(try await holder.queue(room).map(\.key) == ["seat"])
+        }
+
+        @Test func `a dropped session is resumed at another node in its grace, and not by others`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("resumed")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let watcher = try await TestClient.entered(leader, "watcher", room)
+            let ann = try await TestClient.connected(follower, "ann")
+            let entered = try await ann.enter(room)
+            let session = await ann.session
+            try await ann.drop()
+            let mallory = try await TestClient.open(port: other.clientPort)
+            let foreign = try await mallory.connect(token: other.token("mallory"), session: session)
+            #expect(!foreign.resumed && foreign.session != session)
+            let nobody = try await TestClient.open(port: other.clientPort)
+            let unknown = try await nobody.connect(
+                token: other.token("ann"), session: SessionID(random: (1, 2), at: try #require(NodeID("n2"))))
+            #expect(!unknown.resumed)
+            try await watcher.send(room, "while away")
+            let back = try await TestClient.open(port: other.clientPort)
+            #expect(try await back.connect(token: other.token("ann"), session: session).resumed)
+            let again = try await back.enter(room, since: 0, epoch: entered.epoch)
+            #expect(again.recovered == true && (again.missed ?? []).compactMap(\.text) == ["while away"])
+            #expect(again.room.online == 2)
+            #expect(await watcher.events(of: room, about: "ann") == [.enter])
+        }
+    }
+}
