@@ -79,16 +79,24 @@ public final class CallbackClient: Sendable {
             throw CallbackError(.address, "the address is not an http or https URL")
         }
         guard allows(address) else { throw CallbackError(.address, "the host is not among the allowed ones") }
-        let result = await withTaskGroup(of: Result<CallbackAnswer, CallbackError>?.self) { group in
-            group.addTask { await self.send(request) }
-            group.addTask {
-                try? await Task.sleep(for: .milliseconds(request.timeoutMilliseconds))
-                return nil
+        // Tasks of their own: a group's end raced with its last child's in the runtime ("pure virtual method called").
+        let sending = Task { await send(request) }
+        let timer = Task {
+            do {
+                try await Task.sleep(for: .milliseconds(request.timeoutMilliseconds))
+            } catch {
+                return false
             }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
+            sending.cancel()
+            return true
         }
-        guard let result else {
+        let result = await withTaskCancellationHandler {
+            await sending.value
+        } onCancel: {
+            sending.cancel()
+        }
+        timer.cancel()
+        if case .failure = result, await timer.value {
             throw CallbackError(.timeout, "no whole answer within \(request.timeoutMilliseconds) ms")
         }
         return try result.get()
