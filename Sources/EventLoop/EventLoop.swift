@@ -209,6 +209,24 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         LoopTimer(loop: self, afterMilliseconds: delay, repeatingMilliseconds: interval, work: work)
     }
 
+    /// Runs `work` at every multiple of an interval, until it is cancelled; what all loops of the process run so falls
+    /// together, so that an idle process wakes up seldom. On the loop only.
+    ///
+    /// The multiples are counted from a moment that each process chooses by chance, so that several on one machine do
+    /// not do everything at the same time. A repetition that the loop was too busy to run in time is not made up for.
+    @discardableResult
+    public func every(milliseconds interval: UInt64, _ work: @escaping () -> Void) -> LoopTimer {
+        LoopTimer(loop: self, everyMilliseconds: interval, work: work)
+    }
+
+    /// Of a loop time: how long until the next multiple of an interval.
+    static func untilMultiple(of interval: UInt64, after now: UInt64) -> UInt64 {
+        interval - (now + phase) % interval
+    }
+
+    /// The same for all intervals, so that what is done every 100 ms and every second falls together.
+    private static let phase = UInt64.random(in: 0..<60_000)
+
     // MARK: - The turn
 
     private func append(_ job: LoopJob) {

@@ -80,8 +80,8 @@ final class GatewayLane {
         self.listener = listener
         ownGateways = configuration.urls(port: listener.port, isSecure: shared.tls != nil)
         gateways = ownGateways
-        loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) { [unowned self] in everySecond() }
-        loop.schedule(afterMilliseconds: 100, repeatingMilliseconds: 100) { [unowned self] in giveUpHeldCalls() }
+        loop.every(milliseconds: 1000) { [unowned self] in everySecond() }
+        loop.every(milliseconds: 100) { [unowned self] in giveUpHeldCalls() }
         return listener.port
     }
 

@@ -43,9 +43,7 @@ final class LogDriver {
         self.transport = transport
         self.logger = logger
         heardAt = loop.nowMilliseconds
-        loop.schedule(afterMilliseconds: Self.tickMilliseconds, repeatingMilliseconds: Self.tickMilliseconds) {
-            [unowned self] in tick()
-        }
+        loop.every(milliseconds: Self.tickMilliseconds) { [unowned self] in tick() }
     }
 
     static let tickMilliseconds: UInt64 = 100

@@ -42,6 +42,35 @@ import Testing
         #expect(journal.entries == [1, 2, 3, 4, 5])
     }
 
+    @Test func `timers at multiples fall together, also when they were set at different times`() async throws {
+        let (fast, slow) = (Journal<UInt64>(), Journal<UInt64>())
+        try await withLoop { loop in
+            await withCheckedContinuation { continuation in
+                loop.execute {
+                    let timer = loop.every(milliseconds: 10) { fast.append(loop.nowMilliseconds) }
+                    loop.schedule(afterMilliseconds: 3) {
+                        var count = 0
+                        var other: LoopTimer?
+                        other = loop.every(milliseconds: 20) {
+                            slow.append(loop.nowMilliseconds)
+                            count += 1
+                            guard count == 5 else { return }
+                            #expect(timer.isScheduled)
+                            other?.cancel()
+                            // In the turn of the last one, whichever of the two comes first.
+                            loop.schedule(afterMilliseconds: 1) {
+                                timer.cancel()
+                                continuation.resume()
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(slow.entries.count == 5 && Set(slow.entries).isSubset(of: fast.entries))
+        #expect(Set(slow.entries).count == 5)
+    }
+
     @Test func `a cancelled timer does not fire, and cancelling again does nothing`() async throws {
         let journal = Journal<String>()
         try await withLoop { loop in
