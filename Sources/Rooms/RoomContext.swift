@@ -22,6 +22,8 @@ struct RoomContext: Sendable {
     /// To other replicas of the shards.
     var replication: any ReplicationTransport
     var transfers: TransferConfiguration
+    /// Of the node.
+    var transferSlots: TransferSlots
     /// Of the cluster; 0 when it was created.
     var restoreGeneration: UInt64
     var now: @Sendable () -> Timestamp

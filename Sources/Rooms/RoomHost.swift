@@ -83,6 +83,7 @@ public final class RoomHost: Sendable {
                     }
                     self.copy(messageIDs, for: user, from: rooms, completion)
                 }
+        let slots = TransferSlots()
         for (number, loop) in loops.enumerated() {
             let shards = (0..<shardMap.shardCount).filter { Int($0) % loops.count == number }
             let (storages, node) = (storages, node)
@@ -96,7 +97,7 @@ public final class RoomHost: Sendable {
                     figures: figures,
                     callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, server: given.server,
                     cluster: given.cluster, replication: given.replication, transfers: given.transfers,
-                    restoreGeneration: given.restoreGeneration, now: given.now, copies: copies)
+                    transferSlots: slots, restoreGeneration: given.restoreGeneration, now: given.now, copies: copies)
                 let host = LoopHost(
                     context: context, store: given.store, transport: given.transport,
                     checkpointSeconds: given.checkpointSeconds)
@@ -355,7 +356,7 @@ public final class RoomHost: Sendable {
                 if let leader, leader != node { return try await elsewhere.ask(leader, room, question) }
                 return try await askHere(room, question)
             } catch {
-                guard error.code == .unavailable, ContinuousClock.now < deadline, loops.count > 0,
+                guard error.code == .unavailable, ContinuousClock.now < deadline,
                     error.field == ChatError.leaderField || (leader != nil && leader != node)
                 else {
                     var told = error

@@ -124,6 +124,7 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
             log: log, server: context.server,
             state: ShardReplica(storage: storage, loop: context.loop, applier: self), history: storage,
             loop: context.loop, transport: context.replication, configuration: context.transfers,
+            slots: context.transferSlots,
             reports: ReplicaDriver.Reports(
                 isComplete: { [unowned self] server, index in
                     keeper.replicas.note(complete: server, upTo: index, in: log.term)

@@ -12,8 +12,10 @@ final class HistoryFiller {
     private let storage: ShardStorage
     private let loop: EventLoop
     private let configuration: TransferConfiguration
+    private let slots: TransferSlots
     private let send: (ReplicationMessage, NodeID) -> Void
     private let nextNumber: () -> UInt64
+    /// With one of the slots.
     private var current: (sink: BackfillSink, node: NodeID, snapshotIndex: UInt64)?
     private var attempts = 0
     private var ticksUntilAttempt = 0
@@ -27,13 +29,14 @@ final class HistoryFiller {
 
     init(
         log: GroupLog, own: NodeID, storage: ShardStorage, loop: EventLoop, configuration: TransferConfiguration,
-        nextNumber: @escaping () -> UInt64, send: @escaping (ReplicationMessage, NodeID) -> Void
+        slots: TransferSlots, nextNumber: @escaping () -> UInt64, send: @escaping (ReplicationMessage, NodeID) -> Void
     ) {
         self.log = log
         self.own = own
         self.storage = storage
         self.loop = loop
         self.configuration = configuration
+        self.slots = slots
         self.nextNumber = nextNumber
         self.send = send
     }
@@ -47,7 +50,7 @@ final class HistoryFiller {
         if let effects = current?.sink.tick() { perform(effects) }
         ticksUntilAttempt = max(0, ticksUntilAttempt - 1)
         guard current == nil, ticksUntilAttempt == 0, let missing = storage.missingHistory, !missing.isComplete,
-            let node = nextNode()
+            let node = nextNode(), slots.take()
         else { return }
         attempts += 1
         var sink = BackfillSink(
@@ -60,9 +63,14 @@ final class HistoryFiller {
 
     /// The catalogue has been replaced: what was asked for before is not what is missing now.
     func beginAnew() {
-        current = nil
+        end()
         attempts = 0
         ticksUntilAttempt = 0
+    }
+
+    private func end() {
+        if current != nil { slots.give() }
+        current = nil
     }
 
     /// The leader first, then the other voters.
@@ -90,11 +98,11 @@ final class HistoryFiller {
             case .store(let day, let cursor, let bytes, let next):
                 store(number, snapshotIndex, day, cursor, bytes, next)
             case .complete:
-                current = nil
+                end()
                 // The end is told when it is durable; what is missing again then is asked for anew.
                 ticksUntilAttempt = Self.ticksBetween
             case .fail:
-                current = nil
+                end()
                 ticksUntilAttempt = Self.ticksBetween
             }
         }

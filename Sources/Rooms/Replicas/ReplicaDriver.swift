@@ -65,7 +65,8 @@ final class ReplicaDriver {
     /// - Parameter history: a shard's storage; nil for a group without history.
     init(
         log: GroupLog, server: ServerID, state: any ReplicatedState, history: ShardStorage?, loop: EventLoop,
-        transport: any ReplicationTransport, configuration: TransferConfiguration, reports: Reports
+        transport: any ReplicationTransport, configuration: TransferConfiguration, slots: TransferSlots,
+        reports: Reports
     ) {
         self.log = log
         self.server = server
@@ -79,7 +80,7 @@ final class ReplicaDriver {
             if let history, let own = NodeID(server.node) {
                 HistoryFiller(
                     log: log, own: own, storage: history, loop: loop, configuration: configuration,
-                    nextNumber: nextNumber, send: send)
+                    slots: slots, nextNumber: nextNumber, send: send)
             } else { nil }
         self.filler = filler
         let giver = SnapshotGiver(
@@ -87,7 +88,7 @@ final class ReplicaDriver {
             isHeldUp: { outbox.messages.isWaiting(for: $0) }, send: send)
         self.giver = giver
         taker = SnapshotTaker(
-            log: log, state: state, configuration: configuration, nextNumber: nextNumber,
+            log: log, state: state, configuration: configuration, slots: slots, nextNumber: nextNumber,
             whenReplaced: { [log] in
                 filler?.beginAnew()
                 log.setMayLead(filler?.isComplete ?? true)

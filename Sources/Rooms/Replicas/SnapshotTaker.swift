@@ -14,6 +14,7 @@ final class SnapshotTaker {
     private let log: GroupLog
     private let state: any ReplicatedState
     private let configuration: TransferConfiguration
+    private let slots: TransferSlots
     private let send: (ReplicationMessage, NodeID) -> Void
     private let nextNumber: () -> UInt64
     /// Called before the log is told that the state has been replaced.
@@ -21,39 +22,56 @@ final class SnapshotTaker {
     private var current: Transfer?
     /// The received state is being put in place, which can't be given up any more.
     private var isFinishing = false
-    /// An offer that came meanwhile.
+    /// Whether `current` has one of the slots.
+    private var hasSlot = false
+    /// An offer that came meanwhile, or that waits for a slot.
     private var waiting: RaftOutput.SnapshotOffer?
 
     init(
-        log: GroupLog, state: any ReplicatedState, configuration: TransferConfiguration,
+        log: GroupLog, state: any ReplicatedState, configuration: TransferConfiguration, slots: TransferSlots,
         nextNumber: @escaping () -> UInt64, whenReplaced: @escaping () -> Void,
         send: @escaping (ReplicationMessage, NodeID) -> Void
     ) {
         self.log = log
         self.state = state
         self.configuration = configuration
+        self.slots = slots
         self.nextNumber = nextNumber
         self.whenReplaced = whenReplaced
         self.send = send
     }
 
-    /// Whether a state is being received.
-    var isBusy: Bool { current != nil }
+    /// Whether a state is being received, or to be.
+    var isBusy: Bool { current != nil || waiting != nil }
 
     /// The leader's log does not reach back to this one. A newer offer replaces the one under way.
     func take(_ offer: RaftOutput.SnapshotOffer) {
-        guard !isFinishing else {
-            waiting = offer
-            return
-        }
+        waiting = offer
+        guard !isFinishing else { return }
         if var former = current {
             perform(former.sink.storingFailed("a newer snapshot is offered"), isReplaced: true)
         }
-        guard let node = NodeID(offer.from.node) else { return log.snapshotInstallFailed(offer.mark) }
+        takeWaiting()
+    }
+
+    private func takeWaiting() {
+        guard let offer = waiting, current == nil, !isFinishing else { return }
+        guard let node = NodeID(offer.from.node) else {
+            waiting = nil
+            return log.snapshotInstallFailed(offer.mark)
+        }
+        guard slots.take() else { return }
+        hasSlot = true
+        waiting = nil
         let sink = SnapshotSink(
             group: log.group, transfer: nextNumber(), index: offer.mark.index, configuration: configuration)
         current = Transfer(sink: sink, node: node, offer: offer.mark)
         perform(sink.start())
+    }
+
+    private func giveSlot() {
+        if hasSlot { slots.give() }
+        hasSlot = false
     }
 
     func receive(_ message: ReplicationMessage, from node: NodeID) {
@@ -63,8 +81,8 @@ final class SnapshotTaker {
 
     /// Every 100 ms.
     func tick() {
-        guard let effects = current?.sink.tick() else { return }
-        perform(effects)
+        if let effects = current?.sink.tick() { perform(effects) }
+        takeWaiting()
     }
 
     private func perform(_ effects: [SnapshotSink.Effect], isReplaced: Bool = false) {
@@ -77,6 +95,7 @@ final class SnapshotTaker {
             case .install(let mark): finish(mark, transfer.offer)
             case .fail:
                 current = nil
+                giveSlot()
                 state.abandonInstall()
                 guard !isReplaced else { continue }
                 log.snapshotInstallFailed(transfer.offer)
@@ -103,16 +122,14 @@ final class SnapshotTaker {
             guard let self else { return }
             isFinishing = false
             current = nil
+            giveSlot()
             switch result {
             case .success:
                 whenReplaced()
                 log.snapshotInstalled(mark)
             case .failure: log.snapshotInstallFailed(offer)
             }
-            if let next = waiting {
-                waiting = nil
-                take(next)
-            }
+            takeWaiting()
             log.onInput()
         }
     }

@@ -89,14 +89,16 @@ public final class SystemGroup: Sendable {
             driver.add(log)
             let replica = ReplicaDriver(
                 log: log, server: server, state: SystemReplica(host: host, log: log, loop: loop), history: nil,
-                loop: loop, transport: replication, configuration: TransferConfiguration(),
+                loop: loop, transport: replication, configuration: TransferConfiguration(), slots: TransferSlots(),
                 reports: ReplicaDriver.Reports(isComplete: { _, _ in }, isGiven: { _ in }))
             host.replica = replica
             parts.value = Parts(driver: driver, log: log, host: host, replica: replica)
-            loop.schedule(afterMilliseconds: 100, repeatingMilliseconds: 100) { replica.tick() }
-            // Some wait for a time only.
-            loop.schedule(afterMilliseconds: 250, repeatingMilliseconds: 250) { host.settle() }
-            loop.schedule(afterMilliseconds: 1000, repeatingMilliseconds: 1000) {
+            loop.every(milliseconds: 100) {
+                replica.tick()
+                // Some wait for a time only.
+                host.settle()
+            }
+            loop.every(milliseconds: 1000) {
                 host.tick(log, own: server, cluster)
                 driver.pump()
             }
