@@ -218,7 +218,9 @@ public final class ChatroomNode: Service, Sendable {
                 node: configuration.node, store: server.store, linkAddress: gossip?.address.text ?? "",
                 clientURLs: Array(await gateway.ownURLs().prefix(NodeRecord.clientURLsMax))),
             rooms: rooms, gateway: gateway)
-        addGauges(metrics, store, directory, gossip)
+        let clocks = ClockWatch(own: configuration.node, nodes: nodes, cluster: cluster, logger: logger)
+        clocks.start()
+        addGauges(metrics, store, directory, gossip, clocks)
 
         let service = NodeService(
             configuration: configuration, rooms: rooms, system: system, keys: keys, gateway: gateway, nodes: nodes,
@@ -245,6 +247,7 @@ public final class ChatroomNode: Service, Sendable {
         }
         self.gossip.withLock { $0 = nil }
         await membership.stop()
+        await clocks.stop()
         // Others lead before clients go there.
         await rooms.handOverAll(within: Self.handOverLimit)
         await system.handOver()
@@ -367,8 +370,12 @@ public final class ChatroomNode: Service, Sendable {
     }
 
     private func addGauges(
-        _ metrics: MetricsRegistry, _ store: LogStore, _ directory: DataDirectory, _ gossip: ClusterGossip?
+        _ metrics: MetricsRegistry, _ store: LogStore, _ directory: DataDirectory, _ gossip: ClusterGossip?,
+        _ clocks: ClockWatch
     ) {
+        metrics.gauge(
+            "chatroom_clock_offset_seconds", "How far this node's clock is off the median of the cluster's."
+        ) { clocks.offsetSeconds }
         for state in NodeState.allCases {
             metrics.gauge(
                 "chatroom_gossip_members", "Nodes by what gossip says of them.", labels: [("state", state.rawValue)]

@@ -87,6 +87,9 @@ struct WiredAnswer: WireMessage {
         try walker.choice(
             16, "session", { if case .session(let handed) = current { handed } else { nil } },
             { read = .success(.session($0)) })
+        try walker.choice(
+            17, "clock", { if case .clock(let time) = current { WiredClock(time: time) } else { nil } },
+            { read = .success(.clock($0.time)) })
         if W.isDecoding, let read { self.result = read }
     }
 }
@@ -163,6 +166,15 @@ private struct WiredBackup: WireMessage {
         shards = []
         for number in numbers { shards.append(try ShardID(wired: number)) }
     }
+}
+
+private struct WiredClock: WireMessage {
+    var time: Timestamp
+
+    static var blank: WiredClock { WiredClock(time: .blank) }
+    static var schemaName: String { "Clock" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { try walker.shown(1, "time", &time) }
 }
 
 private struct WiredLanes: WireMessage {

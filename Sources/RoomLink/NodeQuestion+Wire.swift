@@ -137,6 +137,8 @@ struct WiredQuestion: WireMessage {
                     nil
                 }
             }, { known = .handOver($0.session, to: $0.user) })
+        try walker.choice(
+            25, "clock", { if case .clock = current { Empty() } else { nil } }, { (_: Empty) in known = .clock })
         read = known
     }
 }

@@ -45,6 +45,8 @@ public enum NodeQuestion: Sendable, Equatable {
     /// Gives a session up to the asking node, where its client has come back: as `user`, or, if it is an anonymous one
     /// (nil), by its secret alone. 404 for one that the node does not hold, or holds for somebody else.
     case handOver(SessionID, to: UserID?)
+    /// What its wall clock shows.
+    case clock
     /// A question of a later version: answered with an error.
     case unknown
 }
@@ -69,6 +71,7 @@ public enum NodeAnswer: Sendable, Equatable {
     /// Where the copies are, of which shards, and whether the system group's state is among them.
     case backup(BackupCopy, shards: [ShardID], hasSystem: Bool)
     case session(HandedSession)
+    case clock(Timestamp)
     /// To `transfer` and `setLogLevel`.
     case done
 }

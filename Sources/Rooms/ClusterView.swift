@@ -3,14 +3,16 @@ import Consensus
 import Sharding
 import Synchronization
 
-/// What this node knows of the cluster's nodes, for the leaders of groups here: who is listed, where groups belong, and
-/// who is held for dead. Read and written on any thread.
+/// What this node knows of the cluster's nodes, for the leaders of groups here: who is listed, where groups belong, who
+/// is held for dead, and whose clocks are wrong. Read and written on any thread.
 public final class ClusterView: Sendable {
     /// As of one moment.
     struct Content: Sendable {
         var nodes: [PlacementNode] = []
         var placement: Placement
         var deadSince: [String: UInt64] = [:]
+        /// Nodes that are not to lead.
+        var wrongClocks: Set<String> = []
     }
 
     private let shardCount: UInt16
@@ -44,6 +46,12 @@ public final class ClusterView: Sendable {
             $0.nodes = nodes
             $0.placement = placement
         }
+    }
+
+    /// The nodes whose clocks are too far off the others'.
+    public func set(wrongClocks: Set<NodeID>) {
+        let names = Set(wrongClocks.map(\.text))
+        content.withLock { $0.wrongClocks = names }
     }
 
     /// The nodes that gossip holds for dead now; what was dead before keeps its time.

@@ -11,18 +11,19 @@ struct GroupKeeper {
 
     /// Looks at the group, and asks its log for the next step. A leader of another term begins anew.
     mutating func step(_ log: GroupLog, own: ServerID, _ cluster: ClusterView) {
+        let known = cluster.current
+        log.setHasRightClock(!known.wrongClocks.contains(own.node))
         guard log.isEstablished else { return }
         if term != log.term {
             term = log.term
             reconciler = Reconciler()
         }
-        let known = cluster.current
         guard !known.nodes.isEmpty, let placement = known.placement.group(log.group) else { return }
         let view = GroupView(
             own: own, membership: log.membership, isSettled: !log.isTransferring, peers: log.peerStatuses,
             placement: placement, complete: replicas.complete(of: log.membership.voters, in: log.term),
             nodes: known.nodes,
-            deadSince: known.deadSince)
+            deadSince: known.deadSince, wrongClocks: known.wrongClocks)
         do throws(RaftError) {
             switch reconciler.next(view, now: ClusterView.ticks()) {
             case .change(let change)?: try log.change(change)

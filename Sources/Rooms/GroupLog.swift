@@ -29,6 +29,8 @@ final class GroupLog {
     /// Which making of the core this is: answers to saves of an earlier one mean nothing to it.
     private(set) var generation = 0
     private var savesInFlight = 0
+    private var isComplete = true
+    private var hasRightClock = true
     /// Asks the driver to perform what an answer from the store has brought.
     var onInput: () -> Void = {}
     private var ticksSinceFailure = 0
@@ -202,8 +204,20 @@ final class GroupLog {
         isDirty = true
     }
 
-    /// Whether this replica may lead: not while its history has holes.
-    func setMayLead(_ mayLead: Bool) {
+    /// Whether this replica has all of the history; it does not lead before.
+    func setIsComplete(_ isComplete: Bool) {
+        self.isComplete = isComplete
+        setMayLead()
+    }
+
+    /// Whether this node's clock agrees with the others'; it does not lead while it does not.
+    func setHasRightClock(_ isRight: Bool) {
+        hasRightClock = isRight
+        setMayLead()
+    }
+
+    private func setMayLead() {
+        let mayLead = isComplete && hasRightClock
         guard raft.mayLead != mayLead else { return }
         raft.mayLead = mayLead
         isDirty = true

@@ -572,7 +572,10 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
 
     /// Hands leadership to whoever can take it over at once; false when there is nobody.
     func handOver(to node: NodeID? = nil) -> Bool {
-        let ready = log.peerStatuses.filter { $0.isVoter && $0.isActive && $0.isCaughtUp }
+        let wrongClocks = context.cluster.current.wrongClocks
+        let ready = log.peerStatuses.filter {
+            $0.isVoter && $0.isActive && $0.isCaughtUp && !wrongClocks.contains($0.id.node)
+        }
         let heir = ready.filter { node == nil || $0.id.node == node?.text }.max { $0.matchIndex < $1.matchIndex }
         guard log.isEstablished, let heir else { return false }
         do throws(RaftError) {

@@ -19,10 +19,13 @@ public struct GroupView: Sendable {
     public var listed: [String: PlacementNode]
     /// Nodes that gossip holds for dead, each with the tick at which that began.
     public var deadSince: [String: UInt64]
+    /// Nodes that are not to lead, because of their clocks.
+    public var wrongClocks: Set<String>
 
     public init(
         own: ServerID, membership: GroupMembership, isSettled: Bool, peers: [PeerStatus], placement: GroupPlacement,
-        complete: Set<ServerID>, nodes: [PlacementNode], deadSince: [String: UInt64]
+        complete: Set<ServerID>, nodes: [PlacementNode], deadSince: [String: UInt64],
+        wrongClocks: Set<String> = []
     ) {
         self.own = own
         self.membership = membership
@@ -32,6 +35,7 @@ public struct GroupView: Sendable {
         self.complete = complete
         listed = Dictionary(nodes.map { ($0.server.node, $0) }) { _, last in last }
         self.deadSince = deadSince
+        self.wrongClocks = wrongClocks
     }
 
     func peer(_ server: ServerID) -> PeerStatus? { peers.first { $0.id == server } }
@@ -42,6 +46,12 @@ public struct GroupView: Sendable {
     func isReady(_ server: ServerID) -> Bool {
         guard complete.contains(server) else { return false }
         return server == own || peer(server).map { $0.isActive && $0.isCaughtUp } == true
+    }
+
+    /// It could lead at once: it is ready, not held for dead, and its clock is right.
+    func couldLead(_ server: ServerID) -> Bool {
+        membership.voters.contains(server) && isReady(server) && deadSince[server.node] == nil
+            && !wrongClocks.contains(server.node)
     }
 
     /// Its node was removed by an operator, or runs another store and so never comes back as this server.

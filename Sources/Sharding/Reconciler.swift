@@ -113,16 +113,13 @@ public struct Reconciler: Sendable {
     // MARK: Leadership
 
     private mutating func noteStability(of preferred: ServerID?, _ view: GroupView, now: UInt64) {
-        guard let preferred, preferred != view.own, view.membership.voters.contains(preferred),
-            view.isReady(preferred), view.deadSince[preferred.node] == nil
-        else { return stable = nil }
+        guard let preferred, preferred != view.own, view.couldLead(preferred) else { return stable = nil }
         if stable?.server != preferred { stable = (preferred, now) }
     }
 
     private func heir(_ view: GroupView, wanted: [ServerID], now: UInt64) -> ServerID? {
         func canLead(_ server: ServerID) -> Bool {
-            server != view.own && view.membership.voters.contains(server) && view.isReady(server)
-                && view.deadSince[server.node] == nil
+            server != view.own && view.couldLead(server)
         }
         if wanted.contains(view.own) {
             guard let stable, now >= stable.since &+ configuration.stableTicks, canLead(stable.server) else {

@@ -19,6 +19,7 @@ import Testing
         var dead: [String: UInt64] = [:]
         var draining: Set<String> = []
         var removed: Set<String> = []
+        var wrongClocks: Set<String> = []
         var isSettled = true
         var reconciler = Reconciler()
 
@@ -47,12 +48,23 @@ import Testing
                     placement: GroupPlacement(
                         ranking: ranking.map(Self.id), voterCount: voterCount, learners: Set(following.map(Self.id))),
                     complete: Set((ranking + members).filter { !incomplete.contains($0) }.map(Self.id)),
-                    nodes: Array(listed.values), deadSince: dead),
+                    nodes: Array(listed.values), deadSince: dead, wrongClocks: wrongClocks),
                 now: now)
         }
     }
 
     private func id(_ name: String) -> ServerID { Group.id(name) }
+
+    @Test func `leadership is not handed to a node whose clock is wrong`() {
+        var group = Group()
+        group.own = id("b")
+        group.voters = ["a", "b", "c"]
+        group.wrongClocks = ["a"]
+        #expect(group.next(0) == nil && group.next(100) == nil && group.next(1_000) == nil)
+        group.wrongClocks = []
+        #expect(group.next(1_001) == nil)
+        #expect(group.next(1_101) == .transferLeadership(to: id("a")), "10 s after it has become right")
+    }
 
     @Test func `a group of one grows to three, first by learners`() {
         var group = Group()

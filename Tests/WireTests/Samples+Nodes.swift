@@ -119,7 +119,7 @@ extension Samples {
                 .onlineRooms(after: maybe { $0.text() }, limit: int(0...100)), .cluster, .join(nodeRecord()), .status,
                 .sessions(of: user()), .sessionPage(after: maybe { $0.text() }, limit: int(0...100)),
                 .slowSessions(limit: int(0...100)), .endSessions(of: user()), .endSession(session()),
-                .handOver(session(), to: nil), .handOver(session(), to: user()),
+                .clock, .handOver(session(), to: nil), .handOver(session(), to: user()),
                 .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
                 .transfer(shard, to: node()), .shards, .audit(before: maybe { $0.int64() }, limit: int(0...100)),
                 .setLogLevel(any(LogLevel.self)), .backup(text(64)), .unknown,
@@ -174,7 +174,7 @@ extension Samples {
                     node: node(), version: text(), gateways: list { $0.text() },
                     leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats)),
             .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
-            .audit([audit]), .done,
+            .audit([audit]), .done, .clock(time()),
             .session(
                 HandedSession(
                     user: user(), anonymous: bool(), device: any(Device.self), issuedAt: maybe { $0.time() },

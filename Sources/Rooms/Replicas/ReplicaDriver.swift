@@ -91,10 +91,10 @@ final class ReplicaDriver {
             log: log, state: state, configuration: configuration, slots: slots, nextNumber: nextNumber,
             whenReplaced: { [log] in
                 filler?.beginAnew()
-                log.setMayLead(filler?.isComplete ?? true)
+                log.setIsComplete(filler?.isComplete ?? true)
             }, send: send)
         outbox.whenTaken = { [weak giver] in giver?.goOn() }
-        log.setMayLead(filler?.isComplete ?? true)
+        log.setIsComplete(filler?.isComplete ?? true)
     }
 
     /// The leader's log no longer reaches back to this replica's.
@@ -124,7 +124,7 @@ final class ReplicaDriver {
         taker.tick()
         filler?.tick()
         // Also after the core was made anew.
-        log.setMayLead(filler?.isComplete ?? true)
+        log.setIsComplete(filler?.isComplete ?? true)
         ticks += 1
         if ticks % 10 == 0 { reportComplete() }
     }
