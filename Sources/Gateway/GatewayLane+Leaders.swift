@@ -35,6 +35,7 @@ extension GatewayLane {
             }
         }
         var calls: [RoomCall] = []
+        awaited.forget { shared.shardMap.shard(of: $0) == notice.shard }
         for (room, sessions) in byRoom {
             for session in sessions { calls.append(announcement(of: session, in: room)) }
             guard let last = sessions.last else { continue }
@@ -43,7 +44,7 @@ extension GatewayLane {
             calls.append(
                 RoomCall(
                     room: room, address: address(of: last), caller: last.state.caller, request: nil,
-                    body: .follow(place)))
+                    number: awaited.begin(room), body: .follow(place)))
         }
         calls += asked
         if !calls.isEmpty { shared.router.route(calls, to: node, from: number) }

@@ -9,11 +9,13 @@ import Wire
 /// What rooms tell this lane. Performed in order, so that per room everything is one ordered stream.
 extension GatewayLane {
     ///
-    /// - Parameter node: who says it. Of what a former leader still says only answers are heard.
+    /// - Parameter node: who says it. Of what a former leader still says only answers are heard, and of what the present
+    ///   one says before it goes on from what was shown.
     func perform(_ publications: [Publication], from node: NodeID) {
         for publication in publications {
             let isCurrent = open.isCurrent(publication.term, of: shared.shardMap.shard(of: publication.room))
-            for output in publication.outputs where isCurrent || output.isAnswer {
+            for output in publication.outputs
+            where isCurrent ? awaited.takes(output, of: publication.room) : output.isAnswer {
                 perform(output, of: publication.room, from: node)
             }
         }
@@ -40,6 +42,7 @@ extension GatewayLane {
             open.refused(id, request, by: node, at: loop.nowMilliseconds)
         case .profile(let id, let profile):
             sessions[id]?.state.show(profile, in: room)
+        case .following: break
         case .gap(let seqs):
             hubs[room]?.tellGap(seqs)
         case .entered(let id, let request, let result):
@@ -150,15 +153,5 @@ extension Stay {
         self.init(
             profile: result.me.profile, enteredAt: result.me.enteredAt ?? result.room.info.createdAt,
             notifyExt: notifyExt)
-    }
-}
-
-extension RoomOutput {
-    /// Whether it says nothing of the room, only how a call has ended.
-    fileprivate var isAnswer: Bool {
-        switch self {
-        case .reply, .retry, .entered(_, _, .failure): true
-        default: false
-        }
     }
 }

@@ -39,6 +39,8 @@ final class GatewayLane {
     private var calls: [RoomCall] = []
     /// What rooms were asked and have not answered, and who leads them.
     var open = OpenCalls()
+    /// Rooms that have been told what their viewers were shown.
+    var awaited = AwaitedStreams()
     /// Sessions that other nodes were given lately, oldest first.
     var handedOver: [HandedOver] = []
     var isDraining = false

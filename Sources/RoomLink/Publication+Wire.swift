@@ -88,6 +88,10 @@ struct WiredOutput: WireMessage {
         try walker.choice(
             17, "gap", { if case .gap(let seqs) = current { WiredSeqs(seqs) } else { nil } },
             { read = .gap($0.seqs) })
+        try walker.choice(
+            18, "following",
+            { if case .following(let number) = current { WiredFollowing(number: number) } else { nil } },
+            { read = .following($0.number) })
         guard W.isDecoding else { return }
         if let frame {
             (jsonBytes, protobufBytes) = (frame.jsonBytes, frame.protobufBytes)
@@ -235,6 +239,17 @@ private struct WiredEntered: WireMessage {
         try walker.optional(2, "request", &request)
         try walker.optional(3, "result", &reply)
         try walker.optional(4, "error", &error)
+    }
+}
+
+private struct WiredFollowing: WireMessage {
+    var number: UInt64
+
+    static var blank: WiredFollowing { WiredFollowing(number: 0) }
+    static var schemaName: String { "FollowingOutput" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "number", &number)
     }
 }
 

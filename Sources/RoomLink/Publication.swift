@@ -25,6 +25,16 @@ public enum RoomOutput: Sendable, Equatable {
     case profile(SessionID, Profile)
     /// These kept messages are too many to be shown again to viewers that a dead leader had not told of them.
     case gap(ClosedRange<UInt64>)
+    /// From here on the room's stream goes on from what the lane said in the `follow` of this number.
+    case following(UInt64)
+
+    /// Whether it says nothing of the room, only how a call has ended.
+    public var isAnswer: Bool {
+        switch self {
+        case .reply, .retry, .entered(_, _, .failure): true
+        default: false
+        }
+    }
 }
 
 /// Everything that one room emitted in one turn for one lane, as the lane is handed it.

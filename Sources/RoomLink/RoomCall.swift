@@ -91,7 +91,7 @@ public struct RoomCall: Sendable, Equatable {
     /// The client's request ID; nil wants no reply.
     public var request: UInt32?
     /// Counts the session's requests, so that the leader knows one that is repeated because a node has died; 0 where
-    /// nothing is to be repeated.
+    /// nothing is to be repeated. Of `follow` it is what the leader says when it goes on (`RoomOutput.following`).
     public var number: UInt64
     public var body: Body
     /// The rooms that the session is in, where the operation needs them: for a COMBINE.

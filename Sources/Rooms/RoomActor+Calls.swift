@@ -37,7 +37,7 @@ extension RoomActor {
             announce(stay, call, key)
             return []
         case .follow(let place):
-            follow(place, Lane(node: call.address.node, number: call.address.lane))
+            follow(place, Lane(node: call.address.node, number: call.address.lane), number: call.number)
             return []
         case .away:
             // One that has come back on another lane is not away.

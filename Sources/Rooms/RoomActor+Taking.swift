@@ -48,8 +48,9 @@ extension RoomActor {
     }
 
     /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all see.
-    func follow(_ place: StreamPlace, _ lane: Lane) {
+    func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
         stream.join(lane)
+        stream.tell(lane, .following(number))
         guard place.epoch == epoch, place.seq < state.lastSeq else { return }
         let held = max(place.seq, (tail.firstSeq ?? state.lastSeq + 1) - 1)
         if held > place.seq { stream.tell(lane, .gap(place.seq + 1...held)) }

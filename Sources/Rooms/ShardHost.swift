@@ -530,8 +530,10 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
     /// What this leader knew of who is where is nothing to the next one. Rooms leave memory: what they wait for belongs
     /// to this leader, and their rows are with storage.
     private func endLeading() {
-        // In the term in which it was said: what a later leader says comes after it.
+        // In the term in which it was said, and before anybody hears that this node leads no more: what a later leader
+        // says comes after it.
         publish()
+        outbox.deliver()
         ledTerm = nil
         dirtyRooms = []
         barrageRooms = []

@@ -56,7 +56,7 @@ extension Samples {
             .exited(session(), request: maybe(request)), .kicked(session(), reason, ext: maybe { $0.text() }),
             .frame(sharedFrame()), .frameFor(list { $0.session() }, sharedFrame()),
             .frameExcept(list { $0.session() }, sharedFrame()), .retry(session(), request: request(&self)),
-            .profile(session(), profile()), .gap(range()),
+            .profile(session(), profile()), .gap(range()), .following(uint64()),
         ]
     }
 

@@ -1,0 +1,56 @@
+import ChatModel
+import RoomLink
+import Testing
+import Wire
+
+/// After a connection was lost or a leader has changed, a lane shows nothing of a room until its stream goes on from what
+/// was shown.
+@Suite struct `Awaited streams` {
+    var awaited = AwaitedStreams()
+    let shown = RoomOutput.gap(61...61)
+    let answer: RoomOutput
+    let exited: RoomOutput
+    let kicked: RoomOutput
+    let room: RoomID
+    let other: RoomID
+
+    init() throws {
+        room = try #require(RoomID("live"))
+        other = try #require(RoomID("other"))
+        let session = try #require(SessionID("s1"))
+        answer = .retry(session, request: 1)
+        exited = .exited(session, request: 2)
+        kicked = .kicked(session, .byManager, ext: nil)
+    }
+
+    @Test mutating func `nothing is awaited in the beginning`() {
+        #expect(awaited.takes(shown, of: room) && awaited.takes(.following(1), of: room))
+    }
+
+    @Test mutating func `what comes before a room goes on is not shown, what comes behind is`() {
+        let number = awaited.begin(room)
+        #expect(!awaited.takes(shown, of: room), "on its way since before")
+        #expect(!awaited.takes(exited, of: room), "it is asked again")
+        #expect(awaited.takes(answer, of: room) && awaited.takes(kicked, of: room))
+        #expect(awaited.takes(shown, of: other))
+        #expect(awaited.takes(.following(number), of: room))
+        #expect(awaited.takes(shown, of: room) && awaited.takes(exited, of: room))
+    }
+
+    @Test mutating func `only the last that the leader was told counts`() {
+        let first = awaited.begin(room)
+        let second = awaited.begin(room)
+        #expect(first != second)
+        #expect(!awaited.takes(.following(first), of: room) && !awaited.takes(shown, of: room))
+        #expect(awaited.takes(.following(second), of: room) && awaited.takes(shown, of: room))
+        #expect(awaited.takes(.following(first), of: room), "it says nothing")
+    }
+
+    @Test mutating func `a room that nobody is in any more is not awaited`() {
+        _ = awaited.begin(room)
+        let number = awaited.begin(other)
+        awaited.forget { $0 == room }
+        #expect(awaited.takes(shown, of: room) && !awaited.takes(shown, of: other))
+        #expect(awaited.takes(.following(number), of: other))
+    }
+}
