@@ -62,14 +62,15 @@ final class Hub {
 
     /// One append per viewer; the writes come at the end of the turn.
     func broadcast(_ shared: SharedFrame) {
-        if let last = shared.keptSeqs?.upperBound { place.seq = last }
+        // What tells of seqs that were left out names older ones.
+        if let last = shared.keptSeqs?.upperBound { place.seq = max(place.seq, last) }
         broadcast(shared, in: .json, to: json)
         broadcast(shared, in: .protobuf, to: protobuf)
     }
 
     /// Tells all viewers of messages that they can only find in history.
     func tellGap(_ seqs: ClosedRange<UInt64>) {
-        place.seq = seqs.upperBound
+        place.seq = max(place.seq, seqs.upperBound)
         let push = GapPush(
             room: room, ranges: [SeqRange(from: seqs.lowerBound, to: seqs.upperBound)], cause: .slow)
         for viewer in viewers { viewer.push(.gap(push)) }

@@ -89,7 +89,7 @@ struct WiredOutput: WireMessage {
             17, "gap", { if case .gap(let seqs) = current { WiredSeqs(seqs) } else { nil } },
             { read = .gap($0.seqs) })
         try walker.choice(
-            18, "following",
+            30, "following",
             { if case .following(let number) = current { WiredFollowing(number: number) } else { nil } },
             { read = .following($0.number) })
         guard W.isDecoding else { return }
