@@ -10,7 +10,8 @@ struct GroupKeeper {
     var replicas = CompleteReplicas()
 
     /// Looks at the group, and asks its log for the next step. A leader of another term begins anew.
-    mutating func step(_ log: GroupLog, own: ServerID, _ cluster: ClusterView) {
+    /// - Parameter mayHandOver: whether this is a moment to give leadership away; if not, it is tried again later.
+    mutating func step(_ log: GroupLog, own: ServerID, _ cluster: ClusterView, mayHandOver: Bool = true) {
         let known = cluster.current
         log.setHasRightClock(!known.wrongClocks.contains(own.node))
         guard log.isEstablished else { return }
@@ -27,8 +28,8 @@ struct GroupKeeper {
         do throws(RaftError) {
             switch reconciler.next(view, now: ClusterView.ticks()) {
             case .change(let change)?: try log.change(change)
-            case .transferLeadership(let server)?: try log.transferLeadership(to: server)
-            case nil: break
+            case .transferLeadership(let server)? where mayHandOver: try log.transferLeadership(to: server)
+            case .transferLeadership, nil: break
             }
         } catch {
             // What the group does not take now is asked for again.

@@ -71,13 +71,16 @@ extension RoomActor {
     // MARK: - Nodes that are gone
 
     /// A gateway node can't be reached: its sessions are in their grace.
-    func lose(_ node: NodeID, at now: Timestamp) {
+    /// - Returns: whether there are any.
+    func lose(_ node: NodeID, at now: Timestamp) -> Bool {
         let graceEnd = now.adding(seconds: context.policy.graceSeconds)
-        for key in presence.keys(on: node) where unreachable[key] == nil {
+        let lost = presence.keys(on: node).filter { unreachable[$0] == nil }
+        for key in lost {
             unreachable[key] = graceEnd
             presence.setAway(key, true)
         }
         touch()
+        return !lost.isEmpty
     }
 
     /// Whoever has not been announced again has left.

@@ -91,6 +91,8 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
     /// The last leader that this replica has followed, and has not replaced itself.
     private var followed: Followed?
     private var keeper = GroupKeeper()
+    /// Until when sessions of nodes that were lost may be in their grace; in ticks.
+    private var gracesEnd: UInt64 = 0
     private var replica: ReplicaDriver?
     private var webhook: WebhookDispatcher?
 
@@ -594,7 +596,9 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
         guard ledTerm != nil else { return }
         let now = context.now()
         for room in activeRooms {
-            room.assumeIsolated { $0.lose(node, at: now) }
+            if room.assumeIsolated({ $0.lose(node, at: now) }) {
+                gracesEnd = ClusterView.ticks() + UInt64(context.policy.graceSeconds + 2) * 10
+            }
             markDirty(room)
         }
     }
@@ -775,7 +779,8 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
     /// Digests, counts, deadlines: once a second.
     func tick() {
         endDoubt()
-        keeper.step(log, own: context.server, context.cluster)
+        // Another leader would not know who is in a grace here, and nobody would see them leave.
+        keeper.step(log, own: context.server, context.cluster, mayHandOver: ClusterView.ticks() >= gracesEnd)
         guard ledTerm != nil else { return }
         let now = context.now()
         for case .active(let room) in rooms.values {

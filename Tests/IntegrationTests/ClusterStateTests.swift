@@ -59,7 +59,8 @@ extension IntegrationTests.ClusterTests {
             #expect(online == 3)
             await follower.kill()
             let back = try await TestClient.entered(leader, "returning", room)
-            // Leadership may be given to the preferred node meanwhile, which has never heard of who does not come back.
+            // Leadership is not given back meanwhile, to a node that has never heard of who does not come back.
+            try await viewer.notification(.exit, of: "doomed")
             try await poll("two are here") {
                 try await leader.api("GET", "/v1/rooms/\(room)").fields()["online"] as? Int == 2
             }
