@@ -62,6 +62,9 @@ extension RaftGroup {
 
     mutating func tickElection() {
         if let left = unprovenTicksLeft { unprovenTicksLeft = leader == nil ? (left > 1 ? left - 1 : nil) : left }
+        if let heard = heardLog {
+            heardLog = heard.ticksLeft > 1 ? (heard.lastTerm, heard.lastIndex, heard.ticksLeft - 1) : nil
+        }
         electionElapsed += 1
         guard electionElapsed >= electionTimeout else { return }
         resetElectionTimer()
@@ -119,11 +122,34 @@ extension RaftGroup {
 
     /// A server that is no voter, by its own log, would only disturb (thesis §4.2.3); one whose state is being replaced
     /// cannot lead.
-    var canCampaign: Bool { role != .leader && isVoter && installing == nil && !isUnproven }
+    var canCampaign: Bool {
+        role != .leader && isVoter && installing == nil && !isUnproven
+            && (isSoleVoter || isAsNewAsHeard(lastIndex: log.lastIndex, lastTerm: log.lastTerm))
+    }
 
     /// Restarted, and not shown by a leader that its disk has all that it had promised
     /// (`RaftConfiguration.restartProofTicks`). A sole voter has nobody to ask.
     var isUnproven: Bool { unprovenTicksLeft != nil && !isSoleVoter }
+
+    /// A leader has shown that the own log has all that was committed.
+    mutating func trustDisk() {
+        unprovenTicksLeft = nil
+        isDiskTrusted = true
+        heardLog = nil
+    }
+
+    /// Somebody wants to be elected for a log that ends there. A server that may have forgotten what it acked, and votes
+    /// because there was no leader for long, then neither asks for votes with an older log nor votes for one: what it
+    /// had acked may be in that newer one alone. Only for so long as somebody goes on boasting of it.
+    mutating func hearLog(lastIndex: UInt64, lastTerm: UInt64) {
+        guard !isDiskTrusted, isAsNewAsHeard(lastIndex: lastIndex, lastTerm: lastTerm) else { return }
+        heardLog = (lastTerm, lastIndex, configuration.restartProofTicks)
+    }
+
+    private func isAsNewAsHeard(lastIndex: UInt64, lastTerm: UInt64) -> Bool {
+        guard let heard = heardLog else { return true }
+        return (heard.lastTerm, heard.lastIndex) <= (lastTerm, lastIndex)
+    }
 
     /// Within an election timeout of the leader's last word, others' campaigns are not answered (thesis §4.2.3): a
     /// removed or partitioned server cannot depose a leader that works.
@@ -238,7 +264,8 @@ extension RaftGroup {
 
     /// Thesis §3.6.1: a log is at least as new if its last term is higher, or equal and it is no shorter.
     private func isUpToDate(lastIndex: UInt64, lastTerm: UInt64) -> Bool {
-        lastTerm > log.lastTerm || (lastTerm == log.lastTerm && lastIndex >= log.lastIndex)
+        (log.lastTerm, log.lastIndex) <= (lastTerm, lastIndex)
+            && isAsNewAsHeard(lastIndex: lastIndex, lastTerm: lastTerm)
     }
 
     /// Not even the term of such a request is taken over (thesis §4.2.3).

@@ -243,7 +243,7 @@ extension RaftGroup {
         let compared = max(commitIndex, previousIndex + UInt64(entries.count))
         commit(upTo: min(leaderCommit, compared))
         // All that anybody was told is here.
-        if compared >= leaderCommit { unprovenTicksLeft = nil }
+        if compared >= leaderCommit { trustDisk() }
         sendAfterSave(.appendAccepted(matchIndex: compared), to: from)
     }
 

@@ -73,6 +73,11 @@ public struct RaftGroup: Sendable {
     // Elections.
     /// Ticks left in which this server, restarted, says nothing about elections; nil once its log is known to be whole.
     var unprovenTicksLeft: Int?
+    /// No leader has shown since a restart that the log is whole; the time for that may be over.
+    var isDiskTrusted = true
+    /// The newest log that anybody has boasted of since the restart, and for how many ticks that counts; nil once the
+    /// own one is known to be whole.
+    var heardLog: (lastTerm: UInt64, lastIndex: UInt64, ticksLeft: Int)?
     var random: SplitMix64
     var electionElapsed = 0
     var electionTimeout = 0
@@ -159,7 +164,10 @@ public struct RaftGroup: Sendable {
             commitIndex = content.appliedIndex
             appliedIndex = content.appliedIndex
             reportedLeadership.term = restored.hardState.term
-            if configuration.restartProofTicks > 0 { unprovenTicksLeft = configuration.restartProofTicks }
+            if configuration.restartProofTicks > 0 {
+                unprovenTicksLeft = configuration.restartProofTicks
+                isDiskTrusted = false
+            }
         }
         handedOutIndex = appliedIndex
         resetElectionTimer()
@@ -274,10 +282,12 @@ public struct RaftGroup: Sendable {
         }
         switch message.body {
         case .preVote(let lastIndex, let lastTerm):
+            hearLog(lastIndex: lastIndex, lastTerm: lastTerm)
             answerPreVote(message, lastIndex: lastIndex, lastTerm: lastTerm)
         case .preVoteReply(let granted):
             if role == .preCandidate { countVote(from: message.from, granted: granted) }
         case .vote(let lastIndex, let lastTerm, let isTransfer):
+            hearLog(lastIndex: lastIndex, lastTerm: lastTerm)
             answerVote(message, lastIndex: lastIndex, lastTerm: lastTerm, isTransfer: isTransfer)
         case .voteReply(let granted):
             if role == .candidate { countVote(from: message.from, granted: granted) }

@@ -291,4 +291,32 @@ import Testing
         cluster.settle()
         #expect(cluster["a"].peerStatuses.allSatisfy { $0.matchIndex == cluster["a"].lastIndex })
     }
+
+    /// Found by the simulation: a leader came back with an older copy of its disk, the others' election took longer than
+    /// it waits, and the one voter that had what was acked was outvoted by it.
+    @Test func `who may have forgotten what it acked does not outvote a newer log that it has heard of`() throws {
+        let cluster = try proving()
+        cluster.crash("a")
+        try cluster.restart("a")
+        let own = cluster["a"].lastIndex
+        let newer = RaftMessage.Body.preVote(lastIndex: own + 1, lastTerm: 1)
+        let older = RaftMessage.Body.preVote(lastIndex: own, lastTerm: 1)
+        let ticks = cluster["a"].configuration.restartProofTicks
+        for tick in 0..<2 * ticks {
+            if tick % 10 == 0 { cluster.step(cluster.message(from: "b", to: "a", newer)) }
+            cluster.network = []
+            cluster.tick("a")
+            #expect(cluster["a"].role == .follower, "it does not ask for votes itself")
+        }
+        #expect(!cluster["a"].isUnproven)
+        cluster.network = []
+        cluster.step(cluster.message(from: "c", to: "a", older))
+        #expect(cluster.underWay(from: "a", to: "c") == [.preVoteReply(granted: false)])
+        cluster.step(cluster.message(from: "b", to: "a", newer))
+        #expect(cluster.underWay(from: "a", to: "b") == [.preVoteReply(granted: true)])
+        // When nobody boasts of the newer log any more, the group goes on without it.
+        cluster.network = []
+        for _ in 0..<2 * ticks where cluster["a"].role == .follower { cluster.tick("a") }
+        #expect(cluster["a"].role == .preCandidate)
+    }
 }
