@@ -70,6 +70,7 @@ let package = Package(
         core("SessionCore", ["ChatModel"]),
         core("Gossip", ["ChatModel"]),
         core("RoomLink", ["ChatModel", "Wire"]),
+        core("RoomStream", ["ChatModel", "Wire", "RoomCore", "RoomLink"]),
         core("LinkCore", ["ChatModel", "Wire", "Consensus"]),
         core("Replication", ["ChatModel", "Wire", "Consensus"]),
         core("Moderation", ["ChatModel"]),
@@ -100,8 +101,8 @@ let package = Package(
         core(
             "Rooms",
             [
-                "ChatModel", "Wire", "RoomCore", "RoomLink", "SessionCore", "Consensus", "Sharding", "Moderation",
-                "EventLoop", "SQLite", "LogStore", "History", "Replication", "Telemetry", "Callbacks",
+                "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "SessionCore", "Consensus", "Sharding",
+                "Moderation", "EventLoop", "SQLite", "LogStore", "History", "Replication", "Telemetry", "Callbacks",
                 logging,
             ]),
         core(
@@ -176,7 +177,11 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "Simulation", dependencies: ["ChatModel", "RoomCore", "Consensus", "Sharding", "Gossip"],
+            name: "Simulation",
+            dependencies: [
+                "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "Consensus", "Sharding", "SessionCore",
+                "ClientCore", "Gossip", "GossipSeal",
+            ],
             path: "Tests/Simulation", swiftSettings: strict),
         tests("SimulationTests", ["Simulation"]),
         program("simulate", ["Simulation"], path: "tools/simulate"),
@@ -206,7 +211,7 @@ let package = Package(
             "RoomsTests",
             [
                 "Rooms", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
-                "Replication", "Sharding", "Telemetry", "Callbacks", "StorageTestKit", "WaitTestKit",
+                "RoomStream", "Replication", "Sharding", "Telemetry", "Callbacks", "StorageTestKit", "WaitTestKit",
                 logging,
             ]),
         tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel", "Simulation"]),

@@ -1,9 +1,9 @@
 import ChatModel
 
 /// The newest kept messages of an active room, for clients that come back: bounded in number and in bytes.
-struct HotTail {
-    static let messagesMax = 256
-    static let bytesMax = 1 << 20
+package struct HotTail {
+    package static let messagesMax = 256
+    package static let bytesMax = 1 << 20
 
     /// Dense in seq; live ones start at `head`.
     private var messages: ContiguousArray<Message> = []
@@ -12,14 +12,14 @@ struct HotTail {
     /// Of those messages the ones that tell of a kick, so that nobody who is announced looks through all of them.
     private var kicks: [(seq: UInt64, time: Timestamp, users: [UserID])] = []
 
-    init() {}
+    package init() {}
 
-    var isEmpty: Bool { head == messages.count }
-    var last: Message? { isEmpty ? nil : messages.last }
-    var firstSeq: UInt64? { isEmpty ? nil : messages[head].seq }
+    package var isEmpty: Bool { head == messages.count }
+    package var last: Message? { isEmpty ? nil : messages.last }
+    package var firstSeq: UInt64? { isEmpty ? nil : messages[head].seq }
 
     /// - Precondition: its seq follows the last one's.
-    mutating func append(_ message: Message) {
+    package mutating func append(_ message: Message) {
         messages.append(message)
         bytes += Self.size(message)
         if let seq = message.seq, case .notification(let notification) = message.body, notification.event == .kicked {
@@ -36,27 +36,27 @@ struct HotTail {
         while let oldest = kicks.first, let first = firstSeq, oldest.seq < first { kicks.removeFirst() }
     }
 
-    func message(seq: UInt64) -> Message? {
+    package func message(seq: UInt64) -> Message? {
         guard let first = firstSeq, seq >= first, seq - first < UInt64(messages.count - head) else { return nil }
         return messages[head + Int(seq - first)]
     }
 
     /// A recalled message stays, without its body.
-    mutating func erase(seq: UInt64) {
+    package mutating func erase(seq: UInt64) {
         guard let index = messages[head...].firstIndex(where: { $0.seq == seq }) else { return }
         messages[index].body = .recalled(messages[index].body.type)
         kicks.removeAll { $0.seq == seq }
     }
 
     /// Whether every message after `seq` is still here.
-    func holdsAll(after seq: UInt64, lastSeq: UInt64) -> Bool {
+    package func holdsAll(after seq: UInt64, lastSeq: UInt64) -> Bool {
         guard seq < lastSeq else { return true }
         guard let first = firstSeq else { return false }
         return first <= seq + 1
     }
 
     /// Messages after `seq`, oldest first, at most `limit`; nil when some of them are no longer here.
-    func messages(after seq: UInt64, lastSeq: UInt64, limit: Int) -> [Message]? {
+    package func messages(after seq: UInt64, lastSeq: UInt64, limit: Int) -> [Message]? {
         guard seq < lastSeq else { return [] }
         guard holdsAll(after: seq, lastSeq: lastSeq), let first = firstSeq else { return nil }
         let from = head + Int(seq + 1 - first)
@@ -65,12 +65,12 @@ struct HotTail {
     }
 
     /// Whether a user was put out at that time or later.
-    func kicked(_ user: UserID, since time: Timestamp) -> Bool {
+    package func kicked(_ user: UserID, since time: Timestamp) -> Bool {
         kicks.contains { $0.time >= time && $0.users.contains(user) }
     }
 
     /// Roughly what it occupies.
-    static func size(_ message: Message) -> Int {
+    package static func size(_ message: Message) -> Int {
         var size = 200 + (message.ext?.utf8.count ?? 0)
         switch message.body {
         case .text(let text), .tip(let text): size += text.utf8.count

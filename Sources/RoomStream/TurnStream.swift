@@ -5,7 +5,7 @@ import Wire
 
 /// What a room emits in one turn, in order: things for single sessions, and the messages for everybody, which become
 /// one frame, encoded once for each encoding that its viewers use.
-struct TurnStream {
+package struct TurnStream {
     private enum Item {
         case everybody(RoomOutput)
         case one(Lane, RoomOutput)
@@ -20,13 +20,13 @@ struct TurnStream {
     /// Before which item a lane has joined in this turn.
     private var joined: [Lane: Int] = [:]
 
-    init() {}
+    package init() {}
 
-    var isEmpty: Bool { items.isEmpty && writer.isEmpty }
+    package var isEmpty: Bool { items.isEmpty && writer.isEmpty }
 
     /// What the viewers of what comes from here on understand. To be told before a newcomer's enter is, and when nobody
     /// who has left will see any more.
-    var encodings = ClientEncodings() {
+    package var encodings = ClientEncodings() {
         didSet {
             guard encodings != oldValue else { return }
             endFrame()
@@ -35,10 +35,10 @@ struct TurnStream {
     }
 
     /// A writer of frames that are not part of the turn's frame.
-    var blankWriter: SharedFrameWriter { SharedFrameWriter(encodings) }
+    package var blankWriter: SharedFrameWriter { SharedFrameWriter(encodings) }
 
     /// A message for all viewers: joins the turn's frame.
-    mutating func show(_ message: Message) {
+    package mutating func show(_ message: Message) {
         writer.append(.message(message))
         if let seq = message.seq {
             keptSeqs = (keptSeqs?.lowerBound ?? seq)...seq
@@ -49,7 +49,7 @@ struct TurnStream {
     }
 
     /// A message for some sessions, behind what was shown so far.
-    mutating func show(_ message: Message, to sessions: [(lane: Lane, sessions: [SessionID])]) {
+    package mutating func show(_ message: Message, to sessions: [(lane: Lane, sessions: [SessionID])]) {
         guard !sessions.isEmpty else { return }
         endFrame()
         var writer = blankWriter
@@ -61,16 +61,16 @@ struct TurnStream {
 
     /// Something for one session; what was shown before it in this turn may come after it, so an ack precedes the
     /// sender's own push.
-    mutating func tell(_ lane: Lane, _ output: RoomOutput) { items.append(.one(lane, output)) }
+    package mutating func tell(_ lane: Lane, _ output: RoomOutput) { items.append(.one(lane, output)) }
 
     /// Something for everybody, behind what was shown so far.
-    mutating func tellEverybody(_ output: RoomOutput) {
+    package mutating func tellEverybody(_ output: RoomOutput) {
         endFrame()
         items.append(.everybody(output))
     }
 
     /// From here on order matters to a session (it enters): what was shown so far becomes a frame of its own.
-    mutating func endFrame() {
+    package mutating func endFrame() {
         guard !writer.isEmpty else { return }
         items.append(.everybody(.frame(writer.frame(.messages, keptSeqs: keptSeqs, unkept: unkept))))
         writer = blankWriter
@@ -79,22 +79,49 @@ struct TurnStream {
     }
 
     /// A lane's viewers are shown nothing until the lane has joined.
-    mutating func wait(_ lane: Lane) { waiting.insert(lane) }
+    package mutating func wait(_ lane: Lane) { waiting.insert(lane) }
 
     /// Whether the lane waits until it joins.
-    func isWaiting(_ lane: Lane) -> Bool { waiting.contains(lane) }
+    package func isWaiting(_ lane: Lane) -> Bool { waiting.contains(lane) }
 
     /// The lane's viewers are shown what everybody is shown from here on.
-    mutating func join(_ lane: Lane) {
+    package mutating func join(_ lane: Lane) {
         endFrame()
         waiting.remove(lane)
         joined[lane] = items.count
     }
 
+    /// The lane, which has announced its sessions in the room, has been shown everything up to `place`: it gets what it
+    /// has not, as far as the tail has it, a `gap` for what is older, and from here on what everybody is shown.
+    ///
+    /// - Parameters:
+    ///   - number: what the lane called this.
+    ///   - epoch: of the room; a lane that names another one has been shown nothing of this room.
+    ///   - lastSeq: the room's.
+    package mutating func follow(
+        _ place: StreamPlace, _ lane: Lane, number: UInt64, epoch: String, tail: HotTail, lastSeq: UInt64
+    ) {
+        join(lane)
+        tell(lane, .following(number))
+        guard place.epoch == epoch, place.seq < lastSeq else { return }
+        let held = max(place.seq, (tail.firstSeq ?? lastSeq + 1) - 1)
+        if held > place.seq { tell(lane, .gap(place.seq + 1...held)) }
+        let missed = tail.messages(after: held, lastSeq: lastSeq, limit: HotTail.messagesMax) ?? []
+        var writer = blankWriter
+        var first = held + 1
+        for message in missed {
+            writer.append(.message(message))
+            guard let seq = message.seq, writer.byteCount >= Self.frameBytesMax || seq == lastSeq else { continue }
+            tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq)))
+            writer = blankWriter
+            first = seq + 1
+        }
+    }
+
     /// Ends the turn: one publication for each node that has viewers or is told something.
     ///
     /// - Parameter viewerLanes: sorted.
-    mutating func take(room: RoomID, term: UInt64, viewerLanes: [Lane]) -> [(NodeID, NodePublication)] {
+    package mutating func take(room: RoomID, term: UInt64, viewerLanes: [Lane]) -> [(NodeID, NodePublication)] {
         endFrame()
         guard !items.isEmpty else {
             joined.removeAll()
@@ -141,5 +168,5 @@ struct TurnStream {
     }
 
     /// A frame stays far below the 1 MB that a client must take.
-    static let frameBytesMax = 256 * 1024
+    package static let frameBytesMax = 256 * 1024
 }

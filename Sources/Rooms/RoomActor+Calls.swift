@@ -2,6 +2,7 @@ import ChatModel
 import History
 import RoomCore
 import RoomLink
+import RoomStream
 import Wire
 
 extension ClientOperation {

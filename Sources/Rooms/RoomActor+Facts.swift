@@ -3,6 +3,7 @@ import EventLoop
 import History
 import RoomCore
 import RoomLink
+import RoomStream
 import Wire
 
 /// Proposals that need facts from storage first.

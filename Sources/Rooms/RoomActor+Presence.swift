@@ -2,6 +2,7 @@ import ChatModel
 import Logging
 import RoomCore
 import RoomLink
+import RoomStream
 import Wire
 
 /// Who is here, as the room's leader knows it, and what is told about it.

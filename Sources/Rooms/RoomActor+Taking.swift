@@ -1,6 +1,7 @@
 import ChatModel
 import RoomCore
 import RoomLink
+import RoomStream
 import Wire
 
 /// Taking a room over from another leader: who is here is what the gateways say, and what their viewers have not been
@@ -49,23 +50,7 @@ extension RoomActor {
 
     /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all see.
     func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
-        stream.join(lane)
-        stream.tell(lane, .following(number))
-        guard place.epoch == epoch, place.seq < state.lastSeq else { return }
-        let held = max(place.seq, (tail.firstSeq ?? state.lastSeq + 1) - 1)
-        if held > place.seq { stream.tell(lane, .gap(place.seq + 1...held)) }
-        let missed = tail.messages(after: held, lastSeq: state.lastSeq, limit: HotTail.messagesMax) ?? []
-        var writer = stream.blankWriter
-        var first = held + 1
-        for message in missed {
-            writer.append(.message(message))
-            guard let seq = message.seq, writer.byteCount >= TurnStream.frameBytesMax || seq == state.lastSeq else {
-                continue
-            }
-            stream.tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq)))
-            writer = stream.blankWriter
-            first = seq + 1
-        }
+        stream.follow(place, lane, number: number, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
     }
 
     // MARK: - Nodes that are gone

@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import History
 import RoomCore
+import RoomStream
 import Wire
 
 /// What a room has for the app's webhook.
