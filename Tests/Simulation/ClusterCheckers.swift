@@ -21,6 +21,8 @@ package struct ClusterCheckers {
         case contiguousStream
         /// Nobody is heard while muted or blacklisted.
         case mutedSilent
+        /// Nobody is sent what came after he or she was blacklisted.
+        case blacklistedOut
         /// Nothing grows without bound.
         case boundedQueues
         /// A message is stamped no earlier than the one before it.
@@ -49,13 +51,15 @@ package struct ClusterCheckers {
         var history: [Message] = []
         var clientIDs: Set<String> = []
         var silenced: Set<UserID> = []
+        /// Who is blacklisted, and the last message of before.
+        var barred: [UserID: UInt64] = [:]
         var time = Timestamp(.min)
     }
 
     package private(set) var violations: [Violation] = []
     private var leaders: [Term: ServerID] = [:]
     private var canons: [GroupID: Canon] = [:]
-    private var acks: [(group: GroupID, clientID: String)] = []
+    private var acks: [(group: GroupID, clientID: String, seq: UInt64)] = []
     package private(set) var ackCount = 0
 
     mutating func fail(_ name: Name, _ text: String) {
@@ -121,8 +125,14 @@ package struct ClusterCheckers {
     }
 
     private func noteSilence(_ proposal: Proposal?, _ effects: [Effect], _ canon: inout Canon) {
-        guard case .room(let command)? = proposal, case .result(let result)? = effects.last else { return }
+        // A repeat, which changes nothing, has its first answer and nothing else.
+        guard case .room(let command)? = proposal, effects.count > 1, case .result(let result)? = effects.last else {
+            return
+        }
         if case .refused = result { return }
+        if case .setBlacklist(let user, let enable, _) = command.body {
+            canon.barred[user] = enable ? UInt64(canon.history.count) : nil
+        }
         switch command.body {
         case .setMute(let user, let enable, _), .setBlacklist(let user, let enable, _):
             if enable { canon.silenced.insert(user) } else { canon.silenced.remove(user) }
@@ -132,23 +142,28 @@ package struct ClusterCheckers {
 
     // MARK: - Clients
 
-    mutating func acked(_ group: GroupID, clientID: String) {
+    mutating func acked(_ group: GroupID, clientID: String, seq place: MessagePlace) {
         ackCount += 1
-        acks.append((group, clientID))
+        guard case .kept(let seq) = place else { return acks.append((group, clientID, 0)) }
+        acks.append((group, clientID, seq))
     }
 
-    /// `seq` was shown to somebody who had been shown everything up to `last`.
-    mutating func shows(_ message: Message, after last: UInt64?, group: GroupID, to user: UserID) {
+    /// An app shows its user a message.
+    mutating func shows(_ message: Message, group: GroupID, to user: UserID) {
         let seq = message.seq ?? 0
-        if let last, seq != last + 1 {
-            fail(.contiguousStream, "\(user) is shown \(seq) after \(last)")
-        } else if let history = canons[group]?.history,
-            seq == 0 || seq > history.count
-                || history[Int(seq) - 1] != message
-        {
+        if let history = canons[group]?.history, seq == 0 || seq > history.count || history[Int(seq) - 1] != message {
             fail(.contiguousStream, "\(user) is shown a message \(seq) that is not the room's")
         }
     }
+
+    /// A gateway has sent a message when it was new, not because it was asked for it.
+    mutating func sends(_ seq: UInt64, group: GroupID, to user: UserID) {
+        if let last = canons[group]?.barred[user], seq > last {
+            fail(.blacklistedOut, "\(user) is sent \(seq) and was blacklisted after \(last)")
+        }
+    }
+
+    func isBarred(_ user: UserID, _ group: GroupID) -> Bool { canons[group]?.barred[user] != nil }
 
     mutating func holds(_ count: Int, atMost bound: Int, _ what: String) {
         if count > bound { fail(.boundedQueues, "\(count) \(what), \(bound) at most") }
@@ -162,8 +177,12 @@ package struct ClusterCheckers {
         where history != canons[group].map({ Array($0.history.prefix(history.count)) }) ?? [] {
             fail(.replicasEqual, "\(server) has another history of group \(group.number)")
         }
-        for ack in acks where canons[ack.group]?.clientIDs.contains(ack.clientID) != true {
-            fail(.acknowledged, "\(ack.clientID) was acked and is gone")
+        for ack in acks {
+            let history = canons[ack.group]?.history ?? []
+            let isThere = ack.seq > 0 && ack.seq <= history.count
+            if !isThere || history[Int(ack.seq) - 1].clientID != ack.clientID {
+                fail(.acknowledged, "\(ack.clientID) was acked as \(ack.seq) and is not there")
+            }
         }
     }
 }

@@ -1,212 +1,284 @@
 import ChatModel
+import ClientCore
 import Consensus
 import RoomCore
+import SessionCore
+import Wire
 
-/// Clients, the gateways between them and the rooms, and the leaders' answers.
+/// People with their apps, and the network between them and the gateways.
 extension ClusterSimulation {
+    var gateways: [String] { nodes.map(\.name) }
+
     func createRoom(_ group: GroupID) {
         guard let creator = UserID("creator") else { return }
         let room = GroupState.room(of: group)
         want(.room(Command(id: nil, room: room, actor: .system, body: .createRoom(creator: creator, set: .init()))))
-        for client in clients where client.group == group && client.user.text < "u2" {
+        for client in clients where client.group == group && isManager(client) {
             let body = CommandBody.setRole(client.user, .manager, NotifyOptions(notify: false))
             want(.room(Command(id: nil, room: room, actor: .system, body: body)))
         }
     }
 
-    // MARK: - Clients
+    func makeClients() {
+        func add(_ name: String, _ group: Int, _ kind: SimulatedClient.Kind) {
+            guard let user = UserID(name) else { return }
+            clients.append(SimulatedClient(user: user, group: GroupID(UInt16(group)), kind: kind))
+        }
+        for number in 0..<4 { add("u\(number)", number % 2, .talker) }
+        add("w0", 0, .slowWatcher)
+        for number in 0..<crowdCount { add("c\(number)", 1, .crowd) }
+    }
+
+    private func isManager(_ client: SimulatedClient) -> Bool { client.kind == .talker && client.user.text < "u2" }
+
+    // MARK: - What people do
 
     func turn(ofClient number: Int) {
-        add(.client(number), in: random.milliseconds(150...450))
-        if !nodes[clients[number].gateway].isUp || (!isPeace && random.chance(3)) { move(number) }
-        watch(number)
-        if let (call, sentAt) = clients[number].outstanding {
-            guard now - sentAt > .milliseconds(900) else { return }
-            // The same command once more, here or elsewhere.
-            if random.chance(40) { move(number) }
-            ask(call)
-        } else if clients[number].number < Self.messagesPerClient {
-            let call = command(of: number)
-            clients[number].number = call.number
-            ask(call)
-        }
-    }
-
-    private func command(of number: Int) -> Call {
         let client = clients[number]
-        let next = client.number + 1
-        var body = CommandBody.post(MessageDraft(body: .text("\(client.user) \(next)")))
-        let target = clients.first { $0.group == client.group && $0.user != client.user }
-        // Managers silence the other one now and then, and let it speak again.
-        if client.user.text < "u2", next % 3 == 0, let target {
-            body = .setMute(target.user, enable: next % 2 == 1, NotifyOptions())
+        add(.client(number), in: client.kind == .crowd ? .milliseconds(1_000) : random.milliseconds(150...450))
+        guard let core = client.core, core.state != .closed, !core.state.hasFailed else { return startApp(number) }
+        guard core.connectionState(of: client.room) != nil else {
+            guard !client.isEntering else { return }
+            clients[number].isEntering = true
+            return tell(number, .enter(ticket: takeTicket(number), client.room, EnterOptions()))
         }
-        var actor = Actor.member(client.user, Profile(), anonymous: false)
-        if sabotage == .letsMutedSpeak, case .post = body { actor = .server(UserName(user: client.user, nick: "")) }
-        proposals.append(
-            .room(
-                Command(
-                    id: CommandID(scope: client.user.text, text: "\(next)\(client.user)"),
-                    room: GroupState.room(of: client.group), actor: actor, body: body)))
-        return Call(client: number, number: next, proposal: proposals.count - 1, group: client.group)
+        guard client.kind == .talker, core.connectionState(of: client.room) == .entered,
+            client.outstanding.count < 2, client.number < Self.messagesPerClient
+        else { return }
+        speak(number)
     }
 
-    private func ask(_ call: Call) {
-        clients[call.client].outstanding = (call, now)
-        let gateway = nodes[clients[call.client].gateway]
-        guard gateway.isUp, gateway.stoppedAt == nil else { return }
-        guard gateway.heldCalls.count < Self.heldCallsMax || sabotage == .holdsForEver else { return }
-        if sabotage == .holdsForEver {
-            var copy = call
-            copy.number += gateway.heldCalls.count * 1_000
-            gateway.heldCalls[copy] = now
-        }
-        gateway.heldCalls[call] = now
-        forward(call, gateway)
+    private func startApp(_ number: Int) {
+        var settings = ClientSettings()
+        settings.retryCount = -1
+        settings.reconnectMinMilliseconds = 50
+        settings.reconnectMaxMilliseconds = 800
+        settings.connectMilliseconds = 1_000
+        settings.readMilliseconds = 4_000
+        settings.gapWaitMilliseconds = 300
+        settings.heldPushesMax = 8
+        // Everybody begins elsewhere.
+        let first = random.below(nodes.count)
+        let all = gateways
+        let addresses = all.indices.map { all[(first + $0) % all.count] }
+        clients[number].core = ClientCore(
+            settings: settings, addresses: addresses, asksForAddresses: false, seed: random.next())
+        clients[number].isEntering = false
+        tell(number, .start(ticket: takeTicket(number)))
     }
 
-    private func move(_ number: Int) {
-        nodes[clients[number].gateway].viewers[number] = nil
-        let running = nodes.filter(\.isUp).map(\.number)
-        clients[number].gateway = random.pick(running) ?? clients[number].gateway
+    private func takeTicket(_ number: Int) -> UInt64 {
+        defer { clients[number].nextTicket += 1 }
+        return clients[number].nextTicket
     }
 
-    // MARK: - Gateways
-
-    private func forward(_ call: Call, _ gateway: SimulatedNode) {
-        let leader = gateway.leaderHints[call.group] ?? random.below(nodes.count)
-        send(.call(call), from: gateway.number, to: leader)
-    }
-
-    /// A gateway holds a command for 2 seconds at most; the client asks again.
-    func forgetOldCalls(_ node: SimulatedNode) {
-        guard sabotage != .holdsForEver else { return }
-        for (call, since) in node.heldCalls where now - since > .seconds(2) { node.heldCalls[call] = nil }
-    }
-
-    func answered(_ call: Call, _ result: CommandResult?, leader: Int?, at node: SimulatedNode) {
-        if let leader { node.leaderHints[call.group] = leader }
-        guard node.heldCalls[call] != nil else { return }
-        guard let result else {
-            // Somebody else leads, or nobody yet: the client's repeat will find out.
-            // Two nodes that each take the other for the leader must not send it to and fro.
-            if let leader, leader != node.number, call.redirects < 3 {
-                node.heldCalls[call] = nil
-                var again = call
-                again.redirects += 1
-                node.heldCalls[again] = now
-                forward(again, node)
+    private func speak(_ number: Int) {
+        clients[number].number += 1
+        let client = clients[number]
+        let id = "\(client.number)\(client.user)"
+        var operation = ClientOperation.send(
+            SendRequest(
+                room: client.room, clientID: id, draft: MessageDraft(body: .text("\(client.user) \(client.number)"))))
+        let target = clients.first { $0.kind == .talker && $0.group == client.group && $0.user != client.user }
+        // Managers silence the other one now and then or put it out, and undo that.
+        if isManager(client), client.number % 3 == 0, let target {
+            let turn = client.number / 3
+            if turn % 4 < 2 {
+                operation = .setMute(
+                    UserFlagRequest(room: client.room, user: target.user, enable: turn % 2 == 1, clientID: id))
             } else {
-                node.leaderHints[call.group] = nil
+                operation = .setBlacklist(
+                    BlacklistRequest(room: client.room, user: target.user, enable: turn % 2 == 0, clientID: id))
             }
+        }
+        let ticket = takeTicket(number)
+        clients[number].outstanding[ticket] = id
+        tell(number, .perform(ticket: ticket, operation))
+    }
+
+    // MARK: - The client's core
+
+    func tell(_ number: Int, _ input: ClientInput) {
+        guard var core = clients[number].core else { return }
+        clients[number].core = nil
+        let instant = ClientInstant(milliseconds: Int64(milliseconds))
+        let effects = core.handle(input, at: instant)
+        let due = core.nextDeadline?.milliseconds
+        clients[number].core = core
+        for effect in effects { perform(effect, number) }
+        guard let due, clients[number].dueAt.map({ due < $0 }) ?? true else { return }
+        clients[number].dueAt = due
+        add(.clientDue(number, at: due), in: max(.zero, .milliseconds(due) - now))
+    }
+
+    func clientDue(_ number: Int, at due: Int64) {
+        guard clients[number].dueAt == due else { return }
+        clients[number].dueAt = nil
+        tell(number, .deadline)
+    }
+
+    private func perform(_ effect: ClientEffect, _ number: Int) {
+        switch effect {
+        case .fetchToken(let attempt):
+            add(.clientInput(number, .token(attempt: attempt, clients[number].user.text)), in: .milliseconds(1))
+        case .open(let connection, let url): open(connection, url, number)
+        case .write(let connection, let request):
+            guard let socket = clients[number].socket, socket.clientNumber == connection else { return }
+            toServer(socket, .request(socket, request))
+        case .close(let connection, _):
+            guard let socket = clients[number].socket, socket.clientNumber == connection else { return }
+            clients[number].socket = nil
+            socket.isOpenAtClient = false
+            toServer(socket, .closedByClient(socket))
+        case .complete(let ticket, let result): completed(ticket, result, number)
+        case .roomEvent(_, let event): note(event, number)
+        case .stayEnded: clients[number].isEntering = false
+        case .findAddresses, .renewToken, .clientEvent, .log: break
+        }
+    }
+
+    private func completed(_ ticket: UInt64, _ result: Result<ClientAnswer, ClientError>, _ number: Int) {
+        guard let id = clients[number].outstanding.removeValue(forKey: ticket) else {
+            if case .success(.entered) = result { count("enters") }
+            clients[number].isEntering = false
             return
         }
-        node.heldCalls[call] = nil
-        guard clients[call.client].gateway == node.number,
-            clients[call.client].outstanding?.call.proposal == call.proposal
-        else {
-            return
-        }
-        clients[call.client].outstanding = nil
-        if case .posted(_, .kept, _, _, _) = result {
-            checkers.acked(call.group, clientID: String(call.number) + clients[call.client].user.text)
+        if case .success(.result(.send(let sent))) = result {
+            checkers.acked(clients[number].group, clientID: id, seq: sent.place)
             count("acks")
         } else {
             count("other answers")
         }
     }
 
-    // MARK: - Leaders
-
-    func take(_ call: Call, from: Int, at node: SimulatedNode) {
-        guard let replica = node.replicas[call.group], replica.core.isLeader else {
-            send(.reply(call, nil, leader: node.leaderHints[call.group]), from: node.number, to: from)
-            return
-        }
-        if sabotage == .acksBeforeSync {
-            send(
-                .reply(
-                    call, .posted(messageID: "", place: .kept(seq: 0), time: Timestamp(0), priority: .normal),
-                    leader: node.number), from: node.number, to: from)
-        }
-        guard let index = propose(call.proposal, replica, node) else {
-            send(.reply(call, nil, leader: nil), from: node.number, to: from)
-            return
-        }
-        replica.pending[index] = (call, replica.core.term, from)
-        act(node, call.group) { _ in }
-    }
-
-    func reply(_ call: Call, _ result: CommandResult?, from node: SimulatedNode, to: Int) {
-        send(.reply(call, result, leader: node.number), from: node.number, to: to)
-    }
-
-    // MARK: - Viewers
-
-    private func watch(_ number: Int) {
+    private func note(_ event: RoomEvent, _ number: Int) {
         let client = clients[number]
-        let gateway = nodes[client.gateway]
-        guard gateway.isUp, gateway.stoppedAt == nil else { return }
-        var viewer = gateway.viewers[number] ?? Viewer(group: client.group)
-        if gateway.viewers[number] == nil {
-            viewer.position = client.lastSeq
-            if sabotage == .resumesOffByOne, let last = client.lastSeq { viewer.position = last + 1 }
-        }
-        // Who does not answer may not lead any more: the next question goes elsewhere.
-        if let askedAt = viewer.askedAt, now - askedAt > .milliseconds(400) {
-            viewer.askedAt = nil
-            gateway.leaderHints[client.group] = nil
-        }
-        let isNew = gateway.viewers[number] == nil
-        gateway.viewers[number] = viewer
-        if isNew || viewer.position == nil || isPeace { repair(number, gateway) }
-    }
-
-    private func repair(_ number: Int, _ node: SimulatedNode) {
-        guard var viewer = node.viewers[number], viewer.askedAt == nil else { return }
-        viewer.askedAt = now
-        node.viewers[number] = viewer
-        let leader = node.leaderHints[viewer.group] ?? random.below(nodes.count)
-        send(.ask(client: number, viewer.group, after: viewer.position), from: node.number, to: leader)
-    }
-
-    func publish(_ message: Message, _ group: GroupID, _ node: SimulatedNode) {
-        for other in nodes { send(.publish(group, message), from: node.number, to: other.number) }
-    }
-
-    func published(_ message: Message, _ group: GroupID, at node: SimulatedNode) {
-        guard let seq = message.seq else { return }
-        for (number, viewer) in node.viewers.sorted(by: { $0.key < $1.key }) where viewer.group == group {
-            guard let position = viewer.position, seq > position else { continue }
-            if seq == position + 1 { show(message, number, node) } else { repair(number, node) }
+        if case .gap = event { count("gaps of clients") }
+        if case .filled = event { count("gaps filled") }
+        if case .entered(let entry) = event, entry.recovery == .complete { count("rooms resumed") }
+        let (fault, shown) = clients[number].view.take(event)
+        if let fault { checkers.fail(.contiguousStream, "\(client.user)'s app: \(fault)") }
+        for message in shown {
+            checkers.shows(message, group: client.group, to: client.user)
+            count("shown")
         }
     }
 
-    func tellHistory(_ client: Int, _ group: GroupID, _ after: UInt64?, from: Int, at node: SimulatedNode) {
-        guard let replica = node.replicas[group], replica.core.isEstablished else { return }
-        let history = replica.state.history
-        let position = after.map { min(Int($0), history.count) } ?? history.count
-        send(
-            .history(client: client, Array(history[position...].prefix(20)), upTo: UInt64(position)),
-            from: node.number, to: from)
-    }
+    // MARK: - The network
 
-    func show(_ messages: [Message], upTo: UInt64, toClient number: Int, at node: SimulatedNode) {
-        guard node.viewers[number] != nil else { return }
-        node.viewers[number]?.askedAt = nil
-        if node.viewers[number]?.position == nil { node.viewers[number]?.position = upTo }
-        for message in messages {
-            guard let position = node.viewers[number]?.position, message.seq == position + 1 else { continue }
-            show(message, number, node)
+    private func open(_ connection: UInt64, _ url: String, _ number: Int) {
+        guard let node = nodes.first(where: { $0.name == url }) else { return }
+        nextSocket += 1
+        let socket = SimulatedSocket(
+            number: nextSocket, client: number, clientNumber: connection, node: node.number, run: node.run)
+        clients[number].socket = socket
+        if node.isUp {
+            toServer(socket, .accepted(socket))
+        } else {
+            closeAtClient(socket, nil)
         }
     }
 
-    private func show(_ message: Message, _ number: Int, _ node: SimulatedNode) {
-        node.viewers[number]?.position = message.seq
-        guard clients[number].gateway == node.number else { return }
-        checkers.shows(message, after: clients[number].lastSeq, group: clients[number].group, to: clients[number].user)
-        if clients[number].firstSeq == nil { clients[number].firstSeq = message.seq }
-        clients[number].lastSeq = message.seq
-        count("shown")
+    func toServer(_ socket: SimulatedSocket, _ event: Event) {
+        socket.lastToServer = max(socket.lastToServer, now + random.milliseconds(1...8))
+        add(event, in: socket.lastToServer - now)
     }
+
+    func toClient(_ socket: SimulatedSocket, _ event: Event) {
+        socket.lastToClient = max(socket.lastToClient, max(now, socket.isWritingUntil) + random.milliseconds(1...8))
+        add(event, in: socket.lastToClient - now)
+    }
+
+    func closeAtClient(_ socket: SimulatedSocket, _ code: UInt16?) { toClient(socket, .closedByServer(socket, code)) }
+
+    func arrivedAtServer(_ request: ClientRequest?, _ socket: SimulatedSocket) {
+        guard !socket.isCut else { return }
+        let node = nodes[socket.node]
+        guard node.isUp, node.run == socket.run, socket.isOpenAtServer else {
+            // The system answers for a process that is gone.
+            return closeAtClient(socket, nil)
+        }
+        socket.heartbeat.heard(nowMilliseconds: milliseconds)
+        if let request { handle(request, socket) }
+    }
+
+    func arrivedAtClient(_ items: [ServerItem], _ socket: SimulatedSocket) {
+        guard !socket.isCut, clients[socket.client].socket === socket else { return }
+        tell(socket.client, .heard(connection: socket.clientNumber))
+        // A ping of the WebSocket, which is answered at once.
+        if items.isEmpty { return toServer(socket, .request(socket, nil)) }
+        for item in items {
+            check(item, socket)
+            tell(socket.client, .received(connection: socket.clientNumber, item))
+        }
+    }
+
+    /// Behind the answer to an enter everything comes once, in order, or is named by a gap.
+    private func check(_ item: ServerItem, _ socket: SimulatedSocket) {
+        let client = clients[socket.client]
+        switch item {
+        case .reply(_, .success(.enter(let result))): socket.shown[client.room] = result.seq
+        case .push(.message(let message)):
+            guard let seq = message.seq, let room = message.room else { return }
+            guard let last = socket.shown[room], seq == last + 1 else {
+                let last = socket.shown[room].map(String.init) ?? "nothing"
+                return checkers.fail(.contiguousStream, "\(client.user) is sent \(seq) after \(last)")
+            }
+            checkers.sends(seq, group: client.group, to: client.user)
+            socket.shown[room] = seq
+        case .push(.gap(let gap)):
+            for range in gap.ranges {
+                guard let last = socket.shown[gap.room], range.from <= last + 1 else {
+                    return checkers.fail(.contiguousStream, "\(client.user) is told of a gap from \(range.from)")
+                }
+                socket.shown[gap.room] = max(last, range.to)
+            }
+        case .push(.kicked(let kicked)):
+            count("kicks")
+            socket.shown[kicked.room] = nil
+        default: break
+        }
+    }
+
+    func closedAtClient(_ socket: SimulatedSocket, _ code: UInt16?) {
+        guard !socket.isCut, clients[socket.client].socket === socket else { return }
+        clients[socket.client].socket = nil
+        tell(socket.client, .closed(connection: socket.clientNumber, code: code, reason: ""))
+    }
+
+    func closedAtServer(_ socket: SimulatedSocket) {
+        let node = nodes[socket.node]
+        guard !socket.isCut, node.isUp, node.run == socket.run else { return }
+        detach(socket, node)
+    }
+
+    // MARK: - Faults of clients' networks
+
+    func clientFault() {
+        guard !isPeace else { return }
+        add(.clientFault, in: random.milliseconds(200...900))
+        let open = clients.compactMap(\.socket)
+        if random.chance(10) {
+            // Everybody at once.
+            count("storms of clients")
+            for socket in open { cut(socket) }
+        } else if let socket = random.pick(open) {
+            cut(socket)
+        }
+    }
+
+    private func cut(_ socket: SimulatedSocket) {
+        count("connections of clients cut")
+        if random.chance(30) {
+            // Nobody is told.
+            socket.isCut = true
+        } else {
+            closeAtClient(socket, nil)
+            toServer(socket, .closedByClient(socket))
+        }
+    }
+}
+
+extension ClientState {
+    fileprivate var hasFailed: Bool { if case .failed = self { true } else { false } }
 }

@@ -1,4 +1,5 @@
 import ChatModel
+import ClientCore
 import Consensus
 import Sharding
 
@@ -40,9 +41,11 @@ extension ClusterSimulation {
 
     func fault() {
         add(.fault, in: random.milliseconds(100...900))
+        if renewing != nil { return endRenewal() }
         guard let node = random.pick(nodes) else { return }
         switch random.below(100) {
-        case 0..<22:
+        case 0..<6: copyDisk()
+        case 6..<22:
             guard node.isUp else { return }
             crash(node)
             add(.restart(node.number), in: random.milliseconds(200...4_000))
@@ -121,6 +124,74 @@ extension ClusterSimulation {
         want(.removeNode(node.name))
     }
 
+    // MARK: - Older disks
+
+    /// Somebody copies a follower's disk. While another voter hears nobody the follower promises more; then it comes back
+    /// with the copy, and its leader can't be reached for a moment: the two could elect one of them, who has not what was
+    /// acked. The other one leads nothing: that a deposed leader, of which a node with an older disk has forgotten that
+    /// it is deposed, gets its acks is beyond what is promised (ARCHITECTURE, "Limits").
+    private func copyDisk() {
+        guard let group = random.pick(Self.groups), nodes.allSatisfy({ $0.isUp && $0.stoppedAt == nil }),
+            let leader = nodes.first(where: { $0.replicas[group]?.core.isEstablished == true }),
+            let voters = leader.replicas[group]?.core.membership.voters.compactMap(number),
+            voters.count == 3, let old = random.pick(voters.filter { $0 != leader.number }),
+            let other = voters.first(where: { $0 != leader.number && $0 != old }), mayGetOld(nodes[old]),
+            nodes[other].replicas.values.allSatisfy({ !$0.core.isLeader })
+        else { return }
+        for replica in nodes[old].replicas.values {
+            replica.copy = DiskCopy(
+                disk: replica.disk, state: replica.durable, mark: replica.durableMark, isComplete: replica.isComplete)
+        }
+        renewing = (old, [:])
+        blocked = []
+        isolate(nodes[other])
+        add(.oldDisk(old, leader: leader.number), in: random.milliseconds(500...2_000))
+    }
+
+    /// Whether all groups have three voters of which only this one forgets something.
+    private func mayGetOld(_ node: SimulatedNode) -> Bool {
+        canDoWithout(node) && !node.isDiskFull && nodes.allSatisfy { !$0.isDiskFull && !$0.isRemoved }
+            && Self.groups.allSatisfy { group in
+                let voters = node.replicas[group]?.core.membership.voters ?? []
+                return voters.count >= 3 && voters.allSatisfy { number(of: $0).map { nodes[$0].isUp } ?? false }
+            }
+    }
+
+    private func isolate(_ node: SimulatedNode) {
+        for number in nodes.map(\.number) where number != node.number { block(node.number, number, false) }
+    }
+
+    func oldDisk(_ node: SimulatedNode, leader: SimulatedNode) {
+        guard !isPeace, node.isUp, mayGetOld(node) else { return renewing = nil }
+        count("older disks")
+        crash(node)
+        var promised: [GroupID: UInt64] = [:]
+        for (group, replica) in node.replicas {
+            promised[group] = replica.core.lastIndex
+            guard let copy = replica.copy else { continue }
+            replica.disk = copy.disk
+            replica.durable = copy.state
+            replica.durableMark = copy.mark
+            replica.isComplete = copy.isComplete
+        }
+        renewing = (node.number, promised)
+        add(.restart(node.number), in: random.milliseconds(50...150))
+        blocked = []
+        isolate(leader)
+    }
+
+    /// Faults go on when the leaders have taken it in: an older disk together with another fault that lasts is more than
+    /// is promised.
+    private func endRenewal() {
+        guard let (number, promised) = renewing, !promised.isEmpty else { return }
+        blocked = []
+        let node = nodes[number]
+        let isTakenIn = promised.allSatisfy { group, index in
+            node.replicas[group].map { $0.core.persistedIndex >= index && $0.core.leader != nil } ?? false
+        }
+        if isTakenIn { renewing = nil }
+    }
+
     // MARK: - Peace
 
     func heal() {
@@ -144,11 +215,16 @@ extension ClusterSimulation {
     /// Everything asked for is answered, everybody has been shown everything, and the groups are where they belong.
     var isFinished: Bool {
         guard operations.isEmpty else { return false }
-        for client in clients {
-            guard client.outstanding == nil, client.number == Self.messagesPerClient else { return false }
-            if let last = client.lastSeq, last < checkers.lastSeq(client.group) { return false }
-        }
+        for client in clients where !isFinished(client) { return false }
         return Self.groups.allSatisfy(isAtRest) && isGossipConverged
+    }
+
+    /// It has said all and knows what became of it, and has been shown everything, if it may be here.
+    private func isFinished(_ client: SimulatedClient) -> Bool {
+        if checkers.isBarred(client.user, client.group) { return true }
+        return client.outstanding.isEmpty && (client.kind != .talker || client.number == Self.messagesPerClient)
+            && client.core?.connectionState(of: client.room) == .entered && client.view.missing.isEmpty
+            && client.view.seq == checkers.lastSeq(client.group)
     }
 
     private func isAtRest(_ group: GroupID) -> Bool {
@@ -167,10 +243,14 @@ extension ClusterSimulation {
     /// Where the replicas are, for whoever looks for the reason of a failure.
     func describe() -> String {
         var lines = ["operations \(operations.count), gossip converged: \(isGossipConverged), now \(now)"]
-        for client in clients {
-            lines.append(
-                "\(client.user) number \(client.number) outstanding \(client.outstanding != nil) last "
-                    + "\(client.lastSeq ?? 0) of \(checkers.lastSeq(client.group)) at n\(client.gateway)")
+        for client in clients where !isFinished(client) {
+            let waits = client.outstanding.values.sorted()
+            let place = client.socket.map { "n\($0.node)" } ?? "no node"
+            let state = client.core.map { "\($0.state)" } ?? "not started"
+            let stay = client.core?.connectionState(of: client.room).map { "\($0)" } ?? "not in the room"
+            let last = checkers.lastSeq(client.group)
+            lines.append("\(client.user) number \(client.number) waits for \(waits), \(state) at \(place), \(stay)")
+            lines.append("  shown \(client.view.seq ?? 0) of \(last), missing \(client.view.missing.count)")
         }
         for node in nodes {
             for group in Self.groups {

@@ -5,6 +5,9 @@ import Sharding
 
 /// What a host does for its replicas.
 extension ClusterSimulation {
+    /// As in `Rooms.GroupLog`.
+    private static let restartProofTimeouts = 3
+
     private var configuration: RaftConfiguration {
         var configuration = RaftConfiguration()
         configuration.electionTimeoutTicks = 5
@@ -14,6 +17,8 @@ extension ClusterSimulation {
         configuration.windowBytesMax = 600
         configuration.committedBytesMax = 400
         configuration.promotionLagEntriesMax = 5
+        configuration.restartProofTicks =
+            sabotage == .believesOldDisks ? 0 : Self.restartProofTimeouts * configuration.electionTimeoutTicks
         return configuration
     }
 
@@ -49,6 +54,7 @@ extension ClusterSimulation {
                     replica.durableMark = previous.durableMark
                     replica.state = previous.durable.restored()
                     replica.isComplete = previous.isComplete
+                    replica.copy = previous.copy
                     if !previous.isComplete { backfill(node, replica) }
                 }
                 node.replicas[group] = replica
@@ -67,10 +73,15 @@ extension ClusterSimulation {
         node.isUp = false
         node.stoppedAt = nil
         node.gossip = nil
-        node.heldCalls = [:]
-        node.viewers = [:]
-        node.leaderHints = [:]
+        dropLinks(of: node)
+        for socket in node.lane.sockets {
+            socket.isOpenAtServer = false
+            // Unless the machine is gone too.
+            if random.chance(70) { closeAtClient(socket, nil) }
+        }
+        node.lane = SimulatedLane()
         node.deadSince = [:]
+        node.heardRuns = [:]
         for group in Self.groups {
             guard let replica = node.replicas[group] else { continue }
             // The disk may have written some of what it had not reported.
@@ -88,8 +99,8 @@ extension ClusterSimulation {
     func tick(_ node: SimulatedNode) {
         for group in Self.groups { act(node, group) { $0.tick() } }
         for group in Self.groups { reconcile(node, group) }
-        forgetOldCalls(node)
-        checkers.holds(node.heldCalls.count, atMost: Self.heldCallsMax, "calls held by \(node.name)")
+        laneTick(node)
+        for group in Self.groups { roomTick(group, node) }
     }
 
     /// Makes a core do something and carries out what comes of it.
@@ -108,7 +119,7 @@ extension ClusterSimulation {
                     count("elections")
                     checkers.leads(replica.group, term: leadership.term, replica.id)
                 }
-                node.leaderHints[replica.group] = leadership.leader.flatMap(number)
+                leadershipChanged(node, replica)
             }
             if let save = output.save {
                 replica.unsynced.append(save)
@@ -116,6 +127,13 @@ extension ClusterSimulation {
             }
             for message in output.messages { post(message, from: node) }
             if !output.committed.isEmpty { apply(output.committed, node, replica) }
+            if !output.failedReads.isEmpty { replica.leadership.reads = [] }
+            replica.leadership.reads += output.readStates
+            while let read = replica.leadership.reads.first, read.index <= replica.state.applied {
+                replica.leadership.reads.removeFirst()
+                confirmed(read.token, node, replica)
+            }
+            beginLeading(node, replica)
             for fetch in output.fetches { replica.core.fetched(replica.disk.read(fetch), for: fetch) }
             if let offer = output.snapshotOffer, let source = number(of: offer.from) {
                 send(.snapshotAsk(offer, replica.group), from: node.number, to: source)
@@ -136,7 +154,7 @@ extension ClusterSimulation {
             if let forged {
                 let reply = RaftMessage(
                     group: message.group, from: message.to, to: message.from, term: message.term, body: forged)
-                add(.packet(.raft(reply), from: to, to: node.number), in: .milliseconds(1))
+                add(.packet(.raft(reply), from: to, run: nodes[to].run, to: node.number), in: .milliseconds(1))
                 return
             }
         }
@@ -213,18 +231,17 @@ extension ClusterSimulation {
             }
         }
         checkers.applies(entry, proposal, effects, group: replica.group, at: replica.id, before: before)
-        if let pending = replica.pending.removeValue(forKey: entry.index) {
-            let isOurs = pending.term == entry.term && Payload(entry)?.proposal == pending.call.proposal
-            let result: CommandResult? = if isOurs, case .result(let result)? = effects.last { result } else { nil }
-            reply(pending.call, result, from: node, to: pending.from)
-        }
-        guard replica.core.isLeader else { return }
-        for case .publish(let message) in effects where message.seq != nil { publish(message, replica.group, node) }
+        performed(entry, effects, Payload(entry)?.proposal, node, replica)
     }
 
     private func key(of proposal: Proposal?) -> CommandKey? {
         guard sabotage != .noDeduplication, case .room(let command)? = proposal, let id = command.id else { return nil }
-        return CommandKey(high: UInt64(id.scope.utf8.last ?? 0), low: UInt64(id.text.prefix(while: \.isNumber)) ?? 0)
+        return CommandKey(high: Self.hash(id.scope), low: Self.hash(id.text))
+    }
+
+    /// FNV-1a.
+    private static func hash(_ text: String) -> UInt64 {
+        text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 
     private func checkpoint(_ node: SimulatedNode, _ replica: Replica) {
@@ -242,7 +259,6 @@ extension ClusterSimulation {
         replica.durable = state
         replica.durableMark = mark
         replica.state = state.restored()
-        replica.pending = [:]
         replica.isComplete = false
         backfill(node, replica)
         act(node, group) {

@@ -1,11 +1,14 @@
 import ChatModel
+import ClientCore
 import Consensus
 import Gossip
 import RoomCore
 import Sharding
+import Wire
 
-/// A cluster of the real cores (consensus, room, placement, reconciler, gossip) with simple hosts, gateways and clients
-/// around them, on one clock, network and set of disks that fail in every way a seed can think of.
+/// A cluster of the real cores, with simple hosts around them that carry out what the cores decide: consensus, rooms and
+/// their streams, presence, placement, reconciler, gossip, the gateways' open calls, rates, heartbeats and send queues,
+/// and the clients' core. All on one clock, network and set of disks that fail in every way a seed can think of.
 ///
 /// It begins with one node that creates the groups; the others join, and the groups' leaders place them. Then faults
 /// come for `chaos`, then peace, in which everything must come to rest.
@@ -30,39 +33,66 @@ package final class ClusterSimulation {
         case letsMutedSpeak
         /// A row of history is never written.
         case losesRows
-        /// Gateways hold clients' commands without end.
-        case holdsForEver
+        /// Whoever cannot keep up is sent everything all the same.
+        case neverSheds
+        /// Whoever could not take something is not told.
+        case losesSilently
+        /// A gateway shows what a leader says before it knows what was shown, and what a former one says.
+        case showsUnasked
+        /// A gateway that hears a leader again announces its sessions again, in the same term.
+        case announcesAgain
+        /// A gateway tells a leader of one message less than it has been shown.
+        case followsOffByOne
+        /// A leader answers questions without asking a majority whether it still leads.
+        case answersUnconfirmed
+        /// Leaders let those stay who were blacklisted.
+        case keepsBlacklisted
         /// Leaders stamp what their own clock says.
         case stampsBackwards
         /// The network between some nodes never heals for gossip.
         case cutsGossip
         /// The network never heals.
         case cutsForEver
+        /// Who comes back with an older copy of its disk votes at once, and what it had acked still counts.
+        case believesOldDisks
     }
 
     enum Packet {
         case raft(RaftMessage)
         case snapshotAsk(RaftOutput.SnapshotOffer, GroupID)
         case snapshot(SnapshotMark, GroupState, GroupID)
-        case call(Call)
-        /// nil: ask again, elsewhere.
-        case reply(Call, CommandResult?, leader: Int?)
-        case publish(GroupID, Message)
-        case ask(client: Int, GroupID, after: UInt64?)
-        case history(client: Int, [Message], upTo: UInt64)
         case gossip([GossipMessage])
         case pushPull([GossipRecord], isQuestion: Bool)
     }
 
     enum Event {
-        case packet(Packet, from: Int, to: Int)
+        /// `run`: the sender's life.
+        case packet(Packet, from: Int, run: Int, to: Int)
         case tick(Int, run: Int)
         case synced(Int, run: Int, GroupID, count: Int)
         case gossipTick(Int, run: Int)
         case connectionEnded(Int, run: Int, with: Int)
         case backfilled(Int, run: Int, GroupID)
         case snapshotLate(Int, run: Int, GroupID, SnapshotMark)
+        /// Within a node.
+        case local(SimulatedLink.Message, at: Int, run: Int)
+        /// The next parcel of that connection is due.
+        case arrival(from: Int, to: Int, number: Int)
+        case linkCheck
+        case accepted(SimulatedSocket)
+        /// nil: a pong.
+        case request(SimulatedSocket, ClientRequest?)
+        case closedByClient(SimulatedSocket)
+        case drained(SimulatedSocket)
+        case opened(SimulatedSocket)
+        case items(SimulatedSocket, [ServerItem])
+        case closedByServer(SimulatedSocket, UInt16?)
+        case clientDue(Int, at: Int64)
+        case clientInput(Int, ClientInput)
+        case clientFault
         case restart(Int)
+        /// The node comes back with the copy of its disk.
+        case oldDisk(Int, leader: Int)
         case resume(Int)
         case client(Int)
         case operate
@@ -78,7 +108,11 @@ package final class ClusterSimulation {
     var random: SimulationRandom
     package internal(set) var now = Duration.zero
     var nodes: [SimulatedNode] = []
-    var clients: [Client] = []
+    var links: [SimulatedLink] = []
+    var clients: [SimulatedClient] = []
+    var nextSocket = 0
+    /// Of clients that come at once.
+    let crowdCount: Int
     var proposals: [Proposal] = []
     /// What an operator wants, oldest first; each is asked for until it is done.
     var operations: [Int] = []
@@ -86,6 +120,8 @@ package final class ClusterSimulation {
     var blocked: Set<[Int]> = []
     var lossPercent = 2
     var isPeace = false
+    /// A node that came back with an older copy of its disk, and of each of its groups how far its log had been.
+    var renewing: (number: Int, promised: [GroupID: UInt64])?
     private var events = EventQueue<Event>()
     private var eventCount = 0
 
@@ -94,22 +130,20 @@ package final class ClusterSimulation {
     static let tickMilliseconds = 200
     static let chaos = Duration.seconds(8)
     static let peaceMax = Duration.seconds(60)
-    static let messagesPerClient = 10
+    static let messagesPerClient = 14
     /// A run has some ten thousand.
-    static let eventsMax = 80_000
-    static let heldCallsMax = 3
+    private var eventsMax: Int { 150_000 + 6_000 * crowdCount }
 
-    package init(seed: UInt64, sabotage: Sabotage? = nil) {
+    /// - Parameter crowd: how many clients come at once; nil: a crowd in some of the seeds.
+    package init(seed: UInt64, sabotage: Sabotage? = nil, crowd: Int? = nil) {
         self.seed = seed
         self.sabotage = sabotage
+        crowdCount = crowd ?? (seed % 25 == 0 ? 120 : 0)
         random = SimulationRandom(seed: seed)
         let count = 3 + random.below(2) + random.below(2)
         for number in 0..<count { nodes.append(SimulatedNode(number: number)) }
-        for number in 0..<4 {
-            guard let user = UserID("u\(number)") else { continue }
-            clients.append(
-                Client(user: user, group: GroupID(UInt16(number % 2)), gateway: random.below(count)))
-        }
+        makeLinks()
+        makeClients()
     }
 
     // MARK: - The run
@@ -118,15 +152,20 @@ package final class ClusterSimulation {
         for node in nodes { start(node) }
         for group in Self.groups where group != .system { createRoom(group) }
         for node in nodes { want(.listNode(PlacementNode(server: node.server))) }
-        for number in clients.indices { add(.client(number), in: random.milliseconds(500...1_500)) }
+        for number in clients.indices {
+            add(.client(number), in: clients[number].kind == .crowd ? .seconds(3) : random.milliseconds(500...1_500))
+        }
         add(.operate, in: .milliseconds(100))
+        add(.linkCheck, in: .milliseconds(50))
+        add(.clientFault, in: .milliseconds(2_500))
         add(.fault, in: .milliseconds(3_000))
         add(.heal, in: Self.chaos)
         while let (at, event) = events.popNext(until: Self.chaos + Self.peaceMax) {
             now = at
             eventCount += 1
-            checkers.holds(eventCount, atMost: Self.eventsMax, "events: the nodes never come to rest")
+            checkers.holds(eventCount, atMost: eventsMax, "events: the nodes never come to rest")
             handle(event)
+            if let number = target(of: event), nodes[number].stoppedAt == nil { endTurn(nodes[number]) }
             if !checkers.violations.isEmpty { return }
             // Not after every event, since it takes longer than most of them.
             if isPeace, case .operate = event, isFinished {
@@ -159,8 +198,8 @@ package final class ClusterSimulation {
             return
         }
         switch event {
-        case .packet(let packet, let from, let to):
-            if nodes[to].isUp { receive(packet, from: from, at: nodes[to]) }
+        case .packet(let packet, let from, let run, let to):
+            if nodes[to].isUp, hears(from, run, at: nodes[to]) { receive(packet, from: from, at: nodes[to]) }
         case .tick(let number, let run):
             guard let node = living(number, run) else { return }
             add(.tick(number, run: run), in: .milliseconds(Self.tickMilliseconds))
@@ -174,6 +213,7 @@ package final class ClusterSimulation {
             for group in Self.groups {
                 act(node, group) { $0.leaderMayBeGone(nodes[other].name) }
             }
+            linkEnded(at: node, with: other)
         case .backfilled(let number, let run, let group):
             guard let node = living(number, run) else { return }
             node.replicas[group]?.isComplete = true
@@ -182,6 +222,25 @@ package final class ClusterSimulation {
             if let node = living(number, run) { act(node, group) { $0.snapshotInstallFailed(mark) } }
         case .restart(let number): if !nodes[number].isUp, !nodes[number].isRemoved { start(nodes[number]) }
         case .resume(let number): resume(nodes[number])
+        case .oldDisk(let number, let leader): oldDisk(nodes[number], leader: nodes[leader])
+        case .local(let message, let number, let run):
+            if let node = living(number, run) { hear(message, from: number, at: node) }
+        case .arrival(let from, let to, let number): arrival(from: from, to: to, number: number)
+        case .linkCheck: checkLinks()
+        case .accepted(let socket): accept(socket)
+        case .request(let socket, let request): arrivedAtServer(request, socket)
+        case .closedByClient(let socket): closedAtServer(socket)
+        case .drained(let socket):
+            if let node = living(socket.node, socket.run), socket.isOpenAtServer { flush(socket, node) }
+        case .opened(let socket):
+            guard !socket.isCut, clients[socket.client].socket === socket else { return }
+            socket.isOpenAtClient = true
+            tell(socket.client, .opened(connection: socket.clientNumber))
+        case .items(let socket, let items): arrivedAtClient(items, socket)
+        case .closedByServer(let socket, let code): closedAtClient(socket, code)
+        case .clientDue(let number, let due): clientDue(number, at: due)
+        case .clientInput(let number, let input): tell(number, input)
+        case .clientFault: clientFault()
         case .client(let number): turn(ofClient: number)
         case .operate: operate()
         case .fault: if !isPeace { fault() }
@@ -191,11 +250,15 @@ package final class ClusterSimulation {
 
     private func target(of event: Event) -> Int? {
         switch event {
-        case .packet(_, _, let to): to
+        case .packet(_, _, _, let to): to
         case .tick(let number, _), .synced(let number, _, _, _), .gossipTick(let number, _),
             .connectionEnded(let number, _, _), .backfilled(let number, _, _), .snapshotLate(let number, _, _, _):
             number
-        case .restart, .resume, .client, .operate, .fault, .heal: nil
+        case .local(_, let number, _), .arrival(_, let number, _): number
+        case .accepted(let socket), .request(let socket, _), .closedByClient(let socket), .drained(let socket):
+            socket.node
+        case .linkCheck, .opened, .items, .closedByServer, .clientDue, .clientInput, .clientFault: nil
+        case .restart, .resume, .oldDisk, .client, .operate, .fault, .heal: nil
         }
     }
 
@@ -208,18 +271,28 @@ package final class ClusterSimulation {
         let ticks = Int((now - since) / .milliseconds(Self.tickMilliseconds))
         for group in Self.groups { act(node, group) { $0.clockJumped(ticks: ticks) } }
         for event in inbox { handle(event) }
+        endTurn(node)
     }
 
     // MARK: - The network
 
     func send(_ packet: Packet, from: Int, to: Int) {
-        if from == to {
-            add(.packet(packet, from: from, to: to), in: .milliseconds(1))
-            return
-        }
+        let event = Event.packet(packet, from: from, run: nodes[from].run, to: to)
+        if from == to { return add(event, in: .milliseconds(1)) }
         guard !blocked.contains([from, to]), !random.chance(lossPercent) else { return }
-        add(.packet(packet, from: from, to: to), in: random.milliseconds(1...12))
-        if random.chance(2) { add(.packet(packet, from: from, to: to), in: random.milliseconds(1...300)) }
+        add(event, in: random.milliseconds(1...12))
+        if random.chance(2) { add(event, in: random.milliseconds(1...300)) }
+    }
+
+    /// Whether a packet is of the sender's present life as far as is known here: a link's hello names the life, and with
+    /// it everything of the one before ends. That a node has begun anew the leaders must know, for its disk may be older.
+    private func hears(_ sender: Int, _ run: Int, at node: SimulatedNode) -> Bool {
+        let known = node.heardRuns[sender] ?? 0
+        guard run > known else { return run == known }
+        node.heardRuns[sender] = run
+        guard sabotage != .believesOldDisks else { return true }
+        for group in Self.groups { act(node, group) { $0.peerRestarted(nodes[sender].name) } }
+        return true
     }
 
     func number(of server: ServerID) -> Int? { nodes.firstIndex { $0.name == server.node } }
@@ -232,11 +305,6 @@ package final class ClusterSimulation {
             else { return }
             send(.snapshot(mark, replica.durable, group), from: node.number, to: from)
         case .snapshot(let mark, let state, let group): install(mark, state, group, node)
-        case .call(let call): take(call, from: from, at: node)
-        case .reply(let call, let result, let leader): answered(call, result, leader: leader, at: node)
-        case .publish(let group, let message): published(message, group, at: node)
-        case .ask(let client, let group, let after): tellHistory(client, group, after, from: from, at: node)
-        case .history(let client, let messages, let upTo): show(messages, upTo: upTo, toClient: client, at: node)
         case .gossip(let messages): gossip(node) { $0.receive(messages, from: SimulatedGossip.address(from), now: $1) }
         case .pushPull(let records, let isQuestion):
             gossip(node) { $0.merge(records, now: $1) }

@@ -2,16 +2,6 @@ import ChatModel
 import Consensus
 import Sharding
 
-/// A client's command on its way: which client, its number, and what it is.
-struct Call: Hashable {
-    var client: Int
-    var number: Int
-    var proposal: Int
-    var group: GroupID
-    /// How often a node that did not lead has passed it on.
-    var redirects = 0
-}
-
 /// One server of one group with what its host keeps for it.
 final class Replica {
     let id: ServerID
@@ -26,9 +16,10 @@ final class Replica {
     var durable: GroupState
     var durableMark: SnapshotMark?
     var isComplete = true
-    /// By index: whose proposal it is, and in which term it was made.
-    var pending: [UInt64: (call: Call, term: UInt64, from: Int)] = [:]
+    var leadership = SimulatedLeadership()
     var reconciler: (term: UInt64, value: Reconciler)?
+    /// What somebody has copied of the disk.
+    var copy: DiskCopy?
     var stamp: Int64 = 0
 
     init(id: ServerID, group: GroupID, core: RaftGroup) {
@@ -40,12 +31,12 @@ final class Replica {
     }
 }
 
-/// One viewer of a room at a gateway: how far it has been served.
-struct Viewer {
-    var group: GroupID
-    /// nil until the room has told where it is.
-    var position: UInt64?
-    var askedAt: Duration?
+/// What is on stable storage for one group, at one time.
+struct DiskCopy {
+    var disk: SimulatedDisk
+    var state: GroupState
+    var mark: SnapshotMark?
+    var isComplete: Bool
 }
 
 /// A process with a disk, a clock and a network address; its number is its place in the simulation's list.
@@ -65,11 +56,10 @@ final class SimulatedNode {
     var clockOffsetMilliseconds: Int64 = 0
     var syncMilliseconds = 1...10
     var isDiskFull = false
-    // What follows is the gateway's.
-    var leaderHints: [GroupID: Int] = [:]
-    var heldCalls: [Call: Duration] = [:]
-    var viewers: [Int: Viewer] = [:]
-    // And gossip.
+    /// Of the others, as far as packets of them have told.
+    var heardRuns: [Int: Int] = [:]
+    /// The gateway.
+    var lane = SimulatedLane()
     var gossip: SimulatedGossip?
     var deadSince: [String: Duration] = [:]
     var placement: (nodes: [PlacementNode], value: Placement)?
@@ -83,16 +73,4 @@ final class SimulatedNode {
     var listed: [PlacementNode] {
         (replicas[.system]?.state.nodes.values).map { $0.sorted { $0.server < $1.server } } ?? []
     }
-}
-
-/// A client: sends one message after another, each until it is answered, and watches its room.
-struct Client {
-    let user: UserID
-    let group: GroupID
-    var gateway: Int
-    var number = 0
-    var outstanding: (call: Call, sentAt: Duration)?
-    /// What it was shown: the first seq, and then one after another.
-    var firstSeq: UInt64?
-    var lastSeq: UInt64?
 }

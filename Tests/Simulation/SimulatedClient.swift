@@ -1,0 +1,77 @@
+import ChatModel
+import ClientCore
+import Consensus
+
+/// A person's app: the real client core, and what the person wants of it.
+struct SimulatedClient {
+    enum Kind {
+        /// Speaks, and manages now and then.
+        case talker
+        /// Only watches, over a connection that cannot keep up.
+        case slowWatcher
+        /// One of a crowd that comes at once.
+        case crowd
+    }
+
+    let user: UserID
+    let group: GroupID
+    let kind: Kind
+    /// nil until the app is started.
+    var core: ClientCore?
+    var socket: SimulatedSocket?
+    /// When its timer is set for.
+    var dueAt: Int64?
+    var number = 0
+    /// By ticket: the `clientId`s of what was asked and not answered.
+    var outstanding: [UInt64: String] = [:]
+    var nextTicket: UInt64 = 1
+    var isEntering = false
+    var view = ClientView()
+
+    var bytesPerSecond: Int? { kind == .slowWatcher ? 400 : nil }
+    var room: RoomID { GroupState.room(of: group) }
+}
+
+/// What an app was shown of its room, as its events told it.
+struct ClientView {
+    /// Everything up to here was shown, or was told as missing; nil outside of the room.
+    private(set) var seq: UInt64?
+    /// Told as missing, and announced to be filled.
+    private(set) var missing: Set<UInt64> = []
+
+    /// Takes one event. Returns what is wrong with it, and the kept messages that it shows.
+    mutating func take(_ event: RoomEvent) -> (fault: String?, shown: [Message]) {
+        switch event {
+        case .entered(let entry):
+            switch entry.recovery {
+            case .fresh: (seq, missing) = (entry.seq, [])
+            case .complete: break
+            case .impossible: return ("a resume was refused", [])
+            }
+        case .message(let message):
+            guard let number = message.seq else { return (nil, []) }
+            guard let last = seq, number == last + 1 else {
+                return ("\(number) after \(seq.map(String.init) ?? "nothing")", [])
+            }
+            seq = number
+            return (nil, [message])
+        case .filled(let messages):
+            for message in messages {
+                guard let number = message.seq, missing.remove(number) != nil else {
+                    return ("\(message.seq ?? 0) fills nothing", [])
+                }
+            }
+            return (nil, messages)
+        case .gap(let gap):
+            for range in gap.ranges {
+                if gap.cause == .unavailable { return ("\(range) is not to be had", []) }
+                guard let last = seq, range.lowerBound <= last + 1 else { return ("a gap \(range) leaves a hole", []) }
+                for number in range where number > last { missing.insert(number) }
+                seq = max(last, range.upperBound)
+            }
+        case .state(.failed), .state(.exited): (seq, missing) = (nil, [])
+        default: break
+        }
+        return (nil, [])
+    }
+}
