@@ -1,7 +1,7 @@
 import ChatModel
 import Testing
 
-@testable import Rooms
+@testable import RoomStream
 
 /// The newest messages of a room, in memory.
 struct HotTailTests {
