@@ -15,23 +15,41 @@ struct HealthCommand: AsyncParsableCommand {
             client.target.nodes.isEmpty
             ? client.target.servers.map { ClusterFile.Node(id: "", api: $0) } : client.target.nodes
         var table = Table(["NODE", "API", "ALIVE", "READY", "WHY NOT"])
-        var reports: [JSONTree] = []
-        var worst: CommandFailure?
+        var reports: [(node: ClusterFile.Node, report: Report)] = []
         for node in nodes {
             let report = await Self.ask(node, client)
             table.add([node.id, node.api, report.alive ? "yes" : "no", report.ready ? "yes" : "no", report.reason])
-            reports.append(report.json(node))
-            if !report.alive {
-                worst = CommandFailure(.unreachable, "\(report.reason). Start a cluster with cluster/up")
-            } else if !report.ready, worst == nil {
-                worst = CommandFailure(.refused, "\(node.api) does not serve yet: \(report.reason)")
-            }
+            reports.append((node, report))
         }
-        common.show(.object(["nodes": .array(reports)])) { _ in table.lines() }
-        if let worst { throw worst }
+        common.show(.object(["nodes": .array(reports.map { $0.report.json($0.node) })])) { _ in table.lines() }
+        if let failure = Self.verdict(reports) { throw failure }
     }
 
-    private struct Report {
+    /// What is wrong, and what to do about it; nil when all serve.
+    static func verdict(_ reports: [(node: ClusterFile.Node, report: Report)]) -> CommandFailure? {
+        let dead = reports.filter { !$0.report.alive }
+        if let first = dead.first {
+            guard dead.count < reports.count else {
+                return CommandFailure(.unreachable, "\(first.report.reason). Start a cluster with cluster/up")
+            }
+            return CommandFailure(
+                .unreachable,
+                "\(dead.count) of \(reports.count) nodes can't be reached: "
+                    + dead.map { name($0.node) }.joined(separator: ", ")
+                    + ". Look for their processes, machines and network; start them again with their data "
+                    + "(docs/OPERATIONS.md, \"What to do when\")")
+        }
+        return reports.first { !$0.report.ready }.map {
+            CommandFailure(.refused, "\(name($0.node)) does not serve yet: \($0.report.reason)")
+        }
+    }
+
+    private static func name(_ node: ClusterFile.Node) -> String {
+        node.id.isEmpty ? node.api : "\(node.id) (\(node.api))"
+    }
+
+    /// How one node is.
+    struct Report {
         var alive = false
         var ready = false
         var reason = ""

@@ -1,0 +1,38 @@
+import Testing
+
+@testable import chatroomctl
+
+@Suite struct HealthTests {
+    private func verdict(_ nodes: [(alive: Bool, ready: Bool)]) -> CommandFailure? {
+        HealthCommand.verdict(
+            nodes.enumerated().map { place, node in
+                (
+                    ClusterFile.Node(id: "n\(place + 1)", api: "127.0.0.1:740\(place + 1)"),
+                    HealthCommand.Report(alive: node.alive, ready: node.ready, reason: "reason \(place + 1)")
+                )
+            })
+    }
+
+    @Test func `all serve`() {
+        #expect(verdict([(true, true), (true, true)]) == nil)
+    }
+
+    @Test func `with one of three dead nobody is told to start a cluster`() throws {
+        let failure = try #require(verdict([(true, true), (false, false), (true, true)]))
+        #expect(failure.code == .unreachable)
+        #expect(failure.message.hasPrefix("1 of 3 nodes can't be reached: n2 (127.0.0.1:7402)"))
+        #expect(!failure.message.contains("cluster/up"))
+    }
+
+    @Test func `without any node there may be no cluster`() throws {
+        let failure = try #require(verdict([(false, false), (false, false)]))
+        #expect(failure.code == .unreachable)
+        #expect(failure.message == "reason 1. Start a cluster with cluster/up")
+    }
+
+    @Test func `who lives and does not serve is named with the reason`() throws {
+        let failure = try #require(verdict([(true, true), (true, false)]))
+        #expect(failure.code == .refused)
+        #expect(failure.message == "n2 (127.0.0.1:7402) does not serve yet: reason 2")
+    }
+}
