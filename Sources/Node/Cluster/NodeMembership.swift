@@ -70,12 +70,13 @@ final class NodeMembership: Sendable {
         let task = Task { [self] in
             var isDrained = false
             var wasListed = false
+            var hasSaidRemoved = false
             while !Task.isCancelled {
                 let listed = system.nodes.first { $0.node == record.node }
                 if let listed, listed.store == record.store { try? directory.markTakenIn() }
-                if listed?.store == record.store { wasListed = true }
+                if listed?.store == record.store { (wasListed, hasSaidRemoved) = (true, false) }
                 if listed?.store != record.store || !record.saysTheSame(as: listed) {
-                    await introduce(record, wasListed: wasListed)
+                    await introduce(record, wasListed: wasListed, &hasSaidRemoved)
                 }
                 if listed?.isDraining == true, !isDrained, await rooms.notices().isEmpty {
                     isDrained = true
@@ -128,13 +129,16 @@ final class NodeMembership: Sendable {
         await gateway.use(urls: own + others.filter { !own.contains($0) })
     }
 
-    private func introduce(_ record: NodeRecord, wasListed: Bool) async {
+    /// - Parameter hasSaidRemoved: whether the log has it already that this node was taken out.
+    private func introduce(_ record: NodeRecord, wasListed: Bool, _ hasSaidRemoved: inout Bool) async {
         guard
             system.nodes.contains(where: { $0.node == record.node && $0.store == record.store })
                 || !directory.isTakenIn
         else {
             // Until all of the log is known and applied, the list is older than this node's place in it.
             if !wasListed, await !system.settled(within: .zero) { return }
+            guard !hasSaidRemoved else { return }
+            hasSaidRemoved = true
             logger.error(
                 "this node was taken out of the cluster; to take it in again, remove its data directory and start it")
             return
