@@ -157,13 +157,25 @@ extension NodeService {
         }
     }
 
-    /// Every node copies what it leads; together that must be everything.
+    /// Every node copies what it leads; together that must be everything. Else nothing is left of it, where the nodes
+    /// are reached.
     func backup() async throws(ChatError) -> BackupView {
         try requireWhole(Set(nodes.leaders.keys), hasSystem: true)
-        var view = BackupView(time: WallClock.now(), copies: [])
+        let time = WallClock.now()
+        let name = NodeBackup.name(at: time)
+        do throws(ChatError) {
+            return try await backup(name, at: time)
+        } catch {
+            _ = await nodes.results(of: .discardBackup(name))
+            throw error
+        }
+    }
+
+    private func backup(_ name: String, at time: Timestamp) async throws(ChatError) -> BackupView {
+        var view = BackupView(time: time, copies: [])
         var copied: Set<ShardID> = []
         var hasSystem = false
-        for (_, result) in await nodes.results(of: .backup(NodeBackup.name(at: view.time))) {
+        for (_, result) in await nodes.results(of: .backup(name)) {
             guard case .backup(let copy, let shards, let includesSystem) = try result.get() else {
                 throw ChatError(.internal, "the answer is to another question")
             }

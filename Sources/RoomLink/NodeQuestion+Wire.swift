@@ -139,6 +139,9 @@ struct WiredQuestion: WireMessage {
             }, { known = .handOver($0.session, to: $0.user) })
         try walker.choice(
             25, "clock", { if case .clock = current { Empty() } else { nil } }, { (_: Empty) in known = .clock })
+        try walker.choice(
+            23, "discardBackup", { if case .discardBackup(let name) = current { name } else { nil } },
+            { known = .discardBackup($0) })
         read = known
     }
 }

@@ -47,6 +47,8 @@ public enum NodeQuestion: Sendable, Equatable {
     case handOver(SessionID, to: UserID?)
     /// What its wall clock shows.
     case clock
+    /// Removes what a `backup` of that name has left, because it did not become a whole one.
+    case discardBackup(String)
     /// A question of a later version: answered with an error.
     case unknown
 }
@@ -72,7 +74,7 @@ public enum NodeAnswer: Sendable, Equatable {
     case backup(BackupCopy, shards: [ShardID], hasSystem: Bool)
     case session(HandedSession)
     case clock(Timestamp)
-    /// To `transfer` and `setLogLevel`.
+    /// To `transfer`, `setLogLevel` and `discardBackup`.
     case done
 }
 

@@ -122,7 +122,7 @@ extension Samples {
                 .clock, .handOver(session(), to: nil), .handOver(session(), to: user()),
                 .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
                 .transfer(shard, to: node()), .shards, .audit(before: maybe { $0.int64() }, limit: int(0...100)),
-                .setLogLevel(any(LogLevel.self)), .backup(text(64)), .unknown,
+                .setLogLevel(any(LogLevel.self)), .backup(text(64)), .discardBackup(text(64)), .unknown,
             ]
     }
 

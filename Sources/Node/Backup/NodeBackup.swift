@@ -39,22 +39,38 @@ final class NodeBackup: Sendable {
             && text.allSatisfy { $0.isASCII && ($0.isNumber || $0.isLetter || $0 == ".") }
     }
 
-    /// Throws 409 while another one is being made, 503 when something can't be read or written; what there is then has
-    /// no `backup.json`.
+    /// Throws 409 while another one is being made or when there is one of that name, 503 when something can't be read or
+    /// written; then nothing of it is left.
     func make(_ name: String) async throws(ChatError) -> NodeAnswer {
+        let directory = try begin(name)
+        defer { isBusy.withLock { $0 = false } }
+        guard !FileManager.default.fileExists(atPath: directory) else {
+            throw ChatError(.conflict, "\(node) has a backup \(name) already")
+        }
+        do {
+            return try await copy(to: directory, name)
+        } catch {
+            try? FileManager.default.removeItem(atPath: directory)
+            throw ChatError(.unavailable, "\(node) can't write \(directory): \(error)", retryAfterMs: 1000)
+        }
+    }
+
+    /// Removes this node's part of a backup that did not become a whole one; what is not there is no error.
+    @concurrent func discard(_ name: String) async throws(ChatError) {
+        let directory = try begin(name)
+        defer { isBusy.withLock { $0 = false } }
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// The directory of a backup that is begun or discarded by the caller alone.
+    private func begin(_ name: String) throws(ChatError) -> String {
         guard Self.isName(name) else { throw ChatError(.badParameter, "\(name) is not a backup's name") }
         let isFirst = isBusy.withLock { busy in
             defer { busy = true }
             return !busy
         }
         guard isFirst else { throw ChatError(.conflict, "\(node) is making another backup") }
-        defer { isBusy.withLock { $0 = false } }
-        let directory = data.backup(name)
-        do {
-            return try await copy(to: directory, name)
-        } catch {
-            throw ChatError(.unavailable, "\(node) can't write \(directory): \(error)", retryAfterMs: 1000)
-        }
+        return data.backup(name)
     }
 
     @concurrent private func copy(to directory: String, _ name: String) async throws -> NodeAnswer {

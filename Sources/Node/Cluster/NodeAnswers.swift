@@ -69,6 +69,9 @@ struct NodeAnswers: Sendable {
                 throw ChatError(.notFound, "the session is not here", field: "session")
             }
             return .session(handed)
+        case .discardBackup(let name):
+            try await backup.discard(name)
+            return .done
         case .unknown:
             throw ChatError(.unavailable, "\(configuration.node) is of an older version", retryAfterMs: 60_000)
         }
