@@ -24,6 +24,8 @@ public final class ClusterLink {
     private var peers: LinkPeers
     private var links: [LinkPeers.ConnectionID: LinkConnection] = [:]
     private var reachedBy: [NodeID: LinkConnection] = [:]
+    /// How often the connection of each node has ended. A cluster has few nodes.
+    private var endCounts: [NodeID: UInt64] = [:]
     /// Calls whose connection is not established, by their number.
     private var calls: [NodeID: UInt64] = [:]
     private var lastNumber: UInt64 = 0
@@ -108,6 +110,15 @@ public final class ClusterLink {
         return true
     }
 
+    /// Sends what another loop, or this one, has meant for the connection that it knew of.
+    /// - Returns: as ``send(_:on:to:)``; true for what was meant for a connection that has ended, and is lost with it.
+    func send(_ parcel: LinkParcel) -> Bool {
+        guard parcel.ends == ends(of: parcel.node) else { return true }
+        return send(parcel.payload, on: parcel.lane, to: parcel.node)
+    }
+
+    private func ends(of node: NodeID) -> UInt64 { endCounts[node, default: 0] }
+
     /// Bytes that wait here for that node.
     public func waitingBytes(on lane: LinkLane, to node: NodeID) -> Int {
         loop.checkIsolated()
@@ -147,6 +158,11 @@ public final class ClusterLink {
     public func drop(_ node: NodeID, because error: LinkError) {
         loop.checkIsolated()
         if let link = reachedBy[node] { fail(link, error) }
+    }
+
+    /// The same for the connection for which a frame was meant that was not taken; one that was made since stays.
+    public func drop(_ parcel: LinkParcel, because error: LinkError) {
+        if parcel.ends == ends(of: parcel.node) { drop(parcel.node, because: error) }
     }
 
     /// New connections use other certificates; those that exist keep theirs. A link begun without TLS stays without.
@@ -202,6 +218,7 @@ public final class ClusterLink {
                 notify(.up(node, boot: boot, store: store))
             case .down(let node):
                 reachedBy[node] = nil
+                endCounts[node, default: 0] += 1
                 notify(.down(node))
             }
         }

@@ -8,6 +8,8 @@ public struct LinkParcel: Sendable, Hashable {
     public var node: NodeID
     public var lane: LinkLane
     public var payload: [UInt8]
+    /// How often the sender had heard that the node's connection had ended.
+    var ends: UInt64 = 0
 
     public init(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) {
         self.node = node
@@ -18,7 +20,9 @@ public struct LinkParcel: Sendable, Hashable {
 
 /// Sends over a ``ClusterLink`` from another loop: what one turn of this loop sends is handed over together at its end.
 ///
-/// Bound to its own loop, where it is made and used. Of one sender the frames of a lane stay in order.
+/// Bound to its own loop, where it is made and used. Of one sender the frames of a lane stay in order, and none of them
+/// goes out on another connection than the one for which it was meant: what was sent before this loop has heard of the
+/// end of a connection (``noteEnd(of:)``) is lost with it, also if there is another one already.
 public final class LinkSender {
     /// Payload bytes that may be on their way to the link's loop; what is offered beyond is not taken.
     public static let waitingBytesMax = 32 << 20
@@ -30,6 +34,7 @@ public final class LinkSender {
     private var parcels: [LinkParcel] = []
     private var parcelBytes = 0
     private var receipts: [LinkReceipt] = []
+    private var ends: [NodeID: UInt64] = [:]
     private var isClosed = false
 
     /// On `loop` only, which holds it until it ends.
@@ -49,15 +54,32 @@ public final class LinkSender {
     ///   then. Elsewhere what the link does not take comes back by `onRefused`.
     public func send(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) -> Bool {
         loop.checkIsolated()
-        if loop === link.loop { return link.value.send(payload, on: lane, to: node) }
+        var parcel = LinkParcel(payload, on: lane, to: node)
+        parcel.ends = ends[node, default: 0]
+        if loop === link.loop { return link.value.send(parcel) }
         guard !isClosed, parcelBytes + waiting.count.load(ordering: .relaxed) + payload.count <= Self.waitingBytesMax
         else {
             return false
         }
         wakeUp()
-        parcels.append(LinkParcel(payload, on: lane, to: node))
+        parcels.append(parcel)
         parcelBytes += payload.count
         return true
+    }
+
+    /// The connection to a node has ended (`LinkEvent.down`), and this loop has done what follows from it. To be called
+    /// once for each end.
+    public func noteEnd(of node: NodeID) {
+        loop.checkIsolated()
+        ends[node, default: 0] += 1
+    }
+
+    /// Ends the connection on which what is sent here would go out (``ClusterLink/drop(_:because:)``).
+    public func drop(_ node: NodeID, because error: LinkError) {
+        loop.checkIsolated()
+        var parcel = LinkParcel([], on: .control, to: node)
+        parcel.ends = ends[node, default: 0]
+        link.loop.execute { [link, parcel] in link.value.drop(parcel, because: error) }
     }
 
     /// A frame is dealt with (``ClusterLink/dealt(_:)``).
@@ -89,7 +111,7 @@ public final class LinkSender {
         link.loop.execute { [link, refused, waiting] in
             let link = link.value
             for receipt in receipts { link.dealt(receipt) }
-            let back = parcels.filter { !link.send($0.payload, on: $0.lane, to: $0.node) }
+            let back = parcels.filter { !link.send($0) }
             waiting.count.subtract(bytes, ordering: .relaxed)
             // After the link was closed the loops may end in any order.
             guard !back.isEmpty, !link.isClosed else { return }

@@ -164,4 +164,42 @@ import WaitTestKit
             }
         }
     }
+
+    @Test func `what a loop has sent before it heard of an end does not go out on the next connection`() async throws {
+        try await withLoop { loop in
+            try await connected(loop) { a, b in
+                try await withLoop { other in
+                    let link = await loop.run { LoopBound(onLoop: a.box.value.link, loop: loop) }
+                    var senders: [LoopBound<LinkSender>] = []
+                    // Of the link's own loop too.
+                    for place in [other, loop] {
+                        senders.append(
+                            await place.run {
+                                LoopBound(onLoop: LinkSender(loop: place, link: link) { _ in }, loop: place)
+                            })
+                    }
+                    await loop.run { link.value.drop(Self.b, because: LinkError(.closed, "the test ends it")) }
+                    try await a.wait("the next connection") { recorded in
+                        recorded.events.count { if case .up(Self.b, _, _) = $0 { true } else { false } } == 2
+                    }
+                    for sender in senders {
+                        let isTaken = await sender.loop.run {
+                            let isTaken = sender.value.send([1], on: .publications, to: Self.b)
+                            // It knows of the end no more than the frame: the next connection stays.
+                            sender.value.drop(Self.b, because: LinkError(.closed, "too much waits"))
+                            sender.value.noteEnd(of: Self.b)
+                            return isTaken && sender.value.send([2], on: .publications, to: Self.b)
+                        }
+                        #expect(isTaken)
+                    }
+                    try await b.wait("what was sent behind the end") { recorded in
+                        recorded.arrivals.filter { $0.payload == [2] }.count == 2
+                    }
+                    #expect(await b.payloads(.publications, from: a.id) == [[2], [2]])
+                    let ends = await a.events.count { if case .down = $0 { true } else { false } }
+                    #expect(ends == 1)
+                }
+            }
+        }
+    }
 }

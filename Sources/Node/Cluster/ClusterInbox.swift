@@ -71,6 +71,7 @@ final class ClusterInbox {
             router.current?.rooms.lost(node)
             system.lost(node)
             nodes.questions.lost(node)
+            router.noteEnd(of: node)
         case .hasRoom, .failed: break
         }
     }

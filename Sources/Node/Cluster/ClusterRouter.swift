@@ -37,10 +37,12 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         var made: [LoopBound<LinkSender>] = []
         for loop in loops {
             made.append(
-                await loop.run { [weak self] in
+                await loop.run {
                     LoopBound(
                         onLoop: LinkSender(loop: loop, link: link) { parcels in
-                            for parcel in parcels { self?.refused(parcel) }
+                            for parcel in parcels where Self.isStream(parcel.lane) {
+                                link.loop.execute { link.value.drop(parcel, because: Self.doesNotKeepUp) }
+                            }
                         }, loop: loop)
                 })
         }
@@ -114,9 +116,9 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     /// beginning all that matters is said anew.
     func send(_ message: NodeMessage, on lane: LinkLane, to node: NodeID) {
         let payloads = NodePayload.payloads(of: message)
-        onSender { [self] sender in
+        onSender { sender in
             for payload in payloads where !sender.send(payload, on: lane, to: node) {
-                refused(LinkParcel([], on: lane, to: node))
+                if Self.isStream(lane) { sender.drop(node, because: Self.doesNotKeepUp) }
                 return
             }
         }
@@ -149,12 +151,16 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         if link.loop.isOnLoop { tell() } else { link.loop.execute(tell) }
     }
 
-    private func refused(_ parcel: LinkParcel) {
-        guard parcel.lane == .calls || parcel.lane == .publications, let link = link.withLock({ $0 }) else { return }
-        link.loop.execute {
-            link.value.drop(parcel.node, because: LinkError(.closed, "the other node does not keep up"))
-        }
+    /// The connection to a node has ended, and all loops have been told: nothing that they have sent before they heard of
+    /// it may go out on the next one, where those who hear it do not know what was lost before it.
+    func noteEnd(of node: NodeID) {
+        for sender in senders.withLock({ $0 }) { sender.loop.execute { sender.value.noteEnd(of: node) } }
     }
+
+    /// Whether what comes on the lane has to be without holes.
+    private static func isStream(_ lane: LinkLane) -> Bool { lane == .calls || lane == .publications }
+
+    private static let doesNotKeepUp = LinkError(.closed, "the other node does not keep up")
 
     private func senderHere() -> LinkSender? {
         let all = senders.withLock { $0 }
