@@ -198,7 +198,7 @@ let package = Package(
         tests("RoomCoreTests", ["ChatModel", "RoomCore", "Simulation"]),
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
         tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", "OpenAPITestKit", logging, lifecycle]),
-        tests("NodeTests", ["Node", "ServerAPI", "ChatModel", crypto]),
+        tests("NodeTests", ["Node", "ServerAPI", "ChatModel", "LinkCore", crypto]),
         tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"]),
         .target(

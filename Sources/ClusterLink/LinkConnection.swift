@@ -201,11 +201,23 @@ final class LinkConnection: ConnectionHandler {
     }
 
     func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
+        let isGreeting = if case .greeting = stage { true } else { false }
         stage = .ended
         finishTimer?.cancel()
         finishTimer = nil
-        owner?.linkDidClose(self, LinkError(.closed, error?.message ?? "the connection was closed"))
+        owner?.linkDidClose(self, Self.reason(error, isGreeting: isGreeting))
         owner = nil
+    }
+}
+
+extension LinkConnection {
+    /// With TLS 1.3 a caller hears only behind its own handshake that its certificate is refused: until the hello has
+    /// come, what is wrong with TLS is who the other is.
+    private static func reason(_ error: TransportError?, isGreeting: Bool) -> LinkError {
+        guard let error else { return LinkError(.closed, "the connection was closed") }
+        guard isGreeting, error.code == .notTrusted else { return LinkError(.closed, error.message) }
+        return LinkError(
+            .identity, "TLS failed: one of the two does not trust the other's certificate, or does not speak TLS")
     }
 }
 

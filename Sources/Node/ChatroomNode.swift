@@ -32,6 +32,7 @@ public final class ChatroomNode: Service, Sendable {
     /// While it serves.
     private let gateway = Mutex<Gateway?>(nil)
     private let gossip = Mutex<ClusterGossip?>(nil)
+    private let links = Mutex<ClusterLinks?>(nil)
     private let onReady: @Sendable (NodePorts) -> Void
 
     /// Reads keys and certificates; nothing is opened or bound yet.
@@ -56,9 +57,12 @@ public final class ChatroomNode: Service, Sendable {
         let files = new.tls ?? configuration.tls
         let context = tls == nil ? nil : try files?.clientContext()
         let certificate = apiCertificate == nil ? nil : try files?.apiCertificate()
+        let links = links.withLock { $0 }
+        let linkTLS = configuration.linkTLS == nil ? nil : try (new.linkTLS ?? configuration.linkTLS)?.read()
         let ring = try file.clusterRing()
         try await keys.replace(with: file)
         if let ring { await gossip.withLock { $0 }?.use(ring) }
+        if let linkTLS { await links?.use(linkTLS) }
         if let certificate { apiCertificate?.renew(from: certificate) }
         roomLimits.entersPerSecond = new.roomEntersPerSecond
         await gateway.withLock { $0 }?.reload(limits: new.gateway, tls: context)
@@ -246,6 +250,7 @@ public final class ChatroomNode: Service, Sendable {
             failure = error
         }
         self.gossip.withLock { $0 = nil }
+        self.links.withLock { $0 = nil }
         await membership.stop()
         await clocks.stop()
         // Others lead before clients go there.
@@ -323,6 +328,7 @@ public final class ChatroomNode: Service, Sendable {
         }
         await membership.follow(node)
         self.gossip.withLock { $0 = gossip }
+        self.links.withLock { $0 = links }
         return ((links, gossip), membership)
     }
 

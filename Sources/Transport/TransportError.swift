@@ -30,6 +30,8 @@ public struct TransportError: Error, Hashable, CustomStringConvertible {
         case tooManyOpenFiles
         /// A datagram larger than the network or the protocol carries.
         case messageTooLong
+        /// What came is not TLS as it should be: another protocol, or a certificate that is not trusted here or there.
+        case notTrusted
         /// Another libuv error, by its number (a negative `errno` value).
         case other(Int32)
     }
@@ -66,6 +68,7 @@ extension TransportError.Code {
             case UV_ECANCELED.rawValue: .cancelled
             case UV_EMFILE.rawValue, UV_ENFILE.rawValue: .tooManyOpenFiles
             case UV_EMSGSIZE.rawValue: .messageTooLong
+            case UV_EPROTO.rawValue: .notTrusted
             default: .other(uvCode)
             }
     }

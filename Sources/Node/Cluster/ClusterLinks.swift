@@ -26,7 +26,8 @@ final class ClusterLinks: Sendable {
             shards: UInt32(cluster.shardCount))
         return await loop.run {
             let link = ClusterLink(loop: loop, hello: hello, tls: tls)
-            link.observe { note($0, logger) }
+            var complaints = LinkComplaints()
+            link.observe { note($0, &complaints, logger) }
             setUp(link)
             return ClusterLinks(LoopBound(onLoop: link, loop: loop))
         }
@@ -50,10 +51,13 @@ final class ClusterLinks: Sendable {
         throw NodeError(.address, "no seed says which cluster this is: \(reasons.joined(separator: "; "))")
     }
 
+    /// New connections show and ask for other certificates. A link without TLS stays so until the next start.
+    func use(_ tls: LinkTLS) async { await link.loop.run { [link] in link.value.use(tls) } }
+
     /// Ends all links without a word.
     func stop() async { await link.loop.run { [link] in link.value.close() } }
 
-    private static func note(_ event: LinkEvent, _ logger: Logger) {
+    private static func note(_ event: LinkEvent, _ complaints: inout LinkComplaints, _ logger: Logger) {
         switch event {
         case .up(let node, _, _): logger.info("link is up", metadata: ["peer": "\(node)"])
         case .down(let node): logger.warning("link is down", metadata: ["peer": "\(node)"])
@@ -63,6 +67,7 @@ final class ClusterLinks: Sendable {
             // What passes by itself, and is tried again.
             case .closed, .timedOut, .duplicate: logger.debug("link: \(error)", metadata: metadata)
             case .malformed, .version, .cluster, .identity, .shards:
+                guard complaints.isDue(node, error.code, at: .now) else { return }
                 logger.warning("link: \(error)", metadata: metadata)
             }
         case .hasRoom: break

@@ -1,0 +1,41 @@
+import ChatModel
+import LinkCore
+import Testing
+
+@testable import Node
+
+@Suite struct LinkComplaintsTests {
+    private struct Complaint {
+        var node: String?
+        var code = LinkError.Code.identity
+        var second = 0
+    }
+
+    /// Which of the complaints were worth a line.
+    private func said(_ given: [Complaint]) throws -> [Bool] {
+        let start = ContinuousClock.now
+        var complaints = LinkComplaints()
+        return try given.map {
+            let node = try $0.node.map { try #require(NodeID($0)) }
+            return complaints.isDue(node, $0.code, at: start + .seconds($0.second))
+        }
+    }
+
+    @Test func `the same complaint of the same node is said once a minute`() throws {
+        let given = [0, 59, 60, 61].map { Complaint(node: "a", second: $0) }
+        #expect(try said(given) == [true, false, true, false])
+    }
+
+    @Test func `another node, another code and nobody in particular are complaints of their own`() throws {
+        let given = [
+            Complaint(node: "a"), Complaint(node: "b"), Complaint(node: "a", code: .version), Complaint(), Complaint(),
+        ]
+        #expect(try said(given) == [true, true, true, true, false])
+    }
+
+    @Test func `a crowd of names does not grow the memory, nor the log`() throws {
+        let crowd = (0..<LinkComplaints.kindsMax).map { Complaint(node: "n\($0)") }
+        let late = [Complaint(node: "one.more", second: 1), Complaint(node: "one.more", second: 60)]
+        #expect(try said(crowd + late) == crowd.map { _ in true } + [false, true])
+    }
+}
