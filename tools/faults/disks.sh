@@ -60,7 +60,7 @@ older_disk() {
 
 scenario backup 'three nodes are backed up under load, and restored into one node and into five'
 backup() {
-    local acked copies nodes id epochs
+    local acked copies nodes id room epochs
     fresh_cluster 3
     swarm_begin 7
     probe_begin 8
@@ -74,12 +74,13 @@ backup() {
     probe_end
     swarm_end
     replicas_are_equal "${swarm_rooms[@]}"
-    epochs=$(epoch_of n1 "${swarm_rooms[0]}")
+    room=${swarm_rooms[0]}
+    epochs=$(epoch_of n1 "$room")
     for id in n1 n2 n3; do stop_node "$id"; done
     for nodes in 1 5; do
         restore_into "$nodes" "${copies[@]}"
         probes_are_kept "$acked"
-        epochs+=" $(epoch_of n1 "${swarm_rooms[0]}")"
+        epochs+=" $(epoch_of n1 "$room")"
         # The rooms are as good as others: bots of a former run can't be counted in them, others can.
         swarm_begin 7
         swarm_end
@@ -87,7 +88,7 @@ backup() {
         for id in $(alive_nodes); do stop_node "$id"; done
     done
     [[ $(tr ' ' '\n' <<<"$epochs" | sort -u | grep -c .) == 3 ]] || fail "the epochs are not all different: $epochs"
-    say "ok  every restore has epochs of its own"
+    say "ok  every restore has epochs of its own: $epochs"
 }
 
 # restore_into NODES DIRECTORY...: as docs/OPERATIONS.md says: one node is restored, the others join it.
@@ -119,7 +120,7 @@ epoch_of() {
         printf 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: chatroom.v1.json\r\n\r\n' >&3
         sleep 0.5
         client_frame '{"id":1,"connect":{"anonymous":true}}' >&3
-        client_frame "{\"id\":2,\"enter\":{\"room\":\"$2\",\"nick\":\"epoch\"}}" >&3
+        client_frame "{\"id\":2,\"enter\":{\"room\":\"$2\",\"nick\":\"epoch\",\"avatar\":\"https://e\"}}" >&3
         # The connection stays open: what comes in this time is all that is looked at.
         timeout 5 cat <&3 | tr -d '\0' | grep -a -o '"epoch":"[^"]*"' | head -n 1 | cut -d '"' -f 4 || true
     )

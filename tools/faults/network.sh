@@ -230,3 +230,40 @@ net_pair() {
     swarm_end
     replicas_are_equal "${swarm_rooms[@]}"
 }
+
+scenario net-certificates 'three nodes, authority and certificates of the link are replaced by SIGHUP, then every link is made anew'
+net_certificates() {
+    local id links
+    network_cluster 3
+    swarm_begin 7
+    "$root/cluster/container/certificates" "$work/link-next" n1 n2 n3 >/dev/null
+    say 'both authorities are trusted, then the new certificates are shown, then the new authority alone is trusted'
+    cat "$work/link-next/ca.crt" >>"$work/link/ca.crt"
+    take_up 1
+    cp "$work"/link-next/n?.{crt,key} "$work/link/"
+    take_up 2
+    cp "$work/link-next/ca.crt" "$work/link/ca.crt"
+    take_up 3
+    for id in n1 n2 n3; do
+        links=$(log_lines "$id" 'link is down')
+        between both cut_one "$id" "$(others_than "$id")"
+        wait_until "both links of $id have ended" has_logged "$id" 'link is down' $((links + 2))
+        between both heal_one "$id" "$(others_than "$id")"
+        converge
+    done
+    swarm_end
+    replicas_are_equal "${swarm_rooms[@]}"
+}
+
+# log_lines NODE TEXT: how many lines of its log have that text.
+log_lines() { grep -c "$2" "$data/$1/node.log" || true; }
+
+# has_logged NODE TEXT COUNT
+has_logged() { (($(log_lines "$1" "$2") >= $3)); }
+
+# take_up TIMES: SIGHUP to all nodes, for the so many-th time.
+take_up() {
+    local id
+    for id in $(alive_nodes); do signal_node HUP "$id"; done
+    for id in $(alive_nodes); do wait_until "$id has read its files again" has_logged "$id" 'have been read again' "$1"; done
+}
