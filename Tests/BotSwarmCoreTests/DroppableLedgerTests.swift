@@ -106,7 +106,8 @@ import Testing
     @Test func `an unkept notification is nobody's text`() throws {
         var room = try LedgerFixture(viewers: 1)
         let entered = UnkeptSighting(
-            after: 0, messageID: Fingerprint("u"), body: Fingerprint(kind: "event", 301), origin: .notification)
+            after: 0, messageID: Fingerprint("u"), body: Fingerprint(kind: "event", 301),
+            origin: .notification(.other(301)))
         room.receive(entered, 0)
         let foreign = UnkeptSighting(
             after: 0, messageID: Fingerprint("v"), body: Fingerprint("hello"), origin: .foreign)

@@ -147,7 +147,8 @@ import Testing
         var room = try LedgerFixture(viewers: 2)
         let first = room.say(1)
         let notification = KeptSighting(
-            seq: 2, messageID: Fingerprint("m2"), body: Fingerprint(kind: "event", 312), origin: .notification)
+            seq: 2, messageID: Fingerprint("m2"), body: Fingerprint(kind: "event", 312),
+            origin: .notification(.other(301)))
         room.receive(notification, 0)
         room.receive(notification, 1)
         #expect(room.close(history: [first, notification]) == [:])

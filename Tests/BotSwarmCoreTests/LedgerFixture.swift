@@ -8,9 +8,11 @@ struct LedgerFixture {
     var viewers: [RoomLedger.Viewer] = []
     var now: UInt64 = 1
 
-    init(viewers count: Int, entered: Bool = true) throws {
+    init(
+        viewers count: Int, entered: Bool = true, replays: Bool = false, budget: BudgetRule? = nil
+    ) throws {
         let names = try #require(BotNames(run: "t1"))
-        ledger = RoomLedger(room: try #require(RoomID("room")), names: names)
+        ledger = RoomLedger(room: try #require(RoomID("room")), names: names, replays: replays, budget: budget)
         for number in 0..<count { viewers.append(ledger.add(BotID(number))) }
         if entered { for viewer in viewers { enter(viewer, seq: 0) } }
     }

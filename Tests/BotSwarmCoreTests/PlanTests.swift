@@ -146,15 +146,39 @@ import Testing
         #expect(throws: SwarmFailure.self) { try scenario.check(openFilesMax: 10_000) }
     }
 
+    @Test func `workers share the open files`() {
+        var scenario = Scenario()
+        scenario.bots = 40_000
+        #expect(throws: Never.self) { try scenario.check(openFilesMax: 20_000, share: 4) }
+        #expect(throws: SwarmFailure.self) { try scenario.check(openFilesMax: 20_000, share: 2) }
+    }
+
+    @Test func `every room has its managers, and slow ones are the share that was asked for`() {
+        var scenario = Scenario()
+        scenario.bots = 1_000
+        scenario.rooms = 7
+        scenario.managersPerRoom = 3
+        scenario.slowPercent = 10
+        let all = (0..<scenario.bots).map(BotID.init)
+        for room in 0..<7 {
+            #expect(all.count { scenario.isManager($0) && scenario.room(of: $0) == room } == 3)
+        }
+        let slow = all.filter(scenario.isSlow)
+        #expect((95...99).contains(slow.count))
+        #expect(!slow.contains { scenario.isSender($0) || scenario.isManager($0) })
+    }
+
     @Test func `what makes no sense is refused`() {
         let changes: [(inout Scenario) -> Void] = [
             { $0.bots = 0 }, { $0.rooms = 0 }, { $0.rooms = 101 }, { $0.senders = 101 }, { $0.senders = -1 },
-            { $0.ratePerSender = -1 }, { $0.ratePerSender = .nan }, { $0.bytes = 32 * 1024 + 1 }, { $0.bytes = -1 },
-            { $0.unkeptPercent = 101 }, { $0.seconds = -1 }, { $0.seconds = .infinity }, { $0.rampPerSecond = 0 },
-            { $0.inFlightMax = 0 }, { $0.loops = 0 }, { $0.loops = 65 }, { $0.drainSeconds = .nan },
-            { $0.reconnectMaxMilliseconds = 0 },
+            { $0.stages[0].messageRate = -1 }, { $0.stages[0].messageRate = .nan }, { $0.bytes = 32 * 1024 + 1 },
+            { $0.bytes = -1 }, { $0.stages[0].unkeptPercent = 101 }, { $0.stages[0].seconds = -1 },
+            { $0.stages[0].seconds = .infinity }, { $0.stages[0].cutPercent = 101 }, { $0.stages = [] },
+            { $0.rampPerSecond = -1 }, { $0.enteringMax = 0 }, { $0.slowPercent = 101 }, { $0.seatKeys = 0 },
+            { $0.stages[0].moderationRate = 1 }, { $0.managersPerRoom = 91 }, { $0.inFlightMax = 0 },
+            { $0.loops = 0 }, { $0.loops = 65 }, { $0.drainSeconds = .nan }, { $0.reconnectMaxMilliseconds = 0 },
             {
-                $0.sendsBarrage = true; $0.bytes = 5 * 1024 + 1
+                $0.stages[0].barrageRate = 1; $0.bytes = 5 * 1024 + 1
             },
         ]
         for (index, change) in changes.enumerated() {

@@ -40,9 +40,11 @@ import Testing
     @Test func `a notification is the room's`() {
         let entered = Notification(.enter)
         let updated = Notification(.roomInfoUpdated)
-        #expect(reader.unkept(message(.unkept(after: 1), .notification(entered), from: nil))?.origin == .notification)
+        #expect(
+            reader.unkept(message(.unkept(after: 1), .notification(entered), from: nil))?.origin
+                == .notification(.other(301)))
         let first = reader.kept(message(.kept(seq: 2), .notification(updated), from: nil))
-        #expect(first?.origin == .notification)
+        #expect(first?.origin == .notification(.other(301)))
         #expect(first?.body != reader.unkept(message(.unkept(after: 1), .notification(entered)))?.body)
     }
 }

@@ -1,8 +1,8 @@
 import ArgumentParser
 import BotSwarmCore
 
-/// Bots that send barrage.
-struct BarrageCommand: AsyncParsableCommand {
+/// Senders send barrage; viewers get a sample and are told of the rest.
+struct BarrageCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "barrage", abstract: "Senders send barrage; viewers get a sample and are told of the rest.")
 
@@ -11,10 +11,14 @@ struct BarrageCommand: AsyncParsableCommand {
     @Option(help: "Barrages of one sender a second; 0 is as fast as the answers come.")
     var rate = 10.0
 
-    func run() async throws {
-        var scenario = common.scenario()
-        scenario.sendsBarrage = true
-        scenario.ratePerSender = rate
-        try await SwarmRun(common: common, scenario: scenario).run()
+    @OptionGroup var faults: FaultOptions
+    @OptionGroup var options: RunOptions
+
+    var scenario: Scenario {
+        var scenario = common.scenario("barrage")
+        var barrage = Stage("barrage", seconds: common.duration ?? 10)
+        barrage.barrageRate = rate
+        scenario.stages = faults.stages([barrage])
+        return scenario
     }
 }

@@ -1,8 +1,8 @@
 import ArgumentParser
 import BotSwarmCore
 
-/// Bots that send messages.
-struct ChatCommand: AsyncParsableCommand {
+/// Senders send messages, everybody in their rooms receives them.
+struct ChatCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat", abstract: "Senders send messages, everybody in their rooms receives them.")
 
@@ -14,10 +14,14 @@ struct ChatCommand: AsyncParsableCommand {
     @Option(help: "Of 100 messages, how many are sent with history: false.")
     var unkept = 0
 
-    func run() async throws {
-        var scenario = common.scenario()
-        scenario.ratePerSender = rate
-        scenario.unkeptPercent = unkept
-        try await SwarmRun(common: common, scenario: scenario).run()
+    @OptionGroup var faults: FaultOptions
+    @OptionGroup var options: RunOptions
+
+    var scenario: Scenario {
+        var scenario = common.scenario("chat")
+        var chat = Scenario.chat(rate: rate, seconds: common.duration ?? 10)
+        chat.unkeptPercent = unkept
+        scenario.stages = faults.stages([chat])
+        return scenario
     }
 }

@@ -9,35 +9,35 @@ struct CommonOptions: ParsableArguments {
     @Option(help: "Rooms; new ones, unless --room names some.")
     var rooms = 1
 
-    @Option(help: ArgumentHelp("An existing room; may be given several times.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp(
+            "An existing room; may be given several times. Not with seats, moderate and mixed.", valueName: "id"))
     var room: [String] = []
 
     @Option(help: "How many of the bots speak, spread evenly over the rooms.")
     var senders = 10
 
-    @Option(help: "Length of a text in bytes.")
-    var size = 200
+    @Option(help: "Length of a text in bytes; the scenario slow has 4000.")
+    var size: Int?
 
-    @Option(help: ArgumentHelp("How long they speak, once everybody is in.", valueName: "seconds"))
-    var duration = 10.0
+    @Option(
+        help: ArgumentHelp(
+            "How long they speak, once everybody is in (reconnect: before and after each cut; slow: with slow viewers).",
+            valueName: "seconds"))
+    var duration: Double?
 
-    @Option(help: ArgumentHelp("New connections a second.", valueName: "per-second"))
-    var ramp = 500.0
+    @Option(
+        help: ArgumentHelp("New connections a second; 0 is as fast as the nodes let them in.", valueName: "per-second"))
+    var ramp: Double?
+
+    @Option(help: ArgumentHelp("With --ramp 0, connections on their way in at a time.", valueName: "connections"))
+    var entering = 256
 
     @Flag(help: "Bots that don't speak connect anonymously.")
     var anonymous = false
 
     @Option(help: "Requests of one sender that may wait for an answer.")
     var inFlight = 16
-
-    @Option(help: ArgumentHelp("Connections to cut off, so that bots have to resume.", valueName: "per-second"))
-    var cuts = 0.0
-
-    @Option(help: ArgumentHelp("Bots that stop reading for a while, so that they are slow.", valueName: "per-second"))
-    var stalls = 0.0
-
-    @Option(help: ArgumentHelp("How long such a bot does not read.", valueName: "seconds"))
-    var stallSeconds = 5.0
 
     @Option(help: "Event loops, each with a thread.")
     var loops = 1
@@ -51,40 +51,28 @@ struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("enterExitNotify of new rooms: ALL, FIXED_ONLY or NONE.", valueName: "level"))
     var enterExitNotify: String?
 
-    @Option(help: ArgumentHelp("Where clients connect, instead of the nodes in the cluster file.", valueName: "ws-url"))
-    var url: String?
-
-    @Option(help: ArgumentHelp("The server API, to create rooms.", valueName: "host:port"))
-    var api: String?
-
     @Option(
-        help: ArgumentHelp("A file like .run/cluster.json, readable by its owner only.", valueName: "file"),
-        completion: .file())
-    var keys: String?
+        help: ArgumentHelp(
+            "People in a room up to which the nodes have no viewer budget; a BUDGET gap below is a finding.",
+            valueName: "people"))
+    var budgetFrom = 1_000
 
-    @Option(help: "A tag of 1-16 lower-case letters and digits in the bots' names; random when absent.")
-    var run: String?
-
-    @Flag(help: "Print the report as JSON.")
-    var json = false
-
-    func scenario() -> Scenario {
+    func scenario(_ name: String, size: Int = 200, ramp: Double = 500) -> Scenario {
         var scenario = Scenario()
+        scenario.name = name
         scenario.bots = bots
         scenario.rooms = room.isEmpty ? rooms : room.count
         scenario.senders = senders
-        scenario.bytes = size
-        scenario.seconds = duration
-        scenario.rampPerSecond = ramp
+        scenario.bytes = self.size ?? size
+        scenario.rampPerSecond = self.ramp ?? ramp
+        scenario.enteringMax = entering
         scenario.anonymousViewers = anonymous
         scenario.inFlightMax = inFlight
-        scenario.cutsPerSecond = cuts
-        scenario.stallsPerSecond = stalls
-        scenario.stallSeconds = stallSeconds
         scenario.loops = loops
         scenario.reconnectMaxMilliseconds = reconnectMaxMs
         scenario.drainSeconds = drain
         scenario.enterExitNotify = enterExitNotify
+        scenario.budgetUnlimitedUpTo = budgetFrom
         return scenario
     }
 }

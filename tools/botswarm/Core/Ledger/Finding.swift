@@ -1,6 +1,6 @@
 /// One way in which what was received does not balance with what was promised.
-package struct Finding: Hashable, Sendable {
-    package enum Kind: String, Hashable, Sendable, CaseIterable {
+package struct Finding: Hashable, Sendable, Codable {
+    package enum Kind: String, Hashable, Sendable, CaseIterable, Codable {
         /// A kept message came twice, or two seqs hold one message.
         case duplicate
         /// A seq came after a higher one.
@@ -29,6 +29,20 @@ package struct Finding: Hashable, Sendable {
         case tooOften
         /// A frame, number or text that the protocol does not allow.
         case malformed
+        /// A message of somebody who was muted, put out or blacklisted at its place in the stream.
+        case heardAlthoughSilenced
+        /// Somebody who was put out got more of the room, or was in it when he may not be.
+        case hereAlthoughPutOut
+        /// An answer that does not fit to what the room's stream tells.
+        case wrongAnswer
+        /// The queue, its notifications and its answers do not agree.
+        case queueDiffers
+        /// A transient element that outlived its owner's stay, or went too early.
+        case wrongSeat
+        /// A viewer budget that does not follow the rule.
+        case wrongBudget
+        /// The count of those who are here is wrong at the end.
+        case miscounted
     }
 
     package let kind: Kind
@@ -56,6 +70,11 @@ package struct Findings: Sendable {
     package mutating func note(_ kind: Finding.Kind, _ text: String) {
         counts[kind, default: 0] += 1
         if told.count < Self.toldMax { told.append(Finding(kind, text)) }
+    }
+
+    package init(counts: [Finding.Kind: Int], told: [Finding]) {
+        self.counts = counts
+        self.told = Array(told.prefix(Self.toldMax))
     }
 
     package mutating func add(_ other: Findings) {

@@ -1,7 +1,7 @@
 /// The ledger in numbers, of one room or of all.
-package struct LedgerTotals: Hashable, Sendable {
+package struct LedgerTotals: Hashable, Sendable, Codable {
     /// Of one kind of message.
-    package struct Sent: Hashable, Sendable {
+    package struct Sent: Hashable, Sendable, Codable {
         package var sent: UInt64 = 0
         package var accepted: UInt64 = 0
         package var refused: UInt64 = 0
@@ -30,10 +30,27 @@ package struct LedgerTotals: Hashable, Sendable {
     package var barrageSkipped: UInt64 = 0
     /// Unkept notifications (301, 302, 350), all viewers.
     package var notifications: UInt64 = 0
+    /// Of those, digests (350).
+    package var digests: UInt64 = 0
+    /// Kept changes of the queue in the stream (317, 320), changes that bots made, and answers of `queue` compared.
+    package var queueEvents: UInt64 = 0
+    package var queueWrites: UInt64 = 0
+    package var queueAnswers: UInt64 = 0
+    /// Mutes, kicks and blacklistings in the stream, and refusals that were compared with it.
+    package var sanctions: UInt64 = 0
+    package var refusals: UInt64 = 0
     /// Deliveries too late to know whether they were doubles.
     package var unjudged: UInt64 = 0
 
     package init() {}
+
+    mutating func add(_ notes: ReplayNotes) {
+        queueEvents += notes.queueEventCount
+        queueWrites += notes.writeCount
+        queueAnswers += UInt64(notes.queueAnswers.count)
+        sanctions += notes.sanctionCount
+        refusals += UInt64(notes.refusals.count)
+    }
 
     mutating func count(_ message: SentMessage) {
         switch message.kind {
@@ -68,6 +85,12 @@ package struct LedgerTotals: Hashable, Sendable {
         barrageReceived += other.barrageReceived
         barrageSkipped += other.barrageSkipped
         notifications += other.notifications
+        digests += other.digests
+        queueEvents += other.queueEvents
+        queueWrites += other.queueWrites
+        queueAnswers += other.queueAnswers
+        sanctions += other.sanctions
+        refusals += other.refusals
         unjudged += other.unjudged
     }
 }

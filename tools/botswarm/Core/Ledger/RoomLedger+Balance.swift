@@ -20,18 +20,26 @@ extension RoomLedger {
 
     /// When each message of a kind that is known to be in the stream was first sent, ascending.
     private func acceptedSendTimes(_ kind: SentKind) -> [SwarmInstant] {
-        guard sentCounts[kind, default: 0] > 0 else { return [] }
+        guard sentCounts[kind, default: 0] > 0 || !remote.isEmpty else { return [] }
         var times: [SwarmInstant] = []
         for messages in sent {
             for message in messages where message.kind == kind && message.isInStream { times.append(message.sentAt) }
+        }
+        for other in remote.values where other.message.kind == kind && other.message.isInStream {
+            times.append(other.message.sentAt.moved(byNanoseconds: -(others?.clockErrorNanoseconds ?? 0)))
         }
         return times.sorted()
     }
 
     /// Closes the books: adds the findings that only the end can show. Once, after everybody was given time.
     package mutating func close() {
+        // A worker without a bot in the room knows nothing of it.
+        guard !viewers.isEmpty else { return }
         closeHistory()
         closeSent()
+        closeRemote()
+        closeBudget()
+        closeReplay()
         let unkept = acceptedSendTimes(.unkept)
         let barrage = acceptedSendTimes(.barrage)
         for index in viewers.indices { close(Viewer(index: index), unkept, barrage) }
@@ -62,15 +70,20 @@ extension RoomLedger {
     private mutating func closeSent() {
         for index in sent.indices {
             for n in 1...max(1, sent[index].count) {
-                guard let message = message(n, index), message.kind == .kept, message.state == .accepted,
-                    let seq = message.seq, let content = contents[seq]
-                else { continue }
-                if content.claim != Claim(bot: viewers[index].bot, n: n) || !content.isInHistory {
-                    note(
-                        .notInHistory,
-                        "\(names.stem(of: viewers[index].bot, n)) was acked as seq \(seq) of \(room) and is not there")
-                }
+                closeSent(Claim(bot: viewers[index].bot, n: n))
             }
+        }
+    }
+
+    /// An acked kept message is in history where its ack says.
+    mutating func closeSent(_ claim: Claim) {
+        guard let message = message(claim), message.kind == .kept, message.state == .accepted, let seq = message.seq,
+            let content = contents[seq]
+        else { return }
+        if content.claim != claim || !content.isInHistory {
+            note(
+                .notInHistory,
+                "\(names.stem(of: claim.bot, claim.n)) was acked as seq \(seq) of \(room) and is not there")
         }
     }
 
@@ -136,6 +149,8 @@ extension RoomLedger {
         totals.foundAfterGap = foundAfterGap
         totals.inHistory = inHistoryCount
         totals.notifications = otherUnkept
+        totals.digests = digests
+        if let notes { totals.add(notes) }
         return totals
     }
 }

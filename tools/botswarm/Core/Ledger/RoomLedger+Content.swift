@@ -15,16 +15,19 @@ extension RoomLedger {
             compare(known, sighting)
         } else {
             contents[sighting.seq] = Content(
-                messageID: sighting.messageID, body: sighting.body, claim: origin(of: sighting))
+                messageID: sighting.messageID, body: sighting.body, claim: origin(of: sighting), time: sighting.time)
             lastSeq = max(lastSeq, sighting.seq)
+            if case .notification(let event) = sighting.origin { notes?.note(event, sighting) }
         }
-        if !isAck, case .bot(let claim) = sighting.origin, let index = viewerIndex[claim.bot],
-            let message = message(claim.n, index), !message.wasSeen
-        {
-            sent[index][claim.n - 1].wasSeen = true
-            if message.state == .refused { noteRefusedButAppeared(index, claim.n) }
-        }
+        if !isAck, case .bot(let claim) = sighting.origin { noteSeen(claim) }
         return true
+    }
+
+    /// Notes that somebody has seen a message.
+    private mutating func noteSeen(_ claim: Claim) {
+        guard let message = message(claim), !message.wasSeen else { return }
+        update(claim) { $0.wasSeen = true }
+        if message.state == .refused { noteRefusedButAppeared(claim) }
     }
 
     private mutating func compare(_ known: Content, _ sighting: KeptSighting) {
@@ -45,8 +48,8 @@ extension RoomLedger {
             return nil
         case .bot(let claim):
             let stem = names.stem(of: claim.bot, claim.n)
-            guard let index = viewerIndex[claim.bot], let message = message(claim.n, index), message.kind == .kept
-            else {
+            meet(claim, .kept, sighting.sentAt)
+            guard let message = message(claim), message.kind == .kept else {
                 note(
                     .foreign, "seq \(sighting.seq) of \(room) says that it is \(stem), which was not sent so")
                 return nil
@@ -57,8 +60,10 @@ extension RoomLedger {
             if let seq = message.seq {
                 note(.duplicate, "\(stem) is in \(room) twice: seq \(seq) and seq \(sighting.seq)")
             } else {
-                sent[index][claim.n - 1].seq = sighting.seq
-                sent[index][claim.n - 1].messageID = sighting.messageID
+                update(claim) {
+                    $0.seq = sighting.seq
+                    $0.messageID = sighting.messageID
+                }
             }
             return claim
         }
@@ -66,9 +71,10 @@ extension RoomLedger {
 
     /// Notes that a message without seq was seen. Returns nil, with a finding, for one that was not sent so.
     mutating func see(
-        _ claim: Claim, _ kind: SentKind, _ body: Fingerprint, _ messageID: Fingerprint?
+        _ claim: Claim, _ kind: SentKind, _ body: Fingerprint, _ messageID: Fingerprint?, _ sentAt: SwarmInstant?
     ) -> SentMessage? {
-        guard let index = viewerIndex[claim.bot], let message = message(claim.n, index), message.kind == kind else {
+        meet(claim, kind, sentAt)
+        guard let message = message(claim), message.kind == kind else {
             note(
                 .foreign, "\(room): \(names.stem(of: claim.bot, claim.n)) came as \(kind), and was not sent so")
             return nil
@@ -78,10 +84,7 @@ extension RoomLedger {
                 .contradiction,
                 "\(room): \(names.stem(of: claim.bot, claim.n)) came with another text than it was sent with")
         }
-        if !message.wasSeen {
-            sent[index][claim.n - 1].wasSeen = true
-            if message.state == .refused { noteRefusedButAppeared(index, claim.n) }
-        }
+        noteSeen(claim)
         if let messageID {
             if let known = message.messageID {
                 if known != messageID {
@@ -89,7 +92,7 @@ extension RoomLedger {
                         .contradiction, "\(room): \(names.stem(of: claim.bot, claim.n)) has two messageIds")
                 }
             } else {
-                sent[index][claim.n - 1].messageID = messageID
+                update(claim) { $0.messageID = messageID }
             }
         }
         return message

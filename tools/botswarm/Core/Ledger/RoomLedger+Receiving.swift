@@ -108,11 +108,11 @@ extension RoomLedger {
         let seq = sighting.seq
         let position = viewers[viewer.index].position
         guard viewers[viewer.index].stay == .here else {
-            note(.malformed, "\(name(viewer)): seq \(seq) came before the bot was in the room")
+            note(intrusion(viewer), "\(name(viewer)): seq \(seq) came while the bot was not in the room")
             return nil
         }
         switch viewers[viewer.index].receive(seq) {
-        case .next, .afterHole: break
+        case .next, .afterHole: if budget != nil { contents[seq]?.receivedCount += 1 }
         case .late:
             note(.reordered, "\(name(viewer)): seq \(seq) came after seq \(position)")
         case .again:
@@ -122,14 +122,14 @@ extension RoomLedger {
         case .tooManyHoles:
             note(.hole, "\(name(viewer)): more than \(SeqSet.rangesMax) holes that no gap names")
         }
-        guard case .bot(let claim) = sighting.origin, let index = viewerIndex[claim.bot] else { return nil }
-        return message(claim.n, index)?.sentAt
+        guard case .bot(let claim) = sighting.origin else { return nil }
+        return message(claim)?.sentAt
     }
 
     /// Notes an unkept message and returns when it was sent, if it is a bot's.
     package mutating func receive(_ sighting: UnkeptSighting, _ viewer: Viewer) -> SwarmInstant? {
         guard viewers[viewer.index].stay == .here else {
-            note(.malformed, "\(name(viewer)): an unkept message came before the bot was in the room")
+            note(intrusion(viewer), "\(name(viewer)): an unkept message came while the bot was not in the room")
             return nil
         }
         let position = viewers[viewer.index].position
@@ -139,14 +139,18 @@ extension RoomLedger {
                 "\(name(viewer)): an unkept message that follows seq \(sighting.after) came after seq \(position)")
         }
         switch sighting.origin {
-        case .notification:
+        case .notification(let event):
             otherUnkept += 1
+            if case .digest = event { digests += 1 }
             return nil
         case .foreign:
             note(.foreign, "\(name(viewer)): an unkept message that no bot has sent")
             return nil
         case .bot(let claim):
-            guard let message = see(claim, .unkept, sighting.body, sighting.messageID) else { return nil }
+            guard let message = see(claim, .unkept, sighting.body, sighting.messageID, sighting.sentAt) else {
+                return nil
+            }
+            notes?.note(unkept: claim, sighting)
             if !viewers[viewer.index].unkept.receive(number: message.number, sentAt: message.sentAt) {
                 note(
                     .duplicate, "\(name(viewer)): the unkept \(names.stem(of: claim.bot, claim.n)) came again")
@@ -158,14 +162,14 @@ extension RoomLedger {
     /// Notes a barrage item and returns when it was sent.
     package mutating func receive(_ sighting: BarrageSighting, _ viewer: Viewer) -> SwarmInstant? {
         guard viewers[viewer.index].stay == .here else {
-            note(.malformed, "\(name(viewer)): a barrage came before the bot was in the room")
+            note(intrusion(viewer), "\(name(viewer)): a barrage came while the bot was not in the room")
             return nil
         }
         guard let claim = sighting.claim else {
             note(.foreign, "\(name(viewer)): a barrage that no bot has sent")
             return nil
         }
-        guard let message = see(claim, .barrage, sighting.body, nil) else { return nil }
+        guard let message = see(claim, .barrage, sighting.body, nil, sighting.sentAt) else { return nil }
         let stem = names.stem(of: claim.bot, claim.n)
         if sighting.count != 1 {
             note(.duplicate, "\(name(viewer)): the barrage \(stem) was sent once and counts \(sighting.count)")
@@ -202,11 +206,17 @@ extension RoomLedger {
             return missing
         case .budget:
             namedByBudget += count
+            noteBudget(viewer, missing)
             if !viewers[viewer.index].noteBudgetGap(at: instant) {
                 note(.tooOften, "\(name(viewer)): more than one BUDGET gap a second")
             }
             return []
         }
+    }
+
+    /// What a push outside a stay is: after a stay it should not come, before the first one nobody has asked for it.
+    private func intrusion(_ viewer: Viewer) -> Finding.Kind {
+        viewers[viewer.index].stay == .never ? .malformed : .hereAlthoughPutOut
     }
 
     /// Notes a `skipped`.

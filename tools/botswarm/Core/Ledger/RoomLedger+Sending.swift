@@ -30,7 +30,7 @@ extension RoomLedger {
             settle(
                 KeptSighting(
                     seq: seq, messageID: messageID, body: message.body,
-                    origin: .bot(Claim(bot: viewers[viewer.index].bot, n: n))), isAck: true)
+                    origin: .bot(Claim(bot: viewers[viewer.index].bot, n: n)), time: ack.time), isAck: true)
         case .unkept:
             if ack.seq != nil {
                 note(.contradiction, "\(name(viewer)): \(stem) was sent unkept and its ack has a seq")
@@ -60,7 +60,7 @@ extension RoomLedger {
             return
         }
         sent[viewer.index][n - 1].state = .refused
-        if message.wasSeen { noteRefusedButAppeared(viewer.index, n) }
+        if message.wasSeen { noteRefusedButAppeared(Claim(bot: viewers[viewer.index].bot, n: n)) }
     }
 
     /// Notes that a request got no answer on a connection that lived all the time.
@@ -71,8 +71,22 @@ extension RoomLedger {
         )
     }
 
-    mutating func noteRefusedButAppeared(_ index: Int, _ n: Int) {
-        note(.refusedButAppeared, "\(names.stem(of: viewers[index].bot, n)) was refused and appeared in \(room)")
+    mutating func noteRefusedButAppeared(_ claim: Claim) {
+        note(.refusedButAppeared, "\(names.stem(of: claim.bot, claim.n)) was refused and appeared in \(room)")
+    }
+
+    /// A message of any bot of the run.
+    func message(_ claim: Claim) -> SentMessage? {
+        guard let index = viewerIndex[claim.bot] else { return remote[claim]?.message }
+        return message(claim.n, index)
+    }
+
+    mutating func update(_ claim: Claim, _ change: (inout SentMessage) -> Void) {
+        guard let index = viewerIndex[claim.bot] else {
+            if remote[claim] != nil { change(&remote[claim]!.message) }
+            return
+        }
+        if sent[index].indices.contains(claim.n - 1) { change(&sent[index][claim.n - 1]) }
     }
 
     func message(_ n: Int, _ index: Int) -> SentMessage? {

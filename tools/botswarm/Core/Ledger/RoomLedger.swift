@@ -10,8 +10,11 @@ package struct RoomLedger: Sendable {
         let messageID: Fingerprint
         let body: Fingerprint
         let claim: Claim?
+        let time: Timestamp
         /// Whether the reading of the whole history at the end has found it.
         var isInHistory = false
+        /// Viewers who got it live.
+        var receivedCount = 0
     }
 
     package let room: RoomID
@@ -37,11 +40,32 @@ package struct RoomLedger: Sendable {
     var foundAfterGap: UInt64 = 0
     /// What BUDGET gaps have named. Gaps of a room are the same for all viewers, so these are few.
     var budgetRanges: Set<ClosedRange<UInt64>> = []
+    /// Of each seq that a BUDGET gap has named, how many viewers were named it.
+    var budgetNamed: [UInt64: Int] = [:]
     var otherUnkept: UInt64 = 0
+    var digests: UInt64 = 0
+    /// Bots of this room that other workers of the run have; nil in a run of one process.
+    package internal(set) var others: OtherBots?
+    /// What those have said, as far as it was seen here or stated by their workers.
+    var remote: [Claim: RemoteMessage] = [:]
+    /// What the replay of the stream at the end is compared with.
+    package internal(set) var notes: ReplayNotes?
+    package internal(set) var budget: BudgetRule?
+    /// Who may speak in a muted room.
+    package var managers: Set<UserID> = []
 
-    package init(room: RoomID, names: BotNames) {
+    /// - Parameters:
+    ///   - others: whom other workers have in this room.
+    ///   - replays: whether the stream is replayed at the end; only for a room that is known from its beginning.
+    ///   - budget: the viewer budget that holds in this room; nil where it is not known.
+    package init(
+        room: RoomID, names: BotNames, others: OtherBots? = nil, replays: Bool = false, budget: BudgetRule? = nil
+    ) {
         self.room = room
         self.names = names
+        self.others = others
+        self.budget = budget
+        if replays { notes = ReplayNotes() }
     }
 
     /// A bot of this room, for the other calls.

@@ -1,6 +1,8 @@
+import ChatModel
+
 /// What the swarm knows of one message that a bot has sent.
 package struct SentMessage: Sendable {
-    package enum State: Hashable, Sendable {
+    package enum State: String, Hashable, Sendable, Codable {
         /// No answer yet, or none ever: it may appear, at most once. Can transition to: `accepted`, `refused`.
         case unanswered
         /// Acked. Final.
@@ -9,10 +11,10 @@ package struct SentMessage: Sendable {
         case refused
     }
 
-    package let kind: SentKind
+    package internal(set) var kind: SentKind
     package let body: Fingerprint
     /// When it was first sent.
-    package let sentAt: SwarmInstant
+    package internal(set) var sentAt: SwarmInstant
     /// Its place among the room's sent messages of its kind, from 0.
     package let number: Int
     package internal(set) var state = State.unanswered
@@ -32,9 +34,12 @@ package struct Acknowledgement: Hashable, Sendable {
     package let messageID: Fingerprint?
     /// Of a kept message.
     package let seq: UInt64?
+    /// Of a message.
+    package let time: Timestamp
 
-    package init(messageID: Fingerprint? = nil, seq: UInt64? = nil) {
+    package init(messageID: Fingerprint? = nil, seq: UInt64? = nil, time: Timestamp = Timestamp(0)) {
         self.messageID = messageID
         self.seq = seq
+        self.time = time
     }
 }

@@ -1,15 +1,26 @@
+import ChatModel
+
 /// A kept message as it came: by push, as missed, or from history.
 package struct KeptSighting: Hashable, Sendable {
     package let seq: UInt64
     package let messageID: Fingerprint
     package let body: Fingerprint
     package let origin: SightingOrigin
+    /// When the room applied it.
+    package let time: Timestamp
+    /// When it was sent, if it says so: workers of one run tell each other.
+    package let sentAt: SwarmInstant?
 
-    package init(seq: UInt64, messageID: Fingerprint, body: Fingerprint, origin: SightingOrigin) {
+    package init(
+        seq: UInt64, messageID: Fingerprint, body: Fingerprint, origin: SightingOrigin, time: Timestamp = Timestamp(0),
+        sentAt: SwarmInstant? = nil
+    ) {
         self.seq = seq
         self.messageID = messageID
         self.body = body
         self.origin = origin
+        self.time = time
+        self.sentAt = sentAt
     }
 }
 
@@ -20,12 +31,19 @@ package struct UnkeptSighting: Hashable, Sendable {
     package let messageID: Fingerprint
     package let body: Fingerprint
     package let origin: SightingOrigin
+    package let time: Timestamp
+    package let sentAt: SwarmInstant?
 
-    package init(after: UInt64, messageID: Fingerprint, body: Fingerprint, origin: SightingOrigin) {
+    package init(
+        after: UInt64, messageID: Fingerprint, body: Fingerprint, origin: SightingOrigin,
+        time: Timestamp = Timestamp(0), sentAt: SwarmInstant? = nil
+    ) {
         self.after = after
         self.messageID = messageID
         self.body = body
         self.origin = origin
+        self.time = time
+        self.sentAt = sentAt
     }
 }
 
@@ -35,11 +53,13 @@ package struct BarrageSighting: Hashable, Sendable {
     package let claim: Claim?
     /// How many equal texts it stands for. The swarm's texts are unique, so it must be 1.
     package let count: Int64
+    package let sentAt: SwarmInstant?
 
-    package init(body: Fingerprint, claim: Claim?, count: Int64) {
+    package init(body: Fingerprint, claim: Claim?, count: Int64, sentAt: SwarmInstant? = nil) {
         self.body = body
         self.claim = claim
         self.count = count
+        self.sentAt = sentAt
     }
 }
 
@@ -48,7 +68,7 @@ package enum SightingOrigin: Hashable, Sendable {
     /// Its text names a bot of this run.
     case bot(Claim)
     /// The room told that something changed: nobody's text.
-    case notification
+    case notification(RoomEvent)
     /// Anything else: no bot can have sent it.
     case foreign
 }
@@ -82,6 +102,6 @@ package enum GapReason: Hashable, Sendable {
 }
 
 /// How a message was sent.
-package enum SentKind: Hashable, Sendable, CaseIterable {
+package enum SentKind: String, Hashable, Sendable, CaseIterable, Codable {
     case kept, unkept, barrage
 }

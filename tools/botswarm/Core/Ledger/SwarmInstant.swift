@@ -1,4 +1,5 @@
-/// A moment of the swarm's monotonic clock. Sender and viewer are in one process, so it needs no clock of the server.
+/// A moment of the swarm's monotonic clock. It needs no clock of the server: sender and viewer are in one process, or
+/// their workers have compared their clocks.
 package struct SwarmInstant: Hashable, Sendable, Comparable {
     /// Since an arbitrary beginning.
     package let nanoseconds: UInt64
@@ -14,5 +15,10 @@ package struct SwarmInstant: Hashable, Sendable, Comparable {
         SwarmInstant(nanoseconds: nanoseconds &+ milliseconds &* 1_000_000)
     }
 
+    package func moved(byNanoseconds nanoseconds: Int64) -> SwarmInstant {
+        SwarmInstant(nanoseconds: UInt64(clamping: Int64(clamping: self.nanoseconds) &+ nanoseconds))
+    }
+
+    package static func <= (a: SwarmInstant, b: SwarmInstant) -> Bool { a.nanoseconds <= b.nanoseconds }
     package static func < (a: SwarmInstant, b: SwarmInstant) -> Bool { a.nanoseconds < b.nanoseconds }
 }

@@ -33,10 +33,23 @@ package struct RoomCreator: Sendable {
         }
         var body: [UInt8] = []
         WireJSON.append(CreateRoomRequest(id: room, creator: creator, set: set), to: &body)
+        try await call("POST", "/v1/rooms", Data(body), "creating room \(room)", key: "botswarm-\(room)")
+    }
+
+    package func setManager(_ user: UserID, in room: RoomID) async throws(SwarmFailure) {
+        try await call(
+            "PUT", "/v1/rooms/\(room)/members/\(user)/role", Data(#"{"role":"MANAGER"}"#.utf8),
+            "making \(user) a manager of \(room)", key: "botswarm-\(room)-\(user)")
+    }
+
+    /// Tries one server after another.
+    private func call(
+        _ method: String, _ path: String, _ body: Data, _ what: String, key: String
+    ) async throws(SwarmFailure) {
         var complaint = "no server"
         for server in servers {
             do {
-                return try await post(server, Data(body), room)
+                return try await send(method, server, path, body, what, key)
             } catch {
                 guard error.code == .unreachable else { throw error }
                 complaint = error.message
@@ -45,16 +58,18 @@ package struct RoomCreator: Sendable {
         throw SwarmFailure(.unreachable, complaint)
     }
 
-    private func post(_ server: String, _ body: Data, _ room: RoomID) async throws(SwarmFailure) {
-        guard let url = URL(string: "http://\(server)/v1/rooms") else {
+    private func send(
+        _ method: String, _ server: String, _ path: String, _ body: Data, _ what: String, _ key: String
+    ) async throws(SwarmFailure) {
+        guard let url = URL(string: "http://\(server)\(path)") else {
             throw SwarmFailure(.usage, "\(server) is not an address")
         }
         var request = URLRequest(url: url)
-        request.httpMethod = "POST"
+        request.httpMethod = method
         request.httpBody = body
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         request.setValue("Bearer \(adminKey)", forHTTPHeaderField: "Authorization")
-        request.setValue("botswarm-\(room)", forHTTPHeaderField: "Idempotency-Key")
+        request.setValue(key, forHTTPHeaderField: "Idempotency-Key")
         let answer: (Data, URLResponse)
         do {
             answer = try await session.data(for: request)
@@ -66,7 +81,7 @@ package struct RoomCreator: Sendable {
         }
         guard (200..<300).contains(status) else {
             throw SwarmFailure(
-                status == 503 ? .unreachable : .usage, "creating room \(room) at \(server) was answered \(status)")
+                status == 503 ? .unreachable : .usage, "\(what) at \(server) was answered \(status)")
         }
     }
 }

@@ -1,18 +1,20 @@
+import Histogram
+
 /// Where a run is.
 package struct RunProgress: Sendable {
-    package enum Phase: String, Sendable {
-        case entering, sending, draining, reading
-    }
-
-    package let phase: Phase
+    let scenario: String
+    /// What it does: entering, the name of a stage, draining, counting, reading.
+    package let phase: String
     let counters: LaneCounters
     let bots: Int
     let secondsLeft: Double
+    /// The last second, when it has just ended.
+    let sample: TimelineSample?
 
     /// One line for people.
     package var line: String {
-        "\(phase.rawValue): \(counters.here)/\(bots) here, \(counters.sent) sent, \(counters.acked) acked, "
-            + "\(counters.delivered) delivered, \(counters.reconnects) reconnects, \(counters.outstanding) open, "
-            + "\(Int(max(0, secondsLeft).rounded(.up))) s left at most"
+        "\(phase): \(counters.here)/\(bots) here, \(counters.sent) sent, \(counters.acked) acked, "
+            + "\(counters.delivered) delivered, \(counters.reconnects) lost, \(counters.errorCount) errors, "
+            + "\(counters.outstanding) open, \(Int(max(0, secondsLeft).rounded(.up))) s left at most"
     }
 }

@@ -20,7 +20,14 @@ extension RunReport {
         struct Told: Encodable {
             var kind, text: String
         }
+        struct Stage: Encodable {
+            var name: String
+            var fromSeconds, seconds: Double
+            var allWereBack: Bool
+        }
+        var scenario: String
         var run: String
+        var workers: Int
         var balanced: Bool
         var bots, senders, bytes: Int
         var rooms: [String]
@@ -30,7 +37,13 @@ extension RunReport {
         var unkeptReceived, barrageReceived: Droppable
         var connects, connected, lost, unannounced, resumed, repeated, forgone: UInt64
         var errors, closes: [String: UInt64]
+        var enteringSeconds: Double
+        var stages: [Stage]
+        var notifications, digests, sentAway, left, kicked, seatChanges, moderations: UInt64
+        var queueEvents, queueAnswers, sanctions, refusalsCompared: UInt64
         var ackMicroseconds, receiptMicroseconds: Latency
+        var slowReceiptMicroseconds, enterMicroseconds, arrivalMicroseconds, comebackMicroseconds: Latency?
+        var seatMicroseconds, moderationMicroseconds: Latency?
         var findings: [String: Int]
         var firstFindings: [Told]
     }
@@ -44,7 +57,8 @@ extension RunReport {
 
     private var document: Document {
         Document(
-            run: run, balanced: isBalanced, bots: scenario.bots, senders: scenario.senders, bytes: scenario.bytes,
+            scenario: scenario.name, run: run, workers: workers, balanced: isBalanced, bots: scenario.bots,
+            senders: scenario.senders, bytes: scenario.bytes,
             rooms: rooms, sendingSeconds: sendingSeconds,
             ackedPerSecond: sendingSeconds > 0 ? Double(acked) / sendingSeconds : 0,
             deliveredPerSecond: sendingSeconds > 0 ? Double(delivered) / sendingSeconds : 0,
@@ -59,7 +73,22 @@ extension RunReport {
             unannounced: counters.unannounced, resumed: counters.resumed, repeated: counters.retries,
             forgone: counters.forgone,
             errors: Self.named(counters.errors), closes: Self.named(counters.closes),
-            ackMicroseconds: Self.latency(latencies.ack), receiptMicroseconds: Self.latency(latencies.receipt),
+            enteringSeconds: enteringSeconds,
+            stages: marks.map {
+                Document.Stage(
+                    name: $0.name, fromSeconds: $0.seconds, seconds: $0.length, allWereBack: $0.allWereBack)
+            },
+            notifications: totals.notifications, digests: totals.digests, sentAway: counters.sentAway,
+            left: counters.left, kicked: counters.kicked, seatChanges: counters.seatChanges,
+            moderations: counters.moderations, queueEvents: totals.queueEvents, queueAnswers: totals.queueAnswers,
+            sanctions: totals.sanctions, refusalsCompared: totals.refusals,
+            ackMicroseconds: Self.latency(latencies[.ack]), receiptMicroseconds: Self.latency(latencies[.receipt]),
+            slowReceiptMicroseconds: latencies[.slowReceipt].map(Self.latency),
+            enterMicroseconds: latencies[.enter].map(Self.latency),
+            arrivalMicroseconds: latencies[.arrival].map(Self.latency),
+            comebackMicroseconds: latencies[.comeback].map(Self.latency),
+            seatMicroseconds: latencies[.seat].map(Self.latency),
+            moderationMicroseconds: latencies[.moderation].map(Self.latency),
             findings: Dictionary(uniqueKeysWithValues: findings.counts.map { ($0.key.rawValue, $0.value) }),
             firstFindings: findings.told.map { Document.Told(kind: $0.kind.rawValue, text: $0.text) })
     }
@@ -74,8 +103,8 @@ extension RunReport {
         Dictionary(uniqueKeysWithValues: counts.map { ("\($0.key)", $0.value) })
     }
 
-    private static func latency(_ histogram: Histogram<UInt64>) -> Document.Latency {
-        guard histogram.totalCount > 0 else {
+    private static func latency(_ histogram: Histogram<UInt64>?) -> Document.Latency {
+        guard let histogram, histogram.totalCount > 0 else {
             return Document.Latency(count: 0, p50: 0, p90: 0, p99: 0, p999: 0, max: 0, mean: 0)
         }
         return Document.Latency(

@@ -6,7 +6,7 @@ package struct RunReport: Sendable {
     package let run: String
     package let rooms: [String]
     package internal(set) var findings = Findings()
-    package internal(set) var totals = LedgerTotals()
+    package var totals = LedgerTotals()
     var counters = LaneCounters()
     var latencies = Latencies()
     /// While senders were sending.
@@ -14,8 +14,14 @@ package struct RunReport: Sendable {
     var acked: UInt64 = 0
     var delivered: UInt64 = 0
     var lastFailure: String?
+    /// From the first connection until all were in.
+    var enteringSeconds = 0.0
+    /// Processes that had a part.
+    var workers = 1
+    package internal(set) var timeline = RunTimeline()
+    package internal(set) var marks: [StageMark] = []
 
-    init(scenario: Scenario, run: String, rooms: [String]) {
+    package init(scenario: Scenario, run: String, rooms: [String]) {
         self.scenario = scenario
         self.run = run
         self.rooms = rooms
@@ -29,13 +35,13 @@ package struct RunReport: Sendable {
     /// For people: aligned lines.
     package var text: String {
         var table = ReportTable()
-        table.row("run", run)
+        table.row("run", "\(scenario.name) \(run)" + (workers > 1 ? ", \(workers) workers" : ""))
         table.row(
             "bots", "\(scenario.bots) in \(rooms.count) room\(rooms.count == 1 ? "" : "s"), \(scenario.senders) senders"
         )
         table.row(
             "connections",
-            "\(counters.connects) tried, \(counters.connected) up, \(counters.reconnects) lost, "
+            "\(counters.connects) tried, \(counters.connected) up, \(counters.reconnects) lost "
                 + "(\(counters.unannounced) without a reconnect hint), \(counters.resumed) resumed")
         if !counters.closes.isEmpty { table.row("close codes", Self.text(counters.closes, zero: "none")) }
         if !counters.errors.isEmpty { table.row("errors", Self.text(counters.errors, zero: "0")) }
@@ -46,12 +52,47 @@ package struct RunReport: Sendable {
         if counters.forgone > 0 {
             table.row("not sent", "\(counters.forgone) were due while the sender could not send")
         }
+        happenings(&table)
         deliveries(&table)
         table.row("ack rate", "\(Self.text(perSecond(acked))) a second for \(Self.text(sendingSeconds)) s")
         table.row("delivery rate", "\(Self.text(perSecond(delivered))) a second")
-        latency("send to ack", latencies.ack, &table)
-        latency("send to receipt", latencies.receipt, &table)
+        for kind in LatencyKind.allCases { latency(kind, &table) }
         return table.text + verdict
+    }
+
+    /// What belongs to some scenarios only.
+    private func happenings(_ table: inout ReportTable) {
+        if enteringSeconds > 0 {
+            table.row(
+                "entering",
+                "\(scenario.bots) in \(Self.text(enteringSeconds)) s, "
+                    + "\(Self.text(Double(scenario.bots) / enteringSeconds)) a second")
+        }
+        if counters.sentAway > 0 { table.row("sent away", "\(counters.sentAway) reconnect pushes") }
+        if totals.notifications > 0 {
+            table.row("digests", "\(totals.digests) of \(totals.notifications) enter and exit notifications")
+        }
+        for mark in marks where scenario.stages.contains(where: { $0.name == mark.name && $0.endsWhenAllAreBack }) {
+            table.row(
+                "after the \(mark.name)",
+                mark.allWereBack
+                    ? "all were back in \(Self.text(mark.length)) s"
+                    : "not all were back in \(Self.text(mark.length)) s")
+        }
+        if counters.left > 0 { table.row("left", "\(counters.left) left and came back") }
+        if totals.queueEvents > 0 {
+            table.row(
+                "queue",
+                "\(counters.seatChanges) changes answered, \(totals.queueEvents) notifications replayed, "
+                    + "\(totals.queueAnswers) answers compared")
+        }
+        if totals.sanctions > 0 {
+            table.row(
+                "moderation",
+                "\(counters.moderations) acts answered, \(totals.sanctions) notifications replayed, "
+                    + "\(counters.kicked) kicks told")
+        }
+        if totals.refusals > 0 { table.row("refusals", "\(totals.refusals) compared with the stream") }
     }
 
     private func deliveries(_ table: inout ReportTable) {
@@ -88,22 +129,22 @@ package struct RunReport: Sendable {
         return text
     }
 
-    private func latency(_ name: String, _ histogram: Histogram<UInt64>, _ table: inout ReportTable) {
-        guard histogram.totalCount > 0 else { return }
+    private func latency(_ kind: LatencyKind, _ table: inout ReportTable) {
+        guard let histogram = latencies[kind] else { return }
         let marks = [50, 90, 99, 99.9].map { percentile in
             "p\(percentile == percentile.rounded() ? "\(Int(percentile))" : "\(percentile)") "
                 + Self.milliseconds(histogram.valueAtPercentile(percentile))
         }
-        table.row(name, (marks + ["max " + Self.milliseconds(histogram.max)]).joined(separator: "  ") + "  ms")
+        table.row(kind.title, (marks + ["max " + Self.milliseconds(histogram.max)]).joined(separator: "  ") + "  ms")
     }
 
-    private static func milliseconds(_ microseconds: UInt64) -> String {
+    static func milliseconds(_ microseconds: UInt64) -> String {
         let hundredths = (microseconds + 5) / 10
         let fraction = hundredths % 100
         return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)"
     }
 
-    private static func text(_ value: Double) -> String {
+    static func text(_ value: Double) -> String {
         let tenths = UInt64((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
     }

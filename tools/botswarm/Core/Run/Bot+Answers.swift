@@ -11,6 +11,7 @@ extension Bot {
         switch result {
         case .failure(let error):
             lane.counters.errors[error.code.rawValue, default: 0] += 1
+            lane.counters.errorCount += 1
             failed(request, error)
         case .success(let value): succeeded(request, value)
         }
@@ -20,7 +21,15 @@ extension Bot {
         switch (request, value) {
         case (.connect, .connect(let result)): connected(result)
         case (.refresh, .refresh): break
-        case (.enter(let since), .enter(let result)): entered(result, since: since)
+        case (.enter(let since, let askedAt), .enter(let result)):
+            lane.latencies.note(.enter, lane.readTime.microseconds(since: askedAt))
+            entered(result, since: since)
+        case (.exit(let milliseconds), .exit): exited(milliseconds)
+        case (.ping, .ping): break
+        case (.online, .room(let result)): book.online.withLock { $0 = result.room.online }
+        case (.queueRead(let isFinal), .queue(let result)): queueRead(result, isFinal: isFinal)
+        case (.seat(let ask), _): seatAnswered(ask, value)
+        case (.moderation(let ask), _): moderated(ask)
         case (.message(let n), .send(let result)): acked(n, result)
         case (.barrage(let n), .barrage): accepted(n)
         case (.catchUp, .history(let result)): caughtUp(lane.sightings.page(result.messages))
@@ -36,8 +45,10 @@ extension Bot {
     private func failed(_ request: Pending, _ error: ChatError) {
         switch request {
         case .connect: connectRefused(error)
-        case .refresh: break
+        case .refresh, .ping, .online, .exit, .queueRead: break
         case .enter: entryRefused(error)
+        case .seat(let ask): seatRefused(ask, error)
+        case .moderation(let ask): moderationRefused(ask, error)
         case .message(let n), .barrage(let n): refused(n, error)
         case .catchUp(let range), .fetch(let range):
             // Without its pages the bot can only resume again from where it was.
@@ -62,6 +73,7 @@ extension Bot {
         case .audit(let range):
             isAuditing = false
             book.audit.withLock { $0.giveBack(range) }
+        case .moderation(let ask): if ask.isLift { lifts.append(ask) }
         default: break
         }
     }
@@ -83,6 +95,7 @@ extension Bot {
     /// Takes a part in reading the room's history, if there is one left.
     func audit() {
         guard isHere, !isAuditing else { return }
+        readQueueAtEnd()
         if book.audit.withLock({ $0.takeQuestion() }) {
             isAuditing = true
             return request(.room(RoomRequest(room: book.room)), .auditEnd)

@@ -39,7 +39,7 @@ extension Bot {
             enter.since = book.ledger.withLock { $0.book(of: viewer).resumePoint }
             enter.epoch = epoch
         }
-        request(.enter(enter), .enter(since: enter.since))
+        request(.enter(enter), .enter(since: enter.since, askedAt: lane.clock.now))
     }
 
     func entered(_ result: EnterResult, since: UInt64?) {
@@ -49,15 +49,32 @@ extension Bot {
         let reply = EntryReply(
             seq: result.seq, epoch: result.epoch, since: since, recovered: result.recovered, missed: missed,
             missedMore: result.missedMore ?? false)
-        let rest = book.ledger.withLock { $0.enter(viewer, reply, at: lane.readTime) }
+        noteArrival()
+        let absence = away.flatMap { self.absence(of: $0) }
+        away = nil
+        absenceMilliseconds = nil
+        let rest = book.ledger.withLock {
+            $0.entry(viewer, at: result.seq, after: absence)
+            return $0.enter(viewer, reply, at: lane.readTime)
+        }
         move(to: .here)
         if let rest { read(rest, .catchUp(rest)) }
         repeatUnanswered()
+        if isSlow, lane.isSlowStage { stopReading() }
+    }
+
+    private func absence(of away: Away) -> ReplayNotes.Absence? {
+        switch away.cause {
+        case .left: .left
+        case .dropped: .dropped(milliseconds: lane.readTime.microseconds(since: away.since) / 1000, from: away.from)
+        case .unknown: nil
+        }
     }
 
     /// An `enter` was refused: for now, or for good.
     func entryRefused(_ error: ChatError) {
         lane.note(failure: "enter was answered \(error.code.rawValue) \(error.message)")
+        if error.code == .blacklisted, lane.scenario.moderates { return stayOutside(error) }
         guard Self.isWorthRepeating(error.code) else {
             return stop("may not enter: \(error.code.rawValue) \(error.message)")
         }
@@ -66,6 +83,7 @@ extension Bot {
 
     func connectRefused(_ error: ChatError) {
         lane.note(failure: "connect was answered \(error.code.rawValue) \(error.message)")
+        if let wait = error.retryAfterMs { backoff.obey(minMilliseconds: wait, maxMilliseconds: 2 * wait) }
         // 401 is followed by a close frame, which decides.
         if error.code != .unauthorized { drop() }
     }
@@ -73,7 +91,10 @@ extension Bot {
     /// What was not answered before the connection was lost is said again, with the same `clientId`. A barrage has none:
     /// whether it got there stays unknown.
     private func repeatUnanswered() {
-        for (n, message) in unanswered.sorted(by: { $0.key < $1.key }) {
+        let asked = pending.values.compactMap { request -> Int? in
+            if case .message(let n) = request { n } else { nil }
+        }
+        for (n, message) in unanswered.sorted(by: { $0.key < $1.key }) where !asked.contains(n) {
             let age = lane.readTime.microseconds(since: message.sentAt)
             guard message.kind != .barrage, age < Self.repeatMicrosecondsMax else {
                 unanswered[n] = nil

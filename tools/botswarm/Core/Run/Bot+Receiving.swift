@@ -13,11 +13,12 @@ extension Bot {
         case .kept(let room, let sighting): push(room) { $0.receive(sighting, viewer) }
         case .unkept(let room, let sighting): push(room) { $0.receive(sighting, viewer) }
         case .barrage(let room, let items):
+            lane.counters.barrageDelivered += UInt64(items.count)
             for sighting in items { push(room) { $0.receive(sighting, viewer) } }
         case .gap(let room, let ranges, let reason): if isMine(room) { gap(ranges, reason) }
         case .skipped(let room, let unkept, let barrage):
             if isMine(room) { book.ledger.withLock { $0.skip(viewer, unkept: unkept, barrage: barrage) } }
-        case .kicked(let room, let reason): if isMine(room) { stop("was kicked with reason \(reason.rawValue)") }
+        case .kicked(let room, let reason): if isMine(room) { kicked(reason) }
         case .state(let room, let state): if isMine(room) { roomIs(state) }
         case .token: request(.refresh(RefreshRequest(token: lane.token(for: user))), .refresh)
         case .reconnect(let low, let high): sentAway(low, high)
@@ -38,7 +39,7 @@ extension Bot {
         guard isMine(room) else { return }
         lane.counters.delivered += 1
         if let sentAt = book.ledger.withLock({ note(&$0) }) {
-            lane.latencies.noteReceipt(lane.readTime.microseconds(since: sentAt))
+            lane.latencies.note(isSlow ? .slowReceipt : .receipt, lane.readTime.microseconds(since: sentAt))
         }
     }
 
@@ -67,7 +68,7 @@ extension Bot {
 
     private func roomIs(_ state: RoomStatus) {
         switch state {
-        case .lost, .entered: book.ledger.withLock { $0.interrupt(viewer, at: SwarmClock.now) }
+        case .lost, .entered: book.ledger.withLock { $0.interrupt(viewer, at: lane.clock.now) }
         case .failed:
             book.ledger.withLock { $0.disconnect(viewer) }
             move(to: .entering)
@@ -76,6 +77,7 @@ extension Bot {
     }
 
     private func sentAway(_ low: Int64, _ high: Int64) {
+        lane.counters.sentAway += 1
         isEndExpected = true
         backoff.obey(minMilliseconds: low, maxMilliseconds: high)
         after(milliseconds: backoff.next(using: &lane.random)) { [weak self] in

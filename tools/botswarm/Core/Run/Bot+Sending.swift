@@ -6,23 +6,42 @@ import Wire
 extension Bot {
     /// Says as much as is due.
     func speak(_ now: SwarmInstant) {
-        guard isHere, var pacer else { return }
-        while unanswered.count < lane.scenario.inFlightMax, !isFull, pacer.take(at: now) { say(now) }
-        self.pacer = pacer
+        guard isHere else { return }
+        if var pacer = messagePacer {
+            while canSay, pacer.take(at: now) {
+                let isUnkept = Int.random(in: 0..<100, using: &lane.random) < lane.unkeptPercent
+                say(isUnkept ? .unkept : .kept, now)
+            }
+            messagePacer = pacer
+        }
+        if var pacer = barragePacer {
+            while canSay, pacer.take(at: now) { say(.barrage, now) }
+            barragePacer = pacer
+        }
+    }
+
+    private var canSay: Bool { unanswered.count < lane.scenario.inFlightMax && !isFull }
+
+    /// Begins to send at the stage's rates.
+    func startSpeaking(_ stage: Stage, _ now: SwarmInstant) {
+        func pacer(_ rate: Double?) -> Pacer? {
+            rate.map { Pacer(ratePerSecond: $0, start: now, phase: Double.random(in: 0..<1, using: &lane.random)) }
+        }
+        messagePacer = pacer(stage.messageRate)
+        barragePacer = pacer(stage.barrageRate)
     }
 
     func finishSpeaking() {
-        if let pacer { lane.counters.forgone += pacer.forgone }
-        pacer = nil
+        for pacer in [messagePacer, barragePacer] { lane.counters.forgone += pacer?.forgone ?? 0 }
+        messagePacer = nil
+        barragePacer = nil
     }
 
-    private func say(_ now: SwarmInstant) {
-        let scenario = lane.scenario
-        let kind: SentKind =
-            scenario.sendsBarrage
-            ? .barrage : Int.random(in: 0..<100, using: &lane.random) < scenario.unkeptPercent ? .unkept : .kept
-        let n = book.ledger.withLock { $0.send(kind, by: viewer, bytes: scenario.bytes, at: now) }
-        unanswered[n] = Unanswered(kind: kind, sentAt: now)
+    private func say(_ kind: SentKind, _ now: SwarmInstant) {
+        let (n, from) = book.ledger.withLock {
+            ($0.send(kind, by: viewer, bytes: lane.scenario.bytes, at: now), $0.book(of: viewer).position)
+        }
+        unanswered[n] = Unanswered(kind: kind, sentAt: now, from: from)
         lane.counters.sent += 1
         transmit(n, kind)
     }
@@ -30,11 +49,16 @@ extension Bot {
     /// Sends message n, for the first time or again: the text follows from n.
     func transmit(_ n: Int, _ kind: SentKind) {
         let text = lane.sightings.names.text(of: id, n, bytes: lane.scenario.bytes)
+        // Bots of other workers learn when it was sent.
+        let ext = lane.isShared ? unanswered[n].map { SightingReader.ext(sentAt: $0.sentAt) } : nil
         if kind == .barrage {
-            return request(.barrage(BarrageRequest(room: book.room, text: text)), .barrage(n: n))
+            var barrage = BarrageRequest(room: book.room, text: text)
+            barrage.ext = ext
+            return request(.barrage(barrage), .barrage(n: n))
         }
         var draft = MessageDraft(body: .text(text))
         draft.keep = kind == .kept
+        draft.ext = ext
         let clientID = lane.sightings.names.stem(of: id, n)
         request(.send(SendRequest(room: book.room, clientID: clientID, draft: draft)), .message(n: n))
     }
@@ -42,7 +66,7 @@ extension Bot {
     func acked(_ n: Int, _ result: SendResult) {
         var seq: UInt64?
         if case .kept(let number) = result.place { seq = number }
-        let ack = Acknowledgement(messageID: Fingerprint(result.messageID), seq: seq)
+        let ack = Acknowledgement(messageID: Fingerprint(result.messageID), seq: seq, time: result.time)
         book.ledger.withLock { $0.acknowledge(n, of: viewer, ack) }
         noteAck(n)
     }
@@ -55,9 +79,9 @@ extension Bot {
     private func noteAck(_ n: Int) {
         guard let message = unanswered.removeValue(forKey: n) else { return }
         lane.counters.acked += 1
-        lane.latencies.noteAck(lane.readTime.microseconds(since: message.sentAt))
+        lane.latencies.note(.ack, lane.readTime.microseconds(since: message.sentAt))
         // With rate 0 the next one is due now.
-        if isSending { speak(lane.readTime) }
+        speak(lane.readTime)
     }
 
     func refused(_ n: Int, _ error: ChatError) {
@@ -73,6 +97,9 @@ extension Bot {
         }
         unanswered[n] = nil
         lane.counters.refused += 1
+        noteRefusal(
+            error, message.kind == .barrage ? "a barrage" : "a message", from: message.from,
+            n: message.kind == .barrage ? nil : n)
         // A failure inside the server leaves open whether it was done.
         if error.code != .internal, error.code != .unavailable { book.ledger.withLock { $0.refuse(n, of: viewer) } }
     }

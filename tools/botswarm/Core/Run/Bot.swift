@@ -18,10 +18,13 @@ final class Bot: ConnectionHandler {
         case connecting
         /// The HTTP upgrade. Can transition to: `entering`, `waiting`.
         case handshake(WebSocketClientHandshake)
-        /// WebSocket, with `connect` or `enter` under way. Can transition to: `here`, `waiting`, `stopped`.
+        /// WebSocket, with `connect` or `enter` under way. Can transition to: `here`, `outside`, `waiting`, `stopped`.
         case entering
-        /// In the room. Can transition to: `entering`, `waiting`, `stopped`.
+        /// In the room. Can transition to: `entering`, `outside`, `waiting`, `stopped`.
         case here
+        /// Connected, and not in the room: it has left, or was put out. Can transition to: `entering`, `waiting`,
+        /// `stopped`.
+        case outside
         /// Not connected until a timer ends. Can transition to: `connecting`.
         case waiting
         /// Does not come back. Final.
@@ -32,24 +35,43 @@ final class Bot: ConnectionHandler {
     enum Pending {
         case connect
         case refresh
-        case enter(since: UInt64?)
+        case enter(since: UInt64?, askedAt: SwarmInstant)
+        case exit(returnMilliseconds: UInt64)
+        case ping
         case message(n: Int)
         case barrage(n: Int)
         case catchUp(ClosedRange<UInt64>)
         case fetch(ClosedRange<UInt64>)
         case auditEnd
         case audit(ClosedRange<UInt64>)
+        case online
+        case queueRead(isFinal: Bool)
+        case seat(SeatAsk)
+        case moderation(ModerationAsk)
     }
 
     /// A message that has not been answered yet.
     struct Unanswered {
         let kind: SentKind
         let sentAt: SwarmInstant
+        /// The bot's place in the stream then.
+        let from: UInt64
+    }
+
+    /// Since when and why a bot is not in its room.
+    struct Away {
+        enum Cause { case left, dropped, unknown }
+        let since: SwarmInstant
+        let from: UInt64
+        let cause: Cause
     }
 
     let id: BotID
     let user: UserID
     let isAnonymous: Bool
+    /// Whether it is slow in stages that have slow ones.
+    let isSlow: Bool
+    let isManager: Bool
     let book: RoomBook
     let viewer: RoomLedger.Viewer
     unowned let lane: SwarmLane
@@ -58,7 +80,16 @@ final class Bot: ConnectionHandler {
     var phaseSince: SwarmInstant
     var pending: [UInt32: Pending] = [:]
     var unanswered: [Int: Unanswered] = [:]
-    var pacer: Pacer?
+    var messagePacer: Pacer?
+    var barragePacer: Pacer?
+    /// Sanctions that a manager has to lift in the end.
+    var lifts: [ModerationAsk] = []
+    var seatNumber = 0
+    var hasReadQueue = false
+    var away: Away?
+    /// How long a drop on purpose lasts.
+    var absenceMilliseconds: UInt64?
+    private var firstTry: SwarmInstant?
     var session: SessionID?
     var epoch: String?
     var backoff: Backoff
@@ -78,11 +109,12 @@ final class Bot: ConnectionHandler {
     private var nextRequestID: UInt32 = 0
     private var out: [UInt8] = []
     private var isDirty = false
-    private var isStalled = false
+    private(set) var isStalled = false
     private var closeCode: UInt16?
     /// Whether the end of this connection drops no session unawares: it has none yet, the node has sent the bot away, or
     /// the bot ends it itself.
     var isEndExpected = true
+    private var lastPing = SwarmInstant(nanoseconds: 0)
 
     /// A page of history holds up to 100 messages of 32 KB.
     static let messageBytesMax = 16 << 20
@@ -90,28 +122,35 @@ final class Bot: ConnectionHandler {
     static let outBytesMax = 1 << 20
 
     init(
-        id: BotID, user: UserID, isAnonymous: Bool, book: RoomBook, viewer: RoomLedger.Viewer, lane: SwarmLane,
-        reconnectMaxMilliseconds: UInt64
+        id: BotID, user: UserID, book: RoomBook, viewer: RoomLedger.Viewer, lane: SwarmLane
     ) {
         self.id = id
         self.user = user
-        self.isAnonymous = isAnonymous
         self.book = book
         self.viewer = viewer
         self.lane = lane
-        backoff = Backoff(maxMilliseconds: reconnectMaxMilliseconds)
-        phaseSince = SwarmClock.now
+        isAnonymous = lane.scenario.isAnonymous(id)
+        isSlow = lane.scenario.isSlow(id)
+        isManager = lane.scenario.isManager(id)
+        backoff = Backoff(maxMilliseconds: lane.scenario.reconnectMaxMilliseconds)
+        phaseSince = lane.clock.now
         lastHeard = phaseSince
     }
 
     var isHere: Bool { if case .here = phase { true } else { false } }
     var isStopped: Bool { if case .stopped = phase { true } else { false } }
-    var isSending: Bool { pacer != nil }
+    /// On its way into the room.
+    var isEntering: Bool {
+        switch phase {
+        case .connecting, .handshake, .entering: true
+        case .idle, .here, .outside, .waiting, .stopped: false
+        }
+    }
 
     func move(to new: Phase) {
         let wasHere = isHere
         phase = new
-        phaseSince = SwarmClock.now
+        phaseSince = lane.clock.now
         if isHere != wasHere { lane.counters.here += isHere ? 1 : -1 }
         if isStopped { lane.counters.stopped += 1 }
     }
@@ -121,6 +160,7 @@ final class Bot: ConnectionHandler {
     func connect() {
         guard !isStopped else { return }
         move(to: .connecting)
+        if firstTry == nil { firstTry = phaseSince }
         connectionNumber += 1
         let number = connectionNumber
         let (address, source) = lane.nextRoute(for: self)
@@ -148,7 +188,8 @@ final class Bot: ConnectionHandler {
         closeCode = nil
         isEndExpected = true
         isStalled = false
-        lastHeard = SwarmClock.now
+        lastHeard = lane.clock.now
+        if isSlow { connection.setReceiveBuffer(bytes: Self.slowReceiveBufferBytes) }
         let handshake = WebSocketClientHandshake(nonce: lane.randomBytes(16), subprotocols: [Self.subprotocol])
         out += handshake.request(host: address.authority, target: address.target)
         move(to: .handshake(handshake))
@@ -165,18 +206,45 @@ final class Bot: ConnectionHandler {
     /// Reads nothing for a while, as a client on a bad network.
     func stall(milliseconds: UInt64) {
         guard isHere, !isStalled else { return }
+        stopReading()
+        after(milliseconds: milliseconds) { [weak self] in self?.readOn() }
+    }
+
+    /// Reads nothing until ``readOn()``.
+    func stopReading() {
+        guard !isStalled else { return }
         isStalled = true
         tcp?.stopReading()
-        after(milliseconds: milliseconds) { [weak self] in
-            self?.isStalled = false
-            self?.lastHeard = SwarmClock.now
-            self?.tcp?.startReading()
+    }
+
+    func readOn() {
+        guard isStalled else { return }
+        isStalled = false
+        lastHeard = lane.clock.now
+        tcp?.startReading()
+    }
+
+    /// The bot came in: what came before it is over.
+    func noteArrival() {
+        lane.counters.entered += 1
+        if let firstTry, book.ledger.withLock({ $0.book(of: viewer).stay }) == .never {
+            lane.latencies.note(.arrival, lane.readTime.microseconds(since: firstTry))
+        } else if let away, away.cause == .dropped, absenceMilliseconds == nil {
+            lane.latencies.note(.comeback, lane.readTime.microseconds(since: away.since))
         }
+    }
+
+    /// The bot is not in its room any more.
+    func noteAway(_ cause: Away.Cause) {
+        guard away == nil else { return }
+        let position = book.ledger.withLock { $0.book(of: viewer).position }
+        away = Away(since: lane.clock.now, from: position, cause: cause)
     }
 
     func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
         guard connection === tcp else { return }
-        lane.readTime = SwarmClock.now
+        lane.readTime = lane.clock.now
+        lane.counters.bytesIn += UInt64(bytes.count)
         lastHeard = lane.readTime
         if case .handshake(var handshake) = phase {
             switch handshake.parse(bytes) {
@@ -233,6 +301,10 @@ final class Bot: ConnectionHandler {
         guard connection === tcp else { return }
         tcp = nil
         lane.counters.closes[Int(closeCode ?? 0), default: 0] += 1
+        if isHere {
+            let isLeaving = pending.values.contains { if case .exit = $0 { true } else { false } }
+            noteAway(isLeaving ? .unknown : .dropped)
+        }
         if let error, closeCode == nil { lane.note(failure: error.message) }
         if !isEndExpected { lane.counters.unannounced += 1 }
         forgetConnection()
@@ -255,7 +327,8 @@ final class Bot: ConnectionHandler {
     private func waitAndConnect() {
         move(to: .waiting)
         let number = connectionNumber
-        lane.loop.schedule(afterMilliseconds: backoff.next(using: &lane.random)) { [weak self] in
+        let wait = absenceMilliseconds ?? backoff.next(using: &lane.random)
+        lane.loop.schedule(afterMilliseconds: wait) { [weak self] in
             guard let self, case .waiting = phase, number == connectionNumber else { return }
             connect()
         }
@@ -301,7 +374,12 @@ final class Bot: ConnectionHandler {
                 lane.note(failure: "no answer to the handshake, connect or enter within 20 s")
                 drop()
             }
-        case .here: break
+        case .here, .outside:
+            // What reads nothing still says that it is there.
+            if isStalled, now.microseconds(since: lastPing) > Self.pingMicroseconds {
+                lastPing = now
+                request(.ping, .ping)
+            }
         }
         // A server that keeps the contract pings in every heartbeat.
         let silence = UInt64(min(max(heartbeatSeconds, 1), 3_600)) * 2_500_000
@@ -333,6 +411,7 @@ final class Bot: ConnectionHandler {
     func flush() {
         isDirty = false
         guard let tcp, !tcp.isWriting, !out.isEmpty else { return }
+        lane.counters.bytesOut += UInt64(out.count)
         let written = out.withUnsafeBytes { tcp.tryWrite($0) }
         if written < out.count { tcp.write(SharedBytes(copying: out[written...])) }
         out.removeAll(keepingCapacity: out.capacity <= Self.outCapacityKept)
@@ -342,4 +421,8 @@ final class Bot: ConnectionHandler {
     private static let refusedTokensMax = 3
     private static let entryMicrosecondsMax: UInt64 = 20_000_000
     private static let outCapacityKept = 4_096
+    /// The least that Linux gives; a slow client's window stays small.
+    private static let slowReceiveBufferBytes = 4_096
+    /// Well below 2.5 heartbeats, after which a silent client is dropped.
+    private static let pingMicroseconds: UInt64 = 10_000_000
 }

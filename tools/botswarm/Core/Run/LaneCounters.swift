@@ -1,5 +1,5 @@
 /// What the bots of one loop have done so far.
-struct LaneCounters: Sendable, Hashable {
+package struct LaneCounters: Sendable, Hashable, Codable {
     var connected: UInt64 = 0
     var here = 0
     var stopped = 0
@@ -15,6 +15,22 @@ struct LaneCounters: Sendable, Hashable {
     var retries: UInt64 = 0
     var forgone: UInt64 = 0
     var refused: UInt64 = 0
+    /// Of `delivered`, barrage.
+    var barrageDelivered: UInt64 = 0
+    /// Answers with an error.
+    var errorCount: UInt64 = 0
+    /// Bots that came in, again or for the first time.
+    var entered: UInt64 = 0
+    /// `reconnect` pushes.
+    var sentAway: UInt64 = 0
+    /// Changes of the queue, acts of managers, kicks and bots that left, each with an answer.
+    var seatChanges: UInt64 = 0
+    var moderations: UInt64 = 0
+    var kicked: UInt64 = 0
+    var left: UInt64 = 0
+    /// Bytes read and written.
+    var bytesIn: UInt64 = 0
+    var bytesOut: UInt64 = 0
     /// Requests without an answer yet, reads included.
     var outstanding = 0
     /// Error codes that requests were answered with.
@@ -36,6 +52,16 @@ struct LaneCounters: Sendable, Hashable {
         retries += other.retries
         forgone += other.forgone
         refused += other.refused
+        barrageDelivered += other.barrageDelivered
+        errorCount += other.errorCount
+        entered += other.entered
+        sentAway += other.sentAway
+        seatChanges += other.seatChanges
+        moderations += other.moderations
+        kicked += other.kicked
+        left += other.left
+        bytesIn += other.bytesIn
+        bytesOut += other.bytesOut
         outstanding += other.outstanding
         errors.merge(other.errors, uniquingKeysWith: +)
         closes.merge(other.closes, uniquingKeysWith: +)

@@ -1,0 +1,38 @@
+import Crypto
+import Foundation
+
+/// The secret that a coordinator and its workers share. Neither side says it: each proves that it has it.
+package struct SharedSecret: Sendable {
+    private let key: SymmetricKey
+
+    package static let variable = "CHATROOM_SWARM_SECRET"
+    package static let bytesMin = 16
+
+    package init(_ text: String) throws(SwarmFailure) {
+        guard text.utf8.count >= Self.bytesMin else {
+            throw SwarmFailure(.usage, "the secret of coordinator and workers needs at least \(Self.bytesMin) bytes")
+        }
+        key = SymmetricKey(data: Data(text.utf8))
+    }
+
+    /// What proves to the other side, which has given `nonce`, that this side has the secret.
+    ///
+    /// - Parameter role: keeps the proofs of the two sides apart.
+    package func proof(role: String, nonce: String, own: String) -> String {
+        let text = "botswarm \(SwarmMessage.version) \(role) \(nonce) \(own)"
+        return HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+
+    /// Takes the same time whatever is wrong.
+    package func isProof(_ proof: String, role: String, nonce: String, own: String) -> Bool {
+        let (a, b) = (Array(proof.utf8), Array(self.proof(role: role, nonce: nonce, own: own).utf8))
+        guard a.count == b.count else { return false }
+        return zip(a, b).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    package static func random() -> String {
+        (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+    }
+}
