@@ -37,7 +37,10 @@ extension ClusterSimulation {
     func hear(_ message: SimulatedLink.Message, from: Int, at node: SimulatedNode) {
         switch message {
         case .calls(let calls): for call in calls { receive(call, at: node) }
-        case .publications(let publications): for each in publications { perform(each, from: from, at: node) }
+        case .publications(let publications):
+            for (_, parts) in NodePublication.byLane(publications) {
+                for part in parts { perform(part, from: from, at: node) }
+            }
         case .leads(let notices): for notice in notices { isLed(notice, by: from, at: node) }
         }
     }

@@ -113,12 +113,14 @@ extension ClusterSimulation {
     private func retry(_ call: RoomCall, _ node: SimulatedNode, term: UInt64) {
         guard let request = call.request else { return }
         deliver(
-            Publication(room: call.room, term: term, outputs: [.retry(call.address.session, request: request)]),
+            NodePublication(
+                room: call.room, term: term, lanes: [],
+                outputs: [.lane(call.address.lane, .retry(call.address.session, request: request))]),
             to: call.address.node, from: node)
     }
 
-    private func deliver(_ publication: Publication, to lane: NodeID, from node: SimulatedNode) {
-        guard let to = nodes.firstIndex(where: { $0.name == lane.text }) else { return }
+    private func deliver(_ publication: NodePublication, to receiver: NodeID, from node: SimulatedNode) {
+        guard let to = nodes.firstIndex(where: { $0.name == receiver.text }) else { return }
         sendOverLink(.publications([publication]), from: node, to: to)
     }
 
@@ -187,9 +189,9 @@ extension ClusterSimulation {
         case .away: room.presence.setAway(key, true)
         case .announce(let stay): announce(stay, call, key, lane, &room, replica, node)
         case .follow(let place):
-            room.stream.tell(lane, .following(call.number))
             room.stream.follow(
-                place, lane, epoch: epoch(replica), tail: room.tail, lastSeq: replica.state.room.lastSeq)
+                place, lane, number: call.number, epoch: epoch(replica), tail: room.tail,
+                lastSeq: replica.state.room.lastSeq)
         case .operation(.enter): room.arrivals.append(call)
         case .operation(let operation):
             guard let visitor = room.presence.visitor(key) else {
@@ -417,7 +419,7 @@ extension ClusterSimulation {
         let publications = room.stream.take(room: GroupState.room(of: group), term: term, viewerLanes: lanes)
         room.stream.encodings = room.presence.encodings
         replica.leadership.room = room
-        for (lane, publication) in publications { deliver(publication, to: lane.node, from: node) }
+        for (receiver, publication) in publications { deliver(publication, to: receiver, from: node) }
     }
 
     /// Graces that are over.

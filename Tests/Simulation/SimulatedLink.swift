@@ -5,7 +5,7 @@ import RoomLink
 final class SimulatedLink {
     enum Message {
         case calls([RoomCall])
-        case publications([Publication])
+        case publications([NodePublication])
         case leads([ShardNotice])
     }
 
