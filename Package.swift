@@ -59,6 +59,7 @@ let package = Package(
             name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(
             name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CShims", dependencies: ["CSQLite"]),
         core("ChatModel"),
 
@@ -79,6 +80,7 @@ let package = Package(
         // Layer 2: drivers.
         core("EventLoop", ["CUV", "CShims"]),
         core("TLS", ["COpenSSL"]),
+        core("Deflate", ["CZlib"]),
         core("Transport", ["EventLoop", "TLS", "CUV", "CShims"]),
         core("SQLite", ["CSQLite", "CShims"]),
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
@@ -108,8 +110,8 @@ let package = Package(
         core(
             "Gateway",
             [
-                "ChatModel", "Wire", "RoomLink", "SessionCore", "Sharding", "EventLoop", "TLS", "Transport",
-                "Telemetry",
+                "ChatModel", "Wire", "RoomCore", "RoomLink", "SessionCore", "Sharding", "Moderation", "EventLoop",
+                "TLS", "Transport", "Deflate", "Telemetry",
                 logging,
             ], exclude: ["Web"]),
         core(
@@ -190,6 +192,7 @@ let package = Package(
         tests("BotSwarmCoreTests", ["BotSwarmCore", "ChatModel", "Wire"]),
         tests("EventLoopTests", ["EventLoop"]),
         tests("TransportTests", ["EventLoop", "Transport", "WaitTestKit"]),
+        tests("DeflateTests", ["Deflate"]),
         tests("GatewayTests", ["ChatModel", "Gateway", "Transport", "Wire"]),
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("ShardingTests", ["Sharding", "ChatModel", "Consensus"]),
@@ -243,7 +246,7 @@ let package = Package(
             "IntegrationTests",
             [
                 "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "ChatroomClient", "ClientCore", "OpenAPITestKit",
-                "WaitTestKit", crypto,
+                "WaitTestKit", "Deflate", crypto,
                 "chatroomd", "chatroomctl",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -47,6 +47,7 @@ missing_packages() {
     command -v pkg-config >/dev/null || say pkg-config
     pkg-config --exists sqlite3 2>/dev/null || [[ -e /usr/include/sqlite3.h ]] || say libsqlite3-dev
     pkg-config --exists libuv 2>/dev/null || [[ -e /usr/include/uv.h ]] || say libuv1-dev
+    pkg-config --exists zlib 2>/dev/null || [[ -e /usr/include/zlib.h ]] || say zlib1g-dev
     pkg-config --exists 'openssl >= 3' 2>/dev/null || [[ -e /usr/include/openssl/ssl.h ]] || say libssl-dev
 }
 

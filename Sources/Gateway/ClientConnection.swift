@@ -1,4 +1,5 @@
 import ChatModel
+import Deflate
 import EventLoop
 import RoomLink
 import SessionCore
@@ -28,6 +29,8 @@ final class ClientConnection: ConnectionHandler {
     private var decoder = WebSocketFrameDecoder(role: .server)
     /// What its subprotocol says; fixed by the handshake.
     private(set) var encoding = ClientEncoding.json
+    /// Room frames are compressed for it; fixed by the handshake.
+    private(set) var isCompressed = false
     /// nil before `connect`.
     var session: Session?
     /// Rooms that this connection views, with its index in each hub.
@@ -113,16 +116,9 @@ final class ClientConnection: ConnectionHandler {
         let (taken, failure) = decoder.decode(bytes, framesMax: &frames) { event in
             guard case .open = phase else { return }
             switch event {
-            case .text(let text):
-                guard encoding == .json else {
-                    return close(.unsupportedData, "this subprotocol has binary frames only")
-                }
-                ClientFrame.requests(inJSON: text, take)
-            case .binary(let message):
-                guard encoding == .protobuf else {
-                    return close(.unsupportedData, "this subprotocol has text frames only")
-                }
-                ClientFrame.requests(inProtobuf: message, take)
+            case .text(let text): takeText(text)
+            case .binary(let message): takeBinary(message)
+            case .compressed(let isText, let payload): takeCompressed(payload, isText: isText)
             case .ping(let payload): enqueue(WebSocketFrameEncoder.frame(.pong, payload))
             case .pong: break
             case .close: answerClose()
@@ -136,6 +132,40 @@ final class ClientConnection: ConnectionHandler {
         bytesLeft -= taken
         if taken < bytes.count { unparsed = Array(bytes[taken...]) }
         if framesLeft == 0 || bytesLeft <= 0 { lane.throttle(self) }
+    }
+
+    private func takeText(_ text: UnsafeRawBufferPointer) {
+        guard encoding == .json else {
+            return close(.unsupportedData, "this subprotocol has binary frames only")
+        }
+        ClientFrame.requests(inJSON: text, take)
+    }
+
+    private func takeBinary(_ message: UnsafeRawBufferPointer) {
+        guard encoding == .protobuf else {
+            return close(.unsupportedData, "this subprotocol has text frames only")
+        }
+        ClientFrame.requests(inProtobuf: message, take)
+    }
+
+    /// A compressed message becomes no larger than one that comes as it is may be.
+    private func takeCompressed(_ payload: UnsafeRawBufferPointer, isText: Bool) {
+        guard let inflater = lane.compression?.inflater else {
+            return close(.protocolError, "compression was not negotiated")
+        }
+        do throws(Inflater.Failure) {
+            let message = try inflater.inflate(payload, bytesMax: WebSocketFrameDecoder.messageBytesMaxDefault)
+            message.withUnsafeBytes { message in
+                guard isText else { return takeBinary(message) }
+                guard WebSocketFrameDecoder.isText(message) else { return close(.invalidText, "text is not UTF-8") }
+                takeText(message)
+            }
+        } catch {
+            switch error {
+            case .corrupt: close(.invalidText, "a message that can't be decompressed")
+            case .tooBig: close(.tooBig, "message too big")
+            }
+        }
     }
 
     /// Goes on in another turn, or when what held it back has gone: first with what waits here.
@@ -355,8 +385,10 @@ final class ClientConnection: ConnectionHandler {
         endAfterWriting()
     }
 
-    func acceptHandshake(_ response: [UInt8], encoding: ClientEncoding) {
+    func acceptHandshake(_ response: [UInt8], encoding: ClientEncoding, isCompressed: Bool) {
         self.encoding = encoding
+        self.isCompressed = isCompressed
+        decoder.mayBeCompressed = isCompressed
         connectDeadlineMilliseconds = lane.loop.nowMilliseconds + UInt64(lane.configuration.connectSeconds) * 1000
         enqueue(response)
         phase = .open

@@ -1,6 +1,7 @@
 import ChatModel
 import EventLoop
 import Logging
+import Moderation
 import RoomLink
 import Sharding
 import Synchronization
@@ -75,6 +76,12 @@ public final class Gateway: Sendable {
     /// Whether the node hears its cluster: if not, it takes nobody new.
     public func set(cutOff: Bool) async {
         for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.isCutOff = cutOff } }
+    }
+
+    /// What barrage is moderated by from now on.
+    public func set(words: WordFilter) async {
+        shared.set(words: words)
+        for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.words = words } }
     }
 
     /// Tells every client to come back elsewhere, and closes their connections.

@@ -37,6 +37,12 @@ public struct GatewayConfiguration: Sendable {
     /// Whose `X-Forwarded-For` is believed.
     public var trustedProxies: [IPRange] = []
 
+    /// Whether permessage-deflate is negotiated with clients that offer it.
+    public var isCompressing = false
+    /// Barrage items a second that a viewer is shown, and HIGH ones a second and room, as the rooms have it.
+    public var barragePerViewerPerSecond = 200
+    public var highPerSecondMax = 10
+
     public init(node: NodeID) { self.node = node }
 
     /// The URLs that clients are told: those of the configuration, else that of the client port, if it is bound to one

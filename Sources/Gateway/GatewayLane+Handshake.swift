@@ -37,9 +37,10 @@ extension GatewayLane {
             if connection.places.holder == nil, connection.noPlace == nil {
                 claim(proxies.client(of: connection.address, request), for: connection)
             }
+            let extensions = compression == nil ? nil : PermessageDeflate.answer(to: request)
             connection.acceptHandshake(
-                WebSocketHandshake.response(to: request, subprotocol: subprotocol),
-                encoding: subprotocol == Self.protobufSubprotocol ? .protobuf : .json)
+                WebSocketHandshake.response(to: request, subprotocol: subprotocol, extensions: extensions),
+                encoding: subprotocol == Self.protobufSubprotocol ? .protobuf : .json, isCompressed: extensions != nil)
             if let reason = connection.noPlace { turnAway(connection, reason) }
         case .failure(let refusal): connection.refuseHandshake(refusal.response)
         }

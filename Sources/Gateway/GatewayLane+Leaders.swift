@@ -28,6 +28,7 @@ extension GatewayLane {
     /// asked again what nobody has answered.
     func isLed(_ notice: ShardNotice, by node: NodeID) {
         guard let asked = open.leads(node, notice.shard, term: notice.term) else { return }
+        loseBarrage(of: notice.shard)
         var byRoom: [RoomID: [Session]] = [:]
         for session in sessions.values {
             for room in session.state.rooms where shared.shardMap.shard(of: room) == notice.shard {

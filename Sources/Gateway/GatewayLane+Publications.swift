@@ -43,6 +43,16 @@ extension GatewayLane {
         case .profile(let id, let profile):
             sessions[id]?.state.show(profile, in: room)
         case .following: break
+        case .voice(let id, let voice):
+            sessions[id]?.state.hear(voice, in: room)
+        case .silence(let isMuted):
+            hubs[room]?.isMuted = isMuted
+        case .barrageReceipt(let window, let shown):
+            if let hub = hubs[room] { settle(window, shown: shown, in: hub) }
+        case .barrageEcho(let id, let items):
+            if let hub = hubs[room] { echo(items, to: id, in: hub) }
+        case .barrage(let sample, let skipped):
+            if let hub = hubs[room] { show(sample, skipped: skipped, in: hub) }
         case .gap(let seqs):
             hubs[room]?.tellGap(seqs)
         case .entered(let id, let request, let result):
@@ -87,13 +97,15 @@ extension GatewayLane {
             session.connection?.reply(request, error: error)
         case .success(let value):
             session.state.stay(Stay(value, notifyExt: notifyExt), in: room)
+            session.state.hear(Voice(value.me, at: shared.now()), in: room)
             // Whoever went meanwhile stays a member for the grace, but views nothing.
             guard let connection = session.connection, case .open = connection.phase else { return }
             session.state.losses.forget(room)
             connection.reply(request, .enter(value))
-            let hub = hubs[room] ?? Hub(room: room)
+            let hub = hubs[room] ?? Hub(room: room, compression: compression)
             hubs[room] = hub
             hub.add(connection)
+            hub.isMuted = value.room.info.muted
             hub.place = StreamPlace(epoch: value.epoch, seq: value.seq)
         }
     }
@@ -113,6 +125,7 @@ extension GatewayLane {
         // It may have asked again, and have its answer.
         guard !session.isIn(room) else { return }
         session.state.stay(Stay(result, notifyExt: nil), in: room)
+        session.state.hear(Voice(result.me, at: shared.now()), in: room)
         call(
             RoomCall(
                 room: room, address: address(of: session), caller: session.state.caller, request: nil,

@@ -28,6 +28,7 @@ extension GatewayLane {
         guard let room = request.operation.room else {
             return connection.reply(request.id, error: ChatError(.badParameter, "room is missing", field: "room"))
         }
+        if case .barrage(let barrage) = request.operation, sift(barrage, request.id, session, connection) { return }
         if let refusal = refusal(of: request.operation, room, session) {
             return connection.reply(request.id, error: refusal)
         }

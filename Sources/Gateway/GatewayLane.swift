@@ -1,6 +1,7 @@
 import ChatModel
 import EventLoop
 import Logging
+import Moderation
 import RoomLink
 import SessionCore
 import TLS
@@ -43,6 +44,10 @@ final class GatewayLane {
     var awaited = AwaitedStreams()
     /// Sessions that other nodes were given lately, oldest first.
     var handedOver: [HandedOver] = []
+    /// nil: nothing is compressed.
+    let compression: LaneCompression?
+    /// What barrage is moderated by.
+    var words: WordFilter
     var isDraining = false
     /// The node does not hear its cluster: tokens could have been revoked and rooms changed without its knowing.
     var isCutOff = false
@@ -61,6 +66,8 @@ final class GatewayLane {
         self.loop = loop
         self.configuration = configuration
         self.shared = shared
+        words = shared.words
+        compression = configuration.isCompressing ? LaneCompression() : nil
         self.logger = logger
     }
 
@@ -229,7 +236,9 @@ final class GatewayLane {
     func stopViewing(_ room: RoomID, _ connection: ClientConnection) {
         guard let hub = hubs[room] else { return }
         hub.remove(connection)
-        if hub.isEmpty { hubs[room] = nil }
+        guard hub.isEmpty else { return }
+        endWindow(of: hub)
+        hubs[room] = nil
     }
 
     // MARK: - The turn

@@ -1,5 +1,6 @@
 import ChatModel
 import EventLoop
+import Moderation
 import RoomLink
 import SessionCore
 import Sharding
@@ -20,6 +21,8 @@ final class GatewayShared: Sendable {
     let now: @Sendable () -> Timestamp
     /// Of new connections; nil serves them without TLS.
     private let context: Mutex<TLSContext?>
+    /// What barrage is moderated by.
+    private let wordFilter = Mutex(WordFilter())
     /// The lanes, once they exist; written once at start-up.
     let lanes = Mutex<[LoopBound<GatewayLane>]>([])
 
@@ -45,6 +48,11 @@ final class GatewayShared: Sendable {
         let budget = budget
         metrics.gauge("chatroom_connections", "Open client connections of this node.") { Double(budget.total) }
     }
+
+    var words: WordFilter { wordFilter.withLock { $0 } }
+
+    /// For lanes that begin; those that run have their own.
+    func set(words: WordFilter) { wordFilter.withLock { $0 = words } }
 
     var tls: TLSContext? { context.withLock { $0 } }
 

@@ -2,12 +2,20 @@ import ChatModel
 import RoomLink
 import Wire
 
-/// The viewers of one room on one lane: a flat array for each encoding, so that a broadcast is one pass without
+/// The viewers of one room on one lane: a flat array for each form of the bytes, so that a broadcast is one pass without
 /// look-ups or branches.
 final class Hub {
+    /// Viewers who get the same bytes.
+    private struct Group {
+        let encoding: ClientEncoding
+        let isCompressed: Bool
+        var viewers: ContiguousArray<ClientConnection> = []
+    }
+
     let room: RoomID
-    private var json: ContiguousArray<ClientConnection> = []
-    private var protobuf: ContiguousArray<ClientConnection> = []
+    private let compression: LaneCompression?
+    /// One for each form that somebody has asked for: four at most.
+    private var groups: [Group] = []
     /// What viewers were not given because they were slow.
     private(set) var messagesDropped = 0
     private(set) var barrageDropped = 0
@@ -15,44 +23,42 @@ final class Hub {
     /// What its viewers have been shown, or could not take.
     var place = StreamPlace(epoch: "", seq: .max)
 
-    init(room: RoomID) { self.room = room }
+    /// Only creator and managers may speak.
+    var isMuted = false
+    /// Of the room's barrage; nil before there was any.
+    var intake: BarrageIntake?
+
+    init(room: RoomID, compression: LaneCompression?) {
+        self.room = room
+        self.compression = compression
+    }
 
     /// All of them, for people who ask about them.
-    var viewers: ContiguousArray<ClientConnection> { json + protobuf }
+    var viewers: ContiguousArray<ClientConnection> { groups.reduce(into: []) { $0 += $1.viewers } }
 
-    var isEmpty: Bool { json.isEmpty && protobuf.isEmpty }
+    var isEmpty: Bool { groups.allSatisfy(\.viewers.isEmpty) }
+
+    private func group(of connection: ClientConnection) -> Int? {
+        groups.firstIndex { $0.encoding == connection.encoding && $0.isCompressed == connection.isCompressed }
+    }
 
     func add(_ connection: ClientConnection) {
         guard connection.views[room] == nil else { return }
-        switch connection.encoding {
-        case .json: Self.add(connection, to: &json, room)
-        case .protobuf: Self.add(connection, to: &protobuf, room)
+        let index = group(of: connection) ?? groups.count
+        if index == groups.count {
+            groups.append(Group(encoding: connection.encoding, isCompressed: connection.isCompressed))
         }
-    }
-
-    private static func add(
-        _ connection: ClientConnection, to viewers: inout ContiguousArray<ClientConnection>, _ room: RoomID
-    ) {
-        connection.views[room] = viewers.count
-        viewers.append(connection)
-    }
-
-    func remove(_ connection: ClientConnection) {
-        guard let index = connection.views.removeValue(forKey: room) else { return }
-        switch connection.encoding {
-        case .json: Self.remove(index, from: &json, room)
-        case .protobuf: Self.remove(index, from: &protobuf, room)
-        }
+        connection.views[room] = groups[index].viewers.count
+        groups[index].viewers.append(connection)
     }
 
     /// The last one takes the place of the one who goes.
-    private static func remove(
-        _ index: Int, from viewers: inout ContiguousArray<ClientConnection>, _ room: RoomID
-    ) {
-        let last = viewers.removeLast()
-        guard index < viewers.count else { return }
-        viewers[index] = last
-        last.views[room] = index
+    func remove(_ connection: ClientConnection) {
+        guard let place = connection.views.removeValue(forKey: room), let index = group(of: connection) else { return }
+        let last = groups[index].viewers.removeLast()
+        guard place < groups[index].viewers.count else { return }
+        groups[index].viewers[place] = last
+        last.views[room] = place
     }
 
     func noteDropped(_ frame: LaneFrame) {
@@ -64,8 +70,28 @@ final class Hub {
     func broadcast(_ shared: SharedFrame) {
         // What tells of seqs that were left out names older ones.
         if let last = shared.keptSeqs?.upperBound { place.seq = max(place.seq, last) }
-        broadcast(shared, in: .json, to: json)
-        broadcast(shared, in: .protobuf, to: protobuf)
+        for group in groups where !group.viewers.isEmpty {
+            if let frame = frame(shared, for: group) {
+                for viewer in group.viewers { viewer.enqueue(frame) }
+            } else {
+                for viewer in group.viewers { viewer.lose(shared, of: room) }
+            }
+        }
+    }
+
+    func broadcast(_ shared: SharedFrame, except excluded: Set<ObjectIdentifier>) {
+        for group in groups where !group.viewers.isEmpty {
+            let frame = frame(shared, for: group)
+            for viewer in group.viewers where !excluded.contains(ObjectIdentifier(viewer)) {
+                if let frame { viewer.enqueue(frame) } else { viewer.lose(shared, of: room) }
+            }
+        }
+    }
+
+    /// Made once, and compressed once, for all of a group.
+    private func frame(_ shared: SharedFrame, for group: Group) -> LaneFrame? {
+        LaneFrame(
+            shared, in: group.encoding, of: room, compression: group.isCompressed ? compression : nil)
     }
 
     /// Tells all viewers of messages that they can only find in history.
@@ -74,23 +100,5 @@ final class Hub {
         let push = GapPush(
             room: room, ranges: [SeqRange(from: seqs.lowerBound, to: seqs.upperBound)], cause: .slow)
         for viewer in viewers { viewer.push(.gap(push)) }
-    }
-
-    private func broadcast(
-        _ shared: SharedFrame, in encoding: ClientEncoding, to viewers: ContiguousArray<ClientConnection>
-    ) {
-        guard !viewers.isEmpty else { return }
-        if let frame = LaneFrame(shared, in: encoding, of: room) {
-            for viewer in viewers { viewer.enqueue(frame) }
-        } else {
-            for viewer in viewers { viewer.lose(shared, of: room) }
-        }
-    }
-
-    func broadcast(_ shared: SharedFrame, except excluded: Set<ObjectIdentifier>) {
-        var frames = LaneFrames(shared, of: room)
-        for viewers in [json, protobuf] {
-            for viewer in viewers where !excluded.contains(ObjectIdentifier(viewer)) { frames.enqueue(to: viewer) }
-        }
     }
 }

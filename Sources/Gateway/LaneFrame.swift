@@ -25,18 +25,22 @@ final class LaneFrame: QueuedFrame {
     }
 
     /// Something that a room (nil: the cluster) shows to its viewers; nil when the room did not know of anybody who understands `encoding`.
-    init?(_ frame: SharedFrame, in encoding: ClientEncoding, of room: RoomID?, isDroppable: Bool = true) {
+    /// - Parameter compression: of those who have negotiated it.
+    init?(
+        _ frame: SharedFrame, in encoding: ClientEncoding, of room: RoomID?, isDroppable: Bool = true,
+        compression: LaneCompression? = nil
+    ) {
         let encoded =
             switch encoding {
             case .json: frame.json
             case .protobuf: frame.protobuf
             }
         guard let encoded else { return nil }
-        bytes = SharedBytes(copying: encoded)
+        bytes = SharedBytes(copying: compression?.compressed(encoded) ?? encoded)
         traffic =
             switch frame.traffic {
             case .messages: isDroppable ? .messages : .reply
-            case .barrage: .barrage
+            case .barrage(let priority): .barrage(priority)
             case .status: .status
             }
         self.room = room

@@ -1,4 +1,5 @@
 import ChatModel
+import RoomCore
 import RoomLink
 import SessionCore
 
@@ -18,6 +19,8 @@ struct SessionState: Sendable {
     private(set) var rooms: [RoomID] = []
     /// What their leaders were told of it, which a new leader has to be told.
     private(set) var stays: [RoomID: Stay] = [:]
+    /// What it may say there.
+    private var voices: [RoomID: Voice] = [:]
     /// Requests that were passed on to rooms.
     var requestCount: UInt64 = 0
     /// The node that has handed it over, until its rooms have been told.
@@ -59,7 +62,16 @@ struct SessionState: Sendable {
     /// It shows something else of itself in a room that it is in.
     mutating func show(_ profile: Profile, in room: RoomID) { stays[room]?.profile = profile }
 
+    /// What its leader lets it say in a room that it is in.
+    mutating func hear(_ voice: Voice, in room: RoomID) {
+        if stays[room] != nil { voices[room] = voice }
+    }
+
+    /// nil as long as the room's leader has not said.
+    func voice(in room: RoomID) -> Voice? { voices[room] }
+
     mutating func leave(_ room: RoomID) {
+        voices[room] = nil
         guard stays.removeValue(forKey: room) != nil else { return }
         rooms.removeAll { $0 == room }
     }
@@ -85,10 +97,14 @@ final class Session {
     var changes: TokenBucket
     var reads: TokenBucket
 
+    /// What its barrage is sampled by.
+    let hash: UInt64
+
     var id: SessionID { state.id }
 
     init(state: SessionState, configuration: GatewayConfiguration, nowMilliseconds: UInt64) {
         self.state = state
+        hash = SampleHash.sender(state.id)
         (changes, reads) = Self.rates(configuration, nowMilliseconds)
     }
 

@@ -1,18 +1,20 @@
 import Callbacks
 import ChatModel
+import Gateway
 import Logging
 import Moderation
 import Rooms
 import Wire
 
-/// The app's callbacks as settings of the cluster: checked, kept by the system group, and told to the rooms of this node
-/// whenever they change.
+/// The app's callbacks as settings of the cluster: checked, kept by the system group, and told to the rooms and the
+/// gateway of this node whenever they change.
 actor AppCallbacks {
     private let system: SystemGroup
     private let client: CallbackClient
     private let logger: Logger
     private var rooms: RoomHost?
-    /// The versions that the rooms have been told.
+    private var gateway: Gateway?
+    /// The versions that they have been told.
     private var told: [SettingName: UInt64] = [:]
 
     init(system: SystemGroup, client: CallbackClient, logger: Logger) {
@@ -31,9 +33,11 @@ actor AppCallbacks {
         return setup
     }
 
-    /// From here on the rooms are told of every change, whichever node it was made at.
-    func start(_ rooms: RoomHost) async {
+    /// From here on rooms and gateway are told of every change, whichever node it was made at.
+    func start(_ rooms: RoomHost, _ gateway: Gateway) async {
         self.rooms = rooms
+        self.gateway = gateway
+        await gateway.set(words: filter(moderation.words))
         let (changes, changed) = AsyncStream.makeStream(of: SettingName.self)
         await system.observe { change in
             if case .setting(let name, _) = change { changed.yield(name) }
@@ -50,7 +54,9 @@ actor AppCallbacks {
         switch name {
         case .moderation:
             let settings = moderation
-            await rooms.setModeration(filter(settings.words), hook: settings.hook)
+            let words = filter(settings.words)
+            await rooms.setModeration(words, hook: settings.hook)
+            await gateway?.set(words: words)
         case .webhook: await rooms.setWebhook(webhook)
         default: break
         }

@@ -192,7 +192,7 @@ public final class ChatroomNode: Service, Sendable {
             dependencies.restoreGeneration = identity.restoreGeneration
             dependencies.limits = roomLimits
             try await rooms.start(dependencies)
-            await callbacks.start(rooms)
+            await callbacks.start(rooms, gateway)
         } catch {
             await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(.storage, "a shard's log can't be used: \(error)")

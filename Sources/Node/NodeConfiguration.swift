@@ -119,6 +119,7 @@ public struct NodeConfiguration: Sendable {
         callbackHosts = try settings.strings("callbacks.allowedHosts")
         gateway.isBehindProxy = proxyTerminatesTLS || !gateway.trustedProxies.isEmpty
         gateway.allowedOrigins = try settings.strings("allowedOrigins")
+        gateway.isCompressing = try settings.bool("client.compression", default: false)
         gateway.allowAnonymous = try settings.bool("allowAnonymous", default: false)
         gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))
         gateway.graceSeconds = Int64(try settings.int("session.graceSeconds", default: 10, in: 0...3600))
@@ -160,6 +161,8 @@ public struct NodeConfiguration: Sendable {
         rooms.barragePerViewerPerSecond = try settings.int(
             "rooms.barragePerViewer", default: 200, in: 1...1_000_000)
         rooms.highPerSecondMax = try settings.int("rooms.highPerSecond", default: 10, in: 0...100_000)
+        gateway.barragePerViewerPerSecond = rooms.barragePerViewerPerSecond
+        gateway.highPerSecondMax = rooms.highPerSecondMax
         if let policy = try settings.string("rooms.conflictPolicy") {
             guard let known = ConflictPolicy(rawValue: policy) else {
                 throw NodeError(

@@ -1,10 +1,12 @@
 import ChatModel
 
-/// The barrage of one room in one window, sampled to what a viewer may get (contract, "Rates").
+/// The barrage of one room in one window, sampled to what a viewer may get (contract, "Rates"): the second of two levels,
+/// behind the gateways' `BarrageSieve`s.
 ///
 /// Every viewer gets the same sample: HIGH before NORMAL before LOW, and within a priority those with the smallest
 /// hash, so that no sender is preferred. Equal texts become one item, that of the first who sent it, with the highest
-/// of their priorities and a count. Whoever sent an item that was not picked still gets its own, alone.
+/// of their priorities and a count. Whoever sent an item that was not picked still gets its own, alone: from here, or from
+/// its gateway, where that has sifted it.
 ///
 /// Bounded: at most `itemsMax` distinct texts are held; further ones are counted as skipped and echoed to their
 /// senders only. The echoes follow from what gateways read in a window.
@@ -17,16 +19,30 @@ public struct BarrageWindow: Sendable {
         }
 
         public var items: [BarrageItem] = []
-        /// Items that a viewer does not get; its own are in `echoes` and not spared to it.
+        /// Items that a viewer does not get; its own are in `echoes`, or with its gateway, and not spared to it.
         public var skipped = 0
         public var echoes: [Echo] = []
+        /// The candidates that are among `items`, or counted in one of them.
+        public var shown: [Part] = []
+    }
+
+    /// A candidate of a gateway's window: which window of those that came, and which of its candidates.
+    public struct Part: Sendable, Hashable {
+        public var window: Int
+        public var candidate: Int
+
+        public init(window: Int, candidate: Int) {
+            self.window = window
+            self.candidate = candidate
+        }
     }
 
     private struct Held: Sendable {
         var item: BarrageItem
-        var hash: UInt64
-        /// What each session has sent of it; without what the server API sent.
+        var rank: BarrageRank
+        /// What each session has sent of it that its gateway does not echo; without what the server API sent.
         var own: [PresenceKey: BarrageItem] = [:]
+        var parts: [Part] = []
     }
 
     private struct Shown: Sendable {
@@ -47,7 +63,8 @@ public struct BarrageWindow: Sendable {
     private var held: [Held] = []
     private var byText: [String: Int] = [:]
     private var overflow: [Sample.Echo] = []
-    private var overflowCount = 0
+    /// Items that are not shown whatever the sample is.
+    private var leftOut = 0
     private var counter: UInt64 = 0
 
     /// - Parameters:
@@ -58,36 +75,58 @@ public struct BarrageWindow: Sendable {
         self.highPerSecond = max(0, highPerSecond)
     }
 
-    public var isEmpty: Bool { held.isEmpty && overflowCount == 0 }
+    public var isEmpty: Bool { held.isEmpty && leftOut == 0 }
 
     /// Adds an item, whose `time` is now.
-    /// - Parameter sender: nil for the server API.
-    public mutating func add(_ item: BarrageItem, from sender: PresenceKey?) {
-        var item = item
-        if item.priority == .high, !takeHigh(at: item.time.milliseconds) { item.priority = .normal }
-        guard let index = place(of: item) else {
-            overflowCount += 1
+    /// - Parameters:
+    ///   - sender: nil for the server API.
+    ///   - hash: see `SampleHash`; nil: of the items without a sender.
+    public mutating func add(_ item: BarrageItem, from sender: PresenceKey?, hash: UInt64? = nil) {
+        let item = ranked(item)
+        guard let index = place(of: item, hash ?? nextHash()) else {
+            leftOut += Int(clamping: item.count)
             if let sender { overflow.append(Sample.Echo(sender: sender, item: item)) }
             return
         }
         guard let sender else { return }
-        item.count += held[index].own[sender]?.count ?? 0
-        held[index].own[sender] = item
+        var own = item
+        own.count += held[index].own[sender]?.count ?? 0
+        held[index].own[sender] = own
+    }
+
+    /// Adds a candidate of a gateway's window, which echoes it itself.
+    public mutating func add(_ item: BarrageItem, hash: UInt64, part: Part) {
+        let item = ranked(item)
+        guard let index = place(of: item, hash) else { return leaveOut(item.count) }
+        held[index].parts.append(part)
+    }
+
+    /// Counts items that are not shown, and that their gateway echoes.
+    public mutating func leaveOut(_ count: Int64) { leftOut += Int(clamping: count) }
+
+    private mutating func nextHash() -> UInt64 {
+        counter &+= 1
+        return SampleHash.mix(counter)
+    }
+
+    private mutating func ranked(_ given: BarrageItem) -> BarrageItem {
+        var item = given
+        if item.priority == .high, !takeHigh(at: item.time.milliseconds) { item.priority = .normal }
+        return item
     }
 
     /// Counts the item in where its text is held; nil when there is no place for another text.
-    private mutating func place(of item: BarrageItem) -> Int? {
+    private mutating func place(of item: BarrageItem, _ hash: UInt64) -> Int? {
+        let rank = BarrageRank(priority: item.priority, hash: hash)
         if let index = byText[item.text] {
             held[index].item.count += item.count
-            if Self.rank(item.priority) > Self.rank(held[index].item.priority) {
-                held[index].item.priority = item.priority
-            }
+            held[index].rank = min(held[index].rank, rank)
+            held[index].item.priority = held[index].rank.priority
             return index
         }
         guard held.count < Self.itemsMax else { return nil }
-        counter &+= 1
         byText[item.text] = held.count
-        held.append(Held(item: item, hash: SampleHash.mix(counter)))
+        held.append(Held(item: item, rank: rank))
         return held.count - 1
     }
 
@@ -102,26 +141,25 @@ public struct BarrageWindow: Sendable {
     public mutating func take(at now: Timestamp) -> Sample {
         let allowed = allowance(at: now.milliseconds)
         var sample = Sample()
-        var picked = Set(held.indices)
-        if held.count > allowed {
-            picked = Set(held.indices.sorted { Self.goesBefore(held[$0], held[$1]) }.prefix(allowed))
-        }
+        var isPicked = [Bool](repeating: true, count: held.count)
+        for rest in BarrageRank.rest(of: held.map(\.rank), after: allowed) { isPicked[rest] = false }
         for index in held.indices {
-            guard !picked.contains(index) else {
+            guard !isPicked[index] else {
                 sample.items.append(held[index].item)
+                sample.shown += held[index].parts
                 continue
             }
             sample.skipped += Int(clamping: held[index].item.count)
             for (sender, item) in held[index].own { sample.echoes.append(Sample.Echo(sender: sender, item: item)) }
         }
-        sample.skipped += overflowCount
+        sample.skipped += leftOut
         sample.echoes += overflow
         shown.append(Shown(time: now.milliseconds, count: sample.items.count))
         shownCount += sample.items.count
         held.removeAll(keepingCapacity: true)
         byText.removeAll(keepingCapacity: true)
         overflow = []
-        overflowCount = 0
+        leftOut = 0
         return sample
     }
 
@@ -133,18 +171,5 @@ public struct BarrageWindow: Sendable {
         }
         let left = perSecond - shownCount
         return max(0, min(left, max(perSecond / Self.windowsPerSecond, left / 2, 1)))
-    }
-
-    private static func goesBefore(_ a: Held, _ b: Held) -> Bool {
-        let (rankA, rankB) = (rank(a.item.priority), rank(b.item.priority))
-        return rankA != rankB ? rankA > rankB : a.hash < b.hash
-    }
-
-    private static func rank(_ priority: Priority) -> Int {
-        switch priority {
-        case .low: 0
-        case .normal: 1
-        case .high: 2
-        }
     }
 }

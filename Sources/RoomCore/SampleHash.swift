@@ -1,6 +1,8 @@
-/// Decides who is in a sample by place in the stream and nothing else, so that no sender is preferred and every viewer
-/// gets the same sample.
-enum SampleHash {
+import ChatModel
+
+/// Decides who is in a sample by a number that says nothing of who comes first, so that no sender is preferred and every
+/// viewer gets the same sample.
+public enum SampleHash {
     /// SplitMix64's finalizer.
     static func mix(_ value: UInt64) -> UInt64 {
         var z = value &* 0x9e37_79b9_7f4a_7c15
@@ -8,4 +10,12 @@ enum SampleHash {
         z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
         return z ^ (z >> 31)
     }
+
+    /// Of a session, whose ID nobody chooses (FNV-1a).
+    public static func sender(_ session: SessionID) -> UInt64 {
+        session.text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    }
+
+    /// Of one thing that a session has sent, by its number among those.
+    public static func item(of sender: UInt64, number: UInt64) -> UInt64 { mix(sender ^ mix(number)) }
 }

@@ -31,6 +31,8 @@ public struct AwaitedStreams: Sendable {
         }
         // Whoever was put out meanwhile is told so when it is announced.
         if case .kicked = output { return true }
+        // It is told anew with each announcement.
+        if case .voice = output { return true }
         return output.isAnswer
     }
 }

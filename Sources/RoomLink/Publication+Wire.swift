@@ -92,6 +92,7 @@ struct WiredOutput: WireMessage {
             30, "following",
             { if case .following(let number) = current { WiredFollowing(number: number) } else { nil } },
             { read = .following($0.number) })
+        if let barrage = try walkBarrage(&walker, current) { read = barrage }
         guard W.isDecoding else { return }
         if let frame {
             (jsonBytes, protobufBytes) = (frame.jsonBytes, frame.protobufBytes)
@@ -104,12 +105,62 @@ struct WiredOutput: WireMessage {
     }
 }
 
+extension WiredOutput {
+    /// What concerns barrage and nothing else.
+    fileprivate func walkBarrage<W: FieldWalker>(_ walker: inout W, _ current: RoomOutput) throws(ChatError)
+        -> RoomOutput?
+    {
+        var output: RoomOutput?
+        try walker.choice(
+            18, "voice",
+            {
+                if case .voice(let session, let voice) = current {
+                    WiredVoice(session: session, voice: voice)
+                } else {
+                    nil
+                }
+            }, { output = .voice($0.session, $0.voice) })
+        try walker.choice(
+            19, "silence", { if case .silence(let isMuted) = current { WiredSilence(isMuted: isMuted) } else { nil } },
+            { output = .silence($0.isMuted) })
+        try walker.choice(
+            20, "barrageReceipt",
+            {
+                if case .barrageReceipt(let window, let shown) = current {
+                    WiredReceipt(window: window, shown: shown)
+                } else {
+                    nil
+                }
+            }, { output = .barrageReceipt(window: $0.window, shown: $0.shown) })
+        try walker.choice(
+            21, "barrageEcho",
+            {
+                if case .barrageEcho(let session, let items) = current {
+                    WiredEcho(session: session, items: items)
+                } else {
+                    nil
+                }
+            }, { output = .barrageEcho($0.session, $0.items) })
+        try walker.choice(
+            22, "barrageSkipped",
+            {
+                if case .barrage(nil, let skipped) = current {
+                    WiredSkipped(skipped: Int64(skipped))
+                } else {
+                    nil
+                }
+            }, { output = .barrage(nil, skipped: Int(clamping: $0.skipped)) })
+        return output
+    }
+}
+
 extension RoomOutput {
     /// The shared frame in it, if it is one.
     var sharedFrame: SharedFrame? {
         get {
             switch self {
             case .frame(let frame), .frameFor(_, let frame), .frameExcept(_, let frame): frame
+            case .barrage(let frame, _): frame
             default: nil
             }
         }
@@ -119,6 +170,7 @@ extension RoomOutput {
             case .frame: self = .frame(newValue)
             case .frameFor(let sessions, _): self = .frameFor(sessions, newValue)
             case .frameExcept(let sessions, _): self = .frameExcept(sessions, newValue)
+            case .barrage(_, let skipped): self = .barrage(newValue, skipped: skipped)
             default: break
             }
         }
@@ -134,6 +186,7 @@ extension RoomOutput {
             return .entered(session, request: request, .failure(error))
         case .frame(let frame), .frameFor(_, let frame), .frameExcept(_, let frame):
             return frame.keptSeqs.map { .gap($0) }
+        case .barrage(let frame?, let skipped): return .barrage(nil, skipped: skipped + frame.barrage)
         default: return nil
         }
     }
@@ -305,16 +358,20 @@ extension SharedFrame.Traffic {
     fileprivate var number: UInt32 {
         switch self {
         case .messages: 1
-        case .barrage: 2
+        case .barrage(.normal): 2
         case .status: 3
+        case .barrage(.low): 4
+        case .barrage(.high): 5
         }
     }
 
     fileprivate init?(number: UInt32) {
         switch number {
         case 1: self = .messages
-        case 2: self = .barrage
+        case 2: self = .barrage(.normal)
         case 3: self = .status
+        case 4: self = .barrage(.low)
+        case 5: self = .barrage(.high)
         default: return nil
         }
     }
@@ -325,6 +382,8 @@ private enum Audience: String, WireEnum {
     case all = "ALL"
     case only = "ONLY"
     case except = "EXCEPT"
+    /// All, as the end of a barrage window.
+    case window = "WINDOW"
 
     static var blank: Audience { .all }
 
@@ -333,6 +392,7 @@ private enum Audience: String, WireEnum {
         case .all: 1
         case .only: 2
         case .except: 3
+        case .window: 4
         }
     }
 }
@@ -344,6 +404,8 @@ private struct WiredFrame: WireMessage {
     var sessions: [SessionID] = []
     var jsonBytes: UInt64?
     var protobufBytes: UInt64?
+    /// Of a barrage window.
+    var skipped: Int64 = 0
 
     static var blank: WiredFrame { WiredFrame(SharedFrame(traffic: .messages, unkept: 0, barrage: 0)) }
     static var schemaName: String { "FrameOutput" }
@@ -363,6 +425,9 @@ private struct WiredFrame: WireMessage {
         case .frameExcept(let sessions, let frame):
             self.init(frame)
             (audience, self.sessions) = (.except, sessions)
+        case .barrage(let frame?, let skipped):
+            self.init(frame)
+            (audience, self.skipped) = (.window, Int64(skipped))
         default: return nil
         }
     }
@@ -372,6 +437,7 @@ private struct WiredFrame: WireMessage {
         case .all: .frame(frame)
         case .only: .frameFor(sessions, frame)
         case .except: .frameExcept(sessions, frame)
+        case .window: .barrage(frame, skipped: Int(clamping: skipped))
         }
     }
 
@@ -387,6 +453,7 @@ private struct WiredFrame: WireMessage {
         try walker.shown(7, "unkept", &frame.unkept)
         try walker.shown(8, "barrage", &frame.barrage)
         try walker.optional(9, "oldestTime", &frame.oldestTime)
+        try walker.shown(10, "skipped", &skipped)
         guard W.isDecoding else { return }
         guard let known = SharedFrame.Traffic(number: traffic) else {
             throw ChatError(.badParameter, "there is no traffic \(traffic)")

@@ -27,6 +27,17 @@ public enum RoomOutput: Sendable, Equatable {
     case gap(ClosedRange<UInt64>)
     /// From here on the room's stream goes on from what the lane said in the `follow` of this number.
     case following(UInt64)
+    /// What the session may say from here on.
+    case voice(SessionID, Voice)
+    /// Whether only creator and managers may speak from here on.
+    case silence(Bool)
+    /// The leader has counted a window of the lane's in the `barrage` that follows, which shows these of its candidates.
+    case barrageReceipt(window: UInt64, shown: [UInt32])
+    /// Items of the session that the `barrage` that follows does not show.
+    case barrageEcho(SessionID, [BarrageItem])
+    /// The end of a barrage window, for all viewers: what it shows, and how many items it leaves out. Whoever gets an
+    /// echo is told of so many fewer.
+    case barrage(SharedFrame?, skipped: Int)
 
     /// Whether it says nothing of the room, only how a call has ended.
     public var isAnswer: Bool {

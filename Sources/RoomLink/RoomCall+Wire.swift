@@ -91,6 +91,9 @@ struct WiredCall: WireMessage {
         try walker.choice(
             25, "follow", { if case .follow(let place) = current { WiredPlace(place) } else { nil } },
             { read = .follow($0.place) })
+        try walker.choice(
+            26, "barrages", { if case .barrages(let batch) = current { WiredBatch(batch) } else { nil } },
+            { read = .barrages($0.batch) })
         guard W.isDecoding else { return }
         guard let read else { throw ChatError(.badParameter, "a call that says nothing") }
         call.body = read

@@ -83,6 +83,8 @@ public struct RoomCall: Sendable, Equatable {
         case announce(Stay)
         /// To a new leader, behind the announcements of all of the lane's sessions in the room: what the lane has seen.
         case follow(StreamPlace)
+        /// The barrage of a window, of several sessions; droppable. The call's session is any of the lane.
+        case barrages(BarrageBatch)
     }
 
     public var room: RoomID

@@ -7,8 +7,8 @@ public struct SharedFrame: Sendable, Equatable {
     public enum Traffic: Sendable, Hashable {
         /// Kept and unkept messages, in order.
         case messages
-        /// Droppable.
-        case barrage
+        /// Droppable, by the highest priority in it: LOW first.
+        case barrage(Priority)
         /// Counts and states: only the newest matters.
         case status
     }
@@ -26,6 +26,26 @@ public struct SharedFrame: Sendable, Equatable {
     public var barrage: Int
     /// When the oldest message in it was stamped, if there is one.
     public var oldestTime: Timestamp?
+}
+
+extension SharedFrame {
+    /// This frame with one more push at its end, which stands for so many barrage items.
+    public func followed(by push: Push, barrage count: Int) -> SharedFrame {
+        var all = self
+        all.barrage += count
+        all.json = json.map { frame in
+            var payload = Array(frame[WebSocketFrameEncoder.headerCount(of: frame)...])
+            payload.append(UInt8(ascii: "\n"))
+            push.appendJSON(to: &payload)
+            return WebSocketFrameEncoder.frame(.text, payload)
+        }
+        all.protobuf = protobuf.map { frame in
+            var payload = Array(frame[WebSocketFrameEncoder.headerCount(of: frame)...])
+            push.appendProtobuf(to: &payload)
+            return WebSocketFrameEncoder.frame(.binary, payload)
+        }
+        return all
+    }
 }
 
 /// Writes a shared frame, push by push, in the encodings that a room's viewers use.

@@ -20,6 +20,10 @@ extension RoomActor {
     func handle(_ call: RoomCall, at now: Timestamp) -> [Proposal] {
         touch()
         let key = PresenceKey(node: call.address.node, session: call.address.session)
+        if case .barrages(let batch) = call.body {
+            take(batch, from: Lane(node: call.address.node, number: call.address.lane), at: now)
+            return []
+        }
         // A client need not wait for its enter's answer: what it asks next comes after it.
         if arriving.contains(key) { settleArrivals() }
         if case .operation(.enter) = call.body { holdIfThrownOut(call.caller.user, key) }
@@ -28,6 +32,7 @@ extension RoomActor {
             return []
         }
         switch call.body {
+        case .barrages: return []
         case .leave:
             exit(key, at: now)
             return takeLate()
@@ -189,29 +194,13 @@ extension RoomActor {
             origin: .session(SessionRequest(address: call.address, request: call.request, shape: change.shape)))
     }
 
-    private func speakBarrage(_ request: BarrageRequest, _ call: RoomCall, _ visitor: Visitor, at now: Timestamp)
-        throws(ChatError)
-    {
-        try state.maySpeak(visitor.user, anonymous: visitor.anonymous, at: now)
-        var item = BarrageItem(
-            from: Sender(user: visitor.user, profile: visitor.profile, role: state.role(of: visitor.user)),
-            text: try passed(request.text, "text"), time: now)
-        item.ext = request.ext
-        item.style = request.style
-        // HIGH is for creator and managers (contract, "Priority").
-        let mayBeHigh = state.role(of: visitor.user).rank >= Role.manager.rank
-        item.priority = request.priority == .high && !mayBeHigh ? .normal : request.priority
-        barrage.add(item, from: visitor.key)
-        touchBarrage()
-        reply(call, .success(.barrage(BarrageResult())))
-    }
-
     /// The session lives on another lane or node, or speaks another encoding, from here on.
     func move(_ key: PresenceKey, _ call: RoomCall, from former: NodeID?) {
         let address = call.address
         if let former { takeOver(PresenceKey(node: former, session: key.session), key, call) }
         presence.move(key, lane: address.lane, encoding: address.encoding)
         presence.setAway(key, false)
+        if let visitor = presence.visitor(key) { tellVoice(of: visitor, at: context.now()) }
         stream.encodings.formUnion(presence.encodings)
     }
 

@@ -70,7 +70,7 @@ extension RoomActor {
         case .moved(let former):
             // What the room emits goes to the new lane at once.
             move(key, call, from: former)
-        case .leave, .away, .announce, .follow:
+        case .leave, .away, .announce, .follow, .barrages:
             break
         case .operation(let operation):
             guard (holds[key]?.calls.count ?? 0) < Self.waitingCallsMax else {

@@ -109,40 +109,6 @@ extension RoomActor {
         stream.tellEverybody(.frame(writer.frame(.status)))
     }
 
-    /// What a barrage window shows: the sample for everybody, and for whoever sent an item that was not picked, that
-    /// item besides.
-    func show(_ sample: BarrageWindow.Sample) {
-        var echoes: [PresenceKey: [BarrageItem]] = [:]
-        for echo in sample.echoes { echoes[echo.sender, default: []].append(echo.item) }
-        let special = echoes.keys.compactMap { presence.visitor($0) }
-        let everybody = barrageFrame(sample.items, skipped: sample.skipped)
-        if special.isEmpty {
-            if let everybody { stream.tellEverybody(.frame(everybody)) }
-            return
-        }
-        stream.endFrame()
-        if let everybody { stream.tellEverybody(.frameExcept(special.map(\.key.session), everybody)) }
-        for visitor in special {
-            let own = echoes[visitor.key] ?? []
-            if let frame = barrageFrame(
-                sample.items + own, skipped: sample.skipped - own.reduce(0) { $0 + Int(clamping: $1.count) })
-            {
-                stream.tell(visitor.lane, .frameFor([visitor.key.session], frame))
-            }
-        }
-    }
-
-    private func barrageFrame(_ items: [BarrageItem], skipped: Int) -> SharedFrame? {
-        var writer = stream.blankWriter
-        if !items.isEmpty { writer.append(.barrage(BarragePush(room: id, items: items))) }
-        if skipped > 0 {
-            var push = SkippedPush(room: id)
-            push.barrage = Int64(skipped)
-            writer.append(.skipped(push))
-        }
-        return writer.isEmpty ? nil : writer.frame(.barrage, barrage: items.count + max(0, skipped))
-    }
-
     // MARK: - Listings
 
     /// nil for somebody who is neither here nor known: a guest is a member only while here.

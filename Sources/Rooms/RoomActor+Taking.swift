@@ -17,6 +17,7 @@ extension RoomActor {
             presence.move(key, lane: lane.number, encoding: call.address.encoding)
             presence.setAway(key, stay.isAway)
             suspend(lane)
+            if let visitor = presence.visitor(key) { tellVoice(of: visitor, at: context.now()) }
             return
         }
         if let reason = exclusion(of: call.caller, stay) {
@@ -30,6 +31,7 @@ extension RoomActor {
         visitor.isAway = stay.isAway
         presence.announce(visitor, role: role(of: visitor))
         suspend(lane)
+        tellVoice(of: visitor, at: context.now())
     }
 
     /// The lane says what its viewers have been shown when it has announced all of them.
@@ -51,6 +53,7 @@ extension RoomActor {
     /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all see.
     func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
         stream.follow(place, lane, number: number, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
+        stream.tell(lane, .silence(toldMuted))
     }
 
     // MARK: - Nodes that are gone

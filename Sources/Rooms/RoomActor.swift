@@ -25,6 +25,10 @@ actor RoomActor {
     var presence: Presence
     var tail = HotTail()
     var barrage: BarrageWindow
+    /// The gateways' windows in it.
+    var barrageSources: [BarrageSource] = []
+    /// Whether gateways know the room as muted.
+    var toldMuted = false
     var budget = ViewerBudget()
     /// Since the room is in memory.
     var barrageShown: Int64 = 0
@@ -86,6 +90,7 @@ actor RoomActor {
         idleSince = context.now()
         activatedAt = idleSince
         (state, tail) = try Self.restore(id, loaded)
+        toldMuted = state.info?.muted ?? false
         for (robot, enteredAt) in state.robotsByEntering {
             guard let visitor = Visitor(robot, enteredAt: enteredAt) else { continue }
             presence.announce(visitor, role: state.role(of: robot.user))
@@ -180,11 +185,13 @@ actor RoomActor {
         case .catalogue(let change):
             if change.kind == .member, let user = UserID(change.key) {
                 presence.setFixed(user, state.role(of: user).isFixed)
+                tellVoices(of: user)
             }
             if case .queue(let element, _)? = change.value { noteOwner(of: element) }
             if case .room(let record)? = change.value {
                 // It changes with every message: one row a turn is enough.
                 roomRow = (record, stamp.index)
+                tellSilence()
             } else {
                 rows.catalogue.append(row(change, incarnation, stamp.index))
             }
@@ -393,17 +400,7 @@ actor RoomActor {
         return facts
     }
 
-    func closeBarrageWindow() {
-        barrageIsOpen = false
-        let sample = barrage.take(at: context.now())
-        guard !sample.items.isEmpty || sample.skipped > 0 else { return }
-        isDirty = true
-        barrageShown += Int64(sample.items.count)
-        barrageDropped += Int64(sample.skipped)
-        context.figures.barrageShown.add(sample.items.count)
-        context.figures.barrageSkipped.add(sample.skipped)
-        show(sample)
-    }
+    func barrageEnded() { barrageIsOpen = false }
 
     private static let idleMilliseconds: Int64 = 2_000
 }

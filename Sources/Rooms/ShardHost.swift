@@ -23,7 +23,10 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
         /// That somebody has gone, or is back: taken in any number, because nobody would say it again.
         var isPresence: Bool {
             guard case .call(let call) = self else { return false }
-            return if case .operation = call.body { false } else { true }
+            return switch call.body {
+            case .operation, .barrages: false
+            case .leave, .away, .moved, .announce, .follow: true
+            }
         }
 
         var key: PresenceKey? {

@@ -18,8 +18,8 @@ public enum FrameTraffic: Sendable, Hashable {
     case reply
     /// Messages of a room: replaced by a `gap`.
     case messages
-    /// Dropped first, and counted.
-    case barrage
+    /// Dropped first, and counted; by the highest priority in it, LOW before HIGH.
+    case barrage(Priority)
     /// Counts and states: dropped with barrage; the next one says more.
     case status
 }
@@ -27,7 +27,7 @@ public enum FrameTraffic: Sendable, Hashable {
 /// What waits for one connection whose socket is full, bounded in bytes.
 ///
 /// 1. Order is kept: a frame goes out after all that were queued before it.
-/// 2. At the bound barrage and status go first, then all messages; replies never (whoever asks too much is read no
+/// 2. At the bound status and barrage go first (LOW, NORMAL, HIGH), then all messages; replies never (whoever asks too much is read no
 ///    further until the socket has taken the answers).
 /// 3. Nothing is dropped silently: what went is returned as `Loss`es, of which the session tells its client.
 /// 4. A frame of which a byte was written is finished first, so it is not in the queue any more.
@@ -63,11 +63,14 @@ public struct SendQueue<Frame: QueuedFrame> {
         return frame
     }
 
-    /// Drops what may be dropped until at most `bytesMax` wait: barrage and status, oldest first; then all messages,
-    /// because a viewer who is that far behind reads history, and one gap is better than many.
+    /// Drops what may be dropped until at most `bytesMax` wait: status and LOW barrage, oldest first, then NORMAL, then
+    /// HIGH barrage; then all messages, because a viewer who is that far behind reads history, and one gap is better than
+    /// many.
     /// - Parameter dropped: told of each frame that went, for the figures.
     public mutating func shed(to bytesMax: Int, losses: inout Losses, dropped: (Frame) -> Void = { _ in }) {
-        shed(to: bytesMax, &losses, dropped) { $0 == .barrage || $0 == .status }
+        for priority in [Priority.low, .normal, .high] {
+            shed(to: bytesMax, &losses, dropped) { $0 == .barrage(priority) || priority == .low && $0 == .status }
+        }
         if byteCount > bytesMax { shed(to: 0, &losses, dropped) { $0 == .messages } }
     }
 

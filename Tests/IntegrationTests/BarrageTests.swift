@@ -105,6 +105,43 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `in a crowd, too, who may not speak is refused, and words are looked for`() async throws {
+            try await TestNode.run(["rooms": ["barragePerViewer": 2]]) { node in
+                let room = try await node.createRoom("flood", creator: "owner")
+                let words = #"{"words":[{"text":"darn","action":"REPLACE"},{"text":"heck","action":"REFUSE"}]}"#
+                #expect(try await node.api("PUT", "/v1/moderation", words).status < 300)
+                let ann = try await TestClient.connected(node, "ann")
+                let bob = try await TestClient.connected(node, "bob")
+                let cid = try await TestClient.connected(node, "cid")
+                for client in [ann, bob, cid] { try await client.enter(room) }
+                func crowd(_ part: String) async throws {
+                    for number in 1...20 {
+                        _ = await bob.begin(.barrage(BarrageRequest(room: room, text: "\(part) \(number)")))
+                    }
+                    // It is answered when all of them have been judged, or are on their way.
+                    _ = try await bob.ask(.ping)
+                }
+                try await crowd("first")
+                _ = try await ann.ask(.barrage(BarrageRequest(room: room, text: "a darn thing"))).get()
+                let heck = ClientOperation.barrage(BarrageRequest(room: room, text: "what the heck"))
+                #expect(try await ann.refusal(of: heck).code == .rejected)
+                _ = try await self.barrage("a **** thing", ann)
+                #expect(try await node.api("PUT", "/v1/rooms/flood/members/ann/mute", #"{"enable":true}"#).status < 300)
+                try await crowd("second")
+                let operation = ClientOperation.barrage(BarrageRequest(room: room, text: "muted"))
+                #expect(try await ann.refusal(of: operation).code == .muted)
+                #expect(try await node.api("PUT", "/v1/rooms/flood/mute", #"{"enable":true}"#).status < 300)
+                #expect(try await bob.refusal(of: operation).code == .roomMuted)
+                for client in [ann, cid] {
+                    try await client.wait(for: "41 items or their count") {
+                        await total(client) + Int64(skipped(client)) < 41 ? nil : ()
+                    }
+                    #expect(await total(client) + Int64(skipped(client)) == 41)
+                }
+                #expect(await !shown(cid).contains("muted"))
+            }
+        }
+
         @Test func `equal texts of a window are one item with a count`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("live")

@@ -17,9 +17,11 @@ struct TestFrame: QueuedFrame, Equatable {
             unkeptCount: 1)
     }
 
-    static func barrage(_ items: Int, bytes: Int = 100, room: String = "r") -> TestFrame {
+    static func barrage(_ items: Int, bytes: Int = 100, room: String = "r", priority: Priority = .normal)
+        -> TestFrame
+    {
         TestFrame(
-            name: "b\(items)", byteCount: bytes, traffic: .barrage, room: RoomID(room), barrageCount: items)
+            name: "b\(items)", byteCount: bytes, traffic: .barrage(priority), room: RoomID(room), barrageCount: items)
     }
 
     static func reply(_ name: String, bytes: Int = 100) -> TestFrame {
@@ -55,6 +57,22 @@ struct SendQueueTests {
         #expect(losses.rooms.map(\.barrage) == [7])
         #expect(losses.rooms.map(\.ranges) == [[]])
         #expect(drain(&queue) == ["m1...2", "ack"])
+    }
+
+    @Test func `LOW barrage goes before NORMAL and NORMAL before HIGH`() {
+        var queue = SendQueue<TestFrame>()
+        queue.append(.barrage(1, priority: .high))
+        queue.append(.barrage(2))
+        queue.append(.barrage(3, priority: .low))
+        queue.append(.message(1...2))
+        var dropped: [String] = []
+        for bytesMax in [399, 299, 199] {
+            var losses = Losses()
+            queue.shed(to: bytesMax, losses: &losses) { dropped.append($0.name) }
+            #expect(losses.rooms.map(\.barrage) == [4 - dropped.count])
+        }
+        #expect(dropped == ["b3", "b2", "b1"])
+        #expect(drain(&queue) == ["m1...2"])
     }
 
     @Test func `when barrage is not enough all messages go and become one range`() {

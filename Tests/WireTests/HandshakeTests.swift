@@ -188,6 +188,44 @@ private func refusal(_ text: String, _ subprotocols: [String] = ["chat"]) -> HTT
     }
 }
 
+@Suite struct `The offer of permessage-deflate` {
+    private func answer(_ offer: String) -> String? {
+        request(handshake(["Sec-WebSocket-Extensions": offer])).flatMap { PermessageDeflate.answer(to: $0) }
+    }
+
+    private let plain = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
+
+    @Test(arguments: [
+        "permessage-deflate", "permessage-deflate; client_max_window_bits",
+        "Permessage-Deflate;client_max_window_bits=8",
+        "permessage-deflate; client_max_window_bits=\"15\"; server_no_context_takeover ;client_no_context_takeover",
+        "x-webkit-deflate-frame, permessage-deflate",
+        "permessage-deflate; server_max_window_bits=10, permessage-deflate",
+    ])
+    func `is accepted without context takeover`(offer: String) {
+        #expect(answer(offer) == plain)
+    }
+
+    @Test func `a window that is asked for is confirmed`() {
+        #expect(answer("permessage-deflate; server_max_window_bits=15") == plain + "; server_max_window_bits=15")
+    }
+
+    @Test(arguments: [
+        "", "permessage-bzip2", "permessage-deflate; server_max_window_bits=14",
+        "permessage-deflate; server_max_window_bits",
+        "permessage-deflate; client_max_window_bits=16", "permessage-deflate; client_max_window_bits=08",
+        "permessage-deflate; server_no_context_takeover=1", "permessage-deflate; unknown",
+        "permessage-deflate; client_max_window_bits; client_max_window_bits", "permessage-deflate; ;",
+    ])
+    func `is declined with parameters that are wrong, unknown or there twice`(offer: String) {
+        #expect(answer(offer) == nil)
+    }
+
+    @Test func `is not made`() {
+        #expect(request(handshake()).flatMap { PermessageDeflate.answer(to: $0) } == nil)
+    }
+}
+
 @Suite struct `SHA-1` {
     /// RFC 3174, section 7.3.
     @Test(arguments: [

@@ -11,6 +11,8 @@ extension Samples {
             .announce(
                 Stay(profile: profile(), enteredAt: time(), notifyExt: maybe { $0.text() }, isAway: bool())),
             .follow(StreamPlace(epoch: text(64), seq: uint64())),
+            .barrages(
+                BarrageBatch(window: uint64(), candidates: list { $0.candidate() }, leftOut: Int64(int(0...300)))),
         ]
         return bodies.map { body in
             RoomCall(
@@ -25,6 +27,21 @@ extension Samples {
         }
     }
 
+    private mutating func candidate() -> BarrageCandidate {
+        var candidate = BarrageCandidate(sender: session(), text: text(), hash: uint64())
+        (candidate.ext, candidate.style) = (maybe { $0.text() }, maybe { $0.text() })
+        (candidate.priority, candidate.count) = (any(Priority.self), Int64(int(1...300)))
+        return candidate
+    }
+
+    private mutating func barrageItem() -> BarrageItem {
+        var item = BarrageItem(from: maybe { $0.sender() }, text: text(), time: time())
+        item.from?.profile.ext = ""
+        (item.ext, item.style) = (maybe { $0.text() }, maybe { $0.text() })
+        (item.priority, item.count) = (any(Priority.self), Int64(int(1...300)))
+        return item
+    }
+
     private mutating func range() -> ClosedRange<UInt64> {
         let (a, b) = (uint64(), uint64())
         return min(a, b)...max(a, b)
@@ -34,9 +51,11 @@ extension Samples {
         var writer = SharedFrameWriter(
             [[], .json, .protobuf, [.json, .protobuf]][int(0...3)])
         for push in list(3, { { (pushes: [Push]) in pushes[0] }($0.pushes()) }) { writer.append(push) }
-        let traffic: [SharedFrame.Traffic] = [.messages, .barrage, .status]
+        let traffic: [SharedFrame.Traffic] = [
+            .messages, .status, .barrage(.low), .barrage(.normal), .barrage(.high),
+        ]
         return writer.frame(
-            traffic[int(0...2)], keptSeqs: maybe { $0.range() }, unkept: int(0...300), barrage: int(0...300))
+            traffic[int(0...4)], keptSeqs: maybe { $0.range() }, unkept: int(0...300), barrage: int(0...300))
     }
 
     /// Every output, and every result in a reply; lists of an enter's result are empty now and then.
@@ -56,7 +75,11 @@ extension Samples {
             .exited(session(), request: maybe(request)), .kicked(session(), reason, ext: maybe { $0.text() }),
             .frame(sharedFrame()), .frameFor(list { $0.session() }, sharedFrame()),
             .frameExcept(list { $0.session() }, sharedFrame()), .retry(session(), request: request(&self)),
-            .profile(session(), profile()), .gap(range()), .following(uint64()),
+            .profile(session(), profile()), .gap(range()), .following(uint64()), .silence(bool()),
+            .voice(session(), Voice(role: any(Role.self), mutedUntil: maybe { $0.time() })),
+            .barrageReceipt(window: uint64(), shown: list { UInt32(truncatingIfNeeded: $0.uint64()) }),
+            .barrageEcho(session(), list { $0.barrageItem() }), .barrage(sharedFrame(), skipped: int(0...300)),
+            .barrage(nil, skipped: int(1...300)),
         ]
     }
 

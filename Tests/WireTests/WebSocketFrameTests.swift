@@ -6,6 +6,7 @@ import Testing
 private enum Said: Equatable {
     case text(String)
     case binary([UInt8])
+    case compressed(Bool, [UInt8])
     case ping([UInt8])
     case pong([UInt8])
     case close(UInt16?, String)
@@ -22,6 +23,7 @@ private func decode(_ chunks: [[UInt8]], _ decoder: inout WebSocketFrameDecoder)
                 case .text(let payload): said.append(.text(String(decoding: payload, as: UTF8.self)))
                 case .binary(let payload): said.append(.binary([UInt8](payload)))
                 case .ping(let payload): said.append(.ping([UInt8](payload)))
+                case .compressed(let isText, let payload): said.append(.compressed(isText, [UInt8](payload)))
                 case .pong(let payload): said.append(.pong([UInt8](payload)))
                 case .close(let code, let reason): said.append(.close(code, reason))
                 }
@@ -119,6 +121,30 @@ private let hello = Array("Hello".utf8)
         var none = 0
         let (taken, _) = stream.withUnsafeBytes { decoder.decode($0, framesMax: &none) { _ in } }
         #expect(taken == stream.count, "what comes after the end is ignored")
+    }
+
+    @Test func `takes compressed messages where they were negotiated, whole and in fragments`() {
+        func decoded(_ chunks: [[UInt8]], negotiated: Bool = true) -> [Said] {
+            var decoder = WebSocketFrameDecoder(role: .client)
+            decoder.mayBeCompressed = negotiated
+            return decode(chunks, &decoder)
+        }
+        let whole = frame(0xC1, [1, 2])
+        #expect(decoded([whole]) == [.compressed(true, [1, 2])])
+        #expect(decoded(whole.map { [$0] }) == [.compressed(true, [1, 2])])
+        #expect(decoded([frame(0xC2, [])]) == [.compressed(false, [])])
+        #expect(decoded([frame(0x81, hello)]) == [.text("Hello")], "a message need not be compressed")
+        // RSV1 is on the first fragment only (RFC 7692 section 6.1), and control frames come between.
+        let fragments = frame(0x41, [1]) + frame(0x89, [9]) + frame(0x00, [2]) + frame(0x80, [3])
+        #expect(decoded([fragments]) == [.ping([9]), .compressed(true, [1, 2, 3])])
+        #expect(decoded([fragments + frame(0x01, hello) + frame(0x80, [])]).last == .text("Hello"))
+        #expect(decoded([frame(0x41, [1]), frame(0xC0, [2])]) == [.failed(1002)])
+        for first: UInt8 in [0xC9, 0xCA, 0xC8, 0xA1, 0x91, 0xE1] {
+            #expect(decoded([frame(first, [])]) == [.failed(1002)])
+        }
+        for first: UInt8 in [0xC1, 0xC2, 0x41] {
+            #expect(decoded([frame(first, [])], negotiated: false) == [.failed(1002)])
+        }
     }
 
     @Test func `holds nothing between frames`() {

@@ -86,6 +86,8 @@ final class WebSocketHandler: ChannelInboundHandler {
             case .text(let text): readItems(text, &inputs)
             case .binary: inputs.append(.broken(connection: connection, "a binary frame"))
             case .ping(let payload): pong(payload, context)
+            // Not negotiated.
+            case .compressed: break
             case .pong: break
             case .close(let code, let reason):
                 closeCode = code

@@ -4,6 +4,9 @@ public enum WebSocketEvent {
     case text(UnsafeRawBufferPointer)
     /// A whole message.
     case binary(UnsafeRawBufferPointer)
+    /// A whole message as permessage-deflate compressed it, where that was negotiated. What it becomes is to be bounded,
+    /// and a text is to be checked (see ``WebSocketFrameDecoder/isText(_:)``).
+    case compressed(isText: Bool, UnsafeRawBufferPointer)
     /// To be answered with a pong of the same payload (RFC 6455 §5.5.2).
     case ping(UnsafeRawBufferPointer)
     case pong(UnsafeRawBufferPointer)

@@ -11,6 +11,9 @@ public struct WebSocketFrameDecoder: Sendable {
     private var isClosed = false
     /// The type of the message whose fragments are being collected.
     private var fragmentedOpcode: WebSocketOpcode?
+    private var isFragmentedCompressed = false
+    /// permessage-deflate was negotiated: messages may be compressed.
+    public var mayBeCompressed = false
     private let messageBytesMax: Int32
     /// The beginning of a frame that is not there as a whole.
     private var partial: [UInt8] = []
@@ -62,7 +65,7 @@ public struct WebSocketFrameDecoder: Sendable {
     private mutating func takeFrame(_ bytes: UnsafeRawBufferPointer, _ body: (WebSocketEvent) -> Void)
         throws(WebSocketFailure) -> Int
     {
-        guard let header = try WebSocketFrameHeader.parse(bytes, role: role, payloadMax: payloadMax) else {
+        guard let header = try header(bytes) else {
             partial = [UInt8](bytes)
             return bytes.count
         }
@@ -113,8 +116,13 @@ public struct WebSocketFrameDecoder: Sendable {
 
     private func partialHeader() throws(WebSocketFailure) -> WebSocketFrameHeader? {
         try partial.withUnsafeBufferPointer { partial throws(WebSocketFailure) in
-            try WebSocketFrameHeader.parse(UnsafeRawBufferPointer(partial), role: role, payloadMax: payloadMax)
+            try header(UnsafeRawBufferPointer(partial))
         }
+    }
+
+    private func header(_ bytes: UnsafeRawBufferPointer) throws(WebSocketFailure) -> WebSocketFrameHeader? {
+        try WebSocketFrameHeader.parse(
+            bytes, role: role, payloadMax: payloadMax, mayBeCompressed: mayBeCompressed)
     }
 
     /// Copies a masked payload, since the caller's bytes are not to be changed: to the stack when it is short.
@@ -153,8 +161,9 @@ public struct WebSocketFrameDecoder: Sendable {
         case .pong: body(.pong(payload))
         case .close: try takeClose(payload, body)
         case .text, .binary:
-            guard !header.isFinal else { return try deliver(header.opcode, payload, body) }
+            guard !header.isFinal else { return try deliver(header.opcode, header.isCompressed, payload, body) }
             fragmentedOpcode = header.opcode
+            isFragmentedCompressed = header.isCompressed
             fragments = [UInt8](payload)
         case .continuation:
             fragments.append(contentsOf: payload)
@@ -163,20 +172,25 @@ public struct WebSocketFrameDecoder: Sendable {
             swap(&message, &fragments)
             fragmentedOpcode = nil
             try message.withUnsafeBufferPointer { message throws(WebSocketFailure) in
-                try deliver(opcode, UnsafeRawBufferPointer(message), body)
+                try deliver(opcode, isFragmentedCompressed, UnsafeRawBufferPointer(message), body)
             }
         }
     }
 
     private func deliver(
-        _ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer, _ body: (WebSocketEvent) -> Void
+        _ opcode: WebSocketOpcode, _ isCompressed: Bool, _ payload: UnsafeRawBufferPointer,
+        _ body: (WebSocketEvent) -> Void
     ) throws(WebSocketFailure) {
+        if isCompressed { return body(.compressed(isText: opcode == .text, payload)) }
         guard opcode == .text else { return body(.binary(payload)) }
         guard UTF8Check.isValid(payload) else {
             throw WebSocketFailure(closeCode: 1007, message: "text is not UTF-8")
         }
         body(.text(payload))
     }
+
+    /// Whether the bytes may stand in a text message.
+    public static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool { UTF8Check.isValid(bytes) }
 
     private mutating func takeClose(_ payload: UnsafeRawBufferPointer, _ body: (WebSocketEvent) -> Void)
         throws(WebSocketFailure)

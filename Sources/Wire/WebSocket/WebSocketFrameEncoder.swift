@@ -23,6 +23,23 @@ public enum WebSocketFrameEncoder {
         if let mask { bytes.append(contentsOf: fourBytes(mask)) }
     }
 
+    /// A whole frame of a compressed message (RFC 7692 §6): unmasked.
+    public static func compressedFrame(_ opcode: WebSocketOpcode, _ payload: [UInt8]) -> [UInt8] {
+        var bytes = frame(opcode, payload)
+        bytes[0] |= 0x40
+        return bytes
+    }
+
+    /// How long the head of an unmasked frame of this side is.
+    public static func headerCount(of frame: [UInt8]) -> Int {
+        guard frame.count > 1 else { return frame.count }
+        return switch frame[1] {
+        case ...125: 2
+        case 126: 4
+        default: 10
+        }
+    }
+
     /// Appends a whole frame.
     public static func append(
         _ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer, mask: [UInt8]? = nil, to bytes: inout [UInt8]

@@ -1,6 +1,8 @@
 /// The head of a frame (RFC 6455 §5.2).
 struct WebSocketFrameHeader {
     var isFinal: Bool
+    /// RSV1 of the first frame of a message (RFC 7692 §6).
+    var isCompressed: Bool
     var opcode: WebSocketOpcode
     /// The four masking bytes as they came.
     var mask: UInt32?
@@ -10,14 +12,22 @@ struct WebSocketFrameHeader {
 
     /// Reads the head at the front of `bytes`; nil when more bytes are needed. Whatever can be refused is refused as
     /// soon as its byte is there.
-    /// - Parameter payloadMax: the longest payload accepted; more is 1009.
-    static func parse(_ bytes: UnsafeRawBufferPointer, role: WebSocketRole, payloadMax: Int) throws(WebSocketFailure)
-        -> WebSocketFrameHeader?
-    {
+    /// - Parameters:
+    ///   - payloadMax: the longest payload accepted; more is 1009.
+    ///   - mayBeCompressed: permessage-deflate was negotiated.
+    static func parse(
+        _ bytes: UnsafeRawBufferPointer, role: WebSocketRole, payloadMax: Int, mayBeCompressed: Bool
+    ) throws(WebSocketFailure) -> WebSocketFrameHeader? {
         guard bytes.count > 0 else { return nil }
         let first = bytes[0]
-        guard first & 0x70 == 0 else { throw .protocolError("reserved bits are set") }
+        guard first & 0x30 == 0, mayBeCompressed || first & 0x40 == 0 else {
+            throw .protocolError("reserved bits are set")
+        }
         guard let opcode = WebSocketOpcode(rawValue: first & 0x0F) else { throw .protocolError("reserved opcode") }
+        let isCompressed = first & 0x40 != 0
+        guard !isCompressed || opcode == .text || opcode == .binary else {
+            throw .protocolError("RSV1 where no message begins")
+        }
         let isFinal = first & 0x80 != 0
         guard isFinal || !opcode.isControl else { throw .protocolError("fragmented control frame") }
 
@@ -44,7 +54,7 @@ struct WebSocketFrameHeader {
         }
         guard bytes.count >= headerCount else { return nil }
         return WebSocketFrameHeader(
-            isFinal: isFinal, opcode: opcode,
+            isFinal: isFinal, isCompressed: isCompressed, opcode: opcode,
             mask: isMasked ? bytes.loadUnaligned(fromByteOffset: 2 + lengthCount, as: UInt32.self) : nil,
             headerCount: headerCount, payloadCount: Int(truncatingIfNeeded: length))
     }

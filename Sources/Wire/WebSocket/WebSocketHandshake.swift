@@ -38,13 +38,16 @@ public enum WebSocketHandshake {
     }
 
     /// The 101 response to a request that `negotiate` found right.
-    public static func response(to request: UpgradeRequest, subprotocol: String?) -> [UInt8] {
+    /// - Parameter extensions: what is said of them; see ``PermessageDeflate``.
+    public static func response(to request: UpgradeRequest, subprotocol: String?, extensions: String? = nil) -> [UInt8]
+    {
         var headers = [
             HTTPHeader(name: "Upgrade", value: "websocket"),
             HTTPHeader(name: "Connection", value: "Upgrade"),
             HTTPHeader(name: "Sec-WebSocket-Accept", value: acceptKey(request.header("sec-websocket-key") ?? "")),
         ]
         if let subprotocol { headers.append(HTTPHeader(name: "Sec-WebSocket-Protocol", value: subprotocol)) }
+        if let extensions { headers.append(HTTPHeader(name: "Sec-WebSocket-Extensions", value: extensions)) }
         return HTTPResponse.head(status: 101, reason: "Switching Protocols", headers: headers)
     }
 

@@ -1,4 +1,5 @@
 import ChatModel
+import Deflate
 import EventLoop
 import Foundation
 import Synchronization
@@ -34,6 +35,9 @@ actor TestClient {
     private(set) var pingCount = 0
     private(set) var pongCount = 0
     private var isOpen = false
+    private let inflater = Inflater()
+    /// Compressed messages that have come.
+    private(set) var compressedCount = 0
 
     init(encoding: ClientEncoding = TestClient.standardEncoding) { self.encoding = encoding }
 
@@ -44,11 +48,14 @@ actor TestClient {
         port: Int, headers: [HTTPHeader] = [], encoding: ClientEncoding = TestClient.standardEncoding
     ) async throws -> TestClient {
         let client = TestClient(encoding: encoding)
+        if headers.contains(where: { $0.name == "Sec-WebSocket-Extensions" }) { await client.allowCompression() }
         if let status = try await client.handshake(port: port, headers: headers) {
             throw TestFailure("the handshake was answered with \(status)")
         }
         return client
     }
+
+    private func allowCompression() { decoder.mayBeCompressed = true }
 
     /// Performs the opening handshake. The status with which it was refused, or nil if the connection is open.
     /// - Parameter subprotocols: what is offered instead of that of its encoding.
@@ -90,6 +97,7 @@ actor TestClient {
                 pingCount += 1
                 if answersPings { pongs.append(Array(payload)) }
             case .close(let code, _): closeCode = code
+            case .compressed(let isText, let payload): takeCompressed(payload, isText: isText)
             case .pong: pongCount += 1
             }
         }
@@ -99,6 +107,16 @@ actor TestClient {
         }
         if let failure {
             take(.reply(id: nil, .failure(ChatError(.internal, "the server broke RFC 6455: \(failure.message)"))))
+        }
+    }
+
+    private func takeCompressed(_ payload: UnsafeRawBufferPointer, isText: Bool) {
+        compressedCount += 1
+        do throws(Inflater.Failure) {
+            let message = try inflater?.inflate(payload, bytesMax: 64 << 20) ?? []
+            message.withUnsafeBytes { take($0, in: isText ? .json : .protobuf) }
+        } catch {
+            take(.reply(id: nil, .failure(ChatError(.internal, "the server compressed nonsense: \(error)"))))
         }
     }
 

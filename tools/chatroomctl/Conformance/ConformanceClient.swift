@@ -127,6 +127,8 @@ actor ConformanceClient {
             case .binary: binaryFrames += 1
             case .ping(let payload): pongs.append(Array(payload))
             case .close(let code, _): closeCode = code.map(Int.init)
+            // Not negotiated.
+            case .compressed: break
             case .pong: break
             }
         }

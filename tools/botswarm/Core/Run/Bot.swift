@@ -268,6 +268,8 @@ final class Bot: ConnectionHandler {
                 for item in lane.frames.items(of: text) { handle(item) }
             case .binary: noteMalformed("a binary frame")
             case .ping(let payload): answerPing(payload)
+            // Not negotiated.
+            case .compressed: break
             case .pong: break
             case .close(let code, let reason): closed(code, reason)
             }

@@ -1,0 +1,9 @@
+#include <zlib.h>
+
+// What zlib has as macros only, which Swift cannot see. Negative window bits: raw DEFLATE (RFC 1951), no header.
+
+static inline int chatroom_deflate_init(z_stream *stream, int level) {
+    return deflateInit2(stream, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
+}
+
+static inline int chatroom_inflate_init(z_stream *stream) { return inflateInit2(stream, -15); }

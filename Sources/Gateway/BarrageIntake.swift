@@ -1,0 +1,33 @@
+import ChatModel
+import RoomCore
+import RoomLink
+
+/// One room's barrage on one lane: the first level of its sampling, and what waits to be shown to its own senders with
+/// the sample that it is not in.
+final class BarrageIntake {
+    var sieve: BarrageSieve
+    /// Who is named as the caller of a window: any session that has sent something in it.
+    var caller: (address: SessionAddress, caller: Caller)?
+    /// A timer is set for the end of the window.
+    var isScheduled = false
+    private var echoes: [SessionID: [BarrageItem]] = [:]
+
+    init(perSecond: Int, highPerSecond: Int) {
+        sieve = BarrageSieve(perSecond: perSecond, highPerSecond: highPerSecond)
+    }
+
+    /// Equal texts of a session are one item.
+    func echo(_ item: BarrageItem, to session: SessionID) {
+        if let index = echoes[session]?.firstIndex(where: { $0.text == item.text }) {
+            echoes[session]?[index].count += item.count
+        } else {
+            echoes[session, default: []].append(item)
+        }
+    }
+
+    func takeEchoes() -> [SessionID: [BarrageItem]] {
+        guard !echoes.isEmpty else { return [:] }
+        defer { echoes = [:] }
+        return echoes
+    }
+}

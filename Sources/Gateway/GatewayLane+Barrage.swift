@@ -1,0 +1,159 @@
+import ChatModel
+import EventLoop
+import Moderation
+import RoomCore
+import RoomLink
+import Sharding
+import Wire
+
+/// Barrage on its way in and out. Up to what a room can show each item is passed on and answered by the leader. Beyond
+/// that the lane judges by what it has been told of the session, answers, and sends the leader the best of a window.
+extension GatewayLane {
+    /// Keeps an item until the end of the window.
+    /// - Returns: false when it has to be passed on.
+    func sift(_ request: BarrageRequest, _ id: UInt32?, _ session: Session, _ connection: ClientConnection) -> Bool {
+        guard let hub = hubs[request.room], let voice = session.state.voice(in: request.room) else { return false }
+        let intake = intake(of: hub)
+        guard !intake.sieve.passes(at: loop.nowMilliseconds),
+            voice.maySpeak(inMutedRoom: hub.isMuted, at: shared.now()),
+            let text = passed(request.text)
+        else { return false }
+        session.state.requestCount += 1
+        var item = BarrageCandidate(
+            sender: session.id, text: text,
+            hash: SampleHash.item(of: session.hash, number: session.state.requestCount))
+        (item.ext, item.style) = (request.ext, request.style)
+        // HIGH is for creator and managers (contract, "Priority").
+        let mayBeHigh = voice.role.rank >= Role.manager.rank
+        item.priority = request.priority == .high && !mayBeHigh ? .normal : request.priority
+        intake.sieve.hold(item)
+        if intake.caller == nil { intake.caller = (address(of: session), session.state.caller) }
+        connection.reply(id, .barrage(BarrageResult()))
+        if intake.sieve.isFull { endWindow(of: hub) } else { schedule(intake, of: hub) }
+        return true
+    }
+
+    /// nil when it is refused.
+    private func passed(_ text: String) -> String? {
+        words.isEmpty ? text : try? words.passed(text, "text") as String
+    }
+
+    private func intake(of hub: Hub) -> BarrageIntake {
+        if let intake = hub.intake { return intake }
+        let intake = BarrageIntake(
+            perSecond: configuration.barragePerViewerPerSecond, highPerSecond: configuration.highPerSecondMax)
+        hub.intake = intake
+        return intake
+    }
+
+    private func schedule(_ intake: BarrageIntake, of hub: Hub) {
+        guard !intake.isScheduled else { return }
+        intake.isScheduled = true
+        loop.schedule(afterMilliseconds: BarrageSieve.windowMilliseconds) { [weak self, weak hub] in
+            guard let self, let hub else { return }
+            hub.intake?.isScheduled = false
+            endWindow(of: hub)
+        }
+    }
+
+    /// Sends the best of the window to the leader. While there is none the window stays open.
+    func endWindow(of hub: Hub) {
+        guard let intake = hub.intake, !intake.sieve.isEmpty, let (address, caller) = intake.caller else { return }
+        guard open.leader(of: shared.shardMap.shard(of: hub.room)) != nil else {
+            showOverflow(of: intake, hub)
+            return schedule(intake, of: hub)
+        }
+        let window = intake.sieve.close(at: loop.nowMilliseconds)
+        let batch = BarrageBatch(
+            window: window.number, candidates: window.candidates, leftOut: window.leftOut)
+        call(RoomCall(room: hub.room, address: address, caller: caller, request: nil, body: .barrages(batch)))
+        showOverflow(of: intake, hub)
+    }
+
+    /// Another node leads these rooms: what the former leader was sent and has not shown counts as left out.
+    func loseBarrage(of shard: ShardID) {
+        for (room, hub) in hubs where shared.shardMap.shard(of: room) == shard {
+            guard let intake = hub.intake else { continue }
+            intake.sieve.loseOpen()
+            if !intake.sieve.isEmpty { schedule(intake, of: hub) }
+        }
+    }
+
+    // MARK: - What the leader says
+
+    func settle(_ window: UInt64, shown: [UInt32], in hub: Hub) {
+        guard let intake = hub.intake else { return }
+        echo(intake.sieve.settle(window, shown: shown), of: intake, hub)
+        if !intake.sieve.isEmpty { schedule(intake, of: hub) }
+    }
+
+    func echo(_ items: [BarrageItem], to session: SessionID, in hub: Hub) {
+        let intake = intake(of: hub)
+        for item in items { intake.echo(item, to: session) }
+    }
+
+    private func echo(_ candidates: [BarrageCandidate], of intake: BarrageIntake, _ hub: Hub) {
+        guard !candidates.isEmpty else { return }
+        let now = shared.now()
+        for candidate in candidates {
+            guard let session = sessions[candidate.sender], let stay = session.state.stays[hub.room],
+                let voice = session.state.voice(in: hub.room)
+            else { continue }
+            var item = BarrageItem(
+                from: Sender(user: session.state.caller.user, profile: stay.profile, role: voice.role),
+                text: candidate.text, time: now)
+            (item.ext, item.style, item.priority) = (candidate.ext, candidate.style, candidate.priority)
+            intake.echo(item, to: candidate.sender)
+        }
+    }
+
+    /// Nobody has answered for so long that senders get their own before the sample.
+    private func showOverflow(of intake: BarrageIntake, _ hub: Hub) {
+        let overflow = intake.sieve.takeOverflow()
+        guard !overflow.isEmpty else { return }
+        echo(overflow, of: intake, hub)
+        show(nil, skipped: 0, in: hub)
+    }
+
+    /// The end of a room's window. Whoever gets its own besides is told of so many fewer that it was spared.
+    func show(_ sample: SharedFrame?, skipped: Int, in hub: Hub) {
+        var writer = SharedFrameWriter(ClientEncodings(ClientEncoding.allCases.map { ClientEncodings($0) }))
+        let told = skippedPush(skipped, hub.room)
+        if skipped > 0 { writer.append(told) }
+        let whole =
+            sample.map { skipped > 0 ? $0.followed(by: told, barrage: skipped) : $0 }
+            ?? (skipped > 0 ? writer.frame(.barrage(.low), barrage: skipped) : nil)
+        let echoes = hub.intake?.takeEchoes() ?? [:]
+        var special: [(viewer: ClientConnection, own: [BarrageItem])] = []
+        for (id, own) in echoes {
+            if let viewer = sessions[id]?.connection, viewer.views[hub.room] != nil { special.append((viewer, own)) }
+        }
+        guard !special.isEmpty else {
+            if let whole { hub.broadcast(whole) }
+            return
+        }
+        if let whole { hub.broadcast(whole, except: Set(special.map { ObjectIdentifier($0.viewer) })) }
+        var frames = sample.map { LaneFrames($0, of: hub.room) }
+        for (viewer, own) in special {
+            frames?.enqueue(to: viewer)
+            var ownFrames = LaneFrames(ownFrame(own, skipped, viewer.encoding, hub.room), of: hub.room)
+            ownFrames.enqueue(to: viewer)
+        }
+    }
+
+    private func ownFrame(_ own: [BarrageItem], _ skipped: Int, _ encoding: ClientEncoding, _ room: RoomID)
+        -> SharedFrame
+    {
+        let count = own.reduce(0) { $0 + Int(clamping: $1.count) }
+        var writer = SharedFrameWriter(ClientEncodings(encoding))
+        writer.append(.barrage(BarragePush(room: room, items: own)))
+        if skipped > count { writer.append(skippedPush(skipped - count, room)) }
+        return writer.frame(.barrage(.high), barrage: max(skipped, count))
+    }
+
+    private func skippedPush(_ count: Int, _ room: RoomID) -> Push {
+        var push = SkippedPush(room: room)
+        push.barrage = Int64(count)
+        return .skipped(push)
+    }
+}

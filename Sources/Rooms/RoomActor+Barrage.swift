@@ -1,0 +1,147 @@
+import ChatModel
+import RoomCore
+import RoomLink
+import Telemetry
+import Wire
+
+/// Barrage: never kept, never in the log. Everything that is shown has been judged here, by who may speak and by the
+/// words; what gateways leave out has been judged by them (see `BarrageSieve`).
+extension RoomActor {
+    /// A window of a gateway loop's, in the room's own window.
+    struct BarrageSource {
+        var lane: Lane
+        var window: UInt64
+    }
+
+    /// One item that came by itself, and is answered.
+    func speakBarrage(_ request: BarrageRequest, _ call: RoomCall, _ visitor: Visitor, at now: Timestamp)
+        throws(ChatError)
+    {
+        var item = try item(request.text, request.priority, visitor, at: now)
+        (item.ext, item.style) = (request.ext, request.style)
+        let hash = SampleHash.item(of: SampleHash.sender(visitor.key.session), number: call.number)
+        barrage.add(item, from: visitor.key, hash: hash)
+        touchBarrage()
+        reply(call, .success(.barrage(BarrageResult())))
+    }
+
+    /// What a gateway loop sends on at the end of a window. Whoever has gone, or may not speak any more, has been left
+    /// out.
+    func take(_ batch: BarrageBatch, from lane: Lane, at now: Timestamp) {
+        let source = barrageSources.count
+        barrageSources.append(BarrageSource(lane: lane, window: batch.window))
+        for (index, candidate) in batch.candidates.enumerated() {
+            let key = PresenceKey(node: lane.node, session: candidate.sender)
+            guard holds[key] == nil, let visitor = presence.visitor(key),
+                var item = try? item(candidate.text, candidate.priority, visitor, at: now)
+            else {
+                barrage.leaveOut(candidate.count)
+                continue
+            }
+            (item.ext, item.style, item.count) = (candidate.ext, candidate.style, candidate.count)
+            barrage.add(
+                item, hash: candidate.hash, part: BarrageWindow.Part(window: source, candidate: index))
+        }
+        barrage.leaveOut(batch.leftOut)
+        touchBarrage()
+    }
+
+    /// Throws what `RoomState.maySpeak` throws, and 13009.
+    private func item(_ text: String, _ priority: Priority, _ visitor: Visitor, at now: Timestamp) throws(ChatError)
+        -> BarrageItem
+    {
+        try state.maySpeak(visitor.user, anonymous: visitor.anonymous, at: now)
+        let role = state.role(of: visitor.user)
+        var item = BarrageItem(
+            from: Sender(user: visitor.user, profile: visitor.profile, role: role), text: try passed(text, "text"),
+            time: now)
+        // HIGH is for creator and managers (contract, "Priority").
+        item.priority = priority == .high && role.rank < Role.manager.rank ? .normal : priority
+        return item
+    }
+
+    // MARK: - The end of a window
+
+    func closeBarrageWindow() {
+        barrageEnded()
+        let sample = barrage.take(at: context.now())
+        let sources = barrageSources
+        barrageSources = []
+        guard !sample.items.isEmpty || sample.skipped > 0 else { return }
+        touch()
+        barrageShown += Int64(sample.items.count)
+        barrageDropped += Int64(sample.skipped)
+        context.figures.barrageShown.add(sample.items.count)
+        context.figures.barrageSkipped.add(sample.skipped)
+        tell(sources, of: sample)
+        show(sample)
+    }
+
+    /// Each gateway loop that has sent a window echoes what is not shown of it.
+    private func tell(_ sources: [BarrageSource], of sample: BarrageWindow.Sample) {
+        var shown = [[UInt32]](repeating: [], count: sources.count)
+        for part in sample.shown { shown[part.window].append(UInt32(clamping: part.candidate)) }
+        for (source, shown) in zip(sources, shown) {
+            stream.tell(source.lane, .barrageReceipt(window: source.window, shown: shown))
+        }
+    }
+
+    /// The sample for everybody; for whoever sent an item that was not picked, that item besides.
+    private func show(_ sample: BarrageWindow.Sample) {
+        var echoes: [PresenceKey: [BarrageItem]] = [:]
+        for echo in sample.echoes { echoes[echo.sender, default: []].append(echo.item) }
+        for (key, items) in echoes {
+            guard let visitor = presence.visitor(key) else { continue }
+            stream.tell(visitor.lane, .barrageEcho(key.session, items))
+        }
+        var frames = frames(of: sample.items)
+        let last = frames.popLast()
+        for frame in frames { stream.tellEverybody(.frame(frame)) }
+        stream.tellEverybody(.barrage(last, skipped: sample.skipped))
+    }
+
+    /// One for each priority, so that a slow viewer's LOW ones can go first; more where they would be too long.
+    private func frames(of items: [BarrageItem]) -> [SharedFrame] {
+        var frames: [SharedFrame] = []
+        for priority in [Priority.high, .normal, .low] {
+            var waiting: [BarrageItem] = []
+            var bytes = 0
+            func end() {
+                guard !waiting.isEmpty else { return }
+                var writer = stream.blankWriter
+                writer.append(.barrage(BarragePush(room: id, items: waiting)))
+                frames.append(
+                    writer.frame(.barrage(priority), barrage: waiting.reduce(0) { $0 + Int(clamping: $1.count) }))
+                (waiting, bytes) = ([], 0)
+            }
+            for item in items where item.priority == priority {
+                waiting.append(item)
+                bytes += item.text.utf8.count + (item.ext?.utf8.count ?? 0) + (item.style?.utf8.count ?? 0)
+                if bytes >= TurnStream.frameBytesMax { end() }
+            }
+            end()
+        }
+        return frames
+    }
+
+    // MARK: - What gateways judge by
+
+    /// Gateways are told what a user's sessions may say.
+    func tellVoices(of user: UserID) {
+        let now = context.now()
+        for visitor in presence.visitors(of: user) where !visitor.isRobot { tellVoice(of: visitor, at: now) }
+    }
+
+    func tellVoice(of visitor: Visitor, at now: Timestamp) {
+        let member = presence.overlay(state.member(visitor.user, at: now))
+        stream.tell(visitor.lane, .voice(visitor.key.session, Voice(member, at: now)))
+    }
+
+    /// Gateways are told when the room is muted and when it is no more.
+    func tellSilence() {
+        let isMuted = state.info?.muted ?? false
+        guard isMuted != toldMuted else { return }
+        toldMuted = isMuted
+        if !presence.lanes.isEmpty { stream.tellEverybody(.silence(isMuted)) }
+    }
+}
