@@ -174,6 +174,16 @@ let package = Package(
         program("botswarm", ["BotSwarmCore", "ChatModel", argumentParser], path: "tools/botswarm/Program"),
 
         program("member-benchmark", ["ChatModel", "RoomCore"], path: "tools/benchmarks/members"),
+        .executableTarget(
+            name: "core-operations", dependencies: ["ChatModel", "RoomCore", "RoomLink", "SessionCore", "Wire"],
+            path: "tools/benchmarks/core", exclude: ["run.sh", "thresholds.txt"], swiftSettings: strict,
+            // SessionCore rounds; nothing else here brings the C library's mathematics with it.
+            linkerSettings: [.linkedLibrary("m")]),
+
+        program(
+            "gateway-alone",
+            ["ChatModel", "Wire", "RoomLink", "Sharding", "EventLoop", "Telemetry", "Gateway", logging],
+            path: "tools/benchmarks/fanout/gateway"),
 
         program("chat-example", ["ChatroomClient", argumentParser], path: "tools/examples/chat"),
 

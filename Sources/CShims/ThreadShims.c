@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 _Thread_local const void *chatroom_thread_loop = NULL;
 
@@ -48,4 +49,10 @@ void chatroom_ignore_sigpipe(void) {
     memset(&action, 0, sizeof action);
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL);
+}
+
+uint64_t chatroom_thread_cpu_nanoseconds(void) {
+    struct timespec used;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) return 0;
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }

@@ -185,6 +185,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         return uv_now(uvLoop)
     }
 
+    /// Nanoseconds of the same clock, read at once: for measuring within a turn. From any thread.
+    public static var nowNanoseconds: UInt64 { uv_hrtime() }
+
+    /// Nanoseconds of CPU that the calling thread has used, in user mode and in the system. A system call.
+    public static var threadCPUNanoseconds: UInt64 { chatroom_thread_cpu_nanoseconds() }
+
     /// Runs `work` in this turn, or the next if the phases have begun. On the loop only, like the work.
     public func executeLater(_ work: @escaping () -> Void) {
         checkIsolated()

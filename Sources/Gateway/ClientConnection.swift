@@ -9,8 +9,10 @@ import Wire
 
 /// One client's socket on one lane: bytes in, frames out. Lives on its lane's loop and nowhere else.
 ///
-/// Bytes that came are handed to the lane as requests; what is to go out is appended by `enqueue` and written once at
-/// the end of the turn. While the socket is full, what comes waits in `queue`, which is bounded (see `SendQueue`).
+/// Bytes that came are handed to the lane as requests; what is to go out to it alone is appended by `enqueue` and written
+/// once at the end of the turn. What rooms show to everybody is written by an `Audience`, which comes here only when
+/// something waits already or the socket is full. What the socket does not take waits in `queue`, which is bounded (see
+/// `SendQueue`).
 final class ClientConnection: ConnectionHandler {
     /// The life of a connection.
     enum Phase {
@@ -46,7 +48,10 @@ final class ClientConnection: ConnectionHandler {
     /// The one frame that waits in the common case; `queue` is empty then.
     private var pending: LaneFrame?
     private var queue = SendQueue<LaneFrame>()
-    private var isDirty = false
+    /// It is in the lane's list of those to be flushed; nobody writes ahead of that.
+    private var isDirty = false {
+        didSet { tcp.isHeld = isDirty }
+    }
     private var isReading = true
     /// Closes as soon as everything queued has been written.
     private var closesWhenDrained = false
@@ -253,22 +258,11 @@ final class ClientConnection: ConnectionHandler {
 
     func push(_ push: Push) { enqueue(.push(push)) }
 
-    private func enqueue(_ item: ServerItem) {
-        var bytes: [UInt8] = []
-        switch encoding {
-        case .json:
-            item.appendJSON(to: &bytes)
-            enqueue(WebSocketFrameEncoder.frame(.text, bytes))
-        case .protobuf:
-            item.appendProtobuf(to: &bytes)
-            enqueue(WebSocketFrameEncoder.frame(.binary, bytes))
-        }
-    }
+    private func enqueue(_ item: ServerItem) { enqueue(LaneFrame(item, in: encoding)) }
 
     private func enqueue(_ frame: [UInt8]) { enqueue(LaneFrame(reply: SharedBytes(copying: frame))) }
 
     /// Appends a frame; it is written at the end of the turn.
-    @inline(__always)
     func enqueue(_ frame: LaneFrame) {
         if !isDirty {
             isDirty = true
@@ -293,6 +287,21 @@ final class ClientConnection: ConnectionHandler {
             return
         }
         queue.append(frame)
+    }
+
+    /// Takes frames of a room that a broadcast did not write; of the first of them it wrote `taken` bytes.
+    func give(_ frames: ArraySlice<LaneFrame>, taken: Int = 0) {
+        var taken = taken
+        for frame in frames {
+            if taken == 0 {
+                enqueue(frame)
+            } else if taken < frame.byteCount {
+                tcp.write(frame.bytes, from: taken)
+                taken = 0
+            } else {
+                taken -= frame.byteCount
+            }
+        }
     }
 
     /// Counts as lost what the room has not encoded for this connection: it learns only by the turn's calls that a
@@ -370,11 +379,13 @@ final class ClientConnection: ConnectionHandler {
             phase = .closing
             return tcp.close()
         }
+        lane.settle(self)
         enqueue(WebSocketFrameEncoder.close(code: code.rawValue, reason: reason))
         endAfterWriting()
     }
 
     private func answerClose() {
+        lane.settle(self)
         enqueue(WebSocketFrameEncoder.close(code: CloseCode.normal.rawValue, reason: ""))
         endAfterWriting()
     }

@@ -132,9 +132,10 @@ extension GatewayLane {
             if let whole { hub.broadcast(whole) }
             return
         }
-        if let whole { hub.broadcast(whole, except: Set(special.map { ObjectIdentifier($0.viewer) })) }
+        if let whole { hub.broadcast(whole, except: special.map(\.viewer)) }
         var frames = sample.map { LaneFrames($0, of: hub.room) }
         for (viewer, own) in special {
+            hub.settle(viewer)
             frames?.enqueue(to: viewer)
             var ownFrames = LaneFrames(ownFrame(own, skipped, viewer.encoding, hub.room), of: hub.room)
             ownFrames.enqueue(to: viewer)

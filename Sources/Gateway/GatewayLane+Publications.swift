@@ -23,21 +23,20 @@ extension GatewayLane {
 
     private func perform(_ output: RoomOutput, of room: RoomID, from node: NodeID) {
         switch output {
-        case .frame(let frame):
-            if let time = frame.oldestTime, hubs[room] != nil { delivering.append(time) }
-            hubs[room]?.broadcast(frame)
+        case .frame(let frame): hubs[room]?.broadcast(frame)
         case .frameFor(let ids, let frame):
             var frames = LaneFrames(frame, of: room)
             for id in ids {
-                if let viewer = viewer(id, of: room) { frames.enqueue(to: viewer) }
+                guard let viewer = viewer(id, of: room) else { continue }
+                settle(viewer, in: room)
+                frames.enqueue(to: viewer)
             }
         case .frameExcept(let ids, let frame):
-            let excluded = Set(ids.compactMap { viewer($0, of: room) }.map { ObjectIdentifier($0) })
-            hubs[room]?.broadcast(frame, except: excluded)
+            hubs[room]?.broadcast(frame, except: ids.compactMap { viewer($0, of: room) })
         case .reply(let id, let request, let result, let isRepeat):
             guard open.answered(id, request) else { return }
             if isRepeat { sessions[id]?.changes.giveBack() }
-            reply(to: id, request, result)
+            reply(to: id, request, result, of: room)
         case .retry(let id, let request):
             open.refused(id, request, by: node, at: loop.nowMilliseconds)
         case .profile(let id, let profile):
@@ -69,8 +68,16 @@ extension GatewayLane {
         return connection
     }
 
-    private func reply(to id: SessionID, _ request: UInt32, _ result: Result<OperationResult, ChatError>) {
+    /// Before something that a room says to one viewer alone, the viewer gets what the room has shown to everybody.
+    private func settle(_ viewer: ClientConnection, in room: RoomID) {
+        if !active.isEmpty { hubs[room]?.settle(viewer) }
+    }
+
+    private func reply(
+        to id: SessionID, _ request: UInt32, _ result: Result<OperationResult, ChatError>, of room: RoomID
+    ) {
         guard let session = sessions[id], let connection = session.connection else { return }
+        settle(connection, in: room)
         switch result {
         case .success(let value): connection.reply(request, value)
         case .failure(let error): connection.reply(request, error: error)
@@ -100,9 +107,10 @@ extension GatewayLane {
             session.state.hear(Voice(value.me, at: shared.now()), in: room)
             // Whoever went meanwhile stays a member for the grace, but views nothing.
             guard let connection = session.connection, case .open = connection.phase else { return }
+            settle(connection, in: room)
             session.state.losses.forget(room)
             connection.reply(request, .enter(value))
-            let hub = hubs[room] ?? Hub(room: room, compression: compression)
+            let hub = hubs[room] ?? Hub(room: room, lane: self)
             hubs[room] = hub
             hub.add(connection)
             hub.isMuted = value.room.info.muted

@@ -31,8 +31,10 @@ final class GatewayLane {
     var dirty: ContiguousArray<ClientConnection> = []
     /// Connections that brought more than their share in this turn; read again in the next.
     private var throttled: [ClientConnection] = []
-    /// Of the frames that this turn's end writes: when their oldest messages were stamped.
-    var delivering: [Timestamp] = []
+    /// Audiences that have frames to give.
+    var active: ContiguousArray<Audience> = []
+    /// Makes a turn when the first audience that waits for more may go on.
+    var windowTimer: LoopTimer?
     /// What was last shown of this lane's send queues.
     private var shownQueueBytes = 0
     private var shownSlowSessions = 0
@@ -270,40 +272,22 @@ final class GatewayLane {
         throttled.append(connection)
     }
 
-    private func flush() {
-        // Flushing can make others dirty (losses told): they are appended behind and written too.
-        var index = 0
-        while index < dirty.count {
-            dirty[index].flush()
-            index += 1
-        }
-        dirty.removeAll(keepingCapacity: true)
-        guard !delivering.isEmpty else { return }
-        let now = shared.now()
-        for time in delivering {
-            shared.figures.deliver.record(seconds: Double(max(0, now.milliseconds - time.milliseconds)) / 1000)
-        }
-        delivering.removeAll(keepingCapacity: true)
-    }
-
     /// Joins several small frames into one write.
     func gather(from queue: inout SendQueue<LaneFrame>) -> [UInt8] {
         var bytes: [UInt8] = []
-        while let next = queue.first, bytes.isEmpty || bytes.count + next.byteCount <= Self.gatherBytesMax {
+        while let next = queue.first, bytes.isEmpty || bytes.count + next.byteCount <= FramePieces.bytesMax {
             next.bytes.withUnsafeBytes { bytes.append(contentsOf: $0) }
             _ = queue.popFirst()
         }
         return bytes
     }
 
-    private static let gatherBytesMax = 64 * 1024
-
     // MARK: - Losses
 
     func noteDropped(_ frame: LaneFrame) {
         if let room = frame.room { hubs[room]?.noteDropped(frame) }
         shared.figures.dropped(
-            frame.traffic, count: max(1, (frame.keptSeqs?.count ?? 0) + frame.unkeptCount + frame.barrageCount))
+            frame.traffic, count: max(1, frame.messageCount + frame.barrageCount))
     }
 
     func noteShed(_ session: Session) { shared.figures.shedSessions.add() }

@@ -74,6 +74,8 @@ struct GatewayFigures: Sendable {
     let slowSessions: Counter
     /// One record for each frame and lane.
     let deliver: DurationHistogram
+    /// CPU time of the loops' threads, in nanoseconds.
+    let fanOutNanoseconds: Counter
 
     init(metrics: MetricsRegistry) {
         let help = "What viewers were not given, by class and cause."
@@ -88,6 +90,8 @@ struct GatewayFigures: Sendable {
             "chatroom_slow_sessions", "Connections whose send queue is over half full; looked at once a second.")
         deliver = metrics.durations(
             "chatroom_deliver_seconds", "From a message's stamp until it was written to the viewers of a loop.")
+        fanOutNanoseconds = metrics.seconds(
+            "chatroom_fan_out_cpu_seconds_total", "CPU time spent on writing to the viewers of rooms.")
         refusedTokens = metrics.counter("chatroom_token_refused_total", "Tokens refused at connect and refresh.")
         func putOff(_ step: String) -> Counter {
             metrics.counter(

@@ -2,6 +2,7 @@ import ChatModel
 import RoomLink
 import SessionCore
 import Transport
+import Wire
 
 /// A frame on one lane: made once per lane and encoding, shared by all of its viewers there.
 final class LaneFrame: QueuedFrame {
@@ -11,8 +12,11 @@ final class LaneFrame: QueuedFrame {
     let keptSeqs: ClosedRange<UInt64>?
     let unkeptCount: Int
     let barrageCount: Int
+    /// When the oldest message in it was stamped, if there is one.
+    let oldestTime: Timestamp?
 
     var byteCount: Int { bytes.count }
+    var messageCount: Int { (keptSeqs?.count ?? 0) + unkeptCount }
 
     /// Something for one session alone.
     init(reply bytes: SharedBytes) {
@@ -22,6 +26,20 @@ final class LaneFrame: QueuedFrame {
         keptSeqs = nil
         unkeptCount = 0
         barrageCount = 0
+        oldestTime = nil
+    }
+
+    /// One item, for one session or for all that understand `encoding`; never dropped.
+    convenience init(_ item: ServerItem, in encoding: ClientEncoding) {
+        var bytes: [UInt8] = []
+        switch encoding {
+        case .json:
+            item.appendJSON(to: &bytes)
+            self.init(reply: SharedBytes(copying: WebSocketFrameEncoder.frame(.text, bytes)))
+        case .protobuf:
+            item.appendProtobuf(to: &bytes)
+            self.init(reply: SharedBytes(copying: WebSocketFrameEncoder.frame(.binary, bytes)))
+        }
     }
 
     /// Something that a room (nil: the cluster) shows to its viewers; nil when the room did not know of anybody who understands `encoding`.
@@ -47,6 +65,7 @@ final class LaneFrame: QueuedFrame {
         keptSeqs = frame.keptSeqs
         unkeptCount = frame.unkept
         barrageCount = frame.barrage
+        oldestTime = frame.oldestTime
     }
 }
 

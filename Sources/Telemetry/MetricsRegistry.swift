@@ -23,6 +23,13 @@ public final class MetricsRegistry: Sendable {
         return counter
     }
 
+    /// A time that only grows: counted in nanoseconds, shown in seconds.
+    public func seconds(_ name: String, _ help: String) -> Counter {
+        let counter = Counter()
+        add(name, help, "counter", []) { "\($0)\(Self.braces($1)) \(Double(counter.value) / 1e9)\n" }
+        return counter
+    }
+
     /// A number that goes up and down.
     public func gauge(_ name: String, _ help: String, labels: [(String, String)] = []) -> Counter {
         let counter = Counter()

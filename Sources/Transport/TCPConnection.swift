@@ -24,6 +24,8 @@ public final class TCPConnection: LoopHandle {
     public var handler: (any ConnectionHandler)?
 
     let tcp: UnsafeMutablePointer<uv_tcp_t>
+    /// Right behind `tcp` in memory, where a ``WriteTarget`` finds it without this object.
+    let target: WriteTarget
 
     /// nil on a connection without TLS.
     private(set) var tls: TLSSession?
@@ -43,7 +45,8 @@ public final class TCPConnection: LoopHandle {
 
     /// A handle without a socket. The caller opens it with a descriptor or closes it.
     override init(loop: EventLoop) {
-        tcp = .allocate(capacity: 1)
+        target = WriteTarget.allocate()
+        tcp = target.handle.bindMemory(to: uv_tcp_t.self, capacity: 1)
         super.init(loop: loop)
         // Cannot fail: without a family it only fills the handle in.
         uv_tcp_init(loop.uvLoop, tcp)
@@ -51,7 +54,7 @@ public final class TCPConnection: LoopHandle {
     }
 
     deinit {
-        tcp.deallocate()
+        target.deallocate()
     }
 
     var stream: UnsafeMutablePointer<uv_stream_t> {
@@ -146,9 +149,19 @@ public final class TCPConnection: LoopHandle {
     func secure(_ session: TLSSession) {
         checkOnLoop()
         tls = session
+        target.isIndirect = true
     }
 
     // MARK: - Writing
+
+    /// Whether something waits for this connection at its owner, so that a broadcast must not write ahead of it.
+    public var isHeld: Bool {
+        get { target.isHeld }
+        set { target.isHeld = newValue }
+    }
+
+    /// For a broadcast; valid for as long as this object lives.
+    public var writeTarget: WriteTarget { target }
 
     /// Offers the bytes from `offset` on to the system at once.
     ///

@@ -4,6 +4,7 @@
 #ifndef CHATROOM_CSHIMS_H
 #define CHATROOM_CSHIMS_H
 
+#include <stdint.h>
 #include <sys/socket.h>
 
 struct sqlite3;
@@ -30,6 +31,9 @@ int chatroom_start_thread(const char *name, void (*body)(void *context), void *c
 
 /// Ignores SIGPIPE in the whole process, so that writing to a closed socket is an error and not the end.
 void chatroom_ignore_sigpipe(void);
+
+/// The CPU time that the calling thread has used, in nanoseconds; 0 where the system does not tell.
+uint64_t chatroom_thread_cpu_nanoseconds(void);
 
 /// A listening, non-blocking TCP socket bound to `address` with SO_REUSEADDR and, when `reuse_port` is not 0,
 /// SO_REUSEPORT (libuv 1.44 cannot set the latter). Returns the descriptor or a negative errno value.

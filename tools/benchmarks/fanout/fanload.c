@@ -17,7 +17,8 @@ static const char usage_text[] =
     "  --second-port P    of another node: every second subscriber is there\n"
     "  --pid PID          its process: measures its CPU time and memory\n"
     "  --case C           one: one message outstanding (default); max: --outstanding; lat: --rate; idle: connect only\n"
-    "  --subscribers N    (1000)\n"
+    "  --subscribers N    (1000); 0 with --room: nobody but the publisher, whose own messages come back to it\n"
+    "  --stalled P        percent of the subscribers that read nothing once they are connected, in the case lat (0)\n"
     "  --outstanding K    messages that not everybody has, in the case max (40)\n"
     "  --rate R           messages a second, in the case lat (30)\n"
     "  --seconds S        length of the measurement (2)\n"
@@ -32,11 +33,13 @@ static const char usage_text[] =
 
 enum { RING = 4096, SUBSCRIBERS_MAX = 19500, READ_SIZE = 256 * 1024, BUFFER_SIZE = 4 << 20, OUT_SIZE = 4 << 20 };
 enum { NUMBER_DIGITS = 12 };
+// Before the measurement a subscriber that reads nothing gets this, so that its socket is full: 48 messages of 16 KB.
+enum { FILLING_MESSAGES = 48, FILLING_BYTES = 16384 };
 
 static struct {
     const char *host, *room, *kind, *secret_file;
     int port, second_port, pid, subscribers, outstanding, nap_us, sources, payload, text;
-    double rate, seconds, warmup;
+    double rate, seconds, warmup, stalled;
     bool json;
     struct signing_key key;
 } options = {
@@ -56,6 +59,9 @@ static char *buffer;                              // of everything that is read
 static char *out;                                 // what the publisher still has to write
 static size_t out_begin, out_end;
 static char run_id[24];
+static int stalled_count;                         // subscribers from 0 on that read nothing
+static uint32_t receivers;                        // how many have to get a message
+static int filling;                               // messages that have still to be sent to fill the stalled sockets
 
 // Message n is at n % RING: how many have it, and when it was sent (or should have been).
 static uint32_t received[RING];
@@ -90,7 +96,7 @@ static void on_message(struct connection *c, const char *object, size_t count, u
             die("order: seq %lld came after %lld", (long long)seq, (long long)c->seq);
         c->seq = seq;
     }
-    if (c == &publisher) return;
+    if (c == &publisher && options.subscribers > 0) return;
     p = find(object, count, "\"text\":\"f", 9, &text_hint);
     if (!p || end - p < NUMBER_DIGITS) return;
     uint64_t number = 0;
@@ -102,7 +108,7 @@ static void on_message(struct connection *c, const char *object, size_t count, u
     object_bytes = count;
     result.deliveries++;
     histogram_add(&result.latency, now - sent_at[number % RING]);
-    while (finished < sent && received[finished % RING] == (uint32_t)options.subscribers) {
+    while (finished < sent && received[finished % RING] == receivers) {
         received[finished % RING] = 0;
         finished++;
         result.messages++;
@@ -189,11 +195,12 @@ static void flush_publisher(void) {
 
 static void publish(uint64_t at) {
     static char pad[65536], text[65536], message[65536 + 512];
+    int text_size = filling > 0 ? FILLING_BYTES : options.text, payload = filling > 0 ? FILLING_BYTES : options.payload;
     if (!pad[0]) memset(pad, 'x', sizeof pad - 1);
     int count;
     if (options.room) {
         snprintf(text, sizeof text, "f%0*llu%.*s", NUMBER_DIGITS, (unsigned long long)sent,
-                 options.text - NUMBER_DIGITS - 1, pad);
+                 text_size - NUMBER_DIGITS - 1, pad);
         count = snprintf(
             message, sizeof message,
             "{\"id\":%llu,\"send\":{\"room\":\"%s\",\"clientId\":\"%s-%llu\",\"type\":\"TEXT\",\"text\":\"%s\"}}",
@@ -203,7 +210,7 @@ static void publish(uint64_t at) {
         int fixed = (int)strlen("{\"message\":{\"seq\":1000000000,\"text\":\"f\"}}") + NUMBER_DIGITS;
         count = snprintf(
             message, sizeof message, "{\"message\":{\"seq\":%llu,\"text\":\"f%0*llu%.*s\"}}",
-            (unsigned long long)(1000000000 + sent), NUMBER_DIGITS, (unsigned long long)sent, options.payload - fixed, pad);
+            (unsigned long long)(1000000000 + sent), NUMBER_DIGITS, (unsigned long long)sent, payload - fixed, pad);
     }
     if (out_end + (size_t)count + 256 > OUT_SIZE) die("the server does not read what the publisher sends");
     out_end += frame_write(out + out_end, OPCODE_TEXT, message, (size_t)count);
@@ -213,12 +220,20 @@ static void publish(uint64_t at) {
 
 // Publishes what is due. Returns the time until the next message is, in ns; UINT64_MAX when that depends on receipts.
 static uint64_t publish_due(uint64_t now) {
-    static uint64_t begin;
+    static uint64_t begin, sent_before;
     uint64_t wait = UINT64_MAX;
-    if (!strcmp(options.kind, "lat")) {
-        if (begin == 0) begin = now;
+    if (filling > 0) {
+        if (sent == finished) {
+            publish(now);
+            filling--;
+        }
+    } else if (!strcmp(options.kind, "lat")) {
+        if (begin == 0) {
+            begin = now;
+            sent_before = sent;
+        }
         for (;;) {
-            uint64_t due = begin + (uint64_t)((double)sent * 1e9 / options.rate);
+            uint64_t due = begin + (uint64_t)((double)(sent - sent_before) * 1e9 / options.rate);
             if (due > now) {
                 wait = due - now;
                 break;
@@ -242,6 +257,10 @@ static void open_connection(struct connection *c, const struct sockaddr_in *serv
     bool publishes = c == &publisher;
     int source = options.sources > 1 ? 1 + index % options.sources : 0;
     c->fd = tcp_connect(server, source);
+    if (!publishes && index < stalled_count) {
+        int small = 4096;
+        setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    }
     websocket_handshake(
         c->fd, options.host, options.port, options.room ? "/v1/ws" : publishes ? "/publish" : "/subscribe",
         options.room ? "chatroom.v1.json" : NULL);
@@ -294,6 +313,7 @@ static void parse_options(int argc, char **argv) {
         else if (!strcmp(name, "--pid")) options.pid = atoi(value);
         else if (!strcmp(name, "--case")) options.kind = value;
         else if (!strcmp(name, "--subscribers")) options.subscribers = atoi(value);
+        else if (!strcmp(name, "--stalled")) options.stalled = atof(value);
         else if (!strcmp(name, "--outstanding")) options.outstanding = atoi(value);
         else if (!strcmp(name, "--rate")) options.rate = atof(value);
         else if (!strcmp(name, "--seconds")) options.seconds = atof(value);
@@ -309,7 +329,9 @@ static void parse_options(int argc, char **argv) {
     }
     bool known = !strcmp(options.kind, "one") || !strcmp(options.kind, "max") || !strcmp(options.kind, "lat")
         || !strcmp(options.kind, "idle");
-    if (!known || options.subscribers < 1 || options.subscribers > SUBSCRIBERS_MAX || options.outstanding < 1
+    bool alone = options.room && options.subscribers == 0;
+    if (!known || (options.subscribers < 1 && !alone) || options.stalled < 0 || options.stalled > 99 ||
+        (options.stalled > 0 && strcmp(options.kind, "lat")) || options.subscribers > SUBSCRIBERS_MAX || options.outstanding < 1
         || options.outstanding >= RING || options.payload < 60 || options.payload > 32768 || options.text < 14
         || options.text > 32768 || options.rate <= 0 || options.sources < 1 || options.sources > 60000)
         die("an option has a value that makes no sense\n%s", usage_text);
@@ -328,7 +350,13 @@ static void report_idle(long resident_before, uint64_t cpu_before) {
            options.subscribers, resident_before, resident, per_connection, cpu_us);
 }
 
-static void report(double seconds, struct usage before, struct usage after) {
+static uint64_t own_cpu_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void report(double seconds, struct usage before, struct usage after, double own_cpu) {
     double deliveries = (double)result.deliveries, cpu = (double)(after.cpu_ns - before.cpu_ns) / 1e9;
     double user = (double)(after.user_ns - before.user_ns) / 1e9;
     double p50 = (double)histogram_quantile(&result.latency, 0.5) / 1e6;
@@ -337,23 +365,25 @@ static void report(double seconds, struct usage before, struct usage after) {
     if (options.json) {
         printf("{\"case\":\"%s\",\"subscribers\":%d,\"seconds\":%.3f,\"messages\":%llu,\"deliveries\":%llu,"
                "\"deliveriesPerSecond\":%.0f,\"objectBytes\":%llu,\"p50Ms\":%.3f,\"p99Ms\":%.3f,\"maxMs\":%.3f,"
-               "\"deliveriesPerRead\":%.2f,\"gaps\":%llu,\"skipped\":%llu",
+               "\"deliveriesPerRead\":%.2f,\"gaps\":%llu,\"skipped\":%llu,\"stalled\":%d,\"clientBusy\":%.3f,"
+               "\"allMessages\":%llu",
                options.kind, options.subscribers, seconds, (unsigned long long)result.messages,
                (unsigned long long)result.deliveries, deliveries / seconds, (unsigned long long)object_bytes, p50, p99,
                (double)result.latency.max / 1e6, reads, (unsigned long long)result.gaps,
-               (unsigned long long)result.skipped);
+               (unsigned long long)result.skipped, stalled_count, own_cpu / seconds, (unsigned long long)sent);
         if (options.pid)
             printf(",\"cpuSeconds\":%.4f,\"deliveriesPerCpuSecond\":%.0f,\"cpuMicrosPerDelivery\":%.4f,"
-                   "\"userMicrosPerDelivery\":%.4f",
-                   cpu, deliveries / cpu, cpu * 1e6 / deliveries, user * 1e6 / deliveries);
+                   "\"userMicrosPerDelivery\":%.4f,\"cpuMicrosPerMessage\":%.3f,\"serverBusy\":%.3f",
+                   cpu, deliveries / cpu, cpu * 1e6 / deliveries, user * 1e6 / deliveries,
+                   cpu * 1e6 * (double)receivers / deliveries, cpu / seconds);
         printf("}\n");
         return;
     }
     printf("%s: %d subscribers, %.2f s, %llu messages of %llu bytes, %llu deliveries\n", options.kind,
            options.subscribers, seconds, (unsigned long long)result.messages, (unsigned long long)object_bytes,
            (unsigned long long)result.deliveries);
-    printf("  %.0f deliveries/s, %.1f in one read; latency p50 %.3f ms, p99 %.3f ms, max %.3f ms\n",
-           deliveries / seconds, reads, p50, p99, (double)result.latency.max / 1e6);
+    printf("  %.0f deliveries/s, %.1f in one read; latency p50 %.3f ms, p99 %.3f ms, max %.3f ms; this client %.2f of a core\n",
+           deliveries / seconds, reads, p50, p99, (double)result.latency.max / 1e6, own_cpu / seconds);
     if (options.pid)
         printf("  server: %.3f s CPU (%.2f of a core), %.0f deliveries per CPU second; %.3f us each, %.3f us in user mode\n",
                cpu, cpu / seconds, deliveries / cpu, cpu * 1e6 / deliveries, user * 1e6 / deliveries);
@@ -366,7 +396,10 @@ int main(int argc, char **argv) {
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
-    subscribers = calloc((size_t)options.subscribers, sizeof *subscribers);
+    stalled_count = (int)(options.stalled * options.subscribers / 100);
+    receivers = options.subscribers > 0 ? (uint32_t)(options.subscribers - stalled_count) : 1;
+    filling = stalled_count > 0 ? FILLING_MESSAGES : 0;
+    subscribers = calloc((size_t)options.subscribers + 1, sizeof *subscribers);
     buffer = malloc(BUFFER_SIZE);
     out = malloc(OUT_SIZE);
     if (!subscribers || !buffer || !out) die("out of memory");
@@ -382,6 +415,7 @@ int main(int argc, char **argv) {
         struct sockaddr_in its = server;
         if (options.second_port && i % 2 == 1) its.sin_port = htons((uint16_t)options.second_port);
         open_connection(&subscribers[i], &its, i, NULL);
+        if (i < stalled_count) continue;
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &subscribers[i]};
         if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, subscribers[i].fd, &event) < 0) die("epoll_ctl: %s", strerror(errno));
     }
@@ -394,7 +428,7 @@ int main(int argc, char **argv) {
         if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, publisher.fd, &event) < 0) die("epoll_ctl: %s", strerror(errno));
     }
 
-    uint64_t start = now_ns(), begin = 0, now = start;
+    uint64_t start = now_ns(), begin = 0, now = start, own_before = 0;
     uint64_t warm = start + (uint64_t)(options.warmup * 1e9), end = UINT64_MAX;
     while (now < end) {
         uint64_t wait = idle ? UINT64_MAX : publish_due(now);
@@ -421,11 +455,13 @@ int main(int argc, char **argv) {
             }
         }
         now = now_ns();
+        if (filling > 0) warm = now + (uint64_t)(options.warmup * 1e9);
         if (begin == 0 && now >= warm) {
             // Waiting messages of the warm-up may be delivered in the window, and the window's at its end are not:
             // the same at both ends.
             memset(&result, 0, sizeof result);
             if (!idle) before = process_usage(options.pid);
+            own_before = own_cpu_ns();
             begin = now_ns();
             end = begin + (uint64_t)(options.seconds * 1e9);
         } else if (now - start > 30000000000u && finished == 0 && !idle) {
@@ -438,8 +474,9 @@ int main(int argc, char **argv) {
         report_idle(resident_before, before.cpu_ns);
         return 0;
     }
+    double own_cpu = (double)(own_cpu_ns() - own_before) / 1e9;
     struct usage after = process_usage(options.pid);
-    report((double)(now_ns() - begin) / 1e9, before, after);
+    report((double)(now_ns() - begin) / 1e9, before, after, own_cpu);
     if (options.room) {
         // What is under way ends first: a subscriber that waits for nothing else leaves soonest.
         leave(&publisher);

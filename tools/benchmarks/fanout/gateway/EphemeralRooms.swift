@@ -1,0 +1,75 @@
+import ChatModel
+import Gateway
+import RoomLink
+import Synchronization
+import Wire
+
+/// Rooms that keep nothing: every message is acked and shown in the turn in which it came. For a gateway with one loop,
+/// which calls it.
+final class EphemeralRooms: RoomRouter {
+    private struct Answers {
+        var outputs: [RoomOutput] = []
+        var entered: [RoomOutput] = []
+        var writer = SharedFrameWriter([.json])
+        var seqs: ClosedRange<UInt64>?
+    }
+
+    private let node: NodeID
+    private let lastSeqs = Mutex<[RoomID: UInt64]>([:])
+    private let gateway = Mutex<Gateway?>(nil)
+
+    init(node: NodeID) { self.node = node }
+
+    func serve(_ gateway: Gateway) { self.gateway.withLock { $0 = gateway } }
+
+    func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) {
+        var byRoom: [RoomID: Answers] = [:]
+        for call in calls {
+            if case .operation(let operation) = call.body {
+                answer(operation, call, &byRoom[call.room, default: Answers()])
+            }
+        }
+        let publications = byRoom.map { room, answers in
+            var outputs = answers.outputs
+            if let seqs = answers.seqs { outputs.append(.frame(answers.writer.frame(.messages, keptSeqs: seqs))) }
+            return Publication(room: room, term: 1, outputs: outputs + answers.entered)
+        }
+        gateway.withLock { $0 }?.deliver(publications, to: lane, from: self.node)
+    }
+
+    private func answer(_ operation: ClientOperation, _ call: RoomCall, _ answers: inout Answers) {
+        guard let request = call.request else { return }
+        let session = call.address.session
+        switch operation {
+        case .enter:
+            var result = EnterResult.blank
+            result.epoch = "1"
+            // Of the turn's end: what the turn brought is shown before.
+            result.seq = lastSeqs.withLock { $0[call.room] ?? 0 }
+            answers.entered.append(.entered(session, request: request, .success(result)))
+        case .exit:
+            answers.outputs.append(.exited(session, request: request))
+        case .send(let send):
+            let seq = lastSeqs.withLock { seqs in
+                seqs[call.room, default: 0] += 1
+                return seqs[call.room] ?? 0
+            }
+            var message = Message(
+                room: call.room, place: .kept(seq: seq), messageID: "1000000000000-\(seq)", time: Self.time,
+                from: Sender(user: call.caller.user, profile: call.caller.tokenProfile, role: .guest),
+                body: send.draft.body)
+            message.clientID = send.clientID
+            answers.outputs.append(
+                .reply(
+                    session, request: request,
+                    .success(.send(SendResult(messageID: message.messageID, time: Self.time, place: .kept(seq: seq))))))
+            answers.writer.append(.message(message))
+            answers.seqs = (answers.seqs?.lowerBound ?? seq)...seq
+        default:
+            answers.outputs.append(
+                .reply(session, request: request, .failure(ChatError(.badParameter, "these rooms only show messages"))))
+        }
+    }
+
+    static let time = Timestamp(1_700_000_000_000)
+}

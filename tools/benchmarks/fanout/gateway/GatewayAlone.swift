@@ -1,0 +1,53 @@
+import ChatModel
+import EventLoop
+import Gateway
+import Logging
+import RoomLink
+import Sharding
+import Telemetry
+
+/// The node's gateway without the node: what delivery costs by itself, from a client's bytes to the viewers' bytes, since
+/// its rooms keep nothing. One loop; takes any token.
+@main
+struct GatewayAlone {
+    private struct AnyToken: TokenVerifier {
+        let user: UserID
+
+        func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
+            TokenClaims(user: user, expiresAt: Timestamp(.max), rooms: nil, nick: "publisher", avatar: "")
+        }
+
+        func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { false }
+    }
+
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 2, let port = Int(arguments[1]), let node = NodeID("n1"),
+            let user = UserID("publisher")
+        else {
+            print("usage: gateway-alone PORT")
+            return
+        }
+        var configuration = GatewayConfiguration(node: node)
+        configuration.port = port
+        configuration.allowAnonymous = true
+        configuration.changesPerSecond = 1e6
+        configuration.changesBurst = 1e6
+        configuration.connectsPerSecond = 1_000_000
+        configuration.connections.connectionsMax = 1_000_000
+        configuration.connections.perAddressMax = 1_000_000
+        let loop = try EventLoop(name: "loop-0")
+        loop.start()
+        let rooms = EphemeralRooms(node: node)
+        let shards = ShardMap(shardCount: 1)
+        let gateway = Gateway(
+            configuration: configuration, loops: [loop], router: rooms, shardMap: shards,
+            verifier: AnyToken(user: user), metrics: MetricsRegistry(), logger: Logger(label: "gateway")
+        ) { EphemeralRooms.time }
+        rooms.serve(gateway)
+        _ = try await gateway.start()
+        gateway.isLed(ShardNotice(shard: ShardID(0), term: 1), by: node)
+        // Until it is killed.
+        while true { try await Task.sleep(for: .seconds(3600)) }
+    }
+}

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# How long a message takes to many viewers in one room: from when it is due to be sent until each of them has it; and
+# whether viewers that read nothing make others wait.
+#
+# Server on CPU 0, load client on CPU 1; chatroomd and the reference (reference.c) take turns, with the same bytes. With
+# --stalled the rounds are doubled: without and with that share of viewers that read nothing, whose sockets are full
+# before the measurement begins.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+# shellcheck source=tools/benchmarks/lib.sh
+. "$root/tools/benchmarks/lib.sh"
+
+rounds=5 seconds=8 viewers=10000 rate=10 text=200 stalled=1
+usage="usage: tools/benchmarks/fanout/latency.sh [options]
+  --rounds N        ($rounds)
+  --seconds S       length of one measurement; at most 12, because who reads nothing is dropped in time ($seconds)
+  --viewers N       ($viewers)
+  --rate R          messages a second ($rate)
+  --text B          bytes of the text ($text)
+  --stalled P       percent of viewers that read nothing; 0: leave this out ($stalled)
+Raw results: .build/benchmarks/latency.jsonl"
+while (($# > 0)); do
+    case $1 in
+    --rounds) rounds=$2 ;;
+    --seconds) seconds=$2 ;;
+    --viewers) viewers=$2 ;;
+    --rate) rate=$2 ;;
+    --text) text=$2 ;;
+    --stalled) stalled=$2 ;;
+    -h | --help)
+        say "$usage"
+        exit 0
+        ;;
+    *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
+    esac
+    shift 2
+done
+(($(nproc) >= 2)) || fail 'this needs two CPUs: one for the server, one for the client.'
+ulimit -n "$(ulimit -H -n)"
+(($(ulimit -n) > viewers + 200)) || fail "a process may have only $(ulimit -n) descriptors here: --viewers must be less."
+build_clients "$root/tools/benchmarks/fanout"
+
+reference_pid=''
+finish() {
+    [[ -z $reference_pid ]] || kill "$reference_pid" 2>/dev/null || true
+    stop_node
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+raw=$bench_dir/latency.jsonl
+: >"$raw"
+port=$(free_base_port)
+taskset -c 0 "$bench_dir/reference" --port "$port" &
+reference_pid=$!
+export CHATROOM_LOOPS=1
+start_node
+taskset -a -cp 0 "$node_pid" >/dev/null
+payload=400 room_number=0
+
+# measure SERVER ROUND STALLED
+measure() {
+    local server=$1 round=$2 share=$3 line options
+    options=(--case lat --subscribers "$viewers" --rate "$rate" --seconds "$seconds" --warmup 1 --stalled "$share" --json)
+    if [[ $server == reference ]]; then
+        options+=(--port "$port" --pid "$reference_pid" --payload "$payload")
+    else
+        # A room of its own: who reads nothing does not leave in time for the next.
+        room_number=$((room_number + 1))
+        create_room "latency-$room_number"
+        options+=(--port "${node_client##*:}" --pid "$node_pid" --room "latency-$room_number" --text "$text"
+            --kid "$node_kid" --secret-file "$secret_file")
+    fi
+    line=$(taskset -c 1 "$bench_dir/fanload" "${options[@]}") || fail "$server, $share % stalled: the load client failed. $line"
+    say "{\"server\":\"$server\",\"share\":$share,\"round\":$round,${line#\{}" >>"$raw"
+}
+
+of() { { grep "\"server\":\"$1\",\"share\":$2," "$raw" || true; } | field "$3"; }
+
+viewers_wanted=$viewers viewers=100
+measure chatroomd 0 0
+payload=$(of chatroomd 0 objectBytes | head -n 1)
+viewers=$viewers_wanted
+: >"$raw"
+
+shares=(0)
+[[ $stalled == 0 ]] || shares+=("$stalled")
+machine
+say "$viewers viewers in one room, $rate messages/s of $payload bytes; $rounds rounds of $seconds s."
+for ((round = 1; round <= rounds; round++)); do
+    servers=(reference chatroomd)
+    ((round % 2 == 1)) || servers=(chatroomd reference)
+    for share in "${shares[@]}"; do
+        for server in "${servers[@]}"; do measure "$server" "$round" "$share"; done
+    done
+    [[ ! -t 2 ]] || printf '\rround %d of %d ' "$round" "$rounds" >&2
+done
+[[ ! -t 2 ]] || printf '\r\033[K' >&2
+
+# row SERVER SHARE
+row() {
+    printf '| %s | %s %% | %s | %s (%s, %s) | %s | %s | %s | %s |\n' "$1" "$2" "$(of "$1" "$2" p50Ms | quantile 0.5)" \
+        "$(of "$1" "$2" p99Ms | quantile 0.5)" "$(of "$1" "$2" p99Ms | quantile 0)" "$(of "$1" "$2" p99Ms | quantile 1)" \
+        "$(of "$1" "$2" maxMs | quantile 0.5)" "$(of "$1" "$2" serverBusy | quantile 0.5)" \
+        "$(of "$1" "$2" clientBusy | quantile 0.5)" "$(of "$1" "$2" cpuMicrosPerDelivery | quantile 0.5)"
+}
+
+# ratio OF TO: of two lists of numbers, line by line: the median (least, most).
+ratio() {
+    local ratios
+    ratios=$(paste <(say "$1") <(say "$2") | awk '{ printf "%.3f\n", $1 / $2 }')
+    printf '%s (%s, %s)' "$(quantile 0.5 <<<"$ratios")" "$(quantile 0 <<<"$ratios")" "$(quantile 1 <<<"$ratios")"
+}
+
+say
+say '| server | read nothing | p50 ms | p99 ms: median (least, most) | worst ms | server, cores | client, cores | server us/delivery |'
+say '|---|---|---|---|---|---|---|---|'
+for share in "${shares[@]}"; do
+    for server in reference chatroomd; do row "$server" "$share"; done
+done
+say
+say "p99 of chatroomd to the reference's in the same round: $(ratio "$(of chatroomd 0 p99Ms)" "$(of reference 0 p99Ms)")"
+[[ $stalled == 0 ]] || for server in reference chatroomd; do
+    say "p99 of $server with $stalled % that read nothing to that without: $(ratio "$(of "$server" "$stalled" p99Ms)" "$(of "$server" 0 p99Ms)")"
+done
