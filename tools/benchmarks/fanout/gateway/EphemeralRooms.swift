@@ -32,9 +32,10 @@ final class EphemeralRooms: RoomRouter {
         let publications = byRoom.map { room, answers in
             var outputs = answers.outputs
             if let seqs = answers.seqs { outputs.append(.frame(answers.writer.frame(.messages, keptSeqs: seqs))) }
-            return Publication(room: room, term: 1, outputs: outputs + answers.entered)
+            return NodePublication(
+                room: room, term: 1, lanes: [lane], outputs: (outputs + answers.entered).map { .lane(lane, $0) })
         }
-        gateway.withLock { $0 }?.deliver(publications, to: lane, from: self.node)
+        gateway.withLock { $0 }?.deliver(publications, from: self.node)
     }
 
     private func answer(_ operation: ClientOperation, _ call: RoomCall, _ answers: inout Answers) {
