@@ -4,7 +4,7 @@ import RoomLink
 import Testing
 import Wire
 
-@testable import Rooms
+@testable import RoomStream
 
 /// What a room emits in a turn reaches each lane in the order of the stream, and each node once.
 struct TurnStreamTests {
