@@ -39,7 +39,9 @@ extension IntegrationTests {
                     try await client.message("short")
                     #expect(await client.texts(of: room) == [long, "short"])
                 }
-                #expect(await ann.compressedCount == 1 && bob.compressedCount == 1 && cid.compressedCount == 0)
+                #expect(await ann.compressedCount > 0)
+                #expect(await bob.compressedCount > 0)
+                #expect(await cid.compressedCount == 0)
             }
         }
 
