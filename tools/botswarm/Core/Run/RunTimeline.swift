@@ -90,19 +90,23 @@ package struct RunTimeline: Sendable {
         stride *= 2
     }
 
-    /// Adds another worker's, second by second.
+    /// Adds another worker's: what happened in the length of a sample goes into it.
     mutating func merge(_ other: RunTimeline) {
         var rest = other.samples[...]
+        var (ownHere, otherHere) = (0, rest.first?.here ?? 0)
         for index in samples.indices {
-            let end = samples[index].seconds + samples[index].length / 2
-            while let next = rest.first, next.seconds < end {
-                var next = rest.removeFirst()
-                if next.phase != samples[index].phase { next.phase = samples[index].phase }
-                let here = samples[index].here + next.here
-                samples[index].add(next)
-                samples[index].here = here
+            let end = samples[index].seconds + samples[index].length
+            ownHere = samples[index].here
+            while let next = rest.first, next.seconds + next.length / 2 < end {
+                otherHere = next.here
+                samples[index].add(rest.removeFirst())
             }
+            samples[index].here = ownHere + otherHere
         }
-        samples += rest
+        samples += rest.map { sample in
+            var sample = sample
+            sample.here += ownHere
+            return sample
+        }
     }
 }
