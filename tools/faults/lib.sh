@@ -298,9 +298,9 @@ rooms_with_majority_in() {
     done
 }
 
-# read_history NODE ROOM FILE: writes its pages, one a line, as the node answers them.
+# read_history NODE ROOM FILE [SEQ]: writes its pages behind that seq (0), one a line, as the node answers them.
 read_history() {
-    local after=0 last
+    local after=${4:-0} last
     : >"$3"
     while true; do
         http GET "$(api_of "$1")" "/v1/rooms/$2/messages?order=ASC&limit=100&afterSeq=$after" '' "$admin_key"
@@ -323,10 +323,12 @@ hand_over() {
     [[ $found_leader == "$1" ]]
 }
 
-# history_from NODE ROOM FILE: reads the history while the node itself leads the room.
+# history_from NODE ROOM FILE: reads the newest 500 messages of the history while the node itself leads the room, which it
+# may do for some seconds only: leadership goes back to where it belongs.
 history_from() {
     hand_over "$1" "$2" || return 1
-    read_history "$1" "$2" "$3" || return 1
+    seq_of "$2" "$1" || return 1
+    read_history "$1" "$2" "$3" $((found_seq > 500 ? found_seq - 500 : 0)) || return 1
     # It may have been taken from it meanwhile.
     [[ $(room_field "$2" leader "$1") == "$1" ]]
 }
