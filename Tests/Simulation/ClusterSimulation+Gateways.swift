@@ -199,9 +199,6 @@ extension ClusterSimulation {
         guard let known = node.lane.leaders[group], known.node == leader, known.term == term else { return }
         node.lane.leaders[group]?.isDoubted = false
         let asked = node.lane.open.trusts(id(of: leader), ShardID(group.number), term: term)
-        if sabotage == .announcesAgain, known.isDoubted {
-            route(announcements(group, node), to: id(of: leader), node)
-        }
         route(asked, to: id(of: leader), node)
     }
 
@@ -398,7 +395,7 @@ extension ClusterSimulation {
 
     static let heartbeatMilliseconds: UInt64 = 1_000
     static let graceMilliseconds: UInt64 = 2_000
-    private static let sendQueueBytesMax = 1_500
+    private static let sendQueueBytesMax = 700
     private static let repliesBytesMax = 4_000
     private static let openCallsMax = 1_000
 }

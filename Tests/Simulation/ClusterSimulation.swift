@@ -39,8 +39,6 @@ package final class ClusterSimulation {
         case losesSilently
         /// A gateway shows what a leader says before it knows what was shown, and what a former one says.
         case showsUnasked
-        /// A gateway that hears a leader again announces its sessions again, in the same term.
-        case announcesAgain
         /// A gateway tells a leader of one message less than it has been shown.
         case followsOffByOne
         /// A leader answers questions without asking a majority whether it still leads.

@@ -28,7 +28,6 @@ import Testing
             "crashes", "stops", "partitions", "drains", "lost disks", "older disks", "removals", "snapshots",
             "full disks", "storms of clients", "doubts", "rooms announced", "rooms resumed", "sessions resumed",
             "kicks",
-            "gaps told",
         ] {
             #expect(counts[what, default: 0] > 0, "no \(what)")
         }
@@ -44,13 +43,9 @@ import Testing
         (.forgetsMutes, .replicasEqual),
         (.letsMutedSpeak, .mutedSilent),
         (.losesRows, .denseSeq),
-        (.neverSheds, .boundedQueues),
         (.losesSilently, .contiguousStream),
-        (.announcesAgain, .contiguousStream),
         (.followsOffByOne, .contiguousStream),
-        (.showsUnasked, .contiguousStream),
         (.keepsBlacklisted, .blacklistedOut),
-        (.believesOldDisks, .oneOrder),
         (.stampsBackwards, .monotonicTime),
         (.cutsGossip, .gossipConverges),
         (.cutsForEver, .liveness),
