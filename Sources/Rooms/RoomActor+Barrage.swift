@@ -1,6 +1,7 @@
 import ChatModel
 import RoomCore
 import RoomLink
+import RoomStream
 import Telemetry
 import Wire
 
