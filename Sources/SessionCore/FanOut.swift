@@ -87,7 +87,10 @@ public struct FanOut<Frame> {
         let done = Int(target &- first)
         let given = ArraySlice(frames.prefix(done))
         frames.removeFirst(done)
-        (first, cursor, target) = (target, places.count, end)
+        first = target
+        cursor = places.count
+        // What came during the round: counted from the `first` of now.
+        target = end
         return given
     }
 }
