@@ -37,6 +37,8 @@ raw=$bench_dir/storm.jsonl
 machine
 export CHATROOM_LIMITS_CONNECTIONS=100000 CHATROOM_LIMITS_CONNECTIONS_PER_ADDRESS=100000
 export CHATROOM_LIMITS_HANDSHAKES_PER_SECOND=1000000 CHATROOM_LIMITS_CONNECTS_PER_SECOND=1000000
+# Sessions that wait for the others to connect answer no pings.
+export CHATROOM_SESSION_HEARTBEAT_SECONDS=3600
 bench_nodes=$nodes
 start_node
 http POST "$node_api" /v1/rooms '{"id":"storm","creator":"bench"}' "$node_admin_key"
