@@ -381,7 +381,7 @@ swarm_begin() {
 
 swarm_sends() {
     kill -0 "$swarm_pid" 2>/dev/null || fail "the bots have ended: $(tail -n 3 "$work/swarm.txt")"
-    grep -q '^sending:' "$work/swarm.txt"
+    grep -q '^chat:' "$work/swarm.txt"
 }
 
 # report NAME: a number of the bots' report.
