@@ -33,7 +33,8 @@ struct GatewayAlone {
         configuration.allowAnonymous = true
         configuration.changesPerSecond = 1e6
         configuration.changesBurst = 1e6
-        configuration.connectsPerSecond = 1_000_000
+        configuration.admission.handshakesPerSecond = 1_000_000
+        configuration.admission.connectsPerSecond = 1_000_000
         configuration.connections.connectionsMax = 1_000_000
         configuration.connections.perAddressMax = 1_000_000
         let loop = try EventLoop(name: "loop-0")
