@@ -34,7 +34,8 @@ struct HotTailTests {
         tail.append(try kick(2, "bob"))
         let (ann, bob) = (try user("ann"), try user("bob"))
         #expect(tail.kicked(ann, since: Timestamp(1)) && !tail.kicked(ann, since: Timestamp(2)))
-        #expect(tail.kicked(bob, since: Timestamp(2)) && !tail.kicked(try user("eve"), since: Timestamp(0)))
+        let eve = try user("eve")
+        #expect(tail.kicked(bob, since: Timestamp(2)) && !tail.kicked(eve, since: Timestamp(0)))
         for seq in 3...257 as ClosedRange<UInt64> { tail.append(try message(seq)) }
         #expect(!tail.kicked(ann, since: Timestamp(0)) && tail.kicked(bob, since: Timestamp(0)))
         tail.append(try message(258))
