@@ -42,7 +42,7 @@ struct SimulatedFrame: QueuedFrame {
         self.room = room
         switch shared.traffic {
         case .messages: traffic = .messages
-        case .barrage: traffic = .barrage
+        case .barrage(let priority): traffic = .barrage(priority)
         case .status: traffic = .status
         }
         keptSeqs = shared.keptSeqs
