@@ -193,6 +193,8 @@ extension ClusterSimulation {
                 place, lane, number: call.number, epoch: epoch(replica), tail: room.tail,
                 lastSeq: replica.state.room.lastSeq)
         case .operation(.enter): room.arrivals.append(call)
+        // Nobody sends barrage here.
+        case .barrages: break
         case .operation(let operation):
             guard let visitor = room.presence.visitor(key) else {
                 reply(call, .failure(ChatError(.notInRoom, "not in it")), lane, &room)

@@ -45,24 +45,24 @@ struct GossipRun {
         var firsts: [Duration?] = []
         var departures: [Duration?] = []
         var traffic = GossipScale.Traffic()
-        for trial in 0..<trials {
+        for _ in 0..<trials {
             let joined = scale.start()
             let count = scale.runningCount
             joins.append(scale.run(atMost: .seconds(60)) { $0.believers(in: joined) == count - 1 })
             scale.run(.seconds(10))
             _ = scale.takeTraffic()
-            let victim = 1 + trial
-            scale.crash(victim)
-            let all = scale.believers(in: victim)
-            let first = scale.run(atMost: .seconds(60)) { $0.believers(in: victim) < all }
+            scale.crash(joined)
+            let all = scale.believers(in: joined)
+            let first = scale.run(atMost: .seconds(60)) { $0.believers(in: joined) < all }
             firsts.append(first)
-            let rest = scale.run(atMost: .seconds(60)) { $0.believers(in: victim) == 0 }
+            let rest = scale.run(atMost: .seconds(60)) { $0.believers(in: joined) == 0 }
             deaths.append(first.flatMap { first in rest.map { first + $0 } })
             let one = scale.takeTraffic()
             traffic.packetBytes += one.packetBytes
             traffic.exchangeBytes += one.exchangeBytes
             scale.run(.seconds(10))
-            let leaver = nodes / 2 + trial
+            let leaver = scale.start()
+            scale.run(.seconds(10))
             scale.leave(leaver)
             departures.append(scale.run(atMost: .seconds(60)) { $0.believers(in: leaver) == 0 })
             scale.run(.seconds(10))
