@@ -105,7 +105,7 @@ private final class FakeConnection: ChannelInboundHandler {
                             if case .success(let request) = $0 { requests.append(request) }
                         }
                     case .close: closes = true
-                    case .binary, .ping, .pong: break
+                    case .binary, .ping, .pong, .compressed: break
                     }
                 }
                 return
