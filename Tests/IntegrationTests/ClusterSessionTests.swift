@@ -17,7 +17,8 @@ extension IntegrationTests.ClusterTests {
             var holder = try await TestClient.connected(follower, "ann")
             let entered = try await holder.enter(room)
             try await holder.set(room, "seat", "mic", transient: true)
-            var seq = try await watcher.send(room, "first").seq ?? 0
+            try await watcher.send(room, "first")
+            var seq = try #require(try await watcher.message("first").seq)
             try await holder.message("first")
             let session = await holder.session
             for (turn, node) in [other, leader, follower, other, follower].enumerated() {
@@ -25,15 +26,16 @@ extension IntegrationTests.ClusterTests {
                 let result = try await newer.connect(token: node.token("ann"), session: session)
                 #expect(result.resumed && result.session == session)
                 #expect(try await holder.closing() == 4410)
-                let sent = try await watcher.send(room, "turn \(turn)")
+                try await watcher.send(room, "turn \(turn)")
                 let again = try await newer.enter(room, since: seq, epoch: entered.epoch)
                 #expect(again.recovered == true)
-                #expect((again.missed ?? []).compactMap(\.text) == ["turn \(turn)"])
+                let missed: [Message] = again.missed ?? []
+                #expect(missed.compactMap { $0.text } == ["turn \(turn)"])
                 #expect(again.room.online == 2)
                 #expect(try await newer.queue(room).map(\.held) == [false])
                 // Its numbers go on: this is no repeat of what it has asked elsewhere.
                 try await newer.send(room, "by ann \(turn)")
-                seq = try await watcher.message("by ann \(turn)").seq ?? sent.seq ?? 0
+                seq = try #require(try await watcher.message("by ann \(turn)").seq)
                 holder = newer
             }
             // Longer than the grace, after which those that have given it away see to its end.
@@ -66,7 +68,8 @@ extension IntegrationTests.ClusterTests {
             let back = try await TestClient.open(port: other.clientPort)
             #expect(try await back.connect(token: other.token("ann"), session: session).resumed)
             let again = try await back.enter(room, since: 0, epoch: entered.epoch)
-            #expect(again.recovered == true && (again.missed ?? []).compactMap(\.text) == ["while away"])
+            let missed: [Message] = again.missed ?? []
+            #expect(again.recovered == true && missed.compactMap { $0.text } == ["while away"])
             #expect(again.room.online == 2)
             #expect(await watcher.events(of: room, about: "ann") == [.enter])
         }
