@@ -38,7 +38,8 @@ import Wire
             room,
             KeptSighting(
                 seq: seq, messageID: Fingerprint("m\(seq)"),
-                body: Fingerprint(names.text(of: BotID(1), n, bytes: 40)), origin: .bot(Claim(bot: BotID(1), n: n))))
+                body: Fingerprint(names.text(of: BotID(1), n, bytes: 40)), origin: .bot(Claim(bot: BotID(1), n: n)),
+                time: Timestamp(1)))
     }
 
     @Test func `several pushes of a frame come in order`() {

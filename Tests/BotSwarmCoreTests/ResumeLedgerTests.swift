@@ -129,12 +129,12 @@ import Testing
         #expect(room.close(history: []) == [.notHere: 1])
     }
 
-    @Test func `a push to somebody who is away is malformed`() throws {
+    @Test func `a push to somebody who is not in the room any more is a finding`() throws {
         var room = try LedgerFixture(viewers: 1)
         let n = room.send(.kept)
         room.ledger.disconnect(room.viewers[0])
         room.receive(room.kept(n, 1), 0)
-        #expect(room.ledger.findings.counts == [.malformed: 1])
+        #expect(room.ledger.findings.counts == [.hereAlthoughPutOut: 1])
     }
 
     @Test func `a send repeated after a crash is acked as what it was`() throws {

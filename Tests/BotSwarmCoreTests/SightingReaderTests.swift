@@ -20,7 +20,7 @@ import Testing
             sighting
                 == KeptSighting(
                     seq: 9, messageID: Fingerprint("m1"), body: Fingerprint(text),
-                    origin: .bot(Claim(bot: BotID(7), n: 3))))
+                    origin: .bot(Claim(bot: BotID(7), n: 3)), time: Timestamp(1)))
         #expect(reader.unkept(message(.kept(seq: 9), .text(text))) == nil)
         #expect(reader.unkept(message(.unkept(after: 4), .text(text)))?.after == 4)
         #expect(reader.kept(message(.unkept(after: 4), .text(text))) == nil)
@@ -44,7 +44,7 @@ import Testing
             reader.unkept(message(.unkept(after: 1), .notification(entered), from: nil))?.origin
                 == .notification(.other(301)))
         let first = reader.kept(message(.kept(seq: 2), .notification(updated), from: nil))
-        #expect(first?.origin == .notification(.other(301)))
+        #expect(first?.origin == .notification(.other(312)))
         #expect(first?.body != reader.unkept(message(.unkept(after: 1), .notification(entered)))?.body)
     }
 }
