@@ -129,6 +129,9 @@ struct WiredQuestion: WireMessage {
         try walker.choice(
             22, "backup", { if case .backup(let name) = current { name } else { nil } }, { known = .backup($0) })
         try walker.choice(
+            23, "discardBackup", { if case .discardBackup(let name) = current { name } else { nil } },
+            { known = .discardBackup($0) })
+        try walker.choice(
             24, "handOver",
             {
                 if case .handOver(let session, let user) = current {
@@ -139,9 +142,6 @@ struct WiredQuestion: WireMessage {
             }, { known = .handOver($0.session, to: $0.user) })
         try walker.choice(
             25, "clock", { if case .clock = current { Empty() } else { nil } }, { (_: Empty) in known = .clock })
-        try walker.choice(
-            23, "discardBackup", { if case .discardBackup(let name) = current { name } else { nil } },
-            { known = .discardBackup($0) })
         read = known
     }
 }

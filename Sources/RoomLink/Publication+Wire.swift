@@ -88,11 +88,11 @@ struct WiredOutput: WireMessage {
         try walker.choice(
             17, "gap", { if case .gap(let seqs) = current { WiredSeqs(seqs) } else { nil } },
             { read = .gap($0.seqs) })
+        if let barrage = try walkBarrage(&walker, current) { read = barrage }
         try walker.choice(
             30, "following",
             { if case .following(let number) = current { WiredFollowing(number: number) } else { nil } },
             { read = .following($0.number) })
-        if let barrage = try walkBarrage(&walker, current) { read = barrage }
         guard W.isDecoding else { return }
         if let frame {
             (jsonBytes, protobufBytes) = (frame.jsonBytes, frame.protobufBytes)
