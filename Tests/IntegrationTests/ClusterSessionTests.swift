@@ -14,7 +14,7 @@ extension IntegrationTests.ClusterTests {
             let room = try await cluster.room("moves")
             let (leader, follower, other) = try await cluster.roles(in: room)
             let watcher = try await TestClient.entered(leader, "watcher", room)
-            var holder = try await TestClient.connected(follower, "ann")
+            var holder = try await TestClient.connected(follower, "wanda")
             let entered = try await holder.enter(room)
             try await holder.set(room, "seat", "mic", transient: true)
             try await watcher.send(room, "first")
@@ -23,7 +23,7 @@ extension IntegrationTests.ClusterTests {
             let session = await holder.session
             for (turn, node) in [other, leader, follower, other, follower].enumerated() {
                 let newer = try await TestClient.open(port: node.clientPort)
-                let result = try await newer.connect(token: node.token("ann"), session: session)
+                let result = try await newer.connect(token: node.token("wanda"), session: session)
                 #expect(result.resumed && result.session == session)
                 #expect(try await holder.closing() == 4410)
                 try await watcher.send(room, "turn \(turn)")
@@ -34,8 +34,8 @@ extension IntegrationTests.ClusterTests {
                 #expect(again.room.online == 2)
                 #expect(try await newer.queue(room).map(\.held) == [false])
                 // Its numbers go on: this is no repeat of what it has asked elsewhere.
-                try await newer.send(room, "by ann \(turn)")
-                seq = try #require(try await watcher.message("by ann \(turn)").seq)
+                try await newer.send(room, "by wanda \(turn)")
+                seq = try #require(try await watcher.message("by wanda \(turn)").seq)
                 holder = newer
             }
             // Longer than the grace, after which those that have given it away see to its end.
@@ -43,8 +43,8 @@ extension IntegrationTests.ClusterTests {
             try await watcher.send(room, "end")
             try await holder.message("end")
             try await watcher.message("end")
-            #expect(await watcher.events(of: room, about: "ann").filter { $0 == .enter || $0 == .exit } == [.enter])
-            #expect(Set(try await holder.members(room).map(\.user.text)) == ["ann", "watcher"])
+            #expect(await watcher.events(of: room, about: "wanda").filter { $0 == .enter || $0 == .exit } == [.enter])
+            #expect(Set(try await holder.members(room).map(\.user.text)) == ["wanda", "watcher"])
             #expect(try await holder.queue(room).map(\.key) == ["seat"])
         }
 
@@ -53,7 +53,7 @@ extension IntegrationTests.ClusterTests {
             let room = try await cluster.room("resumed")
             let (leader, follower, other) = try await cluster.roles(in: room)
             let watcher = try await TestClient.entered(leader, "watcher", room)
-            let ann = try await TestClient.connected(follower, "ann")
+            let ann = try await TestClient.connected(follower, "wanda")
             let entered = try await ann.enter(room)
             let session = await ann.session
             try await ann.drop()
@@ -62,16 +62,16 @@ extension IntegrationTests.ClusterTests {
             #expect(!foreign.resumed && foreign.session != session)
             let nobody = try await TestClient.open(port: other.clientPort)
             let unknown = try await nobody.connect(
-                token: other.token("ann"), session: SessionID(random: (1, 2), at: try #require(NodeID("n2"))))
+                token: other.token("wanda"), session: SessionID(random: (1, 2), at: try #require(NodeID("n2"))))
             #expect(!unknown.resumed)
             try await watcher.send(room, "while away")
             let back = try await TestClient.open(port: other.clientPort)
-            #expect(try await back.connect(token: other.token("ann"), session: session).resumed)
+            #expect(try await back.connect(token: other.token("wanda"), session: session).resumed)
             let again = try await back.enter(room, since: 0, epoch: entered.epoch)
             let missed: [Message] = again.missed ?? []
             #expect(again.recovered == true && missed.compactMap { $0.text } == ["while away"])
             #expect(again.room.online == 2)
-            #expect(await watcher.events(of: room, about: "ann") == [.enter])
+            #expect(await watcher.events(of: room, about: "wanda") == [.enter])
         }
     }
 }

@@ -69,8 +69,19 @@ actor TestClient {
         return refusedStatus
     }
 
-    private func didRead(_ bytes: [UInt8]) {
+    /// The handshake of the SDK takes no extensions, so this client takes their line out of the response itself.
+    private func withoutExtensions(_ bytes: [UInt8]) -> [UInt8] {
+        guard decoder.mayBeCompressed, handshake != nil else { return bytes }
+        let name = Array("\r\nSec-WebSocket-Extensions:".utf8)
+        guard let begin = bytes.indices.first(where: { bytes[$0...].starts(with: name) }),
+            let end = bytes[(begin + 2)...].firstIndex(of: 13)
+        else { return bytes }
+        return Array(bytes[..<begin] + bytes[end...])
+    }
+
+    private func didRead(_ all: [UInt8]) {
         guard refusedStatus == nil else { return }
+        let bytes = withoutExtensions(all)
         bytes.withUnsafeBytes { bytes in
             guard handshake != nil else { return readFrames(bytes) }
             switch handshake?.parse(bytes) {
