@@ -72,10 +72,14 @@ private final class SystemNode: Sendable {
         #expect(second.system.setting(name) == first.system.setting(name))
         for user in users { #expect(second.system.refuses(user, issuedAt: Timestamp(1_000))) }
         #expect(!second.system.refuses(try user("other"), issuedAt: Timestamp(1_000)))
-        let told = second.observed.changes.withLock { $0 }
-        let revoked = Set(
-            told.compactMap { change -> UserID? in if case .revoked(let user, _) = change { user } else { nil } })
-        #expect(revoked == Set(users))
+        // The state is there before the observers have been told of it.
+        try await poll("the second node's observers have been told") {
+            let told = second.observed.changes.withLock { $0 }
+            let revoked = told.compactMap { change -> UserID? in
+                if case .revoked(let user, _) = change { user } else { nil }
+            }
+            return Set(revoked) == Set(users)
+        }
         await second.close()
         await first.close()
     }
