@@ -32,6 +32,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// The one buffer into which every socket of the loop is read. Its content is valid during one callback.
     package let readBuffer: UnsafeMutableRawBufferPointer
 
+    /// For what belongs to handles and is walked through without them.
+    package let cells = CellPool()
+
     private let inbox = JobInbox()
     private let wakeUp: UnsafeMutablePointer<uv_async_t>
     private let turnEnd: UnsafeMutablePointer<uv_prepare_t>

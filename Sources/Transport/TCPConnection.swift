@@ -24,8 +24,7 @@ public final class TCPConnection: LoopHandle {
     public var handler: (any ConnectionHandler)?
 
     let tcp: UnsafeMutablePointer<uv_tcp_t>
-    /// Right behind `tcp` in memory, where a ``WriteTarget`` finds it without this object.
-    let target: WriteTarget
+    private let target: WriteTarget
 
     /// nil on a connection without TLS.
     private(set) var tls: TLSSession?
@@ -37,16 +36,20 @@ public final class TCPConnection: LoopHandle {
     var shutdownMilliseconds: UInt64?
 
     /// The bytes of the `uv_write` under way.
-    private(set) var bytesInFlight: SharedBytes?
-    private(set) var isShuttingDown = false
+    private(set) var bytesInFlight: SharedBytes? {
+        didSet { target.set(.writing, bytesInFlight != nil) }
+    }
+    private(set) var isShuttingDown = false {
+        didSet { target.set(.closed, true) }
+    }
     /// The libuv error that closed the connection; 0 when this side did.
     private var closingCode: Int32 = 0
     private var lingerTimer: LoopTimer?
 
     /// A handle without a socket. The caller opens it with a descriptor or closes it.
     override init(loop: EventLoop) {
-        target = WriteTarget.allocate()
-        tcp = target.handle.bindMemory(to: uv_tcp_t.self, capacity: 1)
+        tcp = .allocate(capacity: 1)
+        target = WriteTarget(cell: loop.cells.take())
         super.init(loop: loop)
         // Cannot fail: without a family it only fills the handle in.
         uv_tcp_init(loop.uvLoop, tcp)
@@ -54,7 +57,15 @@ public final class TCPConnection: LoopHandle {
     }
 
     deinit {
-        target.deallocate()
+        tcp.deallocate()
+        loop.cells.giveBack(target.cell)
+    }
+
+    /// Takes over the descriptor of a socket. Returns 0 or an error of libuv, with which the descriptor stays the caller's.
+    func open(_ descriptor: Int32) -> Int32 {
+        let result = uv_tcp_open(tcp, descriptor)
+        if result == 0 { target.open(descriptor) }
+        return result
     }
 
     var stream: UnsafeMutablePointer<uv_stream_t> {
@@ -149,15 +160,14 @@ public final class TCPConnection: LoopHandle {
     func secure(_ session: TLSSession) {
         checkOnLoop()
         tls = session
-        target.isIndirect = true
+        target.set(.sealed, true)
     }
 
     // MARK: - Writing
 
     /// Whether something waits for this connection at its owner, so that a broadcast must not write ahead of it.
-    public var isHeld: Bool {
-        get { target.isHeld }
-        set { target.isHeld = newValue }
+    public var isHeld = false {
+        didSet { target.set(.held, isHeld) }
     }
 
     /// For a broadcast; valid for as long as this object lives.
@@ -322,6 +332,7 @@ public final class TCPConnection: LoopHandle {
     func close(code: Int32) {
         guard !isClosing else { return }
         closingCode = code
+        target.set(.closed, true)
         lingerTimer?.cancel()
         lingerTimer = nil
         uv_close(UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_handle_t.self)) { handle in

@@ -95,7 +95,7 @@ private final class ConnectionAttempt {
             } ?? chatroom_outgoing_socket(address.family, nil, 0)
         guard descriptor >= 0 else { return end(.failure(TransportError(uvCode: descriptor, doing: name))) }
         let connection = TCPConnection(loop: loop)
-        let openResult = uv_tcp_open(connection.tcp, descriptor)
+        let openResult = connection.open(descriptor)
         guard openResult == 0 else {
             chatroom_close(descriptor)
             connection.close()

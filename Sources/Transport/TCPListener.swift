@@ -128,7 +128,7 @@ public final class TCPListener: LoopHandle {
 
     private func open(_ accepted: Int32) {
         let connection = TCPConnection(loop: loop)
-        guard uv_tcp_open(connection.tcp, accepted) == 0 else {
+        guard connection.open(accepted) == 0 else {
             chatroom_close(accepted)
             connection.close()
             return

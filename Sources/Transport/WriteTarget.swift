@@ -1,42 +1,48 @@
-internal import CUV
+internal import CShims
 
-/// Where a broadcast writes: the libuv handle of a ``TCPConnection`` and, behind it, what forbids to write to it. Neither
-/// counted nor checked, so that a write to one viewer touches nothing but this memory.
+/// Where a broadcast writes: the descriptor of a ``TCPConnection`` and, beside it, what forbids to write to it. Neither
+/// counted nor checked, and apart from the libuv handle, so that a write to one viewer touches eight bytes of this
+/// process, in a page with those of the connections made before and after it.
 ///
 /// Valid for as long as its connection lives, and to be used on the connection's loop only; the owner of the list that
 /// it stands in sees to both. A connection that closes or fails takes nothing.
 public struct WriteTarget {
-    /// Holds a `uv_tcp_t`, and one byte of flags behind it.
-    let handle: UnsafeMutableRawPointer
-
-    private static let held: UInt8 = 1
-    private static let indirect: UInt8 = 2
-    private static let flagsOffset = MemoryLayout<uv_tcp_t>.size
-
-    static func allocate() -> WriteTarget {
-        let target = WriteTarget(
-            handle: .allocate(byteCount: flagsOffset + 1, alignment: MemoryLayout<uv_tcp_t>.alignment))
-        target.flags = 0
-        return target
+    /// What a cell holds.
+    struct Content {
+        var descriptor: Int32
+        var obstacles: Obstacles
     }
 
-    func deallocate() { handle.deallocate() }
+    /// Why nothing may be written past the connection.
+    struct Obstacles: OptionSet {
+        var rawValue: UInt8
 
-    private var flags: UInt8 {
-        get { handle.load(fromByteOffset: Self.flagsOffset, as: UInt8.self) }
-        nonmutating set { handle.storeBytes(of: newValue, toByteOffset: Self.flagsOffset, as: UInt8.self) }
+        /// It has no descriptor yet, or no more, or has said that nothing more comes.
+        static let closed = Obstacles(rawValue: 1)
+        /// Something waits at the owner of the connection.
+        static let held = Obstacles(rawValue: 2)
+        /// What is written has to be sealed first.
+        static let sealed = Obstacles(rawValue: 4)
+        /// A write that the system has not taken in full is under way.
+        static let writing = Obstacles(rawValue: 8)
     }
 
-    /// Something waits at the owner of the connection.
-    var isHeld: Bool {
-        get { flags & Self.held != 0 }
-        nonmutating set { flags = newValue ? flags | Self.held : flags & ~Self.held }
+    /// One cell of the loop's ``CellPool``.
+    let cell: UnsafeMutablePointer<Content>
+
+    init(cell: UnsafeMutableRawPointer) {
+        self.cell = cell.bindMemory(to: Content.self, capacity: 1)
+        self.cell.initialize(to: Content(descriptor: -1, obstacles: .closed))
     }
 
-    /// What is written has to be sealed first.
-    var isIndirect: Bool {
-        get { flags & Self.indirect != 0 }
-        nonmutating set { flags = newValue ? flags | Self.indirect : flags & ~Self.indirect }
+    /// The connection has got its descriptor.
+    func open(_ descriptor: Int32) {
+        cell.pointee.descriptor = descriptor
+        cell.pointee.obstacles.remove(.closed)
+    }
+
+    func set(_ obstacle: Obstacles, _ isThere: Bool) {
+        if isThere { cell.pointee.obstacles.insert(obstacle) } else { cell.pointee.obstacles.remove(obstacle) }
     }
 
     /// Offers the bytes to the system at once.
@@ -44,11 +50,7 @@ public struct WriteTarget {
     /// - Returns: how many it took; 0 when its buffer is full, something waits already or the connection is held, closed,
     ///   failed or sealed. Then they are to be offered to the connection, which knows what to do.
     public func tryWrite(_ bytes: UnsafeRawBufferPointer) -> Int {
-        guard flags == 0 else { return 0 }
-        var buffer = uv_buf_t(
-            base: UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: CChar.self)),
-            len: bytes.count)
-        // Answers EAGAIN while a uv_write is under way, which keeps the order.
-        return max(0, Int(uv_try_write(handle.assumingMemoryBound(to: uv_stream_t.self), &buffer, 1)))
+        guard cell.pointee.obstacles.isEmpty else { return 0 }
+        return max(0, chatroom_send(cell.pointee.descriptor, bytes.baseAddress, bytes.count))
     }
 }

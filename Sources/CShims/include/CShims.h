@@ -4,6 +4,7 @@
 #ifndef CHATROOM_CSHIMS_H
 #define CHATROOM_CSHIMS_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -46,6 +47,12 @@ int chatroom_outgoing_socket(int family, const struct sockaddr *source, socklen_
 /// Accepts one connection as a non-blocking socket with TCP_NODELAY. Returns the descriptor or a negative errno
 /// value; a connection that failed before it was accepted is -ECONNABORTED.
 int chatroom_accept(int listener);
+
+/// Sends what the system takes of the bytes at once. Returns how many it took or a negative errno value.
+static inline ssize_t chatroom_send(int descriptor, const void *bytes, size_t count) {
+    ssize_t taken = send(descriptor, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return taken < 0 ? -errno : taken;
+}
 
 /// A descriptor on /dev/null, to be closed when descriptors run out. Returns it or a negative errno value.
 int chatroom_reserve_descriptor(void);
