@@ -10,6 +10,10 @@ public struct RaftConfiguration: Hashable, Sendable {
     public var restartProofTicks = 0
     /// Ticks between two heartbeats of a leader; must be below `electionTimeoutTicks`.
     public var heartbeatTicks = 1
+    /// Whether followers hear at once that entries are committed, by an append of its own where nothing else goes to them;
+    /// if not, with the next append or heartbeat. A follower that answers nobody from its state can wait for that, and
+    /// under load the next append is near: it saves half of all messages.
+    public var tellsCommitsAtOnce = true
     /// Appends under way to one follower; at the bound the leader waits for an answer.
     public var inflightMessagesMax = 256
     /// Bytes of entries under way to one follower; at the bound the leader waits for an answer.

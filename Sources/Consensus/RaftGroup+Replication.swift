@@ -17,7 +17,9 @@ extension RaftGroup {
             let last = lastToSend(to: peers[position])
             guard next <= last else {
                 // Nothing new. A probe still has to find where the logs part, and a follower must hear of commits.
-                if peers[position].state == .probe || peers[position].commitSent < commitIndex {
+                if peers[position].state == .probe
+                    || (peers[position].commitSent < commitIndex && mustHearCommits(peers[position]))
+                {
                     sendAppend(to: position, previousIndex: next - 1, previousTerm: previousTerm, entries: [])
                 }
                 return
@@ -29,6 +31,11 @@ extension RaftGroup {
             }
             sendAppend(to: position, previousIndex: next - 1, previousTerm: previousTerm, entries: entries)
         }
+    }
+
+    /// A server that is leaving is gone from the group once it has heard, and does not wait for a heartbeat.
+    private func mustHearCommits(_ peer: Progress) -> Bool {
+        configuration.tellsCommitsAtOnce || peer.leaving != nil
     }
 
     /// A server that is leaving hears of it when it is committed, not before. If the leader fell first, the one server

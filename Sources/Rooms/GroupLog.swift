@@ -62,6 +62,8 @@ final class GroupLog {
         configuration.windowBytesMax = Self.windowBytesMax
         // Three in an election timeout: an idle cluster costs little, and that a leader has died its connection tells.
         configuration.heartbeatTicks = 3
+        // Followers of a shard answer nobody from their state, but those of the system group do.
+        configuration.tellsCommitsAtOnce = figures == nil
         configuration.restartProofTicks = 3 * configuration.electionTimeoutTicks
         self.configuration = configuration
         raft = try Self.restore(group, server, store, configuration, appliedIndex, installed)

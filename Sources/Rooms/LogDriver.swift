@@ -32,6 +32,8 @@ final class LogDriver {
     private var groups: [GroupLog] = []
     private var byID: [GroupID: GroupLog] = [:]
     private var savesInFlight = 0
+    /// `pump` comes at the end of this turn's work.
+    private var isPumpAhead = false
     /// When time was last looked at.
     private var heardAt: UInt64
     private static let savesInFlightMax = 2
@@ -64,7 +66,7 @@ final class LogDriver {
     func receive(_ messages: [RaftMessage]) {
         noteTime()
         for message in messages { byID[message.group]?.step(message) }
-        pump()
+        pumpLater()
     }
 
     /// A node is connected that was not before.
@@ -94,8 +96,16 @@ final class LogDriver {
     /// An election timeout.
     private static let ticksMissedMax: UInt64 = 10
 
+    /// Once for everything that this turn still brings: a save and its sync have their price, and so has each message.
+    private func pumpLater() {
+        guard !isPumpAhead else { return }
+        isPumpAhead = true
+        loop.executeLater { [self] in pump() }
+    }
+
     /// Performs what the groups have put out, until nothing is left to do. Call it after every input.
     func pump() {
+        isPumpAhead = false
         noteTime()
         var saves: [GroupSave] = []
         var begun: [BegunSave] = []
@@ -145,6 +155,6 @@ final class LogDriver {
             logger.error("the log can't be written; rooms refuse changes until it can", metadata: ["error": "\(error)"])
             for save in begun { save.group.persistFailed(generation: save.generation) }
         }
-        pump()
+        pumpLater()
     }
 }

@@ -22,6 +22,8 @@ final class LoopHost {
     private var secondsSinceCleaning = 0
     private let checkpointSeconds: Int
     private var reportedActive = 0
+    private var pace = ProposalPace()
+    private var paceTimer: LoopTimer?
 
     /// What the app's callbacks demand of the rooms of this loop.
     var callbacks: LoopCallbacks { context.callbacks.value }
@@ -51,7 +53,7 @@ final class LoopHost {
     /// Begins to take part in the loop's turns.
     func start() {
         loop.addTurnEnd(.propose) { [unowned self] in
-            for shard in shards.values { shard.proposeStaged() }
+            propose()
             driver.pump()
         }
         loop.addTurnEnd(.publish) { [unowned self] in
@@ -70,6 +72,21 @@ final class LoopHost {
                 shard.tickReplica()
             }
         }
+    }
+
+    /// Proposes what is staged, or leaves it to the turn in which the pace allows it.
+    private func propose() {
+        let commands = shards.values.reduce(0) { $0 + $1.stagedCount }
+        guard commands > 0 else { return }
+        let now = EventLoop.nowNanoseconds
+        guard pace.mayBegin(commands: commands, atNanoseconds: now) else {
+            if let paceTimer, paceTimer.isScheduled { return }
+            let milliseconds = (pace.windowEnd - now + 999_999) / 1_000_000
+            paceTimer = loop.schedule(afterMilliseconds: milliseconds) {}
+            return
+        }
+        pace.began(commands: commands, atNanoseconds: now)
+        for shard in shards.values { shard.proposeStaged() }
     }
 
     func stop() {

@@ -424,8 +424,9 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
         guard hasAppliedQueue else { return }
         let written = storage.writtenIndex
         let now = context.now()
+        let waiting = Set(staged.map(\.command.room))
         for (id, slot) in rooms {
-            guard case .active(let room) = slot, !pending.mentions(id) else { continue }
+            guard case .active(let room) = slot, !pending.mentions(id), !waiting.contains(id) else { continue }
             let isLed = ledTerm != nil
             if room.assumeIsolated({ $0.mayLeaveMemory(writtenIndex: written, isLed: isLed, at: now) }) {
                 rooms[id] = nil
@@ -435,7 +436,10 @@ final class ShardHost: GroupLogDelegate, ShardApplier {
 
     // MARK: - Through the log
 
-    /// One proposal for everything that the turn staged.
+    /// Commands that no proposal has taken yet.
+    var stagedCount: Int { staged.count }
+
+    /// One proposal for everything that is staged.
     func proposeStaged() {
         guard !staged.isEmpty else { return }
         let proposals = staged
