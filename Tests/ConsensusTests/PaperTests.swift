@@ -321,6 +321,24 @@ import Testing
         #expect(cluster.commands("a") == ["x"])
     }
 
+    @Test func `where followers need not hear of commits at once, the next append or heartbeat tells`() throws {
+        var configuration = RaftConfiguration()
+        configuration.tellsCommitsAtOnce = false
+        let cluster = try TestCluster(["a", "b", "c"], configuration: configuration)
+        cluster.elect("a")
+        try cluster.propose("a", "x")
+        cluster.settle()
+        #expect(cluster.commands("a") == ["x"], "the leader answers as soon as ever")
+        #expect(cluster.commands("b").isEmpty, "nothing was sent for the commit alone")
+        try cluster.propose("a", "y")
+        cluster.settle()
+        #expect(cluster.commands("b") == ["x"], "the append of y has told of x")
+        for _ in 0..<configuration.heartbeatTicks { cluster.act("a") { $0.tick() } }
+        cluster.settle()
+        #expect(cluster.commands("b") == ["x", "y"])
+        #expect(cluster.commands("c") == ["x", "y"])
+    }
+
     // MARK: Transfer, reads, membership, snapshots
 
     @Test func `leadership is handed over to a server that has caught up (3_10)`() throws {
