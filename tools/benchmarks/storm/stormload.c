@@ -1,7 +1,12 @@
-// Load client of the storm benchmark: C sessions on one thread enter one room at the same moment, and leave it again,
+// Load client of the storm benchmark: C sessions enter one room at the same moment, and leave it again,
 // for several rounds. Rounds after the first come back with `since`, as clients do whose node has died, and check that
 // what they missed is whole. A 503 is obeyed: the session asks again after its retryAfterMs. Exit code 1 when a session
 // was refused for another reason, or a check failed.
+
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "client.h"
 
@@ -9,15 +14,16 @@ static const char usage_text[] =
     "usage: stormload --room R --secret-file F [options]\n" TARGET_USAGE
     "  --room R           required\n"
     "  --sessions C       (8000)\n"
+    "  --processes P      that share the sessions: one may have only so many open files (1)\n"
     "  --rounds N         (5)\n"
     "  --missed M         messages that those who come back have missed (0)\n";
 
-enum { SESSIONS_MAX = 100000, WHEEL = 131072, BUNDLE = 64 };
+enum { SESSIONS_MAX = 1000000, PROCESSES_MAX = 64, WHEEL = 131072, BUNDLE = 64 };
 
 static struct {
     const char *room;
-    int sessions, rounds, missed;
-} options = {.sessions = 8000, .rounds = 5};
+    int sessions, processes, rounds, missed;
+} options = {.sessions = 8000, .processes = 1, .rounds = 5};
 
 struct session {
     struct stream stream;
@@ -28,17 +34,29 @@ struct session {
     int64_t next_due;  // in the wheel: the session behind it, or -1
 };
 
+// What a process has seen in a round.
+struct result {
+    uint64_t begin, asked, end;
+    uint64_t entered, put_off, pushes, bytes;
+    struct histogram latency;
+};
+
+// Of all processes.
+static struct {
+    atomic_int arrived;  // at the places where they wait for each other, counted through
+    struct result results[PROCESSES_MAX];
+} *shared;
+static int process_number, waits;
+
 static struct session *sessions;
+static int session_count;  // of this process
 static int inside, outside;
 static int64_t *wheel;  // sessions that ask again, by the millisecond modulo WHEEL
 static uint64_t wheel_at;
 static int64_t room_seq;
 static char epoch[80];
 static bool comes_back;
-static struct {
-    uint64_t entered, put_off, pushes, bytes;
-    struct histogram latency;
-} result;
+static struct result *result;
 
 static void ask(struct session *s, const char *text) {
     stream_append(&s->stream, OPCODE_TEXT, text, strlen(text));
@@ -69,7 +87,7 @@ static void on_answer(struct session *s, const char *p, size_t count, uint64_t n
     if (memmem(p, count, "\"error\":", 8)) {
         int64_t wait = json_number(p, count, "retryAfterMs");
         if (json_number(p, count, "code") != 503 || wait < 0) die("session %d: %.*s", s->index, (int)count, p);
-        result.put_off++;
+        result->put_off++;
         uint64_t due = now / 1000000 + (uint64_t)(wait < WHEEL - 1000 ? wait : WHEEL - 1000);
         s->next_due = wheel[due % WHEEL];
         wheel[due % WHEEL] = s->index;
@@ -83,8 +101,8 @@ static void on_answer(struct session *s, const char *p, size_t count, uint64_t n
     if (s->is_in) die("session %d: a second reply: %.*s", s->index, (int)count, p);
     s->is_in = true;
     inside++;
-    result.entered++;
-    histogram_add(&result.latency, now - s->asked);
+    result->entered++;
+    histogram_add(&result->latency, now - s->asked);
     if (!epoch[0]) {
         const char *found = memmem(p, count, "\"epoch\":\"", 9);
         if (!found || sscanf(found + 9, "%79[^\"]", epoch) != 1) die("an enter without epoch: %.*s", (int)count, p);
@@ -101,10 +119,10 @@ static void on_answer(struct session *s, const char *p, size_t count, uint64_t n
 
 static void on_object(struct stream *stream, char *p, size_t count, uint64_t now) {
     struct session *s = (struct session *)stream;
-    result.bytes += count;
+    result->bytes += count;
     if (starts_with(p, count, "{\"id\":")) on_answer(s, p, count, now);
     else if (starts_with(p, count, "{\"error\":")) die("session %d: %.*s", s->index, (int)count, p);
-    else result.pushes++;
+    else result->pushes++;
 }
 
 // Lets those ask again whose time has come, and takes what has come.
@@ -123,37 +141,66 @@ static void serve(uint64_t wait_ns) {
 
 static void run_until(const int *count) {
     uint64_t last = now_ns(), seen = 0;
-    while (*count < options.sessions) {
+    while (*count < session_count) {
         serve(1000000);
-        uint64_t now = now_ns(), sum = result.entered + (uint64_t)outside + result.put_off;
+        uint64_t now = now_ns(), sum = result->entered + (uint64_t)outside + result->put_off;
         if (sum != seen) seen = sum, last = now;
-        else if (now - last > 90000000000u) die("nothing came for 90 s; %d of %d", *count, options.sessions);
+        else if (now - last > 90000000000u) die("nothing came for 90 s; %d of %d", *count, session_count);
     }
 }
 
-static void open_session(struct session *s, int index) {
+// Waits until all processes are here.
+static void meet(void) {
+    waits++;
+    atomic_fetch_add(&shared->arrived, 1);
+    while (atomic_load(&shared->arrived) < waits * options.processes) {
+        serve(200000);
+        int status;
+        if (process_number == 0 && waitpid(-1, &status, WNOHANG) > 0 && status != 0)
+            die("a process of the load client has failed");
+    }
+}
+
+static void open_session(struct session *s, int index, int number) {
     char user[64];
     s->index = index;
-    snprintf(user, sizeof user, "guest-%d", index);
-    chatroom_open(&s->stream, index, user, TCP_FAST);
+    snprintf(user, sizeof user, "guest-%d", number);
+    chatroom_open(&s->stream, number, user, TCP_FAST);
     s->id = 1;
     stream_watch(&s->stream);
     // Pings of those who have connected already.
     if (index % 256 == 255) streams_serve(0, on_object, NULL);
 }
 
-static void report(int round, double seconds, double asking, struct usage before, struct usage after) {
-    double cpu = (double)(after.cpu_ns - before.cpu_ns) / 1e9, entered = (double)result.entered;
-    double p50 = (double)histogram_quantile(&result.latency, 0.5) / 1e6;
-    double p99 = (double)histogram_quantile(&result.latency, 0.99) / 1e6;
+static void histogram_merge(struct histogram *into, const struct histogram *from) {
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) into->buckets[i] += from->buckets[i];
+    into->count += from->count;
+    if (from->max > into->max) into->max = from->max;
+}
+
+static void report(int round, struct usage before, struct usage after) {
+    static struct result all;
+    all = shared->results[0];
+    for (int i = 1; i < options.processes; i++) {
+        const struct result *one = &shared->results[i];
+        if (one->begin < all.begin) all.begin = one->begin;
+        if (one->asked > all.asked) all.asked = one->asked;
+        if (one->end > all.end) all.end = one->end;
+        all.entered += one->entered, all.put_off += one->put_off, all.pushes += one->pushes, all.bytes += one->bytes;
+        histogram_merge(&all.latency, &one->latency);
+    }
+    double seconds = (double)(all.end - all.begin) / 1e9, asking = (double)(all.asked - all.begin) / 1e9;
+    double cpu = (double)(after.cpu_ns - before.cpu_ns) / 1e9, entered = (double)all.entered;
+    double p50 = (double)histogram_quantile(&all.latency, 0.5) / 1e6;
+    double p99 = (double)histogram_quantile(&all.latency, 0.99) / 1e6;
     printf(target.json
                ? "{\"round\":%d,\"sessions\":%d,\"seconds\":%.3f,\"entersPerSecond\":%.0f,\"p50Ms\":%.1f,\"p99Ms\":%.1f,"
                  "\"maxMs\":%.1f,\"putOff\":%llu,\"pushes\":%llu,\"bytes\":%llu,\"askingSeconds\":%.3f,"
                  "\"cpuMicrosPerEnter\":%.2f,\"entersPerCpuSecond\":%.0f}\n"
                : "round %d: %d sessions in %.3f s: %.0f enters/s; p50 %.1f ms, p99 %.1f ms, max %.1f ms; %llu put off, "
                  "%llu pushes, %llu bytes; all had asked after %.3f s; server %.2f us CPU for an enter, %.0f in a CPU second\n",
-           round, options.sessions, seconds, entered / seconds, p50, p99, (double)result.latency.max / 1e6,
-           (unsigned long long)result.put_off, (unsigned long long)result.pushes, (unsigned long long)result.bytes, asking,
+           round, options.sessions, seconds, entered / seconds, p50, p99, (double)all.latency.max / 1e6,
+           (unsigned long long)all.put_off, (unsigned long long)all.pushes, (unsigned long long)all.bytes, asking,
            cpu * 1e6 / entered, cpu > 0 ? entered / cpu : 0);
     fflush(stdout);
 }
@@ -163,46 +210,69 @@ static void read_settings(int argc, char **argv) {
         TARGET_SETTINGS,
         {"--room", SETTING_TEXT, &options.room},
         {"--sessions", SETTING_INT, &options.sessions},
+        {"--processes", SETTING_INT, &options.processes},
         {"--rounds", SETTING_INT, &options.rounds},
         {"--missed", SETTING_INT, &options.missed},
         {0},
     };
     settings_read(argc, argv, settings, usage_text);
     if (!options.room || !target.secret_file) die("%s", usage_text);
-    if (options.sessions < 1 || options.sessions > SESSIONS_MAX || options.rounds < 1 || options.missed < 0)
+    if (options.sessions < 1 || options.sessions > SESSIONS_MAX || options.rounds < 1 || options.missed < 0
+        || options.processes < 1 || options.processes > PROCESSES_MAX || options.processes > options.sessions)
         die("an option has a value that makes no sense\n%s", usage_text);
+}
+
+static void start_processes(void) {
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) die("out of memory");
+    for (int i = 1; i < options.processes && process_number == 0; i++) {
+        pid_t child = fork();
+        if (child < 0) die("fork: %s", strerror(errno));
+        if (child > 0) continue;
+        process_number = i;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
+    result = &shared->results[process_number];
 }
 
 int main(int argc, char **argv) {
     read_settings(argc, argv);
+    start_processes();
     client_begin();
-    sessions = calloc((size_t)options.sessions, sizeof *sessions);
+    int first = (int)((long long)options.sessions * process_number / options.processes);
+    session_count = (int)((long long)options.sessions * (process_number + 1) / options.processes) - first;
+    sessions = calloc((size_t)session_count, sizeof *sessions);
     wheel = malloc(WHEEL * sizeof *wheel);
     if (!sessions || !wheel) die("out of memory");
     for (int i = 0; i < WHEEL; i++) wheel[i] = -1;
-    for (int i = 0; i < options.sessions; i++) open_session(&sessions[i], i);
+    wheel_at = now_ns() / 1000000;
+    for (int i = 0; i < session_count; i++) open_session(&sessions[i], i, first + i);
 
     for (int round = 1; round <= options.rounds; round++) {
-        memset(&result, 0, sizeof result);
+        meet();
+        memset(result, 0, sizeof *result);
         inside = outside = 0;
         comes_back = round > 1;
-        wheel_at = now_ns() / 1000000;
-        struct usage before = process_usage(target.pid);
-        uint64_t begin = now_ns();
+        struct usage before = process_usage(process_number == 0 ? target.pid : 0);
+        meet();
+        result->begin = now_ns();
         // All at the same moment, as far as one thread can that takes the first answers while it asks for the others.
-        for (int i = 0; i < options.sessions; i++) {
+        for (int i = 0; i < session_count; i++) {
             sessions[i].asked = now_ns();
             ask_enter(&sessions[i]);
             if (i % BUNDLE == BUNDLE - 1) serve(0);
         }
-        uint64_t asked = now_ns();
+        result->asked = now_ns();
         run_until(&inside);
-        report(round, (double)(now_ns() - begin) / 1e9, (double)(asked - begin) / 1e9, before, process_usage(target.pid));
-        for (int i = 0; i < options.sessions; i++) {
+        result->end = now_ns();
+        meet();
+        if (process_number == 0) report(round, before, process_usage(target.pid));
+        for (int i = 0; i < session_count; i++) {
             ask_exit(&sessions[i]);
             if (i % BUNDLE == BUNDLE - 1) serve(0);
         }
         run_until(&outside);
     }
+    meet();
     return 0;
 }
