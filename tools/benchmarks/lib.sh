@@ -122,9 +122,8 @@ build_clients() {
     make -s -C "$root/tools/benchmarks/$1" "OUT=$bench_dir"
 }
 
-# build_once PROGRAM...: what is built here is not looked at again before every start of a node.
-build_once() {
-    [[ -z ${CLUSTER_BIN_DIR:-} ]] || return 0
+# build PROGRAM...: quietly, unless it fails.
+build() {
     build_programs "$@" >"$bench_dir/build.txt" 2>&1 || {
         cat "$bench_dir/build.txt" >&2
         fail 'the build failed.'
@@ -136,7 +135,8 @@ build_once() {
 # shellcheck disable=SC2034 # for the scripts that source this file
 start_node() {
     stop_node
-    build_once chatroomd chatroomctl botswarm
+    [[ -n ${has_built_node:-} ]] || build chatroomd chatroomctl botswarm
+    has_built_node=1
     rm -rf "$bench_dir/data"
     (umask 077 && mkdir -p "$bench_dir/data")
     start_again --nodes "${bench_nodes:-1}" --base-port "$(free_base_port)"
@@ -181,6 +181,12 @@ create_room() {
 leader_of() {
     http GET "${2:-$node_api}" "/v1/rooms/$1" '' "$node_admin_key"
     sed -n 's/.*"leader":"\([^"]*\)".*/\1/p' <<<"$http_body"
+}
+
+# fan_out_seconds: the CPU that the node has spent on writing to viewers, by its own count.
+fan_out_seconds() {
+    http GET "$node_api" /metrics '' "$node_admin_key"
+    sed -n 's/^chatroom_fan_out_cpu_seconds_total //p' <<<"$http_body"
 }
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -169,12 +169,12 @@ static void report(double seconds, uint64_t sent, double cpu) {
     printf(target.json
                ? "{\"senders\":%d,\"viewers\":%d,\"seconds\":%.3f,\"sentPerSecond\":%.0f,\"shownPerSecond\":%.1f,"
                  "\"mostInASecond\":%llu,\"p50Ms\":%.1f,\"p99Ms\":%.1f,\"maxMs\":%.1f,\"cores\":%.3f,"
-                 "\"cpuMicrosPerItem\":%.2f}\n"
+                 "\"cpuMicrosPerItem\":%.2f,\"itemsInAll\":%llu}\n"
                : "%d senders, %d viewers, %.2f s: %.0f items/s sent, %.1f/s shown (at most %llu in a second)\n"
-                 "  p50 %.1f ms, p99 %.1f ms, max %.1f ms; server: %.3f of a core, %.2f us for an item sent\n",
+                 "  p50 %.1f ms, p99 %.1f ms, max %.1f ms; server: %.3f of a core, %.2f us for an item sent; %llu items in all\n",
            options.senders, options.viewers, seconds, (double)sent / seconds, shown,
            (unsigned long long)result.per_second_max, p50, p99, (double)result.latency.max / 1e6, cpu / seconds,
-           cpu * 1e6 / (double)(sent > 0 ? sent : 1));
+           cpu * 1e6 / (double)(sent > 0 ? sent : 1), (unsigned long long)sent_total);
 }
 
 int main(int argc, char **argv) {
