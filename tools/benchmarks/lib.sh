@@ -189,6 +189,13 @@ fan_out_seconds() {
     sed -n 's/^chatroom_fan_out_cpu_seconds_total //p' <<<"$http_body"
 }
 
+# cpu_ms NODE...: the CPU that all living threads of these nodes have used, from schedstat: exact.
+cpu_ms() {
+    local node
+    for node in "$@"; do cat "/proc/$(node_field "$node" pid)/task/"*/schedstat; done \
+        | awk '{ sum += $1 } END { printf "%.1f", sum / 1e6 }'
+}
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Figures
 

@@ -33,13 +33,6 @@ say
 say '| viewers | at | messages | CPU of the leader | CPU of the nodes with viewers | deliveries |'
 say '|---|---|---|---|---|---|'
 
-# cpu_ms NODE...: what they have used since they began, exact.
-cpu_ms() {
-    local node
-    for node in "$@"; do cat "/proc/$(node_field "$node" pid)/task/"*/schedstat; done \
-        | awk '{ sum += $1 } END { printf "%.1f", sum / 1e6 }'
-}
-
 # measure VIEWERS NODE...: all viewers at these nodes.
 measure() {
     local count=$1 ports='' node line before
