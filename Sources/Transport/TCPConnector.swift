@@ -10,11 +10,13 @@ extension TCPConnection {
     ///   - host: A numeric address, or a name, of which the first address is taken; names are looked up on a thread of
     ///     libuv's pool.
     ///   - localAddress: The numeric source address, of the same family; nil lets the system choose.
+    ///   - receiveLimits: How little it takes at a time; nil leaves that to the system.
     ///   - timeoutMilliseconds: The limit for establishing the connection, look-up not counted; then it fails with
     ///     `timedOut`.
     ///   - completion: Called exactly once on the loop, never during this call. The connection does not read yet.
     public static func connect(
-        loop: EventLoop, host: String, port: Int, localAddress: String? = nil, timeoutMilliseconds: UInt64 = 10_000,
+        loop: EventLoop, host: String, port: Int, localAddress: String? = nil, receiveLimits: ReceiveLimits? = nil,
+        timeoutMilliseconds: UInt64 = 10_000,
         completion: @escaping (Result<TCPConnection, TransportError>) -> Void
     ) {
         loop.checkIsolated()
@@ -22,6 +24,7 @@ extension TCPConnection {
             loop: loop, name: "connect to \(host):\(port)", timeoutMilliseconds: timeoutMilliseconds,
             completion: completion)
         do throws(TransportError) {
+            attempt.receiveLimits = receiveLimits
             attempt.source = try localAddress.map { address throws(TransportError) in
                 try SocketAddress(host: address, port: 0)
             }
@@ -42,6 +45,7 @@ private final class ConnectionAttempt {
     let name: String
     let timeoutMilliseconds: UInt64
     var source: SocketAddress?
+    var receiveLimits: ReceiveLimits?
     private var completion: ((Result<TCPConnection, TransportError>) -> Void)?
     private var connection: TCPConnection?
     private var timer: LoopTimer?
@@ -94,6 +98,13 @@ private final class ConnectionAttempt {
                 source.withPointer { chatroom_outgoing_socket(address.family, $0, source.length) }
             } ?? chatroom_outgoing_socket(address.family, nil, 0)
         guard descriptor >= 0 else { return end(.failure(TransportError(uvCode: descriptor, doing: name))) }
+        if let limits = receiveLimits {
+            let result = limits.apply(to: descriptor)
+            guard result == 0 else {
+                chatroom_close(descriptor)
+                return end(.failure(TransportError(uvCode: result, doing: name)))
+            }
+        }
         let connection = TCPConnection(loop: loop)
         let openResult = connection.open(descriptor)
         guard openResult == 0 else {

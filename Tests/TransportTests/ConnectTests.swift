@@ -13,6 +13,27 @@ import Transport
         }
     }
 
+    @Test func `who takes little at a time leaves its peer little room`() async throws {
+        try await withLoop { loop in
+            let server = try await Server(loop)
+            let limits = ReceiveLimits(bufferBytes: 16_384, segmentBytes: 1_460)
+            let client = try await connect(loop, port: server.port, receiveLimits: limits)
+            let peer = try #require(try await server.nextAccepted())
+            let taken = await peer.run { peer in
+                let chunk = [UInt8](repeating: 7, count: 65_536)
+                var taken = 0
+                while taken < 16 << 20 {
+                    let some = chunk.withUnsafeBytes { peer.connection.tryWrite($0) }
+                    taken += some
+                    guard some == chunk.count else { break }
+                }
+                return taken
+            }
+            #expect(taken < 512 << 10)
+            await client.run { $0.connection.close() }
+        }
+    }
+
     @Test func `a name is looked up`() async throws {
         try await withLoop { loop in
             let server = try await Server(loop)

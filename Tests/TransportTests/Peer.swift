@@ -102,7 +102,7 @@ struct Endpoint: Sendable {
 /// Opens a connection; nothing reads from it yet.
 func connect(
     _ loop: EventLoop, host: String = "127.0.0.1", port: Int, localAddress: String? = nil,
-    timeoutMilliseconds: UInt64 = 600_000
+    receiveLimits: ReceiveLimits? = nil, timeoutMilliseconds: UInt64 = 600_000
 ) async throws -> Endpoint {
     let result = try await withDeadline("a connection") {
         await withCheckedContinuation {
@@ -110,7 +110,7 @@ func connect(
             loop.execute {
                 TCPConnection.connect(
                     loop: loop, host: host, port: port, localAddress: localAddress,
-                    timeoutMilliseconds: timeoutMilliseconds
+                    receiveLimits: receiveLimits, timeoutMilliseconds: timeoutMilliseconds
                 ) { result in
                     continuation.resume(returning: result.map { Endpoint(onLoop: $0) })
                 }

@@ -8,42 +8,21 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 . "$root/tools/benchmarks/lib.sh"
 
 trials=30 nodes=3
-usage="usage: tools/benchmarks/cluster/failover.sh [options]
-  --trials T   ($trials)
-  --nodes N    ($nodes)
-Raw results: .build/benchmarks/failover.txt, in milliseconds"
-while (($# > 0)); do
-    case $1 in
-    --trials) trials=$2 ;;
-    --nodes) nodes=$2 ;;
-    -h | --help)
-        say "$usage"
-        exit 0
-        ;;
-    *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
-    esac
-    shift 2
-done
-trap stop_node EXIT
-trap 'exit 130' INT TERM
+option trials T ''
+option nodes N ''
+quick trials=3
+read_options "$@"
+begin failover
 
 now_ms() { printf '%s' $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
-# leader: the node that leads the room; empty while none does.
-leader() {
-    http GET "$1" /v1/rooms/failover '' "$node_admin_key"
-    sed -n 's/.*"leader":"\([^"]*\)".*/\1/p' <<<"$http_body"
-}
-
-machine
 bench_nodes=$nodes
 start_node
 create_room failover
-raw=$bench_dir/failover.txt
-: >"$raw"
+machine
 lost=0 sent=0
 for ((trial = 1; trial <= trials; trial++)); do
-    victim=$(leader "$(node_field n1 api)")
+    victim=$(leader_of failover "$(node_field n1 api)")
     [[ -n $victim ]] || fail 'the room has no leader.'
     other=n1
     [[ $victim != n1 ]] || other=n2
@@ -59,8 +38,7 @@ for ((trial = 1; trial <= trials; trial++)); do
     sent=$((sent + 1))
     say "$took" >>"$raw"
     # The dead node is started again, and all three replicas are there before the next one dies.
-    "$root/cluster/up" --nodes "$nodes" --data "$bench_dir/data" </dev/null >"$bench_dir/up.txt" 2>&1 \
-        || fail "$victim did not start again: $(cat "$bench_dir/up.txt")"
+    start_again --nodes "$nodes"
 done
 http GET "$(node_field n1 api)" "/v1/rooms/failover/messages?limit=100" '' "$node_admin_key"
 for ((trial = 1; trial <= trials && trial <= 100; trial++)); do

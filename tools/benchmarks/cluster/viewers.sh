@@ -8,65 +8,50 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 . "$root/tools/benchmarks/lib.sh"
 
 viewers='1000 2000 4000' seconds=10 rate=50
-usage="usage: tools/benchmarks/cluster/viewers.sh [options]
-  --viewers LIST   how many in all ('$viewers')
-  --rate R         messages a second ($rate)
-  --seconds S      length of one measurement ($seconds)
-Raw results: .build/benchmarks/viewers.jsonl"
-while (($# > 0)); do
-    case $1 in
-    --viewers) viewers=$2 ;;
-    --rate) rate=$2 ;;
-    --seconds) seconds=$2 ;;
-    -h | --help)
-        say "$usage"
-        exit 0
-        ;;
-    *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
-    esac
-    shift 2
-done
-build_clients "$root/tools/benchmarks/fanout"
-trap stop_node EXIT
-trap 'exit 130' INT TERM
+option viewers LIST 'how many in all'
+option rate R 'messages a second'
+option seconds S 'length of one measurement'
+quick viewers='500 1000' seconds=4
+read_options "$@"
+need_files 5000 || exit
+build_clients fanout
+begin viewers
 
-raw=$bench_dir/viewers.jsonl
-: >"$raw"
-machine
-export CHATROOM_LIMITS_HANDSHAKES_PER_SECOND=1000000 CHATROOM_LIMITS_CONNECTS_PER_SECOND=1000000
-export CHATROOM_ALLOW_ANONYMOUS=true
 bench_nodes=3
 start_node
 create_room viewers
 # Placement hands leaderships over once more when all nodes have been there for a while.
 sleep 15
-http GET "$node_api" /v1/rooms/viewers '' "$node_admin_key"
-leader=$(sed -n 's/.*"leader":"\([^"]*\)".*/\1/p' <<<"$http_body")
+leader=$(leader_of viewers)
 [[ -n $leader ]] || fail "the room has no leader ($http_status): $http_body"
 others=()
 for node in n1 n2 n3; do [[ $node == "$leader" ]] || others+=("$node"); done
 
-port() {
-    local address
-    address=$(node_field "$1" client)
-    printf '%s' "${address##*:}"
-}
-
-say "3 nodes, the room is led by $leader, the publisher and the viewers at others; $rate messages a second, $seconds s."
+machine
+say "3 nodes, the room is led by $leader, the publisher at another one; $rate messages a second, $seconds s. CPU in ms a second."
 say
-say '| viewers | at | messages | CPU of the leader, ms a second | deliveries |'
-say '|---|---|---|---|---|'
+say '| viewers | at | messages | CPU of the leader | CPU of the nodes with viewers | deliveries |'
+say '|---|---|---|---|---|---|'
+
+# measure VIEWERS NODE...: all viewers at these nodes.
+measure() {
+    local count=$1 ports='' node line before
+    shift
+    for node in "$@"; do ports+=${ports:+,}$(port_of "$node"); done
+    before=$(cpu_ms "$@")
+    line=$("$bench_dir/fanload" --case lat --port "$ports" --room viewers --pid "$(node_field "$leader" pid)" \
+        --subscribers "$count" --rate "$rate" --seconds "$seconds" --warmup 2 "${key_options[@]}" --json) \
+        || fail "the load client failed. $line"
+    say "{\"nodes\":$#,${line#\{}" >>"$raw"
+    # Of the whole run, entering and leaving too: enough to see that it grows with the viewers.
+    printf '| %s | %s | %s | %s | %s (whole run) | %s |\n' "$(thousands "$count")" "${*/$leader/the leader}" \
+        "$(field messages <<<"$line")" \
+        "$(awk -v c="$(field cpuSeconds <<<"$line")" -v s="$(field seconds <<<"$line")" 'BEGIN { printf "%.1f", 1000 * c / s }')" \
+        "$(awk -v a="$before" -v b="$(cpu_ms "$@")" -v s="$seconds" 'BEGIN { printf "%.0f", (b - a) / (s + 2) }')" \
+        "$(thousands "$(field deliveries <<<"$line")")"
+}
 for count in $viewers; do
-    for spread in 1 2; do
-        second=()
-        ((spread == 1)) || second=(--second-port "$(port "${others[1]}")")
-        line=$("$bench_dir/fanload" --case lat --port "$(port "${others[0]}")" "${second[@]}" --room viewers \
-            --pid "$(node_field "$leader" pid)" --subscribers "$count" --rate "$rate" --seconds "$seconds" --warmup 2 \
-            --kid "$node_kid" --secret-file "$secret_file" --json)
-        say "{\"nodes\":$spread,${line#\{}" >>"$raw"
-        cpu=$(awk -v c="$(field cpuSeconds <<<"$line")" -v s="$(field seconds <<<"$line")" \
-            'BEGIN { printf "%.1f", 1000 * c / s }')
-        printf '| %s | %s other node(s) | %s | %s | %s |\n' "$(thousands "$count")" "$spread" \
-            "$(field messages <<<"$line")" "$cpu" "$(thousands "$(field deliveries <<<"$line")")"
-    done
+    measure "$count" "${others[0]}"
+    measure "$count" "${others[@]}"
+    measure "$count" "${others[@]}" "$leader"
 done

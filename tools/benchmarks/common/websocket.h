@@ -82,14 +82,23 @@ static inline void write_all(int fd, const char *data, size_t count) {
     }
 }
 
+// How fast a connection reads. A slow one tells its peer of an Ethernet's segments and a small window: with those of loopback
+// the peer's system alone would keep megabytes for it.
+enum tcp_pace { TCP_FAST, TCP_SLOW };
+
 // Opens a blocking connection. `source` > 0 picks 127.0.s.s as the own address, so that ports do not run out and
 // limits per address are not reached. Reads give up after 30 s.
-static inline int tcp_connect(const struct sockaddr_in *server, int source) {
+static inline int tcp_connect(const struct sockaddr_in *server, int source, enum tcp_pace pace) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
     if (fd < 0) die("socket: %s", strerror(errno));
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     struct timeval patience = {.tv_sec = 30};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (pace == TCP_SLOW) {
+        int window = 4096, segment = 1460;
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &window, sizeof window);
+        setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
+    }
     if (source > 0) {
         setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
         struct sockaddr_in own = {.sin_family = AF_INET};

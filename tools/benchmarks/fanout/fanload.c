@@ -2,20 +2,10 @@
 // checks that nothing is missing, doubled or out of order, and relates it to the CPU time that the server used.
 // It speaks to the reference (reference.c) or, with --room, to chatroomd; the subscribers are anonymous there.
 
-#include <poll.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
-
-#include "chatroom.h"
+#include "client.h"
 
 static const char usage_text[] =
-    "usage: fanload [options]\n"
-    "  --host H           address of the server (127.0.0.1)\n"
-    "  --port P           its port (7490)\n"
-    "  --second-port P    of another node: every second subscriber is there\n"
-    "  --pid PID          its process: measures its CPU time and memory\n"
+    "usage: fanload [options]\n" TARGET_USAGE
     "  --case C           one: one message outstanding (default); max: --outstanding; lat: --rate; idle: connect only\n"
     "  --subscribers N    (1000); 0 with --room: nobody but the publisher, whose own messages come back to it\n"
     "  --stalled P        percent of the subscribers that read nothing once they are connected, in the case lat (0)\n"
@@ -24,40 +14,29 @@ static const char usage_text[] =
     "  --seconds S        length of the measurement (2)\n"
     "  --warmup S         before it (0.3)\n"
     "  --nap U            looks for input every U microseconds instead of sleeping in epoll (0: off)\n"
-    "  --sources K        own addresses to connect from (1)\n"
     "  --payload B        bytes of a delivered message of the reference (200)\n"
     "  --room R           the server is chatroomd: this room\n"
-    "  --text B           bytes of the text of a message of chatroomd (200)\n"
-    "  --kid ID --secret-file F   HS256 key that signs the publisher's token (default; required with --room)\n"
-    "  --json             one line of JSON instead of a report\n";
+    "  --text B           bytes of the text of a message of chatroomd (200)\n";
 
-enum { RING = 4096, SUBSCRIBERS_MAX = 19500, READ_SIZE = 256 * 1024, BUFFER_SIZE = 4 << 20, OUT_SIZE = 4 << 20 };
-enum { NUMBER_DIGITS = 12 };
+enum { RING = 4096, SUBSCRIBERS_MAX = 100000, NUMBER_DIGITS = 12 };
 // Before the measurement a subscriber that reads nothing gets this, so that its socket is full: 48 messages of 16 KB.
 enum { FILLING_MESSAGES = 48, FILLING_BYTES = 16384 };
 
 static struct {
-    const char *host, *room, *kind, *secret_file;
-    int port, second_port, pid, subscribers, outstanding, nap_us, sources, payload, text;
+    const char *room, *kind;
+    int subscribers, outstanding, nap_us, payload, text;
     double rate, seconds, warmup, stalled;
-    bool json;
-    struct signing_key key;
 } options = {
-    .host = "127.0.0.1", .kind = "one", .port = 7490, .subscribers = 1000, .outstanding = 40, .sources = 1,
-    .payload = 200, .text = 200, .rate = 30, .seconds = 2, .warmup = 0.3, .key.kid = "default"};
+    .kind = "one", .subscribers = 1000, .outstanding = 40, .payload = 200, .text = 200, .rate = 30, .seconds = 2,
+    .warmup = 0.3};
 
 struct connection {
-    int fd;
+    struct stream stream;
     int64_t seq;      // of the last message that had one, 0 before
     uint64_t next;    // the number of ours that must come next
-    char *rest;       // the beginning of a frame that has not come whole
-    size_t rest_count;
 };
 
 static struct connection publisher, *subscribers;
-static char *buffer;                              // of everything that is read
-static char *out;                                 // what the publisher still has to write
-static size_t out_begin, out_end;
 static char run_id[24];
 static int stalled_count;                         // subscribers from 0 on that read nothing
 static uint32_t receivers;                        // how many have to get a message
@@ -115,83 +94,19 @@ static void on_message(struct connection *c, const char *object, size_t count, u
     }
 }
 
-static void on_text(struct connection *c, char *p, size_t count, uint64_t now) {
-    char *end = p + count;
-    while (p < end) {
-        char *newline = memchr(p, '\n', (size_t)(end - p)), *next = newline ? newline : end;
-        size_t size = (size_t)(next - p);
-        if (starts_with(p, size, "{\"message\":")) on_message(c, p, size, now);
-        else if (starts_with(p, size, "{\"gap\":")) result.gaps++;
-        else if (starts_with(p, size, "{\"skipped\":")) result.skipped++;
-        else if (memmem(p, size, "\"error\":", 8)) die("refused: %.*s", (int)size, p);
-        p = next + 1;
-    }
+static void on_object(struct stream *stream, char *p, size_t count, uint64_t now) {
+    if (starts_with(p, count, "{\"message\":")) on_message((struct connection *)stream, p, count, now);
+    else if (starts_with(p, count, "{\"gap\":")) result.gaps++;
+    else if (starts_with(p, count, "{\"skipped\":")) result.skipped++;
+    else if (memmem(p, count, "\"error\":", 8)) die("refused: %.*s", (int)count, p);
 }
 
-static void send_pong(struct connection *c, const struct frame *ping) {
-    char pong[CONTROL_MAX + 14];
-    size_t count = frame_write(pong, OPCODE_PONG, ping->payload, ping->count <= CONTROL_MAX ? ping->count : CONTROL_MAX);
-    if (c == &publisher && out_begin < out_end) {
-        if (out_end + count > OUT_SIZE) die("the server does not read what the publisher sends");
-        memcpy(out + out_end, pong, count);  // behind what waits, not into the middle of a frame
-        out_end += count;
-    } else {
-        write_all(c->fd, pong, count);       // a subscriber sends nothing else: its socket is never full
-    }
-}
-
-static void on_readable(struct connection *c) {
-    if (c->rest_count > 0) memcpy(buffer, c->rest, c->rest_count);
-    ssize_t n = recv(c->fd, buffer + c->rest_count, READ_SIZE, 0);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (n <= 0) die("the server closed a connection without a close frame: %s", n < 0 ? strerror(errno) : "end");
-    if (c != &publisher) result.reads++;
-    uint64_t now = now_ns();
-    size_t count = c->rest_count + (size_t)n, taken = 0, used;
-    struct frame frame;
-    while ((used = frame_parse(buffer + taken, count - taken, &frame)) > 0) {
-        taken += used;
-        switch (frame.opcode) {
-        case OPCODE_TEXT:
-            if (!frame.fin) die("the server sent a fragmented message");
-            on_text(c, frame.payload, frame.count, now);
-            break;
-        case OPCODE_PING:
-            send_pong(c, &frame);
-            break;
-        case OPCODE_PONG: break;
-        case OPCODE_CLOSE:
-            die("the server closed with %d", frame.count >= 2
-                    ? (uint8_t)frame.payload[0] << 8 | (uint8_t)frame.payload[1] : 1005);
-        default: die("the server sent a frame with opcode %d", frame.opcode);
-        }
-    }
-    c->rest_count = count - taken;
-    if (c->rest_count == 0) {
-        free(c->rest);
-        c->rest = NULL;
-    } else {
-        if (c->rest_count > BUFFER_SIZE - READ_SIZE) die("a frame is too large");
-        char *rest = realloc(c->rest, c->rest_count);
-        if (!rest) die("out of memory");
-        memcpy(rest, buffer + taken, c->rest_count);
-        c->rest = rest;
-    }
+static void on_read(struct stream *stream) {
+    if (stream != &publisher.stream) result.reads++;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // What goes
-
-static void flush_publisher(void) {
-    while (out_begin < out_end) {
-        ssize_t n = send(publisher.fd, out + out_begin, out_end - out_begin, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno == EAGAIN) return;
-        if (n < 0) die("publisher: %s", strerror(errno));
-        out_begin += (size_t)n;
-    }
-    out_begin = out_end = 0;
-}
 
 static void publish(uint64_t at) {
     static char pad[65536], text[65536], message[65536 + 512];
@@ -212,8 +127,7 @@ static void publish(uint64_t at) {
             message, sizeof message, "{\"message\":{\"seq\":%llu,\"text\":\"f%0*llu%.*s\"}}",
             (unsigned long long)(1000000000 + sent), NUMBER_DIGITS, (unsigned long long)sent, payload - fixed, pad);
     }
-    if (out_end + (size_t)count + 256 > OUT_SIZE) die("the server does not read what the publisher sends");
-    out_end += frame_write(out + out_end, OPCODE_TEXT, message, (size_t)count);
+    stream_append(&publisher.stream, OPCODE_TEXT, message, (size_t)count);
     sent_at[sent % RING] = at;
     sent++;
 }
@@ -245,105 +159,67 @@ static uint64_t publish_due(uint64_t now) {
         uint64_t window = !strcmp(options.kind, "one") ? 1 : (uint64_t)options.outstanding;
         while (sent - finished < window) publish(now);
     }
-    flush_publisher();
+    stream_flush(&publisher.stream);
     return wait;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Connecting
 
-static void open_connection(struct connection *c, const struct sockaddr_in *server, int index, const char *token) {
-    char request[2048];
-    bool publishes = c == &publisher;
-    int source = options.sources > 1 ? 1 + index % options.sources : 0;
-    c->fd = tcp_connect(server, source);
-    if (!publishes && index < stalled_count) {
-        int small = 4096;
-        setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    }
-    websocket_handshake(
-        c->fd, options.host, options.port, options.room ? "/v1/ws" : publishes ? "/publish" : "/subscribe",
-        options.room ? "chatroom.v1.json" : NULL);
-    size_t have = 0;
+// Subscriber number `index`, or the publisher behind all of them.
+static void open_connection(struct connection *c, int index) {
+    bool publishes = c == &publisher, stalls = !publishes && index < stalled_count;
+    enum tcp_pace pace = stalls ? TCP_SLOW : TCP_FAST;
+    // The publisher is at the first of several nodes.
+    int place = publishes ? 0 : index;
     if (options.room) {
-        if (token) snprintf(request, sizeof request, "{\"id\":1,\"connect\":{\"token\":\"%s\"}}", token);
-        else snprintf(request, sizeof request, "{\"id\":1,\"connect\":{\"anonymous\":true}}");
-        chatroom_request(c->fd, request, 1, buffer, BUFFER_SIZE, &have);
-        if (strcmp(options.kind, "idle")) {
-            snprintf(
-                request, sizeof request, "{\"id\":2,\"enter\":{\"room\":\"%s\",\"nick\":\"v%d\",\"avatar\":\"a\"}}",
-                options.room, index);
-            c->seq = chatroom_request(c->fd, request, 2, buffer, BUFFER_SIZE, &have);
-            if (c->seq < 0) die("the reply to enter has no seq");
-        }
+        char user[64];
+        snprintf(user, sizeof user, "publisher-%s", run_id);
+        chatroom_open(&c->stream, place, publishes ? user : NULL, pace);
+        if (strcmp(options.kind, "idle")) c->seq = chatroom_enter(&c->stream, options.room, index);
+    } else {
+        stream_open(&c->stream, place, publishes ? "/publish" : "/subscribe", NULL, pace);
     }
-    if (have > 0) {
-        if (!(c->rest = malloc(have))) die("out of memory");
-        memcpy(c->rest, buffer, have);
-        c->rest_count = have;
-    }
-    set_nonblocking(c->fd);
-}
-
-// Leaves the room, so that the next run finds it empty: a dropped connection would stay for the grace.
-static void leave(struct connection *c) {
-    char request[256];
-    int flags = fcntl(c->fd, F_GETFL);
-    fcntl(c->fd, F_SETFL, flags & ~O_NONBLOCK);
-    size_t have = c->rest_count;
-    if (have > 0) memcpy(buffer, c->rest, have);
-    snprintf(request, sizeof request, "{\"id\":3,\"exit\":{\"room\":\"%s\"}}", options.room);
-    chatroom_request(c->fd, request, 3, buffer, BUFFER_SIZE, &have);
+    if (stalls) set_nonblocking(c->stream.fd);
+    else stream_watch(&c->stream);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-static void parse_options(int argc, char **argv) {
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!strcmp(name, "--json")) {
-            options.json = true;
-            continue;
-        }
-        if (!value) die("%s", usage_text);
-        i++;
-        if (!strcmp(name, "--host")) options.host = value;
-        else if (!strcmp(name, "--port")) options.port = atoi(value);
-        else if (!strcmp(name, "--second-port")) options.second_port = atoi(value);
-        else if (!strcmp(name, "--pid")) options.pid = atoi(value);
-        else if (!strcmp(name, "--case")) options.kind = value;
-        else if (!strcmp(name, "--subscribers")) options.subscribers = atoi(value);
-        else if (!strcmp(name, "--stalled")) options.stalled = atof(value);
-        else if (!strcmp(name, "--outstanding")) options.outstanding = atoi(value);
-        else if (!strcmp(name, "--rate")) options.rate = atof(value);
-        else if (!strcmp(name, "--seconds")) options.seconds = atof(value);
-        else if (!strcmp(name, "--warmup")) options.warmup = atof(value);
-        else if (!strcmp(name, "--nap")) options.nap_us = atoi(value);
-        else if (!strcmp(name, "--sources")) options.sources = atoi(value);
-        else if (!strcmp(name, "--payload")) options.payload = atoi(value);
-        else if (!strcmp(name, "--room")) options.room = value;
-        else if (!strcmp(name, "--text")) options.text = atoi(value);
-        else if (!strcmp(name, "--kid")) options.key.kid = value;
-        else if (!strcmp(name, "--secret-file")) options.secret_file = value;
-        else die("unknown option %s\n%s", name, usage_text);
-    }
-    bool known = !strcmp(options.kind, "one") || !strcmp(options.kind, "max") || !strcmp(options.kind, "lat")
-        || !strcmp(options.kind, "idle");
+static void read_settings(int argc, char **argv) {
+    const struct setting settings[] = {
+        TARGET_SETTINGS,
+        {"--case", SETTING_TEXT, &options.kind},
+        {"--subscribers", SETTING_INT, &options.subscribers},
+        {"--stalled", SETTING_DOUBLE, &options.stalled},
+        {"--outstanding", SETTING_INT, &options.outstanding},
+        {"--rate", SETTING_DOUBLE, &options.rate},
+        {"--seconds", SETTING_DOUBLE, &options.seconds},
+        {"--warmup", SETTING_DOUBLE, &options.warmup},
+        {"--nap", SETTING_INT, &options.nap_us},
+        {"--payload", SETTING_INT, &options.payload},
+        {"--room", SETTING_TEXT, &options.room},
+        {"--text", SETTING_INT, &options.text},
+        {0},
+    };
+    settings_read(argc, argv, settings, usage_text);
+    bool idle = !strcmp(options.kind, "idle"), latency = !strcmp(options.kind, "lat");
+    bool known = !strcmp(options.kind, "one") || !strcmp(options.kind, "max") || latency || idle;
     bool alone = options.room && options.subscribers == 0;
-    if (!known || (options.subscribers < 1 && !alone) || options.stalled < 0 || options.stalled > 99 ||
-        (options.stalled > 0 && strcmp(options.kind, "lat")) || options.subscribers > SUBSCRIBERS_MAX || options.outstanding < 1
+    if (!known || (options.subscribers < 1 && !alone) || options.stalled < 0 || options.stalled > 99
+        || (options.stalled > 0 && !latency) || options.subscribers > SUBSCRIBERS_MAX || options.outstanding < 1
         || options.outstanding >= RING || options.payload < 60 || options.payload > 32768 || options.text < 14
-        || options.text > 32768 || options.rate <= 0 || options.sources < 1 || options.sources > 60000)
+        || options.text > 32768 || options.rate <= 0 || target.sources < 1 || target.sources > 60000)
         die("an option has a value that makes no sense\n%s", usage_text);
-    if (options.secret_file) read_secret(options.secret_file, &options.key);
-    else if (options.room && strcmp(options.kind, "idle")) die("--room needs --secret-file");
+    if (options.room && !target.secret_file && !idle) die("--room needs --secret-file");
+    if (idle && !target.pid) die("the case idle needs --pid");
 }
 
 static void report_idle(long resident_before, uint64_t cpu_before) {
-    long resident = process_resident_kb(options.pid);
+    long resident = process_resident_kb(target.pid);
     double per_connection = 1024.0 * (double)(resident - resident_before) / options.subscribers;
-    double cpu_us = (double)(process_usage(options.pid).cpu_ns - cpu_before) / 1e3 / options.subscribers;
-    printf(options.json ? "{\"case\":\"idle\",\"connections\":%d,\"residentBeforeKB\":%ld,\"residentKB\":%ld,"
+    double cpu_us = (double)(process_usage(target.pid).cpu_ns - cpu_before) / 1e3 / options.subscribers;
+    printf(target.json ? "{\"case\":\"idle\",\"connections\":%d,\"residentBeforeKB\":%ld,\"residentKB\":%ld,"
                           "\"bytesPerConnection\":%.0f,\"cpuMicrosPerConnection\":%.1f}\n"
                         : "%d idle connections: resident memory %ld KB before, %ld KB now, %.0f bytes a connection; "
                           "%.1f us of CPU for each\n",
@@ -362,7 +238,7 @@ static void report(double seconds, struct usage before, struct usage after, doub
     double p50 = (double)histogram_quantile(&result.latency, 0.5) / 1e6;
     double p99 = (double)histogram_quantile(&result.latency, 0.99) / 1e6;
     double reads = result.reads ? deliveries / (double)result.reads : 0;
-    if (options.json) {
+    if (target.json) {
         printf("{\"case\":\"%s\",\"subscribers\":%d,\"seconds\":%.3f,\"messages\":%llu,\"deliveries\":%llu,"
                "\"deliveriesPerSecond\":%.0f,\"objectBytes\":%llu,\"p50Ms\":%.3f,\"p99Ms\":%.3f,\"maxMs\":%.3f,"
                "\"deliveriesPerRead\":%.2f,\"gaps\":%llu,\"skipped\":%llu,\"stalled\":%d,\"clientBusy\":%.3f,"
@@ -371,7 +247,7 @@ static void report(double seconds, struct usage before, struct usage after, doub
                (unsigned long long)result.deliveries, deliveries / seconds, (unsigned long long)object_bytes, p50, p99,
                (double)result.latency.max / 1e6, reads, (unsigned long long)result.gaps,
                (unsigned long long)result.skipped, stalled_count, own_cpu / seconds, (unsigned long long)sent);
-        if (options.pid)
+        if (target.pid)
             printf(",\"cpuSeconds\":%.4f,\"deliveriesPerCpuSecond\":%.0f,\"cpuMicrosPerDelivery\":%.4f,"
                    "\"userMicrosPerDelivery\":%.4f,\"cpuMicrosPerMessage\":%.3f,\"serverBusy\":%.3f",
                    cpu, deliveries / cpu, cpu * 1e6 / deliveries, user * 1e6 / deliveries,
@@ -384,83 +260,43 @@ static void report(double seconds, struct usage before, struct usage after, doub
            (unsigned long long)result.deliveries);
     printf("  %.0f deliveries/s, %.1f in one read; latency p50 %.3f ms, p99 %.3f ms, max %.3f ms; this client %.2f of a core\n",
            deliveries / seconds, reads, p50, p99, (double)result.latency.max / 1e6, own_cpu / seconds);
-    if (options.pid)
+    if (target.pid)
         printf("  server: %.3f s CPU (%.2f of a core), %.0f deliveries per CPU second; %.3f us each, %.3f us in user mode\n",
                cpu, cpu / seconds, deliveries / cpu, cpu * 1e6 / deliveries, user * 1e6 / deliveries);
 }
 
 int main(int argc, char **argv) {
-    parse_options(argc, argv);
-    signal(SIGPIPE, SIG_IGN);
-    struct rlimit files;
-    getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
+    read_settings(argc, argv);
+    client_begin();
     stalled_count = (int)(options.stalled * options.subscribers / 100);
     receivers = options.subscribers > 0 ? (uint32_t)(options.subscribers - stalled_count) : 1;
     filling = stalled_count > 0 ? FILLING_MESSAGES : 0;
     subscribers = calloc((size_t)options.subscribers + 1, sizeof *subscribers);
-    buffer = malloc(BUFFER_SIZE);
-    out = malloc(OUT_SIZE);
-    if (!subscribers || !buffer || !out) die("out of memory");
-    struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options.port)};
-    if (inet_pton(AF_INET, options.host, &server.sin_addr) != 1) die("--host needs an IPv4 address");
+    if (!subscribers) die("out of memory");
     snprintf(run_id, sizeof run_id, "%llx", (unsigned long long)now_ns() ^ (unsigned long long)getpid() << 40);
 
     bool idle = !strcmp(options.kind, "idle");
-    long resident_before = options.pid ? process_resident_kb(options.pid) : 0;
-    struct usage before = process_usage(options.pid);
-    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    for (int i = 0; i < options.subscribers; i++) {
-        struct sockaddr_in its = server;
-        if (options.second_port && i % 2 == 1) its.sin_port = htons((uint16_t)options.second_port);
-        open_connection(&subscribers[i], &its, i, NULL);
-        if (i < stalled_count) continue;
-        struct epoll_event event = {.events = EPOLLIN, .data.ptr = &subscribers[i]};
-        if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, subscribers[i].fd, &event) < 0) die("epoll_ctl: %s", strerror(errno));
-    }
-    if (!idle) {
-        char user[64], token[1024];
-        snprintf(user, sizeof user, "publisher-%s", run_id);
-        if (options.room) make_token(&options.key, user, token, sizeof token);
-        open_connection(&publisher, &server, options.subscribers, token);
-        struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = &publisher};
-        if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, publisher.fd, &event) < 0) die("epoll_ctl: %s", strerror(errno));
-    }
+    long resident_before = target.pid ? process_resident_kb(target.pid) : 0;
+    struct usage before = process_usage(target.pid);
+    for (int i = 0; i < options.subscribers; i++) open_connection(&subscribers[i], i);
+    if (!idle) open_connection(&publisher, options.subscribers);
 
     uint64_t start = now_ns(), begin = 0, now = start, own_before = 0;
     uint64_t warm = start + (uint64_t)(options.warmup * 1e9), end = UINT64_MAX;
     while (now < end) {
         uint64_t wait = idle ? UINT64_MAX : publish_due(now);
-        struct epoll_event events[1024];
         if (options.nap_us > 0) {
             usleep((useconds_t)options.nap_us);
-        } else {
-            // ppoll, because the next message may be due in less than epoll's millisecond.
-            uint64_t limit = wait < 50000000 ? wait : 50000000;
-            struct timespec timeout = {.tv_nsec = (long)limit};
-            struct pollfd input = {.fd = epoll_fd, .events = POLLIN};
-            ppoll(&input, 1, &timeout, NULL);
+            wait = 0;
         }
-        int n = epoll_wait(epoll_fd, events, 1024, 0);
-        for (int i = 0; i < n; i++) {
-            struct connection *c = events[i].data.ptr;
-            if (c == &publisher) {
-                // Edge-triggered, so read until there is nothing.
-                char byte;
-                while (events[i].events & EPOLLIN && recv(c->fd, &byte, 1, MSG_PEEK) > 0) on_readable(c);
-                if (events[i].events & (EPOLLERR | EPOLLHUP)) on_readable(c);
-            } else {
-                on_readable(c);
-            }
-        }
+        streams_serve(wait < 50000000 ? wait : 50000000, on_object, on_read);
         now = now_ns();
         if (filling > 0) warm = now + (uint64_t)(options.warmup * 1e9);
         if (begin == 0 && now >= warm) {
             // Waiting messages of the warm-up may be delivered in the window, and the window's at its end are not:
             // the same at both ends.
             memset(&result, 0, sizeof result);
-            if (!idle) before = process_usage(options.pid);
+            if (!idle) before = process_usage(target.pid);
             own_before = own_cpu_ns();
             begin = now_ns();
             end = begin + (uint64_t)(options.seconds * 1e9);
@@ -470,17 +306,16 @@ int main(int argc, char **argv) {
     }
 
     if (idle) {
-        if (!options.pid) die("the case idle needs --pid");
         report_idle(resident_before, before.cpu_ns);
         return 0;
     }
     double own_cpu = (double)(own_cpu_ns() - own_before) / 1e9;
-    struct usage after = process_usage(options.pid);
+    struct usage after = process_usage(target.pid);
     report((double)(now_ns() - begin) / 1e9, before, after, own_cpu);
     if (options.room) {
         // What is under way ends first: a subscriber that waits for nothing else leaves soonest.
-        leave(&publisher);
-        for (int i = 0; i < options.subscribers; i++) leave(&subscribers[i]);
+        chatroom_leave(&publisher.stream, options.room);
+        for (int i = 0; i < options.subscribers; i++) chatroom_leave(&subscribers[i].stream, options.room);
     }
     if (result.messages == 0) die("no message was received by everybody");
     return result.gaps + result.skipped > 0;

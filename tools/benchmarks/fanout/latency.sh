@@ -12,51 +12,25 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 . "$root/tools/benchmarks/lib.sh"
 
 rounds=5 seconds=8 viewers=10000 rate=10 text=200 stalled=1
-usage="usage: tools/benchmarks/fanout/latency.sh [options]
-  --rounds N        ($rounds)
-  --seconds S       length of one measurement; at most 12, because who reads nothing is dropped in time ($seconds)
-  --viewers N       ($viewers)
-  --rate R          messages a second ($rate)
-  --text B          bytes of the text ($text)
-  --stalled P       percent of viewers that read nothing; 0: leave this out ($stalled)
-Raw results: .build/benchmarks/latency.jsonl"
-while (($# > 0)); do
-    case $1 in
-    --rounds) rounds=$2 ;;
-    --seconds) seconds=$2 ;;
-    --viewers) viewers=$2 ;;
-    --rate) rate=$2 ;;
-    --text) text=$2 ;;
-    --stalled) stalled=$2 ;;
-    -h | --help)
-        say "$usage"
-        exit 0
-        ;;
-    *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
-    esac
-    shift 2
-done
-(($(nproc) >= 2)) || fail 'this needs two CPUs: one for the server, one for the client.'
-ulimit -n "$(ulimit -H -n)"
-(($(ulimit -n) > viewers + 200)) || fail "a process may have only $(ulimit -n) descriptors here: --viewers must be less."
-build_clients "$root/tools/benchmarks/fanout"
+option rounds N ''
+option seconds S 'length of one measurement; at most 12, because who reads nothing is dropped in time'
+option viewers N ''
+option rate R 'messages a second'
+option text B 'bytes of the text'
+option stalled P 'percent of viewers that read nothing; 0: leave this out'
+quick rounds=1 seconds=4 viewers=2000
+read_options "$@"
+need_two_cpus
+need_files $((viewers + 500)) || exit
+build_clients fanout
+begin latency
 
-reference_pid=''
-finish() {
-    [[ -z $reference_pid ]] || kill "$reference_pid" 2>/dev/null || true
-    stop_node
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
-
-raw=$bench_dir/latency.jsonl
-: >"$raw"
 port=$(free_base_port)
-taskset -c 0 "$bench_dir/reference" --port "$port" &
-reference_pid=$!
+background taskset -c 0 "$bench_dir/reference" --port "$port"
+reference_pid=$background_pid
 export CHATROOM_LOOPS=1
 start_node
-taskset -a -cp 0 "$node_pid" >/dev/null
+on_cpu 0 "$node_pid"
 payload=400 room_number=0
 
 # measure SERVER ROUND STALLED
@@ -69,8 +43,8 @@ measure() {
         # A room of its own: who reads nothing does not leave in time for the next.
         room_number=$((room_number + 1))
         create_room "latency-$room_number"
-        options+=(--port "${node_client##*:}" --pid "$node_pid" --room "latency-$room_number" --text "$text"
-            --kid "$node_kid" --secret-file "$secret_file")
+        options+=(--port "$node_port" --pid "$node_pid" --room "latency-$room_number" --text "$text"
+            "${key_options[@]}")
     fi
     line=$(taskset -c 1 "$bench_dir/fanload" "${options[@]}") || fail "$server, $share % stalled: the load client failed. $line"
     say "{\"server\":\"$server\",\"share\":$share,\"round\":$round,${line#\{}" >>"$raw"
@@ -94,9 +68,9 @@ for ((round = 1; round <= rounds; round++)); do
     for share in "${shares[@]}"; do
         for server in "${servers[@]}"; do measure "$server" "$round" "$share"; done
     done
-    [[ ! -t 2 ]] || printf '\rround %d of %d ' "$round" "$rounds" >&2
+    progress "round $round of $rounds"
 done
-[[ ! -t 2 ]] || printf '\r\033[K' >&2
+progress
 
 # row SERVER SHARE
 row() {

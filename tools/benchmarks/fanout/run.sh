@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Fan-out: how many deliveries chatroomd makes of a second of CPU, compared with a bare C epoll loop (reference.c); and
-# how much memory an idle connection takes.
+# Fan-out: how many deliveries chatroomd makes of a second of CPU, compared with a bare C epoll loop (reference.c).
 #
 # Servers on CPU 0, the load client on CPU 1. The two are measured in turn in short rounds, the order reversed every
 # second round, and the ratio is taken within a round: a disturbance of the machine hits both. Case `one`: one message
@@ -18,64 +17,29 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 # shellcheck source=tools/benchmarks/lib.sh
 . "$root/tools/benchmarks/lib.sh"
 
-rounds=20 seconds=1 viewers=1000 text=200 outstanding=40 idle=10000 nap=200 payload='' reference_only='' subject=chatroomd
-usage="usage: tools/benchmarks/fanout/run.sh [options]
-  --rounds N        rounds of each case ($rounds)
-  --seconds S       length of one measurement ($seconds)
-  --viewers N       ($viewers)
-  --text B          bytes of the text ($text)
-  --outstanding K   messages under way in the case max ($outstanding)
-  --nap U           the client looks for input every U microseconds, so that waking it is not charged to the server ($nap)
-  --idle N          idle connections for the memory figure; 0: leave it out ($idle)
-  --gateway         the node's gateway alone, with rooms that keep nothing, in the place of chatroomd
-  --reference-only  without chatroomd (messages of --payload B bytes)
-Raw results: .build/benchmarks/fanout.jsonl"
-while (($# > 0)); do
-    case $1 in
-    --rounds) rounds=$2 ;;
-    --seconds) seconds=$2 ;;
-    --viewers) viewers=$2 ;;
-    --text) text=$2 ;;
-    --outstanding) outstanding=$2 ;;
-    --nap) nap=$2 ;;
-    --idle) idle=$2 ;;
-    --payload) payload=$2 ;;
-    --gateway)
-        subject=gateway-alone
-        shift
-        continue
-        ;;
-    --reference-only)
-        reference_only=1
-        shift
-        continue
-        ;;
-    -h | --help)
-        say "$usage"
-        exit 0
-        ;;
-    *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
-    esac
-    shift 2
-done
-(($(nproc) >= 2)) || fail 'this needs two CPUs: one for the server, one for the client.'
-build_clients "$root/tools/benchmarks/fanout"
+rounds=20 seconds=1 viewers=1000 text=200 outstanding=40 nap=200 payload=400 reference_only='' gateway=''
+option rounds N 'rounds of each case'
+option seconds S 'length of one measurement'
+option viewers N ''
+option text B 'bytes of the text'
+option outstanding K 'messages under way in the case max'
+option nap U 'the client looks for input every U microseconds, so that waking it is not charged to the server'
+flag gateway "the node's gateway alone, with rooms that keep nothing, in the place of chatroomd"
+flag reference_only 'without chatroomd, messages of --payload B bytes'
+option payload B 'with --reference-only'
+quick rounds=3
+read_options "$@"
+need_two_cpus
+build_clients fanout
+begin fanout
+subject=chatroomd
+[[ -z $gateway ]] || subject='gateway-alone'
 
-reference_pids=()
-finish() {
-    ((${#reference_pids[@]} == 0)) || kill "${reference_pids[@]}" 2>/dev/null || true
-    stop_node
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
-
-raw=$bench_dir/fanout.jsonl
-: >"$raw"
 port=$(free_base_port)
-taskset -c 0 "$bench_dir/reference" --port "$port" &
-reference_pids+=($!)
-taskset -c 0 "$bench_dir/reference" --tick --port $((port + 1)) &
-reference_pids+=($!)
+background taskset -c 0 "$bench_dir/reference" --port "$port"
+reference_pid=$background_pid
+background taskset -c 0 "$bench_dir/reference" --tick --port $((port + 1))
+tick_pid=$background_pid
 sleep 0.3
 
 # measure SERVER CASE ROUND: one line of JSON into the raw results.
@@ -83,15 +47,14 @@ measure() {
     local server=$1 kind=$2 round=$3 line options before
     options=(--case "$kind" --subscribers "$viewers" --outstanding "$outstanding" --seconds "$seconds" --nap "$nap" --json)
     case $server-$kind in
-    reference-one) options+=(--port "$port" --pid "${reference_pids[0]}" --payload "$payload") ;;
-    reference-*) options+=(--port $((port + 1)) --pid "${reference_pids[1]}" --payload "$payload") ;;
+    reference-one) options+=(--port "$port" --pid "$reference_pid" --payload "$payload") ;;
+    reference-*) options+=(--port $((port + 1)) --pid "$tick_pid" --payload "$payload") ;;
     gateway-alone-*)
-        options+=(--port $((port + 2)) --pid "${reference_pids[2]}" --room fanout --text "$text" --secret-file "$secret_file")
+        options+=(--port $((port + 2)) --pid "$gateway_pid" --room fanout --text "$text" --secret-file "$secret_file")
         ;;
     *)
         [[ $server != alone ]] || options+=(--subscribers 0)
-        options+=(--port "${node_client##*:}" --pid "$node_pid" --room fanout --text "$text"
-            --kid "$node_kid" --secret-file "$secret_file")
+        options+=(--port "$node_port" --pid "$node_pid" --room fanout --text "$text" "${key_options[@]}")
         ;;
     esac
     [[ $server != chatroomd ]] || before=$(fan_out_seconds)
@@ -106,34 +69,20 @@ measure() {
     say "{\"server\":\"$server\",\"round\":$round,${line#\{}" >>"$raw"
 }
 
-# The CPU that the node has spent on writing to viewers, in seconds.
-fan_out_seconds() {
-    http GET "$node_api" /metrics '' "$node_admin_key"
-    sed -n 's/^chatroom_fan_out_cpu_seconds_total //p' <<<"$http_body"
-}
-
-# spread: median (quartiles; least, most) of the numbers on standard input.
-spread() {
-    local numbers
-    numbers=$(cat)
-    printf '%s (%s-%s; %s, %s)' "$(quantile 0.5 <<<"$numbers")" "$(quantile 0.25 <<<"$numbers")" \
-        "$(quantile 0.75 <<<"$numbers")" "$(quantile 0 <<<"$numbers")" "$(quantile 1 <<<"$numbers")"
-}
-
 of() { { grep "\"server\":\"$1\".*\"case\":\"$2\"" "$raw" || true; } | field "$3"; }
 
 if [[ -z $reference_only ]]; then
     if [[ $subject == gateway-alone ]]; then
-        build_programs gateway-alone
+        build gateway-alone
         secret_file=$bench_dir/secret
         (umask 077 && say any >"$secret_file")
-        taskset -c 0 "$bin_dir/gateway-alone" $((port + 2)) &
-        reference_pids+=($!)
+        background taskset -c 0 "$bin_dir/gateway-alone" $((port + 2))
+        gateway_pid=$background_pid
         sleep 1
     else
         export CHATROOM_LOOPS=1
         start_node
-        taskset -a -cp 0 "$node_pid" >/dev/null
+        on_cpu 0 "$node_pid"
         create_room fanout
     fi
     # The first run tells how large a delivered message is, and warms everything up.
@@ -141,7 +90,6 @@ if [[ -z $reference_only ]]; then
     payload=$(of "$subject" one objectBytes | head -n 1)
     : >"$raw"
 fi
-payload=${payload:-400}
 
 machine
 say "$viewers viewers, text of $text bytes, delivered as $payload bytes; $rounds rounds of $seconds s."
@@ -152,11 +100,10 @@ for kind in one max; do
         [[ $subject != chatroomd ]] || servers+=(alone)
         [[ -z $reference_only ]] || servers=(reference)
         for server in "${servers[@]}"; do measure "$server" "$kind" "$round"; done
-        [[ ! -t 2 ]] || printf '\r%s: round %d of %d ' "$kind" "$round" "$rounds" >&2
+        progress "$kind: round $round of $rounds"
     done
-    [[ ! -t 2 ]] || printf '\r\033[K' >&2
+    progress
 done
-
 say
 say '| case | server | deliveries/s | per server CPU second | ratio within a round: median (quartiles; least, most) | CPU us/delivery | user us/delivery | p50 ms | p99 ms |'
 say '|---|---|---|---|---|---|---|---|---|'
@@ -196,28 +143,3 @@ if [[ -z $reference_only && $subject == chatroomd ]]; then
     done
 fi
 
-[[ $subject == chatroomd ]] && ((idle > 0)) || exit 0
-say
-say "| $(thousands "$idle") idle connections to | resident before, KB | resident, KB | bytes a connection | CPU us to connect |"
-say '|---|---|---|---|---|'
-idle_row() {
-    local line
-    line=$(taskset -c 1 "$bench_dir/fanload" --case idle --subscribers "$idle" --seconds 2 --json "${@:2}") \
-        || fail "$1, case idle: the load client failed."
-    say "{\"server\":\"$1\",${line#\{}" >>"$raw"
-    printf '| %s | %s | %s | %s | %s |\n' "$1" "$(thousands "$(field residentBeforeKB <<<"$line")")" \
-        "$(thousands "$(field residentKB <<<"$line")")" "$(thousands "$(field bytesPerConnection <<<"$line")")" \
-        "$(field cpuMicrosPerConnection <<<"$line")"
-}
-kill "${reference_pids[@]}"
-wait "${reference_pids[@]}" 2>/dev/null || true
-taskset -c 0 "$bench_dir/reference" --port "$port" &
-reference_pids=($!)
-sleep 0.3
-idle_row reference --port "$port" --pid "${reference_pids[0]}"
-if [[ -z $reference_only ]]; then
-    # A node that has carried no load: memory that earlier rounds had freed would hide what the connections take.
-    start_node
-    taskset -a -cp 0 "$node_pid" >/dev/null
-    idle_row chatroomd --port "${node_client##*:}" --pid "$node_pid" --room none
-fi

@@ -8,24 +8,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 . "$root/tools/benchmarks/lib.sh"
 
 rooms=1000000 connections=32
-usage="usage: tools/benchmarks/rooms/run.sh [options]
-  --rooms N         create at least so many ($rooms)
-  --connections C   connections to the server API ($connections)"
-while (($# > 0)); do
-    case $1 in
-    --rooms) rooms=$2 ;;
-    --connections) connections=$2 ;;
-    -h | --help)
-        say "$usage"
-        exit 0
-        ;;
-    *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
-    esac
-    shift 2
-done
+option rooms N 'create at least so many'
+option connections C 'connections to the server API'
+quick rooms=20000
+read_options "$@"
 command -v wrk >/dev/null || fail 'the load client is wrk: apt-get install wrk'
-trap stop_node EXIT
-trap 'exit 130' INT TERM
+begin rooms
 
 resident_kb() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$node_pid/status"; }
 megabytes() { awk -v kb="$1" 'BEGIN { printf "%.1f", kb / 1000 }'; }
@@ -50,10 +38,8 @@ say "Memory has grown by $(megabytes $((after - before))) MB."
 kill -9 "$node_pid"
 while kill -0 "$node_pid" 2>/dev/null; do sleep 0.01; done
 began=$(date +%s.%N)
-"$root/cluster/up" --base-port "$((${node_client##*:}))" --data "$bench_dir/data" </dev/null >"$bench_dir/up.txt" 2>&1 \
-    || fail "the node did not start again: $(cat "$bench_dir/up.txt")"
+start_again
 say "After kill -9 ready again in $(awk -v a="$began" -v b="$(date +%s.%N)" 'BEGIN { printf "%.2f", b - a }') s, the script included."
-node_pid=$(node_field n1 pid)
 say "Resident then: $(megabytes "$(resident_kb)") MB"
 http GET "$node_api" "/v1/rooms/rest-$round-$((${some%% *} - connections))" '' "$node_admin_key"
 [[ $http_status == 200 ]] || fail "one of the last rooms is missing ($http_status): $http_body"

@@ -9,46 +9,26 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 . "$root/tools/benchmarks/lib.sh"
 
 nodes=1 senders=100 in_flight=16 text=200 seconds=10 delays='0 1000 5000' fixed_rate=10000
-usage="usage: tools/benchmarks/sends/run.sh [options]
-  --nodes N       of the cluster; the senders are at the first one ($nodes)
-  --senders M     ($senders)
-  --in-flight W   sends of one sender without an ack ($in_flight)
-  --text B        bytes of a text ($text)
-  --seconds S     length of one measurement ($seconds)
-  --delays LIST   microseconds by which a sync is made slower ('$delays')
-  --rate R        the fixed rate, sends a second; 0: leave it out ($fixed_rate)
-Raw results: .build/benchmarks/sends.jsonl"
-while (($# > 0)); do
-    case $1 in
-    --nodes) nodes=$2 ;;
-    --senders) senders=$2 ;;
-    --in-flight) in_flight=$2 ;;
-    --text) text=$2 ;;
-    --seconds) seconds=$2 ;;
-    --delays) delays=$2 ;;
-    --rate) fixed_rate=$2 ;;
-    -h | --help)
-        say "$usage"
-        exit 0
-        ;;
-    *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
-    esac
-    shift 2
-done
-build_clients "$root/tools/benchmarks/sends"
-trap stop_node EXIT
-trap 'exit 130' INT TERM
+option nodes N 'of the cluster; the senders are at the first one'
+option senders M ''
+option in_flight W 'sends of one sender without an ack'
+option text B 'bytes of a text'
+option seconds S 'length of one measurement'
+option delays LIST 'microseconds by which a sync is made slower'
+option fixed_rate R 'sends a second; 0: leave it out'
+quick delays=0 seconds=3
+read_options "$@"
+build_clients sends
+begin sends
 
 failed=''
-raw=$bench_dir/sends.jsonl
-: >"$raw"
 
 # measure DELAY NAME RATE: one row of the table; sets line to the client's JSON.
 measure() {
     local errors
-    line=$("$bench_dir/sendload" --port "${node_client##*:}" --pid "$node_pid" --room-prefix sends --senders "$senders" \
-        --in-flight "$in_flight" --text "$text" --seconds "$seconds" --rate "$3" --kid "$node_kid" \
-        --secret-file "$secret_file" --json) || failed=1
+    line=$("$bench_dir/sendload" --port "$node_port" --pid "$node_pid" --room-prefix sends --senders "$senders" \
+        --in-flight "$in_flight" --text "$text" --seconds "$seconds" --rate "$3" \
+        "${key_options[@]}" --json) || failed=1
     # Refused sends are counted in the row; anything worse leaves no row.
     [[ -n $line ]] || fail 'the load client failed.'
     say "{\"syncDelayMicroseconds\":$1,\"load\":\"$2\",${line#\{}" >>"$raw"

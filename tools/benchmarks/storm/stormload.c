@@ -1,87 +1,99 @@
-// Load client of the storm benchmark: C sessions on one thread enter one room at the same moment, and leave it again,
+// Load client of the storm benchmark: C sessions enter one room at the same moment, and leave it again,
 // for several rounds. Rounds after the first come back with `since`, as clients do whose node has died, and check that
 // what they missed is whole. A 503 is obeyed: the session asks again after its retryAfterMs. Exit code 1 when a session
 // was refused for another reason, or a check failed.
 
-#include <signal.h>
-#include <stdbool.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
-#include "chatroom.h"
+#include "client.h"
 
 static const char usage_text[] =
-    "usage: stormload --room R --secret-file F [options]\n"
-    "  --host H         address of the servers (127.0.0.1)\n"
-    "  --ports P,P,...  of the gateways, the sessions spread evenly over them (7400)\n"
-    "  --pid PID        the leader's process: measures its CPU time\n"
-    "  --sessions C     (8000)\n"
-    "  --rounds N       (5)\n"
-    "  --missed M       messages that those who come back have missed (0)\n"
-    "  --kid ID --secret-file F   HS256 key that signs the tokens (default)\n"
-    "  --json           one line of JSON for each round instead of a report\n";
+    "usage: stormload --room R --secret-file F [options]\n" TARGET_USAGE
+    "  --room R           required\n"
+    "  --sessions C       (8000)\n"
+    "  --processes P      that share the sessions: one may have only so many open files (1)\n"
+    "  --rounds N         (5)\n"
+    "  --missed M         messages that those who come back have missed (0)\n";
 
-enum { SESSIONS_MAX = 60000, PORTS_MAX = 16, READ_SIZE = 64 * 1024, BUFFER_SIZE = 1 << 20, WHEEL = 131072 };
+enum { SESSIONS_MAX = 1000000, PROCESSES_MAX = 64, WHEEL = 131072, BUNDLE = 64 };
 
 static struct {
-    const char *host, *room, *secret_file;
-    int ports[PORTS_MAX], port_count, pid, sessions, rounds, missed;
-    bool json;
-    struct signing_key key;
-} options = {.host = "127.0.0.1", .ports = {7400}, .port_count = 1, .sessions = 8000, .rounds = 5, .key.kid = "default"};
+    const char *room;
+    int sessions, processes, rounds, missed;
+} options = {.sessions = 8000, .processes = 1, .rounds = 5};
 
 struct session {
-    int fd, index;
-    int64_t id;          // of the request that is under way; 0: none
+    struct stream stream;
+    int index;
+    int64_t id;        // of the request that is under way
     bool is_in;
-    uint64_t asked;      // when the first try of this round was due
-    int64_t next_due;    // in the wheel: the session behind it, or -1
-    char *rest;
-    size_t rest_count;
+    uint64_t asked;    // when it asked first in this round
+    int64_t next_due;  // in the wheel: the session behind it, or -1
 };
 
+// What a process has seen in a round.
+struct result {
+    uint64_t begin, asked, end;
+    uint64_t entered, put_off, pushes, bytes;
+    struct histogram latency;
+};
+
+// Of all processes.
+static struct {
+    atomic_int arrived;  // at the places where they wait for each other, counted through
+    struct result results[PROCESSES_MAX];
+} *shared;
+static int process_number, waits;
+
 static struct session *sessions;
-static char *buffer;
-static int epoll_fd, inside, outside;
+static int session_count;  // of this process
+static int inside, outside;
 static int64_t *wheel;  // sessions that ask again, by the millisecond modulo WHEEL
 static uint64_t wheel_at;
 static int64_t room_seq;
 static char epoch[80];
-static struct {
-    uint64_t entered, put_off, pushes, bytes;
-    struct histogram latency;
-} result;
+static bool comes_back;
+static struct result *result;
 
-static void request(struct session *s, const char *text) {
-    char out[1024];
-    write_all(s->fd, out, frame_write(out, OPCODE_TEXT, text, strlen(text)));
+static void ask(struct session *s, const char *text) {
+    stream_append(&s->stream, OPCODE_TEXT, text, strlen(text));
+    stream_flush(&s->stream);
 }
 
-static void ask_enter(struct session *s, bool comes_back) {
+static void ask_enter(struct session *s) {
     char text[512];
     s->id++;
-    if (comes_back && epoch[0])
+    if (comes_back)
         snprintf(text, sizeof text, "{\"id\":%lld,\"enter\":{\"room\":\"%s\",\"since\":%lld,\"epoch\":\"%s\"}}",
                  (long long)s->id, options.room, (long long)(room_seq > options.missed ? room_seq - options.missed : 0),
                  epoch);
     else
         snprintf(text, sizeof text, "{\"id\":%lld,\"enter\":{\"room\":\"%s\"}}", (long long)s->id, options.room);
-    request(s, text);
+    ask(s, text);
 }
 
-static bool comes_back;
+static void ask_exit(struct session *s) {
+    char text[256];
+    s->id++;
+    snprintf(text, sizeof text, "{\"id\":%lld,\"exit\":{\"room\":\"%s\"}}", (long long)s->id, options.room);
+    ask(s, text);
+}
 
 static void on_answer(struct session *s, const char *p, size_t count, uint64_t now) {
+    if (json_number(p, count, "id") != s->id) die("session %d: an answer to nothing: %.*s", s->index, (int)count, p);
     if (memmem(p, count, "\"error\":", 8)) {
         int64_t wait = json_number(p, count, "retryAfterMs");
         if (json_number(p, count, "code") != 503 || wait < 0) die("session %d: %.*s", s->index, (int)count, p);
-        result.put_off++;
-        uint64_t due = now / 1000000 + (uint64_t)wait;
+        result->put_off++;
+        uint64_t due = now / 1000000 + (uint64_t)(wait < WHEEL - 1000 ? wait : WHEEL - 1000);
         s->next_due = wheel[due % WHEEL];
         wheel[due % WHEEL] = s->index;
         return;
     }
-    if (memmem(p, count, "\"exit\":", 7)) {
+    if (memmem(p, count < 40 ? count : 40, "\"exit\":", 7)) {
         s->is_in = false;
         outside++;
         return;
@@ -89,189 +101,178 @@ static void on_answer(struct session *s, const char *p, size_t count, uint64_t n
     if (s->is_in) die("session %d: a second reply: %.*s", s->index, (int)count, p);
     s->is_in = true;
     inside++;
-    result.entered++;
-    histogram_add(&result.latency, now - s->asked);
+    result->entered++;
+    histogram_add(&result->latency, now - s->asked);
     if (!epoch[0]) {
         const char *found = memmem(p, count, "\"epoch\":\"", 9);
         if (!found || sscanf(found + 9, "%79[^\"]", epoch) != 1) die("an enter without epoch: %.*s", (int)count, p);
         room_seq = json_number(p, count, "seq");
-    } else if (comes_back && options.missed > 0) {
-        if (!memmem(p, count, "\"recovered\":true", 16)) die("session %d is not recovered: %.*s", s->index, (int)count, p);
+    }
+    if (!comes_back) return;
+    if (!memmem(p, count, "\"recovered\":true", 16)) die("session %d is not recovered: %.*s", s->index, (int)count, p);
+    // The answer's own, and one in each message that was missed.
+    int seqs = 0;
+    for (const char *at = p, *end = p + count; (at = memmem(at, (size_t)(end - at), "\"seq\":", 6)); at += 6) seqs++;
+    int64_t missed = room_seq < options.missed ? room_seq : options.missed;
+    if (seqs != missed + 1) die("session %d: %d messages instead of %lld", s->index, seqs - 1, (long long)missed);
+}
+
+static void on_object(struct stream *stream, char *p, size_t count, uint64_t now) {
+    struct session *s = (struct session *)stream;
+    result->bytes += count;
+    if (starts_with(p, count, "{\"id\":")) on_answer(s, p, count, now);
+    else if (starts_with(p, count, "{\"error\":")) die("session %d: %.*s", s->index, (int)count, p);
+    else result->pushes++;
+}
+
+// Lets those ask again whose time has come, and takes what has come.
+static void serve(uint64_t wait_ns) {
+    streams_serve(wait_ns, on_object, NULL);
+    for (uint64_t now = now_ns() / 1000000; wheel_at <= now; wheel_at++) {
+        int64_t index = wheel[wheel_at % WHEEL];
+        wheel[wheel_at % WHEEL] = -1;
+        while (index >= 0) {
+            struct session *s = &sessions[index];
+            index = s->next_due;
+            ask_enter(s);
+        }
     }
 }
 
-static void on_text(struct session *s, char *p, size_t count, uint64_t now) {
-    char *end = p + count;
-    while (p < end) {
-        char *newline = memchr(p, '\n', (size_t)(end - p)), *next = newline ? newline : end;
-        size_t size = (size_t)(next - p);
-        if (starts_with(p, size, "{\"id\":")) on_answer(s, p, size, now);
-        else if (starts_with(p, size, "{\"error\":")) die("session %d: %.*s", s->index, (int)size, p);
-        else result.pushes++;
-        p = next + 1;
-    }
-}
-
-static void on_readable(struct session *s) {
-    if (s->rest_count > 0) memcpy(buffer, s->rest, s->rest_count);
-    ssize_t n = recv(s->fd, buffer + s->rest_count, READ_SIZE, 0);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (n <= 0) die("session %d: the server closed: %s", s->index, n < 0 ? strerror(errno) : "end");
-    result.bytes += (uint64_t)n;
-    uint64_t now = now_ns();
-    size_t count = s->rest_count + (size_t)n, taken = 0, used;
-    struct frame frame;
-    while ((used = frame_parse(buffer + taken, count - taken, &frame)) > 0) {
-        taken += used;
-        switch (frame.opcode) {
-        case OPCODE_TEXT: on_text(s, frame.payload, frame.count, now); break;
-        case OPCODE_PING: {
-            char out[CONTROL_MAX + 14];
-            write_all(s->fd, out, frame_write(out, OPCODE_PONG, frame.payload, frame.count));
-            break;
-        }
-        case OPCODE_PONG: break;
-        default: die("session %d: a frame with opcode %d", s->index, frame.opcode);
-        }
-    }
-    s->rest_count = count - taken;
-    if (s->rest_count > BUFFER_SIZE - READ_SIZE) die("a frame is too large");
-    if (s->rest_count > 0) {
-        s->rest = realloc(s->rest, s->rest_count);
-        if (!s->rest) die("out of memory");
-        memcpy(s->rest, buffer + taken, s->rest_count);
-    } else if (s->rest) {
-        free(s->rest);
-        s->rest = NULL;
-    }
-}
-
-// Takes what comes until `count` reaches `wanted`.
-static void run_until(const int *count, int wanted) {
-    uint64_t last = now_ns(), seen = result.entered + (uint64_t)outside + result.put_off;
-    wheel_at = last / 1000000;
-    while (*count < wanted) {
-        struct epoll_event events[512];
-        int n = epoll_wait(epoll_fd, events, 512, 1);
-        for (int i = 0; i < n; i++) on_readable(events[i].data.ptr);
-        uint64_t now = now_ns();
-        for (; wheel_at <= now / 1000000; wheel_at++) {
-            int64_t index = wheel[wheel_at % WHEEL];
-            wheel[wheel_at % WHEEL] = -1;
-            while (index >= 0) {
-                struct session *s = &sessions[index];
-                index = s->next_due;
-                ask_enter(s, comes_back);
-            }
-        }
-        uint64_t sum = result.entered + (uint64_t)outside + result.put_off;
+static void run_until(const int *count) {
+    uint64_t last = now_ns(), seen = 0;
+    while (*count < session_count) {
+        serve(1000000);
+        uint64_t now = now_ns(), sum = result->entered + (uint64_t)outside + result->put_off;
         if (sum != seen) seen = sum, last = now;
-        else if (now - last > 90000000000u) die("nothing came for 90 s; %d of %d", *count, wanted);
+        else if (now - last > 90000000000u) die("nothing came for 90 s; %d of %d", *count, session_count);
     }
 }
 
-static void open_session(struct session *s, int index) {
-    char user[64], token[1024], text[2048];
-    size_t have = 0;
-    s->index = index;
-    int port = options.ports[index % options.port_count];
-    struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    if (inet_pton(AF_INET, options.host, &server.sin_addr) != 1) die("--host needs an IPv4 address");
-    s->fd = tcp_connect(&server, index);
-    websocket_handshake(s->fd, options.host, port, "/v1/ws", "chatroom.v1.json");
-    snprintf(user, sizeof user, "guest-%d", index);
-    make_token(&options.key, user, token, sizeof token);
-    snprintf(text, sizeof text, "{\"id\":1,\"connect\":{\"token\":\"%s\"}}", token);
-    chatroom_request(s->fd, text, 1, buffer, BUFFER_SIZE, &have);
-    if (have > 0) die("session %d: bytes before anything was asked", index);
-    s->id = 1;
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = s};
-    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, s->fd, &event) < 0) die("epoll_ctl: %s", strerror(errno));
+// Waits until all processes are here.
+static void meet(void) {
+    waits++;
+    atomic_fetch_add(&shared->arrived, 1);
+    while (atomic_load(&shared->arrived) < waits * options.processes) {
+        serve(200000);
+        int status;
+        if (process_number == 0 && waitpid(-1, &status, WNOHANG) > 0 && status != 0)
+            die("a process of the load client has failed");
+    }
 }
 
-static void report(int round, double seconds, double spent, struct usage before, struct usage after) {
-    double quantiles[2], fractions[2] = {0.5, 0.99};
-    double cpu = (double)(after.cpu_ns - before.cpu_ns) / 1e9, rate = (double)result.entered / seconds;
-    for (int i = 0; i < 2; i++) quantiles[i] = (double)histogram_quantile(&result.latency, fractions[i]) / 1e6;
-    double max = (double)result.latency.max / 1e6;
-    const char *format = options.json
-        ? "{\"round\":%d,\"sessions\":%d,\"seconds\":%.3f,\"entersPerSecond\":%.0f,\"p50Ms\":%.1f,\"p99Ms\":%.1f,"
-          "\"maxMs\":%.1f,\"putOff\":%llu,\"pushes\":%llu,\"bytes\":%llu,\"clientSeconds\":%.3f,\"cpuMicrosPerEnter\":%.2f}\n"
-        : "round %d: %d sessions in %.3f s: %.0f enters/s; p50 %.1f ms, p99 %.1f ms, max %.1f ms; %llu put off, %llu "
-          "pushes, %llu bytes; %.3f s of it writing; server %.2f us CPU for an enter\n";
-    printf(format, round, options.sessions, seconds, rate, quantiles[0], quantiles[1], max,
-           (unsigned long long)result.put_off, (unsigned long long)result.pushes, (unsigned long long)result.bytes, spent,
-           cpu * 1e6 / (double)result.entered);
+static void open_session(struct session *s, int index, int number) {
+    char user[64];
+    s->index = index;
+    snprintf(user, sizeof user, "guest-%d", number);
+    chatroom_open(&s->stream, number, user, TCP_FAST);
+    s->id = 1;
+    stream_watch(&s->stream);
+    // Pings of those who have connected already.
+    if (index % 256 == 255) streams_serve(0, on_object, NULL);
+}
+
+static void histogram_merge(struct histogram *into, const struct histogram *from) {
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) into->buckets[i] += from->buckets[i];
+    into->count += from->count;
+    if (from->max > into->max) into->max = from->max;
+}
+
+static void report(int round, struct usage before, struct usage after) {
+    static struct result all;
+    all = shared->results[0];
+    for (int i = 1; i < options.processes; i++) {
+        const struct result *one = &shared->results[i];
+        if (one->begin < all.begin) all.begin = one->begin;
+        if (one->asked > all.asked) all.asked = one->asked;
+        if (one->end > all.end) all.end = one->end;
+        all.entered += one->entered, all.put_off += one->put_off, all.pushes += one->pushes, all.bytes += one->bytes;
+        histogram_merge(&all.latency, &one->latency);
+    }
+    double seconds = (double)(all.end - all.begin) / 1e9, asking = (double)(all.asked - all.begin) / 1e9;
+    double cpu = (double)(after.cpu_ns - before.cpu_ns) / 1e9, entered = (double)all.entered;
+    double p50 = (double)histogram_quantile(&all.latency, 0.5) / 1e6;
+    double p99 = (double)histogram_quantile(&all.latency, 0.99) / 1e6;
+    printf(target.json
+               ? "{\"round\":%d,\"sessions\":%d,\"seconds\":%.3f,\"entersPerSecond\":%.0f,\"p50Ms\":%.1f,\"p99Ms\":%.1f,"
+                 "\"maxMs\":%.1f,\"putOff\":%llu,\"pushes\":%llu,\"bytes\":%llu,\"askingSeconds\":%.3f,"
+                 "\"cpuMicrosPerEnter\":%.2f,\"entersPerCpuSecond\":%.0f}\n"
+               : "round %d: %d sessions in %.3f s: %.0f enters/s; p50 %.1f ms, p99 %.1f ms, max %.1f ms; %llu put off, "
+                 "%llu pushes, %llu bytes; all had asked after %.3f s; server %.2f us CPU for an enter, %.0f in a CPU second\n",
+           round, options.sessions, seconds, entered / seconds, p50, p99, (double)all.latency.max / 1e6,
+           (unsigned long long)all.put_off, (unsigned long long)all.pushes, (unsigned long long)all.bytes, asking,
+           cpu * 1e6 / entered, cpu > 0 ? entered / cpu : 0);
     fflush(stdout);
 }
 
-static void parse_options(int argc, char **argv) {
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!strcmp(name, "--json")) {
-            options.json = true;
-            continue;
-        }
-        if (!value) die("%s", usage_text);
-        i++;
-        if (!strcmp(name, "--host")) options.host = value;
-        else if (!strcmp(name, "--ports")) {
-            options.port_count = 0;
-            for (const char *p = value; p && options.port_count < PORTS_MAX; p = strchr(p, ','), p = p ? p + 1 : NULL)
-                options.ports[options.port_count++] = atoi(p);
-        } else if (!strcmp(name, "--pid")) options.pid = atoi(value);
-        else if (!strcmp(name, "--sessions")) options.sessions = atoi(value);
-        else if (!strcmp(name, "--rounds")) options.rounds = atoi(value);
-        else if (!strcmp(name, "--missed")) options.missed = atoi(value);
-        else if (!strcmp(name, "--room")) options.room = value;
-        else if (!strcmp(name, "--kid")) options.key.kid = value;
-        else if (!strcmp(name, "--secret-file")) options.secret_file = value;
-        else die("unknown option %s\n%s", name, usage_text);
-    }
-    if (!options.room || !options.secret_file) die("%s", usage_text);
-    if (options.sessions < 1 || options.sessions > SESSIONS_MAX || options.rounds < 1 || options.missed < 0)
+static void read_settings(int argc, char **argv) {
+    const struct setting settings[] = {
+        TARGET_SETTINGS,
+        {"--room", SETTING_TEXT, &options.room},
+        {"--sessions", SETTING_INT, &options.sessions},
+        {"--processes", SETTING_INT, &options.processes},
+        {"--rounds", SETTING_INT, &options.rounds},
+        {"--missed", SETTING_INT, &options.missed},
+        {0},
+    };
+    settings_read(argc, argv, settings, usage_text);
+    if (!options.room || !target.secret_file) die("%s", usage_text);
+    if (options.sessions < 1 || options.sessions > SESSIONS_MAX || options.rounds < 1 || options.missed < 0
+        || options.processes < 1 || options.processes > PROCESSES_MAX || options.processes > options.sessions)
         die("an option has a value that makes no sense\n%s", usage_text);
-    read_secret(options.secret_file, &options.key);
+}
+
+static void start_processes(void) {
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) die("out of memory");
+    for (int i = 1; i < options.processes && process_number == 0; i++) {
+        pid_t child = fork();
+        if (child < 0) die("fork: %s", strerror(errno));
+        if (child > 0) continue;
+        process_number = i;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
+    result = &shared->results[process_number];
 }
 
 int main(int argc, char **argv) {
-    parse_options(argc, argv);
-    signal(SIGPIPE, SIG_IGN);
-    struct rlimit files;
-    getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-    sessions = calloc((size_t)options.sessions, sizeof *sessions);
+    read_settings(argc, argv);
+    start_processes();
+    client_begin();
+    int first = (int)((long long)options.sessions * process_number / options.processes);
+    session_count = (int)((long long)options.sessions * (process_number + 1) / options.processes) - first;
+    sessions = calloc((size_t)session_count, sizeof *sessions);
     wheel = malloc(WHEEL * sizeof *wheel);
-    buffer = malloc(BUFFER_SIZE);
-    if (!sessions || !wheel || !buffer) die("out of memory");
+    if (!sessions || !wheel) die("out of memory");
     for (int i = 0; i < WHEEL; i++) wheel[i] = -1;
-    epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    for (int i = 0; i < options.sessions; i++) open_session(&sessions[i], i);
+    wheel_at = now_ns() / 1000000;
+    for (int i = 0; i < session_count; i++) open_session(&sessions[i], i, first + i);
 
     for (int round = 1; round <= options.rounds; round++) {
-        memset(&result, 0, sizeof result);
-        inside = 0;
+        meet();
+        memset(result, 0, sizeof *result);
+        inside = outside = 0;
         comes_back = round > 1;
-        struct usage before = process_usage(options.pid);
-        uint64_t begin = now_ns();
-        // All at the same moment, as far as one thread can: what it takes to write is part of the storm.
-        for (int i = 0; i < options.sessions; i++) {
+        struct usage before = process_usage(process_number == 0 ? target.pid : 0);
+        meet();
+        result->begin = now_ns();
+        // All at the same moment, as far as one thread can that takes the first answers while it asks for the others.
+        for (int i = 0; i < session_count; i++) {
             sessions[i].asked = now_ns();
-            ask_enter(&sessions[i], comes_back);
+            ask_enter(&sessions[i]);
+            if (i % BUNDLE == BUNDLE - 1) serve(0);
         }
-        uint64_t written = now_ns();
-        run_until(&inside, options.sessions);
-        uint64_t end = now_ns();
-        report(round, (double)(end - begin) / 1e9, (double)(written - begin) / 1e9, before, process_usage(options.pid));
-        outside = 0;
-        for (int i = 0; i < options.sessions; i++) {
-            char text[256];
-            sessions[i].id++;
-            snprintf(text, sizeof text, "{\"id\":%lld,\"exit\":{\"room\":\"%s\"}}", (long long)sessions[i].id, options.room);
-            request(&sessions[i], text);
+        result->asked = now_ns();
+        run_until(&inside);
+        result->end = now_ns();
+        meet();
+        if (process_number == 0) report(round, before, process_usage(target.pid));
+        for (int i = 0; i < session_count; i++) {
+            ask_exit(&sessions[i]);
+            if (i % BUNDLE == BUNDLE - 1) serve(0);
         }
-        run_until(&outside, options.sessions);
+        run_until(&outside);
     }
+    meet();
     return 0;
 }

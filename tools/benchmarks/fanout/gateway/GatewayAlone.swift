@@ -1,6 +1,7 @@
 import ChatModel
 import EventLoop
 import Gateway
+import Glibc
 import Logging
 import RoomLink
 import Sharding
@@ -20,7 +21,7 @@ struct GatewayAlone {
         func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { false }
     }
 
-    static func main() async throws {
+    static func main() throws {
         let arguments = CommandLine.arguments
         guard arguments.count == 2, let port = Int(arguments[1]), let node = NodeID("n1"),
             let user = UserID("publisher")
@@ -46,9 +47,16 @@ struct GatewayAlone {
             verifier: AnyToken(user: user), metrics: MetricsRegistry(), logger: Logger(label: "gateway")
         ) { EphemeralRooms.time }
         rooms.serve(gateway)
-        _ = try await gateway.start()
-        gateway.isLed(ShardNotice(shard: ShardID(0), term: 1), by: node)
-        // Until it is killed.
-        while true { try await Task.sleep(for: .seconds(3600)) }
+        Task.detached {
+            do {
+                _ = try await gateway.start()
+            } catch {
+                fatalError("the gateway does not start: \(error)")
+            }
+            gateway.isLed(ShardNotice(shard: ShardID(0), term: 1), by: node)
+        }
+        // Until it is killed. The main thread sleeps by itself, so that nothing may be bound to it: Dispatch would end it,
+        // which callgrind does not survive.
+        while true { sleep(3600) }
     }
 }

@@ -59,11 +59,18 @@ package final class SwarmWorker: Conductor {
                 case .success(let tcp):
                     let line = LineConnection(
                         tcp, receive: { [self] in received($0, secret, nonce) },
-                        end: { [self] in fail("the coordinator is gone: \($0)") })
+                        end: { [self] in ended($0) })
                     connection.withLock { $0 = LoopBound(onLoop: line, loop: loop) }
                 }
             }
         }
+    }
+
+    private func ended(_ reason: String) {
+        fail(
+            isWelcome.load(ordering: .relaxed)
+                ? "the coordinator is gone: \(reason)"
+                : "the coordinator has not taken this worker: another secret, another version, or no place (\(reason))")
     }
 
     private func received(_ message: SwarmMessage, _ secret: SharedSecret, _ own: String) {

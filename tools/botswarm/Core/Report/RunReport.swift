@@ -79,6 +79,9 @@ package struct RunReport: Sendable {
                     ? "all were back in \(Self.text(mark.length)) s"
                     : "not all were back in \(Self.text(mark.length)) s")
         }
+        if scenario.slowPercent > 0, totals.namedBySlow == 0 {
+            table.row("slow viewers", "lost nothing: for a gap it takes longer, or more or larger messages")
+        }
         if counters.left > 0 { table.row("left", "\(counters.left) left and came back") }
         if totals.queueEvents > 0 {
             table.row(

@@ -165,8 +165,10 @@ final class Bot: ConnectionHandler {
         let number = connectionNumber
         let (address, source) = lane.nextRoute(for: self)
         lane.counters.connects += 1
-        TCPConnection.connect(loop: lane.loop, host: address.host, port: address.port, localAddress: source) {
-            [weak self] result in
+        TCPConnection.connect(
+            loop: lane.loop, host: address.host, port: address.port, localAddress: source,
+            receiveLimits: isSlow ? Self.slowReceiving : nil
+        ) { [weak self] result in
             guard let self, case .connecting = phase, number == connectionNumber else {
                 if case .success(let connection) = result { connection.close() }
                 return
@@ -189,7 +191,6 @@ final class Bot: ConnectionHandler {
         isEndExpected = true
         isStalled = false
         lastHeard = lane.clock.now
-        if isSlow { connection.setReceiveBuffer(bytes: Self.slowReceiveBufferBytes) }
         let handshake = WebSocketClientHandshake(nonce: lane.randomBytes(16), subprotocols: [Self.subprotocol])
         out += handshake.request(host: address.authority, target: address.target)
         move(to: .handshake(handshake))
@@ -423,8 +424,8 @@ final class Bot: ConnectionHandler {
     private static let refusedTokensMax = 3
     private static let entryMicrosecondsMax: UInt64 = 20_000_000
     private static let outCapacityKept = 4_096
-    /// The least that Linux gives; a slow client's window stays small.
-    private static let slowReceiveBufferBytes = 4_096
+    /// A client behind an Ethernet with a small window: what it does not read waits at the server soon.
+    private static let slowReceiving = ReceiveLimits(bufferBytes: 16_384, segmentBytes: 1_460)
     /// Well below 2.5 heartbeats, after which a silent client is dropped.
     private static let pingMicroseconds: UInt64 = 10_000_000
 }

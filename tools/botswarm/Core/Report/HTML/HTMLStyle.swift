@@ -33,7 +33,7 @@ enum HTMLStyle {
         .mark{stroke:var(--soft);stroke-width:1;stroke-dasharray:3 3}.band{fill:var(--band)}
         .tick{fill:var(--faint);font-size:11px;font-variant-numeric:tabular-nums}.stage{fill:var(--soft);font-size:11px}
         .hint{fill:transparent}.hint:hover{fill:var(--ink);fill-opacity:.06}
-        .halves{display:grid;grid-template-columns:repeat(auto-fit,minmax(320px,1fr));gap:12px}.halves figure{margin:0}
+        .halves{margin-top:12px;display:grid;grid-template-columns:repeat(auto-fit,minmax(320px,1fr));gap:12px}.halves figure{margin:0}
         .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px}
         th,td{text-align:left;padding:6px 12px;border-bottom:1px solid var(--line);vertical-align:top}
         tr:last-child td{border-bottom:0}th{color:var(--soft);font-weight:500;font-size:12.5px}

@@ -8,7 +8,9 @@ struct HistogramPlot {
 
     private static let width = 370.0
     private static let height = 200.0
-    private static let top = 12.0
+    /// The names of percentiles stand above the bars.
+    private static let top = 24.0
+    private static let namesAt = 12.0
     private static let bottom = 26.0
     private static let side = 10.0
     /// Bars for each doubling.
@@ -80,8 +82,9 @@ struct HistogramPlot {
             let value = Double(max(1, histogram.valueAtPercentile(percentile)))
             let place = x(PlotScale.logarithm2(value) * Self.barsPerDoubling)
             svg += "<line class=mark x1=\(LinePlot.number(place)) x2=\(LinePlot.number(place)) "
-            svg += "y1=\(LinePlot.number(Self.top + 4)) y2=\(LinePlot.number(base)) />"
-            svg += "<text class=stage text-anchor=middle x=\(LinePlot.number(place)) y=\(LinePlot.number(Self.top))>"
+            svg += "y1=\(LinePlot.number(Self.namesAt + 4)) y2=\(LinePlot.number(base)) />"
+            svg += "<text class=stage text-anchor=middle x=\(LinePlot.number(place)) "
+            svg += "y=\(LinePlot.number(Self.namesAt))>"
             svg += "p\(Int(percentile))</text>"
         }
         return svg
