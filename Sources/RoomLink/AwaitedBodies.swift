@@ -95,7 +95,7 @@ public struct AwaitedBodies: Sendable {
         }
         origin.held.append(Held(message: message, bytes: bytes, references: references))
         origin.bytes += bytes
-        return goOn(origin, node)
+        return goOn(&origin, node)
     }
 
     /// A body has come, from whomever.
@@ -108,11 +108,12 @@ public struct AwaitedBodies: Sendable {
         }
         // What is not what was meant is as good as lost.
         guard wait.reference.fits(body.body) else { return [] }
+        // Held in one place only, so that nothing is copied.
         origins[node] = nil
         origin.waits[body.name] = nil
         origin.bodies[body.name] = body.body
         origin.bytes += body.body.byteCount
-        return goOn(origin, node)
+        return goOn(&origin, node)
     }
 
     /// A node that was asked does not have these bodies any more.
@@ -130,8 +131,7 @@ public struct AwaitedBodies: Sendable {
     }
 
     /// What may be performed now; the rest waits on.
-    private mutating func goOn(_ current: Origin, _ node: NodeID) -> [Effect] {
-        var origin = current
+    private mutating func goOn(_ origin: inout Origin, _ node: NodeID) -> [Effect] {
         var effects: [Effect] = []
         while let first = origin.held.first, first.references.allSatisfy({ origin.bodies[$0.name] != nil }) {
             effects.append(.hear(first.message.completed(from: origin.bodies), from: node))

@@ -68,9 +68,10 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     }
 
     func deliver(_ turn: [NodeID: [NodePublication]]) {
-        if let own = turn[node] { current?.gateway.deliver(own, from: node) }
+        let own = turn[node]
+        if let own { current?.gateway.deliver(own, from: node) }
         // Of so few nodes each is sent the bytes.
-        guard turn.count > RelayTree.childrenMax else {
+        guard turn.count - (own == nil ? 0 : 1) > RelayTree.childrenMax else {
             for (node, publications) in turn where node != self.node {
                 send(.publications(publications), on: .publications, to: node)
             }
