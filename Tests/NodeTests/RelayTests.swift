@@ -74,7 +74,7 @@ import Testing
             for station in others { #expect(try await station.outputs(200) == expected(1...50)) }
             // Two frames of a turn are shared.
             for station in others.dropLast() { #expect(await station.run { $0.bodies.values.reduce(0, +) } >= 100) }
-            let relays = relays(others.dropLast())
+            let relays = relays(Array(others.dropLast()))
             #expect(relays.count == 4)
             for relay in relays { #expect(await relay.run { $0.bodies[origin.id] ?? 0 } >= 100) }
             #expect(await old.run { $0.bodies } == [:])

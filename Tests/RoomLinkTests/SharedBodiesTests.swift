@@ -36,7 +36,9 @@ import Testing
     }
 
     private func publications(_ messages: [NodeMessage]) -> [NodePublication] {
-        messages.flatMap { if case .publications(let publications) = $0 { publications } else { [] } }
+        messages.flatMap { message -> [NodePublication] in
+            if case .publications(let publications) = message { publications } else { [] }
+        }
     }
 
     private func isNamed(_ output: NodePublication.Output) -> Bool {
@@ -118,8 +120,8 @@ import Testing
         }
         let sent = shared.messages(of: turn, at: 0) { _ in true }
         for (_, messages) in sent {
-            let isNamed = publications(messages).map { isNamed($0.outputs[0]) }
-            #expect(isNamed == Array([true, false].prefix(isNamed.count)))
+            let named = publications(messages).map { isNamed($0.outputs[0]) }
+            #expect(named == Array([true, false].prefix(named.count)))
         }
         let rooms = try (0..<20).map { try #require(RoomID("live-\($0)")) }
         #expect(Set(rooms.map { RelayTree.order(nodes, of: $0)[0] }).count > 3)
