@@ -154,7 +154,8 @@ func withLoops(_ body: (_ links: EventLoop, _ rooms: EventLoop) async throws -> 
     } catch {
         result = .failure(error)
     }
-    for loop in [rooms, links] {
+    // The ends of links are told to the rooms' loop.
+    for loop in [links, rooms] {
         loop.shutdown()
         await loop.joined()
     }
