@@ -211,7 +211,12 @@ let package = Package(
         tests("RoomCoreTests", ["ChatModel", "RoomCore", "Simulation"]),
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
         tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", "OpenAPITestKit", logging, lifecycle]),
-        tests("NodeTests", ["Node", "ServerAPI", "ChatModel", "LinkCore", crypto]),
+        tests(
+            "NodeTests",
+            [
+                "Node", "ServerAPI", "ChatModel", "LinkCore", "ClusterLink", "RoomLink", "EventLoop", "Transport",
+                "WaitTestKit", crypto,
+            ]),
         tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"]),
         .target(

@@ -210,12 +210,12 @@ public final class ClusterLink {
                 guard let link = links[id] else { continue }
                 link.finish()
                 gone(link)
-            case .up(let node, let id, _, let boot, let store):
+            case .up(let node, let id, let version, let boot, let store):
                 guard let link = links[id] else { continue }
                 link.stage = .up(node)
                 link.wasUp = true
                 reachedBy[node] = link
-                notify(.up(node, boot: boot, store: store))
+                notify(.up(node, version: version, boot: boot, store: store))
             case .down(let node):
                 reachedBy[node] = nil
                 endCounts[node, default: 0] += 1

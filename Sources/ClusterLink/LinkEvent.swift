@@ -5,9 +5,10 @@ public import LinkCore
 public enum LinkEvent: Sendable, Hashable {
     /// The node is reached from here on. What was sent before and not answered is lost.
     ///
+    /// - version: what is spoken, the newest that both sides know.
     /// - boot: tells a node that has started anew from one that was only cut off.
     /// - store: of its data directory.
-    case up(NodeID, boot: UInt64, store: UInt64)
+    case up(NodeID, version: UInt32, boot: UInt64, store: UInt64)
     /// The node is not reached any more.
     case down(NodeID)
     /// A lane to that node that has refused a frame has room again: half of its bound.

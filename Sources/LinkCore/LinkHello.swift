@@ -5,7 +5,9 @@ import Wire
 public struct LinkHello: WireMessage, Sendable, Hashable {
     /// What this program speaks. A version is added when the meaning of anything on the link changes, and the oldest is
     /// dropped two releases later, so that a cluster can be upgraded node by node.
-    public static let versions: ClosedRange<UInt32> = 1...1
+    public static let versions: ClosedRange<UInt32> = 1...2
+    /// From this version on the bodies of frames may come by other nodes.
+    public static let relayVersion: UInt32 = 2
 
     public var oldestVersion = versions.lowerBound
     public var newestVersion = versions.upperBound

@@ -11,6 +11,12 @@ public enum NodeMessage: Sendable, Equatable {
     /// `id`: the asking node's, which the answer carries.
     case question(id: UInt64, NodeQuestion)
     case answer(id: UInt64, Result<NodeAnswer, ChatError>)
+    /// What a publication of a node, mostly another one, names in the place of its bytes.
+    case body(RelayedBody)
+    /// The receiving node has named these bodies, and they have not come: it is to send them itself.
+    case bodyRequest(BodyNames)
+    /// The sending node does not have these bodies any more.
+    case bodiesGone(BodyNames)
 }
 
 /// What came from another node can't be understood.

@@ -5,8 +5,9 @@ import Wire
 ///
 /// The first byte says what follows. Calls and notices follow one behind the other, each behind its length as a varint.
 /// Publications are their outputs, each behind its length, and behind an output that is a shared frame the frame's bytes,
-/// as they are. Questions and answers are one message each. A message that does not fit
-/// in one payload goes in parts.
+/// as they are, unless they come by other nodes. A body is what is said of it, behind its length, and its bytes.
+/// Questions and answers are one message each, and so are lists of bodies. A message that does not fit in one payload
+/// goes in parts.
 public enum NodePayload {
     /// The most bytes of one payload: what a frame of the link's lanes for calls and publications holds.
     public static let bytesMax = 4 << 20
@@ -27,6 +28,9 @@ public enum NodePayload {
         case part = 6
         /// 2 were publications to one lane.
         case publications = 7
+        case body = 8
+        case bodyRequest = 9
+        case bodiesGone = 10
     }
 
     /// The message in as many payloads as it takes, in order; none for an empty list. The payloads of one message must
@@ -49,6 +53,16 @@ public enum NodePayload {
             let error = ChatError(.tooLarge, "the answer is too large to be sent to this node")
             return single(.answer, WiredAnswer(id: id, result: result))
                 ?? single(.answer, WiredAnswer(id: id, result: .failure(error))) ?? []
+        case .body(let body):
+            var writer = PayloadWriter([Kind.body.rawValue])
+            writer.reserve(body.body.byteCount)
+            writer.append { bytes in
+                WireProtobuf.appendDelimited(WiredBody(body), to: &bytes)
+                append(body.body.json, body.body.protobuf, to: &bytes)
+            }
+            return writer.finish()
+        case .bodyRequest(let names): return single(.bodyRequest, WiredBodyNames(names: names)) ?? []
+        case .bodiesGone(let names): return single(.bodiesGone, WiredBodyNames(names: names)) ?? []
         }
     }
 
@@ -64,11 +78,16 @@ public enum NodePayload {
                 writer.reserve(framesLeft)
                 framesLeft -= output.output.frameByteCount
                 var lane: UInt32?
-                if case .lane(let number, _) = output { lane = UInt32(clamping: number) }
+                var body: BodyReference?
+                switch output {
+                case .all: break
+                case .lane(let number, _): lane = UInt32(clamping: number)
+                case .shared(_, let reference): body = reference
+                }
                 func append(_ output: RoomOutput) -> Bool {
                     writer.append { bytes, isPayloadNew in
                         var wired = WiredOutput(output)
-                        wired.lane = lane
+                        (wired.lane, wired.body) = (lane, body)
                         if isFirst || isPayloadNew { wired.begin(publication) }
                         Self.append(wired, to: &bytes)
                     }
@@ -82,8 +101,12 @@ public enum NodePayload {
     private static func append(_ wired: WiredOutput, to bytes: inout [UInt8]) {
         WireProtobuf.appendDelimited(wired, to: &bytes)
         guard let frame = wired.output.sharedFrame else { return }
-        if let json = frame.json { bytes.append(contentsOf: json) }
-        if let protobuf = frame.protobuf { bytes.append(contentsOf: protobuf) }
+        append(frame.json, frame.protobuf, to: &bytes)
+    }
+
+    private static func append(_ json: [UInt8]?, _ protobuf: [UInt8]?, to bytes: inout [UInt8]) {
+        if let json { bytes.append(contentsOf: json) }
+        if let protobuf { bytes.append(contentsOf: protobuf) }
     }
 
     /// nil when it is over `messageBytesMax`.

@@ -40,6 +40,14 @@ public struct NodePayloadReader: Sendable {
             case .answer:
                 let wired = try cursor.rest(WiredAnswer.self)
                 return .answer(id: wired.id, wired.result)
+            case .body:
+                var body = try cursor.delimited(WiredBody.self)
+                body.body.body.json = try cursor.bytes(body.jsonBytes)
+                body.body.body.protobuf = try cursor.bytes(body.protobufBytes)
+                guard cursor.isAtEnd else { throw NodeMessageError(.malformed, "a body with more bytes than it says") }
+                return .body(body.body)
+            case .bodyRequest: return .bodyRequest(try cursor.rest(WiredBodyNames.self).names)
+            case .bodiesGone: return .bodiesGone(try cursor.rest(WiredBodyNames.self).names)
             case .part: throw NodeMessageError(.malformed, "a part of a part")
             }
         }
@@ -50,11 +58,9 @@ public struct NodePayloadReader: Sendable {
         var current: NodePublication?
         while !cursor.isAtEnd {
             var wired = try cursor.delimited(WiredOutput.self)
-            if var frame = wired.output.sharedFrame {
-                frame.json = try wired.jsonBytes.map { count throws(NodeMessageError) in try cursor.bytes(count) }
-                frame.protobuf = try wired.protobufBytes.map { count throws(NodeMessageError) in
-                    try cursor.bytes(count)
-                }
+            if wired.body == nil, var frame = wired.output.sharedFrame {
+                frame.json = try cursor.bytes(wired.jsonBytes)
+                frame.protobuf = try cursor.bytes(wired.protobufBytes)
                 wired.output.sharedFrame = frame
             }
             if let begun = wired.begun {
@@ -62,7 +68,7 @@ public struct NodePayloadReader: Sendable {
                 current = begun
             }
             guard current != nil else { throw NodeMessageError(.malformed, "an output of no room") }
-            current?.outputs.append(wired.published)
+            current?.outputs.append(try wired.published)
         }
         if let current { publications.append(current) }
         return .publications(publications)
@@ -94,7 +100,11 @@ private struct PayloadCursor {
         return UnsafeRawBufferPointer(rebasing: content[start..<position])
     }
 
-    mutating func bytes(_ count: UInt64) throws(NodeMessageError) -> [UInt8] { [UInt8](try take(count)) }
+    /// - Parameter count: nil for what is not there.
+    mutating func bytes(_ count: UInt64?) throws(NodeMessageError) -> [UInt8]? {
+        guard let count else { return nil }
+        return [UInt8](try take(count))
+    }
 
     mutating func delimited<M: WireMessage>(_ type: M.Type) throws(NodeMessageError) -> M {
         try Self.message(type, take(varint()))

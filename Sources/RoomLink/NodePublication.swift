@@ -8,10 +8,13 @@ public struct NodePublication: Sendable, Equatable {
         case all(RoomOutput)
         /// For one lane, which need not be in `lanes`.
         case lane(Int, RoomOutput)
+        /// For every lane of `lanes`: a frame whose bytes come by other nodes. A receiver performs nothing from here on
+        /// until it has them (`AwaitedBodies`), and then this is an `all`.
+        case shared(RoomOutput, BodyReference)
 
         public var output: RoomOutput {
             switch self {
-            case .all(let output), .lane(_, let output): output
+            case .all(let output), .lane(_, let output), .shared(let output, _): output
             }
         }
     }
@@ -44,6 +47,7 @@ public struct NodePublication: Sendable, Equatable {
                 } else {
                     parts.append((lane, Publication(room: room, term: term, outputs: [output])))
                 }
+            case .shared: preconditionFailure("lanes are handed a publication when all its bodies are there")
             }
         }
         return parts.filter { !$0.publication.outputs.isEmpty }

@@ -19,7 +19,7 @@ struct PayloadParts: Sendable {
     static let incompleteMax = 4
 
     static func parts(of payload: [UInt8]) -> [[UInt8]] {
-        let check = check(payload)
+        let check = Checksum.of(payload)
         return stride(from: 0, to: payload.count, by: partBytes).map { start in
             let end = min(start + partBytes, payload.count)
             var part: [UInt8] = []
@@ -61,30 +61,12 @@ struct PayloadParts: Sendable {
         incomplete[place].bytes.append(contentsOf: content)
         guard incomplete[place].bytes.count == length else { return nil }
         let whole = incomplete.remove(at: place).bytes
-        guard Self.check(whole) == check else { throw NodeMessageError(.malformed, "parts of different messages") }
+        guard Checksum.of(whole) == check else { throw NodeMessageError(.malformed, "parts of different messages") }
         return whole
     }
 
     /// Least significant byte first.
     private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
         bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
-    }
-
-    /// FNV-1a with 64 bits (draft-eastlake-fnv), eight bytes at a time.
-    private static func check(_ bytes: [UInt8]) -> UInt64 {
-        bytes.withUnsafeBytes { bytes in
-            var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-            var position = 0
-            while position + 8 <= bytes.count {
-                let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-                hash = (hash ^ word) &* 0x100_0000_01b3
-                position += 8
-            }
-            while position < bytes.count {
-                hash = (hash ^ UInt64(bytes[position])) &* 0x100_0000_01b3
-                position += 1
-            }
-            return hash
-        }
     }
 }

@@ -16,6 +16,8 @@ struct WiredOutput: WireMessage {
     /// How many bytes of the frame follow in JSON and in protobuf; nil: it has none in that encoding.
     var jsonBytes: UInt64?
     var protobufBytes: UInt64?
+    /// What the frame has in the place of its bytes, of which none follow then.
+    var body: BodyReference?
 
     init(_ output: RoomOutput) { self.output = output }
 
@@ -31,7 +33,15 @@ struct WiredOutput: WireMessage {
         room.map { NodePublication(room: $0, term: term, lanes: lanes.map { Int($0) }, outputs: []) }
     }
 
-    var published: NodePublication.Output { lane.map { .lane(Int($0), output) } ?? .all(output) }
+    var published: NodePublication.Output {
+        get throws(NodeMessageError) {
+            guard let body else { return lane.map { .lane(Int($0), output) } ?? .all(output) }
+            guard lane == nil, output.isSharedByAll else {
+                throw NodeMessageError(.malformed, "a body that is not for all")
+            }
+            return .shared(output, body)
+        }
+    }
 
     static var blank: WiredOutput { WiredOutput(.exited(.blank, request: nil)) }
     static var schemaName: String { "RoomOutput" }
@@ -66,7 +76,8 @@ struct WiredOutput: WireMessage {
                     nil
                 }
             }, { read = .kicked($0.session, $0.reason, ext: $0.ext) })
-        try walker.choice(14, "frame", { WiredFrame(current) }, { frame = $0 })
+        let body = body
+        try walker.choice(14, "frame", { WiredFrame(current, body) }, { frame = $0 })
         try walker.choice(
             15, "retry",
             {
@@ -95,7 +106,7 @@ struct WiredOutput: WireMessage {
             { read = .following($0.number) })
         guard W.isDecoding else { return }
         if let frame {
-            (jsonBytes, protobufBytes) = (frame.jsonBytes, frame.protobufBytes)
+            (jsonBytes, protobufBytes, self.body) = (frame.jsonBytes, frame.protobufBytes, frame.reference)
             output = frame.output
         } else if let read {
             output = read
@@ -173,6 +184,14 @@ extension RoomOutput {
             case .barrage(_, let skipped): self = .barrage(newValue, skipped: skipped)
             default: break
             }
+        }
+    }
+
+    /// Whether it has a frame that all viewers of the room are given.
+    var isSharedByAll: Bool {
+        switch self {
+        case .frame, .barrage(.some, _): true
+        default: false
         }
     }
 
@@ -406,6 +425,7 @@ private struct WiredFrame: WireMessage {
     var protobufBytes: UInt64?
     /// Of a barrage window.
     var skipped: Int64 = 0
+    var body: WiredBodyReference?
 
     static var blank: WiredFrame { WiredFrame(SharedFrame(traffic: .messages, unkept: 0, barrage: 0)) }
     static var schemaName: String { "FrameOutput" }
@@ -416,7 +436,14 @@ private struct WiredFrame: WireMessage {
         protobufBytes = frame.protobuf.map { UInt64($0.count) }
     }
 
-    init?(_ output: RoomOutput) {
+    init?(_ output: RoomOutput, _ reference: BodyReference?) {
+        self.init(output)
+        guard let reference else { return }
+        (jsonBytes, protobufBytes) = (reference.jsonBytes, reference.protobufBytes)
+        body = WiredBodyReference(name: reference.name, check: reference.check)
+    }
+
+    private init?(_ output: RoomOutput) {
         switch output {
         case .frame(let frame): self.init(frame)
         case .frameFor(let sessions, let frame):
@@ -429,6 +456,12 @@ private struct WiredFrame: WireMessage {
             self.init(frame)
             (audience, self.skipped) = (.window, Int64(skipped))
         default: return nil
+        }
+    }
+
+    var reference: BodyReference? {
+        body.map {
+            BodyReference(name: $0.name, jsonBytes: jsonBytes, protobufBytes: protobufBytes, check: $0.check)
         }
     }
 
@@ -454,6 +487,7 @@ private struct WiredFrame: WireMessage {
         try walker.shown(8, "barrage", &frame.barrage)
         try walker.optional(9, "oldestTime", &frame.oldestTime)
         try walker.shown(10, "skipped", &skipped)
+        try walker.optional(11, "body", &body)
         guard W.isDecoding else { return }
         guard let known = SharedFrame.Traffic(number: traffic) else {
             throw ChatError(.badParameter, "there is no traffic \(traffic)")

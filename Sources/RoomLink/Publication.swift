@@ -79,8 +79,8 @@ public struct ShardNotice: Sendable, Hashable {
 /// Takes what rooms tell to the lanes of gateways, on this node and others. Implemented by the node, given to room
 /// hosts; called on a room loop.
 public protocol PublicationSink: Sendable {
-    /// Hands over everything that one turn of a room loop has for one node, in order.
-    func deliver(_ publications: [NodePublication], to node: NodeID)
+    /// Hands over everything that one turn of a room loop has for all nodes; what each gets is in order.
+    func deliver(_ turn: [NodeID: [NodePublication]])
     /// This node leads a shard from now on: all nodes are to be told, before anything that its rooms say.
     func leads(_ notice: ShardNotice)
     /// This node leads a shard no more.

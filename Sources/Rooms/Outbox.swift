@@ -1,7 +1,7 @@
 import ChatModel
 import RoomLink
 
-/// What the rooms of one loop have for the gateways, collected over a turn and handed over once per node.
+/// What the rooms of one loop have for the gateways, collected over a turn and handed over at its end.
 final class Outbox {
     private var byNode: [NodeID: [NodePublication]] = [:]
     private let sink: any PublicationSink
@@ -12,7 +12,7 @@ final class Outbox {
 
     func deliver() {
         guard !byNode.isEmpty else { return }
-        for (node, publications) in byNode { sink.deliver(publications, to: node) }
+        sink.deliver(byNode)
         byNode.removeAll(keepingCapacity: true)
     }
 }

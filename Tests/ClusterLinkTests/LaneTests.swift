@@ -180,7 +180,7 @@ import WaitTestKit
                     }
                     await loop.run { link.value.drop(Self.b, because: LinkError(.closed, "the test ends it")) }
                     try await a.wait("the next connection") { recorded in
-                        recorded.events.count { if case .up(Self.b, _, _) = $0 { true } else { false } } == 2
+                        recorded.events.count { if case .up(Self.b, _, _, _) = $0 { true } else { false } } == 2
                     }
                     for sender in senders {
                         let isTaken = await sender.loop.run {

@@ -35,9 +35,9 @@ final class ToldOutputs: PublicationSink {
 
     var all: [RoomOutput] { state.withLock { $0.outputs } }
 
-    func deliver(_ publications: [NodePublication], to node: NodeID) {
+    func deliver(_ turn: [NodeID: [NodePublication]]) {
         let due = state.withLock { state in
-            state.outputs += publications.flatMap(\.outputs).map(\.output)
+            state.outputs += turn.values.joined().flatMap(\.outputs).map(\.output)
             let due = state.waiters.filter { $0.isWanted(state.outputs) }
             state.waiters.removeAll { $0.isWanted(state.outputs) }
             return due

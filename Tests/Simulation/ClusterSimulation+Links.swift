@@ -37,11 +37,7 @@ extension ClusterSimulation {
     func hear(_ message: SimulatedLink.Message, from: Int, at node: SimulatedNode) {
         switch message {
         case .calls(let calls): for call in calls { receive(call, at: node) }
-        case .publications(let publications):
-            for (_, parts) in NodePublication.byLane(publications) {
-                for part in parts { perform(part, from: from, at: node) }
-            }
-        case .leads(let notices): for notice in notices { isLed(notice, by: from, at: node) }
+        case .node(let message): hear(message, from: from, at: node)
         }
     }
 
@@ -70,11 +66,12 @@ extension ClusterSimulation {
 
     private func linkBegan(at node: SimulatedNode, with other: Int) {
         let notices = Self.groups.compactMap { notice(of: $0, at: node) }
-        if !notices.isEmpty { sendOverLink(.leads(notices), from: node, to: other) }
+        if !notices.isEmpty { sendOverLink(.node(.leads(notices)), from: node, to: other) }
     }
 
     func linkEnded(at node: SimulatedNode, with other: Int) {
         guard node.isUp, link(node.number, other).ends.remove(node.number) != nil else { return }
+        node.lane.bodies.lost(id(of: other))
         isLost(other, nil, at: node)
         for group in Self.groups { lose(other, group, at: node) }
         endTurn(node)

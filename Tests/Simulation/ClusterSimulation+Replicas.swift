@@ -26,6 +26,7 @@ extension ClusterSimulation {
 
     func start(_ node: SimulatedNode) {
         node.run += 1
+        node.bodies = Self.bodies(of: node)
         node.isUp = true
         node.stoppedAt = nil
         node.inbox = []

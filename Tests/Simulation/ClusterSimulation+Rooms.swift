@@ -78,7 +78,7 @@ extension ClusterSimulation {
             let notice = ShardNotice(shard: ShardID(replica.group.number), term: core.term)
             isLed(notice, by: node.number, at: node)
             for other in nodes.indices where other != node.number {
-                sendOverLink(.leads([notice]), from: node, to: other)
+                sendOverLink(.node(.leads([notice])), from: node, to: other)
             }
         }
         let early = replica.leadership.early
@@ -112,16 +112,10 @@ extension ClusterSimulation {
 
     private func retry(_ call: RoomCall, _ node: SimulatedNode, term: UInt64) {
         guard let request = call.request else { return }
-        deliver(
-            NodePublication(
-                room: call.room, term: term, lanes: [],
-                outputs: [.lane(call.address.lane, .retry(call.address.session, request: request))]),
-            to: call.address.node, from: node)
-    }
-
-    private func deliver(_ publication: NodePublication, to receiver: NodeID, from node: SimulatedNode) {
-        guard let to = nodes.firstIndex(where: { $0.name == receiver.text }) else { return }
-        sendOverLink(.publications([publication]), from: node, to: to)
+        let publication = NodePublication(
+            room: call.room, term: term, lanes: [],
+            outputs: [.lane(call.address.lane, .retry(call.address.session, request: request))])
+        deliver([(call.address.node, publication)], from: node)
     }
 
     /// What only tells needs the word of a majority that nobody else leads meanwhile.
@@ -421,7 +415,7 @@ extension ClusterSimulation {
         let publications = room.stream.take(room: GroupState.room(of: group), term: term, viewerLanes: lanes)
         room.stream.encodings = room.presence.encodings
         replica.leadership.room = room
-        for (receiver, publication) in publications { deliver(publication, to: receiver, from: node) }
+        deliver(publications, from: node)
     }
 
     /// Graces that are over.

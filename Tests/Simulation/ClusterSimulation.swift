@@ -39,6 +39,8 @@ package final class ClusterSimulation {
         case losesSilently
         /// A gateway shows what a leader says before it knows what was shown, and what a former one says.
         case showsUnasked
+        /// A gateway does not wait for frames whose bytes come by other nodes.
+        case skipsBodies
         /// A gateway tells a leader of one message less than it has been shown.
         case followsOffByOne
         /// A leader answers questions without asking a majority whether it still leads.
@@ -77,6 +79,7 @@ package final class ClusterSimulation {
         /// The next parcel of that connection is due.
         case arrival(from: Int, to: Int, number: Int)
         case linkCheck
+        case bodyLook(Int, run: Int)
         case accepted(SimulatedSocket)
         /// nil: a pong.
         case request(SimulatedSocket, ClientRequest?)
@@ -225,6 +228,8 @@ package final class ClusterSimulation {
             if let node = living(number, run) { hear(message, from: number, at: node) }
         case .arrival(let from, let to, let number): arrival(from: from, to: to, number: number)
         case .linkCheck: checkLinks()
+        case .bodyLook(let number, let run):
+            if let node = living(number, run) { lookForBodies(node) }
         case .accepted(let socket): accept(socket)
         case .request(let socket, let request): arrivedAtServer(request, socket)
         case .closedByClient(let socket): closedAtServer(socket)
@@ -252,6 +257,7 @@ package final class ClusterSimulation {
         case .tick(let number, _), .synced(let number, _, _, _), .gossipTick(let number, _),
             .connectionEnded(let number, _, _), .backfilled(let number, _, _), .snapshotLate(let number, _, _, _):
             number
+        case .bodyLook(let number, _): number
         case .local(_, let number, _), .arrival(_, let number, _): number
         case .accepted(let socket), .request(let socket, _), .closedByClient(let socket), .drained(let socket):
             socket.node

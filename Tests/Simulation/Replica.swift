@@ -60,6 +60,8 @@ final class SimulatedNode {
     var heardRuns: [Int: Int] = [:]
     /// The gateway.
     var lane = SimulatedLane()
+    /// Of the rooms that it leads.
+    lazy var bodies = ClusterSimulation.bodies(of: self)
     var gossip: SimulatedGossip?
     var deadSince: [String: Duration] = [:]
     var placement: (nodes: [PlacementNode], value: Placement)?

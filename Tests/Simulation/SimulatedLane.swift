@@ -20,6 +20,9 @@ struct SimulatedLane {
 
     var open = OpenCalls()
     var awaited = AwaitedStreams()
+    var bodies = AwaitedBodies()
+    /// Whether a look at them is to come.
+    var looksForBodies = false
     var sessions: [SessionID: SimulatedSession] = [:]
     var hubs: [RoomID: Hub] = [:]
     /// In the order of connecting.

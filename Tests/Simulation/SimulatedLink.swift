@@ -5,8 +5,8 @@ import RoomLink
 final class SimulatedLink {
     enum Message {
         case calls([RoomCall])
-        case publications([NodePublication])
-        case leads([ShardNotice])
+        /// What comes on the lane for publications, and what belongs to it.
+        case node(NodeMessage)
     }
 
     /// Counts the connections; what belongs to an earlier one is void.

@@ -27,7 +27,7 @@ import Testing
         for what in [
             "crashes", "stops", "partitions", "drains", "lost disks", "older disks", "removals", "snapshots",
             "full disks", "storms of clients", "doubts", "rooms announced", "rooms resumed", "sessions resumed",
-            "kicks",
+            "kicks", "bodies lost", "bodies asked for", "links dropped for bodies",
         ] {
             #expect(counts[what, default: 0] > 0, "no \(what)")
         }
@@ -45,6 +45,7 @@ import Testing
         (.losesRows, .denseSeq),
         (.losesSilently, .contiguousStream),
         (.followsOffByOne, .contiguousStream),
+        (.skipsBodies, .contiguousStream),
         (.keepsBlacklisted, .blacklistedOut),
         (.stampsBackwards, .monotonicTime),
         (.cutsGossip, .gossipConverges),

@@ -49,8 +49,32 @@ import Wire
                 #expect(try sent(message) == [message], "SEED=\(SeededGenerator.seed)")
             }
         }
+        for message in bodies(&samples) { #expect(try sent(message) == [message], "SEED=\(SeededGenerator.seed)") }
         let notices = [ShardNotice(shard: ShardID(0), term: 0), ShardNotice(shard: ShardID(.max), term: .max)]
         #expect(try sent(.leads(notices)) == [.leads(notices)])
+    }
+
+    /// Bodies, their names in the places of their bytes, and what is said of bodies that are lost.
+    private func bodies(_ samples: inout Samples) -> [NodeMessage] {
+        let name = BodyName(life: samples.uint64(), number: samples.uint64())
+        let names = BodyNames(life: samples.uint64(), numbers: [samples.uint64(), 0, .max])
+        var named = SharedFrameWriter([]).frame(.barrage(.high), barrage: 3)
+        let both = SharedBody(json: [1, 2, 3], protobuf: [4, 5])
+        let references = [
+            BodyReference(both, name: name), BodyReference(SharedBody(json: nil, protobuf: [9]), name: name),
+        ]
+        var outputs: [NodePublication.Output] = [.shared(.frame(named), references[0]), .all(.gap(1...2))]
+        named.keptSeqs = 4...9
+        outputs += [.shared(.barrage(named, skipped: 7), references[1]), .lane(2, frame(30)), .all(frame(40))]
+        let nodes = ["n1", "n2", "n3"].compactMap { NodeID($0) }
+        return [
+            .publications([NodePublication(room: samples.room(), term: 4, lanes: [0, 3], outputs: outputs)]),
+            .body(RelayedBody(origin: nodes[0], name: name, body: both, descendants: nodes)),
+            .body(
+                RelayedBody(
+                    origin: nodes[1], name: name, body: SharedBody(json: [], protobuf: nil), descendants: [])),
+            .bodyRequest(names), .bodiesGone(names),
+        ]
     }
 
     @Test func `what a later version says is a question or an answer that this one does not know`() throws {
@@ -161,7 +185,7 @@ import Wire
             .leads([ShardNotice(shard: ShardID(3), term: 4), ShardNotice(shard: ShardID(5), term: 6)]),
             .question(id: 9, .room(samples.room(), samples.roomQuestions()[0])),
             .answer(id: 9, .success(.sessions([], next: "n"))),
-        ]
+        ] + bodies(&samples)
     }
 
     @Test func `every cut is refused or reads as something shorter`() throws {
@@ -197,6 +221,10 @@ import Wire
         [1, 5, 0], [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255],
         // An output that begins no publication.
         [7, 7, 0x62, 5, 0x0A, 3, 0x61, 0x62, 0x63],
+        // A body of nobody; one of n1, with 2 bytes of JSON, of which 1 is there, and of which 3 are there.
+        [8, 0], [8, 6, 0x0A, 2, 0x6E, 0x31, 0x20, 2, 7], [8, 6, 0x0A, 2, 0x6E, 0x31, 0x20, 2, 7, 8, 9],
+        // A list of bodies that ends in the middle of its first number.
+        [9, 0x12, 2, 255], [10, 0x12, 2, 255],
     ])
     func `a payload that no node sends is refused`(payload: [UInt8]) {
         var reader = NodePayloadReader()
@@ -208,6 +236,18 @@ import Wire
             NodePayload.payloads(of: .publications([try publication([frame(100)])])).first)
         var reader = NodePayloadReader()
         #expect(throws: NodeMessageError.self) { try reader.read(Array(payload.dropLast())) }
+    }
+
+    @Test func `the name of a body stands only where everybody is shown the same`() throws {
+        let shared = SharedBody(json: [1], protobuf: nil)
+        let reference = BodyReference(shared, name: BodyName(life: 1, number: 2))
+        let session = try #require(SessionID("s"))
+        guard case .frame(let frame) = frame(1) else { return }
+        var publication = try publication([])
+        publication.outputs = [.shared(.frameFor([session], frame), reference)]
+        let payload = try #require(NodePayload.payloads(of: .publications([publication])).first)
+        var reader = NodePayloadReader()
+        #expect(throws: NodeMessageError.self) { try reader.read(payload) }
     }
 
     @Test func `a part that does not fit its message is refused`() throws {

@@ -13,6 +13,8 @@ final class ClusterInbox {
     private let system: SystemGroup
     private let nodes: ClusterNodes
     private var readers: [NodeID: [LinkLane: NodePayloadReader]] = [:]
+    /// Of publications, from `attach` on.
+    private var intake: PublicationIntake?
 
     init(router: ClusterRouter, system: SystemGroup, nodes: ClusterNodes) {
         self.router = router
@@ -22,6 +24,10 @@ final class ClusterInbox {
 
     /// Registers with the link, before it reaches anybody.
     func attach(to link: ClusterLink) {
+        let intake = PublicationIntake(router.node, link: link, tree: router.tree) { [unowned self] message, node in
+            hear(message, from: node)
+        }
+        self.intake = intake
         link.observe { [self] event in note(event) }
         link.onFrame(.consensus) { [self, unowned link] node, payload in
             do throws(LinkError) {
@@ -34,7 +40,12 @@ final class ClusterInbox {
             link.onFrame(lane) { [self, unowned link] node, payload in
                 do throws(NodeMessageError) {
                     let message = try readers[node, default: [:]][lane, default: NodePayloadReader()].read(payload)
-                    if let message { hear(message, from: node) }
+                    guard let message else { return }
+                    if lane == .publications {
+                        intake.take(message, bytes: payload.count, from: node)
+                    } else {
+                        hear(message, from: node)
+                    }
                 } catch {
                     link.drop(node, because: LinkError(.malformed, error.message))
                 }
@@ -56,8 +67,9 @@ final class ClusterInbox {
 
     private func note(_ event: LinkEvent) {
         switch event {
-        case .up(let node, _, _):
+        case .up(let node, let version, _, _):
             readers[node] = [:]
+            router.tree.reached(node, version: version)
             nodes.note(node, isReached: true)
             system.reached(node)
             router.current?.rooms.reached(node)
@@ -65,6 +77,8 @@ final class ClusterInbox {
             Task { router.tell(await router.current?.rooms.notices() ?? [], node) }
         case .down(let node):
             readers[node] = nil
+            intake?.lost(node)
+            router.tree.lost(node)
             nodes.note(node, isReached: false)
             router.leaders.lost(node)
             router.current?.gateway.isLost(node)
@@ -97,6 +111,9 @@ final class ClusterInbox {
             Task { router.send(.answer(id: id, await nodes.answer(question)), on: .calls, to: node) }
         case .answer(let id, let result):
             nodes.questions.end(id, result)
+        case .bodyRequest(let request): intake?.answer(request, of: node)
+        // Taken by the intake.
+        case .body, .bodiesGone: break
         }
     }
 }

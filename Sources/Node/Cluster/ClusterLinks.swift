@@ -59,7 +59,7 @@ final class ClusterLinks: Sendable {
 
     private static func note(_ event: LinkEvent, _ complaints: inout LinkComplaints, _ logger: Logger) {
         switch event {
-        case .up(let node, _, _): logger.info("link is up", metadata: ["peer": "\(node)"])
+        case .up(let node, _, _, _): logger.info("link is up", metadata: ["peer": "\(node)"])
         case .down(let node): logger.warning("link is down", metadata: ["peer": "\(node)"])
         case .failed(let node, let error):
             let metadata: Logger.Metadata = ["peer": "\(node?.text ?? "?")", "code": "\(error.code.rawValue)"]

@@ -21,12 +21,17 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
 
     let node: NodeID
     let leaders = ShardLeaders()
+    /// For rooms with viewers on many nodes.
+    let tree: PublicationTree
     private let parts = Mutex<Parts?>(nil)
     /// Of each loop; empty while this node is linked to no other.
     private let senders = Mutex<[LoopBound<LinkSender>]>([])
     private let link = Mutex<LoopBound<ClusterLink>?>(nil)
 
-    init(node: NodeID) { self.node = node }
+    init(node: NodeID) {
+        self.node = node
+        tree = PublicationTree(node)
+    }
 
     func connect(_ rooms: RoomHost, _ gateway: Gateway) {
         parts.withLock { $0 = Parts(rooms: rooms, gateway: gateway) }
@@ -62,11 +67,18 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    func deliver(_ publications: [NodePublication], to node: NodeID) {
-        if node == self.node {
-            current?.gateway.deliver(publications, from: node)
-        } else {
-            send(.publications(publications), on: .publications, to: node)
+    func deliver(_ turn: [NodeID: [NodePublication]]) {
+        let own = turn[node]
+        if let own { current?.gateway.deliver(own, from: node) }
+        // Of so few nodes each is sent the bytes.
+        guard turn.count - (own == nil ? 0 : 1) > RelayTree.childrenMax else {
+            for (node, publications) in turn where node != self.node {
+                send(.publications(publications), on: .publications, to: node)
+            }
+            return
+        }
+        for (node, messages) in tree.messages(of: turn) where node != self.node {
+            for message in messages { send(message, on: .publications, to: node) }
         }
     }
 

@@ -1,0 +1,63 @@
+import ChatModel
+import EventLoop
+import LinkCore
+import RoomLink
+import Synchronization
+
+/// What this node's rooms publish to more nodes than it sends the bytes to itself: drives `SharedBodies`, for all room
+/// loops.
+final class PublicationTree: Sendable {
+    private struct State {
+        var bodies: SharedBodies
+        /// Those that take bodies from others.
+        var relays: Set<NodeID> = []
+        /// Whether there is a task that lets go of old bodies.
+        var isForgetting = false
+    }
+
+    private let state: Mutex<State>
+    private let begin = ContinuousClock.now
+
+    init(_ node: NodeID) {
+        state = Mutex(State(bodies: SharedBodies(origin: node, life: .random(in: 0 ... .max))))
+    }
+
+    /// A node is reached, over a link of that version.
+    func reached(_ node: NodeID, version: UInt32) {
+        guard version >= LinkHello.relayVersion else { return }
+        state.withLock { _ = $0.relays.insert(node) }
+    }
+
+    func lost(_ node: NodeID) { state.withLock { _ = $0.relays.remove(node) } }
+
+    /// What each node is to be sent of a turn, in order.
+    func messages(of turn: [NodeID: [NodePublication]]) -> [(node: NodeID, messages: [NodeMessage])] {
+        let (messages, forgetsFirst) = state.withLock { state in
+            let relays = state.relays
+            let messages = state.bodies.messages(of: turn, at: now) { relays.contains($0) }
+            let forgetsFirst = !state.isForgetting && state.bodies.nextForget != nil
+            if forgetsFirst { state.isForgetting = true }
+            return (messages, forgetsFirst)
+        }
+        if forgetsFirst { Task { [weak self] in await self?.forget() } }
+        return messages
+    }
+
+    /// What a node is to be told that lacks these bodies.
+    func answers(to request: BodyNames) -> [NodeMessage] { state.withLock { $0.bodies.answers(to: request) } }
+
+    private var now: UInt64 { (ContinuousClock.now - begin).wholeMilliseconds }
+
+    /// Lets go of old bodies until none is left.
+    private func forget() async {
+        while let next = state.withLock({ state -> UInt64? in
+            state.bodies.forget(at: now)
+            if state.bodies.nextForget == nil { state.isForgetting = false }
+            return state.bodies.nextForget
+        }) {
+            // At most once a second, however many there are.
+            let pause = max(1_000, next - min(next, now))
+            try? await Task.sleep(for: .milliseconds(pause))
+        }
+    }
+}
