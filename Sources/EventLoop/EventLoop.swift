@@ -218,6 +218,15 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         LoopTimer(loop: self, afterMilliseconds: delay, repeatingMilliseconds: interval, work: work)
     }
 
+    /// Runs `work` once, at the first multiple of an interval that is not before the delay is over: it falls together with
+    /// what ``every(milliseconds:_:)`` runs, and wakes nobody up for itself. On the loop only.
+    @discardableResult
+    public func schedule(
+        afterMilliseconds delay: UInt64, atMultipleOf interval: UInt64, _ work: @escaping () -> Void
+    ) -> LoopTimer {
+        schedule(afterMilliseconds: Self.delay(delay, toMultipleOf: interval, after: nowMilliseconds), work)
+    }
+
     /// Runs `work` at every multiple of an interval, until it is cancelled; what all loops of the process run so falls
     /// together, so that an idle process wakes up seldom. On the loop only.
     ///
@@ -231,6 +240,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// Of a loop time: how long until the next multiple of an interval.
     static func untilMultiple(of interval: UInt64, after now: UInt64) -> UInt64 {
         interval - (now + phase) % interval
+    }
+
+    /// Of a loop time: how long until the first multiple of an interval that is not before a delay is over.
+    static func delay(_ delay: UInt64, toMultipleOf interval: UInt64, after now: UInt64) -> UInt64 {
+        delay + untilMultiple(of: interval, after: now + delay) % interval
     }
 
     /// The same for all intervals, so that what is done every 100 ms and every second falls together.

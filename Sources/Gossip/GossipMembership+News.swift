@@ -4,7 +4,9 @@ import ChatModel
 /// and dead override alive of the same incarnation; dead overrides suspect. Only the member itself raises its
 /// incarnation. What changes something here is passed on.
 extension GossipMembership {
-    mutating func hear(alive member: GossipMember, _ heard: UInt64, _ now: Duration) {
+    ///
+    /// - Parameter isNews: whether it is passed on if it is new here.
+    mutating func hear(alive member: GossipMember, _ heard: UInt64, isNews: Bool = true, _ now: Duration) {
         guard member.node != node else {
             hear(aliveSelf: member, heard)
             return
@@ -14,13 +16,16 @@ extension GossipMembership {
             guard heard > before.record.incarnation else { return }
         } else {
             guard makePlace() else { return }
+            roster.append(member.node)
+            // Not only in the next round: until then nobody but a neighbour would probe it.
+            probeOrder.insert(member.node, at: Int.random(in: 0...probeOrder.count, using: &random))
         }
         let wasAlive = before?.isAlive ?? false
         members[member.node] = Known(
             record: GossipRecord(member: member, incarnation: heard, status: .alive),
             since: wasAlive ? before?.since ?? now : now)
         let wasSuspected = suspicions.removeValue(forKey: member.node) != nil
-        queue.add(.alive(incarnation: heard, member))
+        if isNews || before != nil { queue.add(.alive(incarnation: heard, member)) }
         guard wasAlive else {
             aliveCount += 1
             effects.append(.notify(.joined(member)))
@@ -39,16 +44,23 @@ extension GossipMembership {
         raiseIncarnation(above: heard)
     }
 
-    mutating func hear(suspect suspected: NodeID, _ heard: UInt64, by suspecter: NodeID, _ now: Duration) {
+    /// - Parameter isWitness: whether it is this node that has got no answer.
+    mutating func hear(
+        suspect suspected: NodeID, _ heard: UInt64, by suspecter: NodeID, isWitness: Bool = false, _ now: Duration
+    ) {
         guard suspected != node else {
             refute(heard)
             return
         }
         guard var known = members[suspected], known.isAlive, heard >= known.record.incarnation else { return }
         if known.record.status == .suspect, heard == known.record.incarnation {
-            if suspicions[suspected]?.confirm(by: suspecter) == true {
+            let isNew = suspicions[suspected]?.confirm(by: suspecter) == true
+            // A witness passes on its own word. When several see it at the same time, each would else pass on what it
+            // heard first, and nobody would hear of more than one.
+            if isNew, isWitness || suspicions[suspected]?.isWitness != true {
                 queue.add(.suspect(incarnation: heard, suspected, by: suspecter))
             }
+            if isWitness { suspicions[suspected]?.isWitness = true }
             return
         }
         // It has refuted what it was suspected of in an earlier incarnation: this is another suspicion, with its own
@@ -58,9 +70,12 @@ extension GossipMembership {
         known.record.status = .suspect
         known.record.incarnation = heard
         members[suspected] = known
-        suspicions[suspected] = Suspicion(by: suspecter, at: now, members: memberCount, configuration)
+        suspicions[suspected] = Suspicion(
+            by: suspecter, isWitness: isWitness, at: now, members: memberCount, configuration)
         queue.add(.suspect(incarnation: heard, suspected, by: suspecter))
         if isNew { effects.append(.notify(.suspected(suspected))) }
+        // To confirm it, or to let it refute.
+        if !isWitness { hint(at: suspected) }
     }
 
     mutating func hear(dead gone: NodeID, _ heard: UInt64, by witness: NodeID, _ now: Duration) {
@@ -91,16 +106,17 @@ extension GossipMembership {
             guard let record = members[suspected]?.record, let suspicion = suspicions[suspected] else { continue }
             if suspicion.hasAsked {
                 hear(dead: suspected, record.incarnation, by: node, now)
+                tellOfItsDeath(record.member)
             } else {
                 suspicions[suspected]?.ask(at: now)
                 effects.append(.pushPull(with: record.member.gossipAddress))
-                exchange(withAnyOf: members.values.filter { $0.record.status == .alive })
+                exchange { $0.record.status == .alive }
             }
         }
     }
 
     /// What another node knows of one.
-    mutating func merge(_ record: GossipRecord, _ now: Duration) {
+    mutating func merge(_ record: GossipRecord, isNews: Bool, _ now: Duration) {
         let subject = record.member.node
         guard subject != node else {
             record.status == .alive ? hear(aliveSelf: record.member, record.incarnation) : refute(record.incarnation)
@@ -108,9 +124,9 @@ extension GossipMembership {
         }
         switch record.status {
         case .alive:
-            hear(alive: record.member, record.incarnation, now)
+            hear(alive: record.member, record.incarnation, isNews: isNews, now)
         case .suspect:
-            hear(alive: record.member, record.incarnation, now)
+            hear(alive: record.member, record.incarnation, isNews: isNews, now)
             hear(suspect: subject, record.incarnation, by: node, now)
         case .dead:
             // Whom nobody here has known is not news.
@@ -151,7 +167,7 @@ extension GossipMembership {
         let gone = members.values.filter { !$0.isAlive }
             .min { ($0.since, $0.record.member.node) < ($1.since, $1.record.member.node) }
         guard let node = gone?.record.member.node else { return false }
-        members[node] = nil
+        forget(node)
         queue.remove(node)
         return true
     }

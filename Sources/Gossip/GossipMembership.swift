@@ -15,6 +15,8 @@ public struct GossipMembership: Sendable {
     /// Of what this node says about itself; it raises this with each change and each refutation.
     public internal(set) var incarnation: UInt64
     var members: [NodeID: Known] = [:]
+    /// The keys of `members`, in an order that only the events and the seed decide.
+    var roster: [NodeID] = []
     /// How many of `members` are held for alive.
     var aliveCount = 0
     /// One for each member whose status is `suspect`.
@@ -27,7 +29,10 @@ public struct GossipMembership: Sendable {
     var seeds: [GossipAddress] = []
 
     // Probing.
+    /// Who may be gone, to be probed before anybody else; each once.
+    var hinted: [NodeID] = []
     var probeOrder: [NodeID] = []
+    var isNeighboursTurn = false
     var probe: Probe?
     var relays: [UInt32: Relay] = [:]
     var nextSequence: UInt32
@@ -36,6 +41,7 @@ public struct GossipMembership: Sendable {
     var nextProbe: Duration
     var nextGossip: Duration
     var nextPushPull: Duration
+    var pushPullPause: Duration
     var nextReconnect: Duration
 
     enum Phase: Hashable, Sendable {
@@ -59,7 +65,6 @@ public struct GossipMembership: Sendable {
         var hasAskedOthers = false
         var nacksExpected = 0
         var nacks = 0
-        var isAnswered = false
     }
 
     /// A ping for somebody else.
@@ -87,7 +92,8 @@ public struct GossipMembership: Sendable {
         // Nodes that start together do not speak together.
         nextProbe = now + configuration.probeInterval * Double.random(in: 0...1, using: &random)
         nextGossip = now + configuration.gossipInterval * Double.random(in: 0...1, using: &random)
-        nextPushPull = now + configuration.pushPullInterval * Double.random(in: 0...1, using: &random)
+        pushPullPause = configuration.firstPushPullInterval
+        nextPushPull = now + pushPullPause * Double.random(in: 0.5...1.5, using: &random)
         nextReconnect = now + configuration.reconnectInterval * Double.random(in: 0...1, using: &random)
         // The one that it joins through is not the only one to tell of it.
         queue.add(.alive(incarnation: self.incarnation, own))
@@ -101,11 +107,11 @@ public struct GossipMembership: Sendable {
             .sorted { $0.node < $1.node }
     }
 
-    /// Everything that is known, for push-pull; this node first.
+    /// Everything that is known, for push-pull; this node first, the others in no order.
     public var records: [GossipRecord] {
         let status: GossipRecord.Status = phase == .running ? .alive : .left
         return [GossipRecord(member: own, incarnation: incarnation, status: status)]
-            + members.values.map(\.record).sorted { $0.member.node < $1.member.node }
+            + roster.compactMap { members[$0]?.record }
     }
 
     /// How many are known in each state, this node included.
@@ -144,6 +150,7 @@ public struct GossipMembership: Sendable {
     public mutating func leave(now: Duration) {
         guard phase == .running else { return }
         probe = nil
+        hinted = []
         queue.add(.dead(incarnation: incarnation, node, by: node))
         guard aliveCount > 0 else {
             phase = .left
@@ -180,11 +187,34 @@ public struct GossipMembership: Sendable {
             case .alive, .suspect, .dead: break
             }
         }
+        followHints(now)
+    }
+
+    /// Something else than gossip says that the node may be gone, such as the end of a connection. It is pinged at once;
+    /// if it answers, nothing has happened.
+    public mutating func mayBeGone(_ node: NodeID, now: Duration) {
+        guard members[node]?.record.status == .alive else { return }
+        hint(at: node)
+        followHints(now)
+    }
+
+    /// This process did not run for so long, and hears only now what came meanwhile: that nobody has answered is no
+    /// evidence. To be called before anything else that happens then.
+    public mutating func clockJumped(by time: Duration) {
+        // A moment more, so that nothing is due before what came has been read.
+        let time = time + configuration.probeTimeout
+        for suspected in suspicions.keys { suspicions[suspected]?.prolong(by: time) }
+        probe?.askOthersAt += time
+        probe?.deadline += time
+        awareness.add(1)
     }
 
     /// What another node knows (push-pull).
     public mutating func merge(_ records: [GossipRecord], now: Duration) {
-        for record in records { merge(record, now) }
+        // Who knows nobody yet has nobody to tell but those it hears of, and they know each other from where it has them.
+        let isNews = aliveCount > 0
+        for record in records { merge(record, isNews: isNews, now) }
+        followHints(now)
     }
 
     /// Time has passed.
@@ -217,7 +247,7 @@ public struct GossipMembership: Sendable {
             consider(queue.contains(node) ? until : nextGossip)
         } else {
             if let probe {
-                consider(probe.isAnswered || probe.hasAskedOthers ? probe.deadline : probe.askOthersAt)
+                consider(probe.hasAskedOthers ? probe.deadline : probe.askOthersAt)
             } else if hasPeers {
                 consider(nextProbe)
             }
@@ -226,9 +256,8 @@ public struct GossipMembership: Sendable {
                 consider(nextReconnect)
             }
         }
-        if !queue.isEmpty, hasPeers || members.values.contains(where: { $0.record.status == .dead }) {
-            consider(nextGossip)
-        }
+        // Who comes back learns all by an exchange.
+        if !queue.isEmpty, hasPeers { consider(nextGossip) }
         return next
     }
 
@@ -237,9 +266,9 @@ public struct GossipMembership: Sendable {
     /// Members that count for timeouts and retransmissions, this node included.
     var memberCount: Int { 1 + aliveCount }
 
-    /// Sends a probe or an answer, with as much news as fits.
-    mutating func send(_ messages: [GossipMessage], to address: GossipAddress) {
-        guard !queue.isEmpty else {
+    /// Sends a probe or an answer, with as much news as fits unless nobody may hear it.
+    mutating func send(_ messages: [GossipMessage], to address: GossipAddress, withNews: Bool = true) {
+        guard withNews, !queue.isEmpty else {
             effects.append(.send(messages, to: address))
             return
         }
@@ -258,35 +287,60 @@ public struct GossipMembership: Sendable {
     private mutating func gossip(_ now: Duration) {
         nextGossip = now + configuration.gossipInterval
         guard !queue.isEmpty else { return }
-        let receivers = members.values.filter {
-            $0.isAlive || ($0.record.status == .dead && now - $0.since < configuration.gossipToTheDead)
-        }.map(\.record.member).sorted { $0.node < $1.node }.shuffled(using: &random)
-        for member in receivers.prefix(configuration.gossipNodes) where !queue.isEmpty {
+        let toTheDead = configuration.gossipToTheDead
+        // Each piece of news is sent a few times only: not to those who do not hear it.
+        for member in pick(configuration.gossipNodes, where: { $0.record.status == .alive }) where !queue.isEmpty {
             send([], to: member.gossipAddress)
         }
+        for member in pick(1, where: { $0.record.status == .dead && now - $0.since < toTheDead }) {
+            tellOfItsDeath(member)
+        }
+    }
+
+    /// So that it refutes if it lives.
+    mutating func tellOfItsDeath(_ member: GossipMember) {
+        guard let incarnation = members[member.node]?.record.incarnation else { return }
+        effects.append(.send([.dead(incarnation: incarnation, member.node, by: node)], to: member.gossipAddress))
+    }
+
+    /// Random members of those that are wanted.
+    mutating func pick(_ count: Int, where isWanted: (Known) -> Bool) -> [GossipMember] {
+        var picked: [GossipMember] = []
+        // A shuffle of the roster that ends when enough are found, so that it costs nothing in a large cluster.
+        for place in roster.indices where picked.count < count {
+            roster.swapAt(place, Int.random(in: place..<roster.count, using: &random))
+            if let known = members[roster[place]], isWanted(known) { picked.append(known.record.member) }
+        }
+        return picked
     }
 
     /// Anti-entropy, and the search for those who are gone.
     private mutating func tickExchanges(_ now: Duration) {
         if now >= nextPushPull {
-            nextPushPull = now + configuration.pushPullInterval
-            exchange(withAnyOf: members.values.filter(\.isAlive))
+            pushPullPause = min(pushPullPause * 2, configuration.pushPullInterval(members: memberCount))
+            nextPushPull = now + pushPullPause * Double.random(in: 0.5...1.5, using: &random)
+            exchange { $0.isAlive }
         }
         if now >= nextReconnect {
             nextReconnect = now + configuration.reconnectInterval
             for (node, known) in members where !known.isAlive && now - known.since >= configuration.deadRetention {
-                members[node] = nil
+                forget(node)
             }
-            exchange(withAnyOf: members.values.filter { $0.record.status == .dead })
+            exchange { $0.record.status == .dead }
             if aliveCount == 0 {
                 for seed in seeds { effects.append(.pushPull(with: seed)) }
             }
         }
     }
 
-    mutating func exchange(withAnyOf candidates: [Known]) {
-        let addresses = candidates.map(\.record.member).sorted { $0.node < $1.node }.map(\.gossipAddress)
-        if let address = addresses.randomElement(using: &random) { effects.append(.pushPull(with: address)) }
+    /// With any of those that are wanted.
+    mutating func exchange(where isWanted: (Known) -> Bool) {
+        for member in pick(1, where: isWanted) { effects.append(.pushPull(with: member.gossipAddress)) }
+    }
+
+    mutating func forget(_ node: NodeID) {
+        members[node] = nil
+        roster.removeAll { $0 == node }
     }
 }
 

@@ -6,8 +6,11 @@ import ChatModel
 /// Before the end the member and another one are asked over TCP (memberlist's fallback against a network that loses
 /// packets): who has only missed the news that the member is well learns it then, and a node that was stalled reads
 /// what came meanwhile before it declares anybody dead.
+///
+/// Who has not itself seen that the member does not answer waits longer: mostly somebody who has seen it says that it is
+/// dead before, so that in a large cluster a few ask and not everybody.
 struct Suspicion: Hashable, Sendable {
-    private let start: Duration
+    private var start: Duration
     private let min: Duration
     private let max: Duration
     /// Confirmations that bring the timeout down to `min`.
@@ -15,21 +18,29 @@ struct Suspicion: Hashable, Sendable {
     /// Those who suspect it, the first one included.
     private var suspecters: Set<NodeID>
     /// When the suspicion becomes death, if the question has been asked by then.
-    private(set) var deadline: Duration
+    var deadline: Duration { isWitness ? ownDeadline : ownDeadline + hearsayTime }
+    /// That of a witness.
+    private var ownDeadline: Duration
+    /// How much longer a suspicion lasts that this node only has from others.
+    private let hearsayTime: Duration
+    /// Whether the member has not answered this node.
+    var isWitness: Bool
     /// How long before the deadline the question is due, and how long at least the answer is waited for.
     private let askBefore: Duration
     private let answerWithin: Duration
     private var askedAt: Duration?
 
-    init(by first: NodeID, at now: Duration, members: Int, _ configuration: GossipConfiguration) {
+    init(by first: NodeID, isWitness: Bool, at now: Duration, members: Int, _ configuration: GossipConfiguration) {
         start = now
+        self.isWitness = isWitness
         // Who is first and the suspected one do not confirm; with too few others there is nothing to wait for.
-        let wanted = Swift.max(0, configuration.suspicionMult - 2)
+        let wanted = Swift.max(0, configuration.suspicionConfirmations)
         expected = members - 2 < wanted ? 0 : wanted
         min = configuration.suspicionMin(members: members)
         max = expected == 0 ? min : min * Swift.max(1, configuration.suspicionMaxTimeoutMult)
         suspecters = [first]
-        deadline = now + max
+        ownDeadline = now + max
+        hearsayTime = configuration.probeInterval * 2
         askBefore = configuration.probeInterval
         answerWithin = configuration.probeTimeout
     }
@@ -38,8 +49,15 @@ struct Suspicion: Hashable, Sendable {
     mutating func confirm(by node: NodeID) -> Bool {
         guard suspecters.count <= expected, suspecters.insert(node).inserted else { return false }
         let share = Logarithm.base2(Double(suspecters.count)) / Logarithm.base2(Double(expected + 1))
-        deadline = start + Swift.max(min, max - (max - min) * share)
+        ownDeadline = start + Swift.max(min, max - (max - min) * share)
         return true
+    }
+
+    /// So much time has been no evidence against the member.
+    mutating func prolong(by time: Duration) {
+        start += time
+        ownDeadline += time
+        if let askedAt { self.askedAt = askedAt + time }
     }
 
     var hasAsked: Bool { askedAt != nil }

@@ -1,3 +1,4 @@
+public import ChatModel
 public import EventLoop
 public import Gossip
 public import GossipSeal
@@ -27,7 +28,8 @@ public final class MembershipDriver {
     private let sockets: MembershipSockets
     private var core: GossipMembership
     private var sealer: PacketSealer
-    private var wakeUp: (due: Duration, timer: LoopTimer)?
+    /// What it is due for, and when it should come.
+    private var wakeUp: (due: Duration, at: Duration, timer: LoopTimer)?
     private var incoming: [ObjectIdentifier: StateExchange] = [:]
     private var outgoing: [ObjectIdentifier: StateExchange] = [:]
     /// Whom an exchange was begun with that has not ended: one at a time with each.
@@ -86,8 +88,7 @@ public final class MembershipDriver {
         sockets.start(
             onDatagram: { [self] in receive($0, fromHost: $1, port: $2) },
             onConnection: { [self] in accept($0) })
-        core.join(seeds)
-        perform()
+        handle { core, _ in core.join(seeds) }
     }
 
     // MARK: - For the node
@@ -105,8 +106,13 @@ public final class MembershipDriver {
     public func update(_ change: (inout GossipMember) -> Void) {
         var member = own
         change(&member)
-        core.update(member)
-        perform()
+        handle { core, _ in core.update(member) }
+    }
+
+    /// Something else than gossip says that the node may be gone: it is asked at once. If it answers, nothing happens.
+    public func mayBeGone(_ node: NodeID) {
+        loop.checkIsolated()
+        handle { $0.mayBeGone(node, now: $1) }
     }
 
     /// Takes over other keys; `KeyRing` says in which order to rotate.
@@ -117,8 +123,7 @@ public final class MembershipDriver {
 
     /// Tells the others that this node goes; `leaveComplete` is observed when they know, or after `leaveTimeout`.
     public func leave() {
-        core.leave(now: now)
-        perform()
+        handle { $0.leave(now: $1) }
     }
 
     /// Ends at once and frees the port; others notice it as a crash unless it has left before. Idempotent.
@@ -137,9 +142,15 @@ public final class MembershipDriver {
 
     private var now: Duration { .milliseconds(loop.nowMilliseconds) }
 
-    /// To be called after every event.
-    private func perform() {
+    /// Gives the core an event and does what follows from it.
+    private func handle(_ event: (inout GossipMembership, Duration) -> Void) {
         guard !isClosed else { return }
+        // This process was stopped, or had no processor: what it has missed is no fault of the others.
+        if let at = wakeUp?.at, now - at >= configuration.gossip.probeTimeout {
+            core.clockJumped(by: now - at)
+            wakeUp?.at = now
+        }
+        event(&core, now)
         for effect in core.takeEffects() {
             switch effect {
             case .send(let messages, let address): send(messages, to: address)
@@ -163,12 +174,16 @@ public final class MembershipDriver {
         wakeUp?.timer.cancel()
         wakeUp = nil
         guard let due else { return }
-        let timer = loop.schedule(afterMilliseconds: (due - now).wholeMilliseconds) { [self] in
-            wakeUp = nil
-            core.tick(now: now)
-            perform()
+        let timer = loop.schedule(
+            afterMilliseconds: (due - now).wholeMilliseconds,
+            atMultipleOf: configuration.timerInterval.wholeMilliseconds
+        ) { [self] in
+            handle { core, now in
+                wakeUp = nil
+                core.tick(now: now)
+            }
         }
-        wakeUp = (due, timer)
+        wakeUp = (due, max(due, now) + configuration.timerInterval, timer)
     }
 
     // MARK: - Packets
@@ -181,8 +196,7 @@ public final class MembershipDriver {
             refusedCount += 1
             return
         }
-        core.receive(messages, from: sender, now: now)
-        perform()
+        handle { $0.receive(messages, from: sender, now: $1) }
     }
 
     // MARK: - Exchanges
@@ -198,14 +212,14 @@ public final class MembershipDriver {
             connection, bytesMax: stateBytesMax, timeout: configuration.exchangeTimeout
         ) { [self] exchange, sealed in
             guard let records = open(sealed, .question) else { return exchange.end() }
-            core.merge(records, now: now)
-            if let answer = sealState(.answer) {
+            handle { $0.merge(records, now: $1) }
+            // An observer may have closed this driver.
+            if !isClosed, let answer = sealState(.answer) {
                 exchange.send(answer)
                 exchange.finish()
             } else {
                 exchange.end()
             }
-            perform()
         } onOther: { [self] connection, received in
             guard let takeOther else { return connection.close() }
             takeOther(connection, received)
@@ -239,8 +253,7 @@ public final class MembershipDriver {
         ) { [self] exchange, sealed in
             exchange.end()
             guard let records = open(sealed, .answer) else { return }
-            core.merge(records, now: now)
-            perform()
+            handle { $0.merge(records, now: $1) }
         } onEnd: { [self] in
             outgoing[ObjectIdentifier($0)] = nil
             asked.remove(address)

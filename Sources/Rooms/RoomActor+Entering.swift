@@ -147,6 +147,8 @@ extension RoomActor {
             anonymous: caller.anonymous, device: caller.device, enteredAt: now)
         visitor.notifyExt = request.notifyExt
         visitor.encoding = arrival.call.address.encoding
+        // Its node is reached again, and may have nothing to announce: an enter without an answer is asked again.
+        unreachable[arrival.key] = nil
         let isNew = presence.visitor(arrival.key) == nil
         let effects = try presence.enter(
             visitor, role: role(of: visitor), notify: info.enterExitNotify, at: now)

@@ -60,6 +60,7 @@ struct GossipSimulation {
         case packet([UInt8], from: GossipAddress, to: NodeID)
         case pushPull(from: NodeID, to: NodeID, run: Int)
         case tick(NodeID, run: Int)
+        case wake(NodeID, run: Int)
     }
 
     /// A piece of news that a run of a node sends.
@@ -79,6 +80,8 @@ struct GossipSimulation {
     private(set) var violations: [String] = []
     private(set) var notifications: [(at: Duration, observer: NodeID, what: GossipNotification)] = []
     private(set) var packets = 0
+    /// Processes that do not run, since when and until when. What comes meanwhile waits.
+    private var stalled: [NodeID: (since: Duration, until: Duration)] = [:]
     /// Directions in which nothing passes.
     var blocked: Set<[NodeID]> = []
     let configuration: GossipConfiguration
@@ -119,7 +122,17 @@ struct GossipSimulation {
         perform(node)
     }
 
-    mutating func crash(_ node: NodeID) { nodes[node] = nil }
+    mutating func crash(_ node: NodeID) {
+        nodes[node] = nil
+        stalled[node] = nil
+    }
+
+    /// The process does not run for a while, as when it is stopped or has no processor.
+    mutating func stall(_ node: NodeID, for duration: Duration) {
+        guard let run = nodes[node]?.run, stalled[node] == nil else { return }
+        stalled[node] = (now, now + duration)
+        events.add(.wake(node, run: run), at: now + duration)
+    }
 
     mutating func with(_ node: NodeID, _ body: (inout GossipMembership, Duration) -> Void) {
         nodes[node]?.apply(body, now)
@@ -146,8 +159,29 @@ struct GossipSimulation {
         return true
     }
 
-    private mutating func handle(_ event: Event) {
+    private func target(of event: Event) -> NodeID? {
         switch event {
+        case .packet(_, _, let to): to
+        case .pushPull(let from, let to, _): stalled[from] == nil ? to : from
+        case .tick(let node, _): node
+        case .wake: nil
+        }
+    }
+
+    private mutating func handle(_ event: Event) {
+        if let node = target(of: event), nodes[node] != nil, let until = stalled[node]?.until {
+            if case .tick = event { nodes[node]?.tickAt = until }
+            // In the order in which it came, behind the waking.
+            return events.add(event, at: until)
+        }
+        switch event {
+        case .wake(let node, let run):
+            guard let since = stalled.removeValue(forKey: node)?.since, nodes[node]?.run == run else { return }
+            let now = now
+            with(node) { membership, _ in
+                membership.clockJumped(by: now - since)
+                membership.tick(now: now)
+            }
         case .tick(let node, let run):
             guard nodes[node]?.takeTick(run, now) == true else { return }
             with(node) { membership, now in membership.tick(now: now) }
@@ -176,6 +210,7 @@ struct GossipSimulation {
             return
         }
         if case .noRefutation = sabotage { records.removeAll { $0.member.node == sender && $0.incarnation > 1 } }
+        if case .silentLeave = sabotage { records.removeAll { $0.member.node == sender && $0.status == .left } }
         with(node) { $0.merge(records, now: $1) }
     }
 
@@ -202,7 +237,7 @@ struct GossipSimulation {
                 events.add(.pushPull(from: node, to: to, run: run), at: now + delay)
             case .notify(let what):
                 notifications.append((now, node, what))
-                if forbidsFalseDeaths, case .failed(let other) = what, nodes[other] != nil {
+                if forbidsFalseDeaths, case .failed(let other) = what, nodes[other] != nil, stalled[other] == nil {
                     violations.append("\(now): \(node) held \(other), which runs, for dead")
                 }
             }

@@ -66,7 +66,7 @@ import Testing
         var now = Duration.zero
         let (sequence, target) = try Self.nextPing(&a, &now)
         let helpers = [Self.b, Self.c, Self.d].filter { $0 != target }
-        now += .milliseconds(499)
+        now += .milliseconds(299)
         a.tick(now: now)
         #expect(helpers.allSatisfy { Self.sent(a.takeEffects(), to: $0).isEmpty })
         now += .milliseconds(1)
@@ -76,7 +76,7 @@ import Testing
             #expect(Self.sent(asked, to: helper).contains(.pingRequest(sequence: sequence, target: target)))
             a.receive([.nack(sequence: sequence)], from: Self.address(helper), now: now)
         }
-        now += .milliseconds(499)
+        now += .milliseconds(299)
         a.tick(now: now)
         #expect(a.members[target]?.record.status == .alive)
         now += .milliseconds(1)
@@ -90,8 +90,8 @@ import Testing
             a.receive([.suspect(incarnation: 5, target, by: helper)], from: Self.address(helper), now: now)
         }
         _ = a.takeEffects()
-        // Confirmed by two: the shortest time for four members is four periods.
-        let end = now + .seconds(4)
+        // Confirmed by two: the shortest time for four members is two periods.
+        let end = now + .seconds(2)
         var askedAt: Duration?
         var failed: Duration?
         while now < end + .seconds(1), failed == nil {
@@ -111,23 +111,25 @@ import Testing
         var a = Self.make(knowing: [Self.b, Self.c, Self.d])
         var now = Duration.zero
         var (sequence, target) = try Self.nextPing(&a, &now)
-        now += .milliseconds(500)
+        now += .milliseconds(300)
         a.tick(now: now)
         let helper = try #require([Self.b, Self.c].first { $0 != target })
         a.receive([.ack(sequence: sequence)], from: Self.address(helper), now: now)
-        now += .milliseconds(500)
+        now += .milliseconds(300)
         a.tick(now: now)
         #expect(a.members[target]?.record.status == .alive)
         #expect(a.healthScore == 0)
         (sequence, target) = try Self.nextPing(&a, &now)
-        now += .milliseconds(500)
+        now += .milliseconds(300)
         a.tick(now: now)
-        now += .milliseconds(500)
+        now += .milliseconds(300)
         a.tick(now: now)
         #expect(a.members[target]?.record.status == .suspect)
         #expect(a.healthScore == 2)
-        // Its next probe waits three times as long.
+        // Its next probe waits three times as long, and the one after it begins so much later.
+        (sequence, target) = try Self.nextPing(&a, &now)
         #expect(a.nextProbe - now == .seconds(3))
+        #expect(a.probe.map { $0.deadline - now } == .milliseconds(3 * 600))
     }
 
     @Test func `a helper pings for others, passes the answer on, and says in time that there is none`() {
@@ -137,11 +139,11 @@ import Testing
             Issue.record("no ping")
             return
         }
-        a.tick(now: .milliseconds(399))
+        a.tick(now: .milliseconds(209))
         #expect(Self.sent(a.takeEffects(), to: Self.b).isEmpty)
-        a.tick(now: .milliseconds(400))
+        a.tick(now: .milliseconds(210))
         #expect(Self.sent(a.takeEffects(), to: Self.b).first == .nack(sequence: 9))
-        a.receive([.ack(sequence: own)], from: Self.address(Self.c), now: .milliseconds(450))
+        a.receive([.ack(sequence: own)], from: Self.address(Self.c), now: .milliseconds(250))
         #expect(Self.sent(a.takeEffects(), to: Self.b).first == .ack(sequence: 9))
         // Once.
         a.receive([.ack(sequence: own)], from: Self.address(Self.c), now: .milliseconds(460))
@@ -271,10 +273,133 @@ import Testing
         let effects = a.takeEffects()
         #expect(effects.contains(.pushPull(with: Self.address(Self.b))))
         #expect(!Self.notices(effects).contains(.failed(Self.b)))
-        a.tick(now: .milliseconds(600_499))
+        a.tick(now: .milliseconds(600_299))
         #expect(Self.notices(a.takeEffects()) == [])
-        a.tick(now: .milliseconds(600_500))
+        a.tick(now: .milliseconds(600_300))
         #expect(Self.notices(a.takeEffects()) == [.failed(Self.b)])
+    }
+
+    @Test func `time in which the process did not run is no evidence against anybody`() throws {
+        var a = Self.make(knowing: [Self.b, Self.c, Self.d])
+        var now = Duration.zero
+        let (_, target) = try Self.nextPing(&a, &now)
+        let suspected = try #require([Self.b, Self.c, Self.d].first { $0 != target })
+        a.receive([.suspect(incarnation: 5, suspected, by: target)], from: Self.address(target), now: now)
+        let deadline = try #require(a.suspicions[suspected]?.deadline)
+        a.clockJumped(by: .seconds(600))
+        now += .seconds(600)
+        // The probe that was under way goes on, and so does the suspicion.
+        a.tick(now: now)
+        #expect(a.members[target]?.record.status == .alive)
+        #expect(a.suspicions[suspected]?.deadline == deadline + .seconds(600) + .milliseconds(300))
+        #expect(a.members[suspected]?.record.status == .suspect)
+        #expect(a.healthScore == 1)
+        #expect(a.suspicions[suspected]?.hasAsked == false)
+    }
+
+    @Test func `who may be gone is pinged at once, and if it answers nothing has happened`() throws {
+        var a = Self.make(knowing: [Self.b, Self.c, Self.d])
+        a.mayBeGone(Self.c, now: .milliseconds(1))
+        guard case .ping(let sequence, Self.c) = Self.sent(a.takeEffects(), to: Self.c).first else {
+            Issue.record("no ping")
+            return
+        }
+        // Once more while it waits, somebody else, and who is not known.
+        a.mayBeGone(Self.c, now: .milliseconds(2))
+        a.mayBeGone(Self.d, now: .milliseconds(2))
+        a.mayBeGone(Self.a, now: .milliseconds(2))
+        #expect(a.takeEffects().isEmpty)
+        a.receive([.ack(sequence: sequence)], from: Self.address(Self.c), now: .milliseconds(9))
+        let next = a.takeEffects()
+        guard case .ping(_, Self.d) = Self.sent(next, to: Self.d).first else {
+            Issue.record("no ping")
+            return
+        }
+        #expect(Self.sent(next, to: Self.c).isEmpty)
+        #expect(a.hinted.isEmpty)
+        #expect(a.members[Self.c]?.record.status == .alive)
+    }
+
+    @Test func `whom somebody suspects is pinged at once, to confirm it or to let it refute`() {
+        var a = Self.make(knowing: [Self.b, Self.c, Self.d])
+        a.receive([.suspect(incarnation: 5, Self.c, by: Self.b)], from: Self.address(Self.b), now: .milliseconds(1))
+        let ping = Self.sent(a.takeEffects(), to: Self.c)
+        #expect(ping.contains(.suspect(incarnation: 5, Self.c, by: Self.a)))
+        // It waits longer than who has seen it, until it has seen it too.
+        let heard = a.suspicions[Self.c]?.deadline
+        a.tick(now: .milliseconds(301))
+        a.tick(now: .milliseconds(601))
+        #expect(a.suspicions[Self.c]?.isWitness == true)
+        #expect(a.suspicions[Self.c].flatMap { seen in heard.map { $0 - seen.deadline > .seconds(2) } } == true)
+    }
+
+    @Test func `in a large cluster a few witnesses are enough`() {
+        var pings = 0
+        for seed in 0..<40 as Range<UInt64> {
+            var a = GossipMembership(Self.member(Self.a), incarnation: 5, now: .zero, randomSeed: seed)
+            let others = (0..<79).map { GossipSimulation.id(100 + $0) }
+            for other in others {
+                a.receive([.alive(incarnation: 1, Self.member(other))], from: Self.address(other), now: .zero)
+            }
+            _ = a.takeEffects()
+            a.mayBeGone(others[7], now: .milliseconds(1))
+            if !Self.sent(a.takeEffects(), to: others[7]).isEmpty { pings += 1 }
+        }
+        // 8 of 80, by chance.
+        #expect((1...12).contains(pings), "\(pings)")
+    }
+
+    @Test func `every other probe goes to the next member by node ID that is not suspected`() throws {
+        let others = [Self.b, Self.c, Self.d].map { ($0, Self.member($0)) }
+        for (node, neighbour) in [(Self.a, Self.c), (Self.c, Self.d), (Self.d, Self.a)] {
+            var membership = GossipMembership(Self.member(node), incarnation: 5, now: .zero, randomSeed: 3)
+            for (other, member) in others + [(Self.a, Self.member(Self.a))] where other != node {
+                membership.receive([.alive(incarnation: 5, member)], from: Self.address(other), now: .zero)
+            }
+            membership.receive([.suspect(incarnation: 5, Self.b, by: Self.d)], from: Self.address(Self.d), now: .zero)
+            let (hinted, _) = (membership.probe?.target, membership.takeEffects())
+            #expect(hinted == Self.b)
+            membership.probe = nil
+            var now = Duration.zero
+            var targets: [NodeID] = []
+            for _ in 0..<6 {
+                let (sequence, target) = try Self.nextPing(&membership, &now)
+                targets.append(target)
+                membership.receive([.ack(sequence: sequence)], from: Self.address(target), now: now)
+            }
+            #expect(targets.enumerated().filter { $0.offset % 2 == 0 }.allSatisfy { $0.element == neighbour })
+            #expect(Set(targets).count > 1)
+        }
+    }
+
+    @Test func `who knew nobody does not pass on what it learns of those it learns of`() {
+        var a = Self.make()
+        a.merge([Self.b, Self.c].map { GossipRecord(member: Self.member($0), incarnation: 5, status: .alive) }, now: .zero)
+        #expect(a.queue.isEmpty)
+        a.merge([GossipRecord(member: Self.member(Self.d), incarnation: 5, status: .alive)], now: .zero)
+        #expect(a.queue.contains(Self.d))
+    }
+
+    @Test func `exchanges of everything come soon after the start, and seldom among many`() {
+        var a = Self.make(knowing: [Self.b, Self.c])
+        var now = Duration.zero
+        var exchanges: [Duration] = []
+        while now < .seconds(300) {
+            now += .milliseconds(50)
+            a.tick(now: now)
+            for effect in a.takeEffects() {
+                if case .pushPull = effect { exchanges.append(now) }
+                if case .send(let messages, let address) = effect, case .ping(let sequence, _) = messages.first {
+                    a.receive([.ack(sequence: sequence)], from: address, now: now)
+                }
+            }
+        }
+        #expect(exchanges.count { $0 < .seconds(10) } >= 2)
+        #expect((8...20).contains(exchanges.count))
+        let configuration = GossipConfiguration()
+        #expect(
+            [2, 32, 33, 64, 100, 1_000].map { configuration.pushPullInterval(members: $0) / .seconds(30) }
+                == [1, 1, 2, 2, 3, 6])
     }
 
     @Test func `time changes nothing for a node that is alone, and each tick makes the next one later`() throws {
@@ -343,28 +468,33 @@ import Testing
         #expect(queue.take(bytesMax: 1_340, limit: 3).count == 2)
         #expect(queue.isEmpty)
         let configuration = GossipConfiguration()
-        #expect([1, 9, 10, 99, 100].map { configuration.retransmitLimit(members: $0) } == [4, 4, 8, 8, 12])
+        #expect([1, 9, 10, 99, 100].map { configuration.retransmitLimit(members: $0) } == [8, 8, 8, 8, 12])
     }
 
     @Test func `suspicion is long at first and shrinks with each confirmation that counts`() {
         let configuration = GossipConfiguration()
-        var suspicion = Suspicion(by: Self.b, at: .seconds(10), members: 10, configuration)
+        var suspicion = Suspicion(by: Self.b, isWitness: true, at: .seconds(10), members: 10, configuration)
         func isAbout(_ seconds: Double) -> Bool {
             abs((suspicion.deadline - .seconds(10)) / .seconds(1) - seconds) < 0.01
         }
-        #expect(isAbout(24))
+        #expect(isAbout(6))
         let first = suspicion.confirm(by: Self.b)
-        #expect(!first && isAbout(24))
+        #expect(!first && isAbout(6))
         let second = suspicion.confirm(by: Self.c)
-        // 24 - 20 * log(2) / log(3)
-        #expect(second && isAbout(11.381))
+        // 6 - 4 * log(2) / log(3)
+        #expect(second && isAbout(3.476))
         let third = suspicion.confirm(by: Self.d)
-        #expect(third && isAbout(4))
+        #expect(third && isAbout(2))
         let fourth = suspicion.confirm(by: Self.a)
-        #expect(!fourth && isAbout(4))
+        #expect(!fourth && isAbout(2))
         // Nobody could confirm.
-        suspicion = Suspicion(by: Self.b, at: .seconds(10), members: 3, configuration)
-        #expect(isAbout(4))
+        suspicion = Suspicion(by: Self.b, isWitness: true, at: .seconds(10), members: 3, configuration)
+        #expect(isAbout(2))
+        // With ten times the members half as long again; who has it from others waits two periods more.
+        suspicion = Suspicion(by: Self.b, isWitness: false, at: .seconds(10), members: 100, configuration)
+        #expect(isAbout(11))
+        suspicion.isWitness = true
+        #expect(isAbout(9))
     }
 
     // MARK: - Leaving

@@ -122,6 +122,55 @@ import Testing
         #expect(simulation.violations == [], "seed \(seed)")
     }
 
+    @Test(arguments: [3, 5, 10], Seeds.make(3))
+    func `a death is known everywhere within 5 seconds, with connections that tell of it and without`(
+        count: Int, seed: UInt64
+    ) throws {
+        let weather = GossipSimulation.Weather(loss: 0.005, delayMilliseconds: 1...20)
+        for tells in [true, false] {
+            var simulation = try Self.cluster(count, seed: seed, weather: weather)
+            simulation.run(.seconds(20))
+            let victim = Self.ids(count)[Int(seed % UInt64(count))]
+            simulation.crash(victim)
+            if tells {
+                for other in Self.ids(count) where other != victim {
+                    simulation.with(other) { $0.mayBeGone(victim, now: $1) }
+                }
+            }
+            // Looked at every 500 ms.
+            #expect(simulation.run(atMost: .seconds(tells ? 4 : 5)) { $0.isConverged }, "seed \(seed), told \(tells)")
+            #expect(simulation.failures(of: victim).count == count - 1, "seed \(seed)")
+            #expect(simulation.violations == [], "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: [3, 5], Seeds.make(3))
+    func `a process that does not run for seconds holds nobody else for dead, and short stalls kill nobody`(
+        count: Int, seed: UInt64
+    ) throws {
+        var simulation = try Self.cluster(count, seed: seed)
+        var random = SplitMix64(seed: seed)
+        let ids = Self.ids(count)
+        simulation.forbidsFalseDeaths = false
+        for _ in 0..<30 {
+            // A long one: the others may hold it for dead, but it must not hold one of them for dead.
+            simulation.stall(ids[0], for: .milliseconds(Int.random(in: 1_000...9_000, using: &random)))
+            simulation.run(.milliseconds(Int.random(in: 100...5_000, using: &random)))
+        }
+        #expect(simulation.violations == [], "seed \(seed)")
+        for other in ids.dropFirst() { #expect(simulation.failures(of: other).isEmpty, "seed \(seed)") }
+        simulation.run(.seconds(30))
+        #expect(simulation.run(atMost: .seconds(60)) { $0.isConverged }, "seed \(seed)")
+        // Everybody, for less than a suspicion takes.
+        simulation.forbidsFalseDeaths = true
+        for _ in 0..<200 {
+            let node = ids[Int.random(in: 0..<count, using: &random)]
+            simulation.stall(node, for: .milliseconds(Int.random(in: 50...1_500, using: &random)))
+            simulation.run(.milliseconds(Int.random(in: 50...800, using: &random)))
+        }
+        #expect(simulation.violations == [], "seed \(seed)")
+    }
+
     // MARK: - Partitions
 
     @Test(arguments: Seeds.make(3))

@@ -50,6 +50,7 @@ struct Participant: Sendable {
         configuration.gossip.gossipInterval = .milliseconds(10)
         configuration.gossip.pushPullInterval = .milliseconds(200)
         configuration.gossip.reconnectInterval = .milliseconds(100)
+        configuration.timerInterval = .milliseconds(1)
         return configuration
     }
 

@@ -396,6 +396,7 @@ extension ClusterSimulation {
     static let heartbeatMilliseconds: UInt64 = 1_000
     static let graceMilliseconds: UInt64 = 2_000
     private static let sendQueueBytesMax = 700
-    private static let repliesBytesMax = 4_000
+    /// A socket has few questions open, and answers are not shed.
+    private static let repliesBytesMax = 1_000
     private static let openCallsMax = 1_000
 }

@@ -1,4 +1,5 @@
 import ChatModel
+import Gossip
 import RoomLink
 import Sharding
 
@@ -73,6 +74,7 @@ extension ClusterSimulation {
         guard node.isUp, link(node.number, other).ends.remove(node.number) != nil else { return }
         node.lane.bodies.lost(id(of: other))
         isLost(other, nil, at: node)
+        gossip(node) { $0.mayBeGone(SimulatedGossip.id(other), now: $1) }
         for group in Self.groups { lose(other, group, at: node) }
         endTurn(node)
     }

@@ -144,7 +144,7 @@ extension ClusterSimulation {
     }
 
     private func post(_ message: RaftMessage, from node: SimulatedNode) {
-        guard let to = number(of: message.to) else { return }
+        guard let to = number(of: message.to), loses?(message) != true else { return }
         if sabotage == .votesTwice {
             let forged: RaftMessage.Body? =
                 switch message.body {

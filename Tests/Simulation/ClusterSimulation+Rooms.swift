@@ -360,8 +360,10 @@ extension ClusterSimulation {
         try state.mayEnter(call.caller.user, anonymous: false, invitedByToken: false, at: clock(node))
         guard let info = state.info else { throw ChatError(.notFound, "there is no room") }
         let lane = Lane(node: call.address.node, number: call.address.lane)
+        let key = PresenceKey(node: call.address.node, session: call.address.session)
+        room.unreachable[key] = nil
         let visitor = Visitor(
-            key: PresenceKey(node: call.address.node, session: call.address.session), laneNumber: lane.number,
+            key: key, laneNumber: lane.number,
             user: call.caller.user, profile: Profile(), anonymous: false, device: call.caller.device,
             enteredAt: clock(node))
         let effects = try room.presence.enter(

@@ -123,6 +123,10 @@ package final class ClusterSimulation {
     var isPeace = false
     /// A node that came back with an older copy of its disk, and of each of its groups how far its log had been.
     var renewing: (number: Int, promised: [GroupID: UInt64])?
+    /// In a script: messages that are lost.
+    var loses: ((RaftMessage) -> Bool)?
+    /// Nothing goes wrong by chance, and nobody is there but the nodes.
+    private let isScripted: Bool
     private var events = EventQueue<Event>()
     private var eventCount = 0
 
@@ -139,6 +143,7 @@ package final class ClusterSimulation {
     package init(seed: UInt64, sabotage: Sabotage? = nil, crowd: Int? = nil) {
         self.seed = seed
         self.sabotage = sabotage
+        isScripted = false
         crowdCount = crowd ?? (seed % 25 == 0 ? 120 : 0)
         random = SimulationRandom(seed: seed)
         let count = 3 + random.below(2) + random.below(2)
@@ -147,41 +152,76 @@ package final class ClusterSimulation {
         makeClients()
     }
 
+    /// For a script: nodes without clients, on a network that loses nothing unless it is told to.
+    package init(nodes count: Int, seed: UInt64) {
+        self.seed = seed
+        sabotage = nil
+        isScripted = true
+        crowdCount = 0
+        random = SimulationRandom(seed: seed)
+        lossPercent = 0
+        for number in 0..<count { nodes.append(SimulatedNode(number: number)) }
+        makeLinks()
+        startNodes()
+    }
+
     // MARK: - The run
 
-    package func run() {
+    private func startNodes() {
         for node in nodes { start(node) }
         for group in Self.groups where group != .system { createRoom(group) }
         for node in nodes { want(.listNode(PlacementNode(server: node.server))) }
+        add(.operate, in: .milliseconds(100))
+        add(.linkCheck, in: .milliseconds(50))
+    }
+
+    package func run() {
+        startNodes()
         for number in clients.indices {
             add(.client(number), in: clients[number].kind == .crowd ? .seconds(3) : random.milliseconds(500...1_500))
         }
-        add(.operate, in: .milliseconds(100))
-        add(.linkCheck, in: .milliseconds(50))
         add(.clientFault, in: .milliseconds(2_500))
         add(.fault, in: .milliseconds(3_000))
         add(.heal, in: Self.chaos)
-        while let (at, event) = events.popNext(until: Self.chaos + Self.peaceMax) {
-            now = at
-            eventCount += 1
-            checkers.holds(eventCount, atMost: eventsMax, "events: the nodes never come to rest")
-            handle(event)
-            if let number = target(of: event), nodes[number].stoppedAt == nil { endTurn(nodes[number]) }
+        while let event = step(until: Self.chaos + Self.peaceMax) {
             if !checkers.violations.isEmpty { return }
             // Not after every event, since it takes longer than most of them.
-            if isPeace, case .operate = event, isFinished {
-                let histories = nodes.filter(\.isUp).flatMap { node in
-                    node.replicas.values.map { ($0.group, $0.id, $0.state.history) }
-                }
-                checkers.ends(histories)
-                return
-            }
+            if isPeace, case .operate = event, isFinished { return checkEnd() }
         }
         if !isGossipConverged {
             checkers.fail(.gossipConverges, "the members are not known everywhere after \(Self.peaceMax)")
         }
         checkers.fail(.liveness, "no rest after \(Self.peaceMax) of peace\n" + describe())
         checkers.ends([])
+    }
+
+    /// Runs until that holds, looking after every event.
+    /// - Returns: false when it does not within `limit`, or a checker has found something.
+    package func run(atMost limit: Duration, until isDone: () -> Bool) -> Bool {
+        let end = now + limit
+        while !isDone() {
+            guard checkers.violations.isEmpty, step(until: end) != nil else { return false }
+        }
+        return true
+    }
+
+    /// The next event, if it is due by then.
+    private func step(until end: Duration) -> Event? {
+        guard let (at, event) = events.popNext(until: end) else { return nil }
+        now = at
+        eventCount += 1
+        checkers.holds(eventCount, atMost: eventsMax, "events: the nodes never come to rest")
+        handle(event)
+        if let number = target(of: event), nodes[number].stoppedAt == nil { endTurn(nodes[number]) }
+        return event
+    }
+
+    /// What must hold when everything is at rest.
+    func checkEnd() {
+        checkers.ends(
+            nodes.filter(\.isUp).flatMap { node in
+                node.replicas.values.map { ($0.group, $0.id, $0.state.history) }
+            })
     }
 
     func add(_ event: Event, in delay: Duration) { events.add(event, at: now + delay) }
@@ -266,6 +306,7 @@ package final class ClusterSimulation {
         }
     }
 
+    /// The process goes on that was stopped.
     private func resume(_ node: SimulatedNode) {
         guard let since = node.stoppedAt else { return }
         node.stoppedAt = nil
@@ -274,6 +315,7 @@ package final class ClusterSimulation {
         guard node.isUp else { return }
         let ticks = Int((now - since) / .milliseconds(Self.tickMilliseconds))
         for group in Self.groups { act(node, group) { $0.clockJumped(ticks: ticks) } }
+        gossip(node) { core, _ in core.clockJumped(by: now - since) }
         for event in inbox { handle(event) }
         endTurn(node)
     }
@@ -285,7 +327,7 @@ package final class ClusterSimulation {
         if from == to { return add(event, in: .milliseconds(1)) }
         guard !blocked.contains([from, to]), !random.chance(lossPercent) else { return }
         add(event, in: random.milliseconds(1...12))
-        if random.chance(2) { add(event, in: random.milliseconds(1...300)) }
+        if !isScripted, random.chance(2) { add(event, in: random.milliseconds(1...300)) }
     }
 
     /// Whether a packet is of the sender's present life as far as is known here: a link's hello names the life, and with

@@ -34,6 +34,7 @@ package struct GossipScale {
     private enum Event {
         case packet([GossipMessage], from: Int, to: Int)
         case exchange(from: Int, to: Int)
+        case linkEnded(at: Int, with: Int)
         case tick(Int, due: Duration)
     }
 
@@ -94,7 +95,15 @@ package struct GossipScale {
         return number
     }
 
-    package mutating func crash(_ number: Int) { nodes[number].isUp = false }
+    /// - Parameter endsLinks: the process dies and not the machine: its system ends the connections to all others, and
+    ///   tells them.
+    package mutating func crash(_ number: Int, endsLinks: Bool = false) {
+        nodes[number].isUp = false
+        guard endsLinks else { return }
+        for other in nodes.indices where nodes[other].isUp {
+            events.add(.linkEnded(at: other, with: number), at: now + delay())
+        }
+    }
 
     /// Says good-bye, and ends when the others know.
     package mutating func leave(_ number: Int) {
@@ -160,6 +169,10 @@ package struct GossipScale {
             traffic.exchanges += 1
             give(nodes[from].core.records, to: to)
             give(nodes[to].core.records, to: from)
+        case .linkEnded(let number, let other):
+            guard nodes[number].isUp else { return }
+            nodes[number].core.mayBeGone(nodes[other].core.node, now: now)
+            perform(number)
         case .tick(let number, let due):
             guard nodes[number].isUp, nodes[number].tickAt == due else { return }
             nodes[number].tickAt = nil

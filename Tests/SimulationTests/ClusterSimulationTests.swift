@@ -7,7 +7,7 @@ import Testing
     private static let seeds: [UInt64] = {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SEED"].flatMap({ UInt64($0) }) { return [seed] }
-        return Array(1...(environment["SEEDS"].flatMap { UInt64($0) } ?? 60))
+        return Array(1...(environment["SEEDS"].flatMap { UInt64($0) } ?? 200))
     }()
 
     @Test func `whatever fails, what was acked stays, in one order, shown without holes`() {
@@ -33,8 +33,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (ClusterSimulation.Sabotage.acksBeforeSync, ClusterCheckers.Name.acknowledged),
+    /// Each fault, and the checker that must find it.
+    private static let planted: [(ClusterSimulation.Sabotage, ClusterCheckers.Name)] = [
+        (.acksBeforeSync, .acknowledged),
         (.losesSyncedEntries, .oneOrder),
         (.noDeduplication, .onceOnly),
         (.resumesOffByOne, .contiguousStream),
@@ -50,7 +51,16 @@ import Testing
         (.stampsBackwards, .monotonicTime),
         (.cutsGossip, .gossipConverges),
         (.cutsForEver, .liveness),
-    ])
+        (.neverSheds, .boundedQueues),
+        (.showsUnasked, .contiguousStream),
+        (.believesOldDisks, .oneOrder),
+    ]
+
+    @Test func `for every checker a fault is planted`() {
+        #expect(Set(Self.planted.map(\.1)) == Set(ClusterCheckers.Name.allCases))
+    }
+
+    @Test(arguments: Self.planted)
     func `a checker finds the fault that was planted for it`(
         sabotage: ClusterSimulation.Sabotage, checker: ClusterCheckers.Name
     ) {

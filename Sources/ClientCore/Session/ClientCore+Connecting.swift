@@ -104,7 +104,6 @@ extension ClientCore {
         guard case .opening(number, let until) = phase else { return }
         phase = .authenticating(connection: number, until: until)
         lastHeard = now
-        nextWireID = 1
         var connect = ConnectRequest(session: session, device: settings.device)
         if settings.anonymous { connect.anonymous = true } else { connect.token = token }
         add(PendingRequest(.connect(connect), .connect, at: now), now)

@@ -3,6 +3,7 @@ import ClusterLink
 import EventLoop
 import Gossip
 import GossipSeal
+import LinkCore
 import Logging
 import Membership
 import Synchronization
@@ -28,7 +29,8 @@ final class ClusterGossip: Sendable {
     /// Binds the link port and begins, on `loop`.
     /// - Parameters:
     ///   - heard: called on the loop with what is known of all nodes, whenever it changes.
-    ///   - links: on the same loop; gets the connections to the port that are not gossip's. nil: there are none.
+    ///   - links: on the same loop; gets the connections to the port that are not gossip's, and tells when a node is not
+    ///     reached any more. nil: there are none.
     static func start(
         _ configuration: NodeConfiguration, ring: KeyRing, store: UInt64, loop: EventLoop, links: ClusterLinks? = nil,
         logger: Logger, heard: @escaping @Sendable ([GossipRecord]) -> Void = { _ in }
@@ -50,6 +52,14 @@ final class ClusterGossip: Sendable {
                         heard(driver.records)
                     })
                 board.show(driver.records)
+                links?.link.value.observe { event in
+                    switch event {
+                    case .down(let node): driver.mayBeGone(node)
+                    case .failed(let node?, let error) where error.code == .closed || error.code == .timedOut:
+                        driver.mayBeGone(node)
+                    case .up, .failed, .hasRoom: break
+                    }
+                }
                 return (LoopBound(onLoop: driver, loop: loop), driver.address)
             }
             return ClusterGossip(driver, address, board)
