@@ -374,7 +374,8 @@ import Testing
 
     @Test func `who knew nobody does not pass on what it learns of those it learns of`() {
         var a = Self.make()
-        a.merge([Self.b, Self.c].map { GossipRecord(member: Self.member($0), incarnation: 5, status: .alive) }, now: .zero)
+        a.merge(
+            [Self.b, Self.c].map { GossipRecord(member: Self.member($0), incarnation: 5, status: .alive) }, now: .zero)
         #expect(a.queue.isEmpty)
         a.merge([GossipRecord(member: Self.member(Self.d), incarnation: 5, status: .alive)], now: .zero)
         #expect(a.queue.contains(Self.d))

@@ -40,7 +40,9 @@ extension ClusterSimulation {
     }
 
     /// Whether any replica has ever applied it.
-    package func isApplied(_ proposal: Int, of group: GroupID) -> Bool { checkers.contains(proposal: proposal, in: group) }
+    package func isApplied(_ proposal: Int, of group: GroupID) -> Bool {
+        checkers.contains(proposal: proposal, in: group)
+    }
 
     /// Checks what must hold at rest.
     package func end() { checkEnd() }

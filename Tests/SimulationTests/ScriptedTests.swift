@@ -50,7 +50,9 @@ struct ScriptedTests {
         // (c) It crashes, and the first one is back and elected. Its old entries travel, and nothing of its own term.
         simulation.crashNode(second)
         simulation.lose { message in
-            guard case .append(let previous, _, _, let entries) = message.body, message.group == group else { return false }
+            guard case .append(let previous, _, _, let entries) = message.body, message.group == group else {
+                return false
+            }
             // What comes behind all the old ones only tells the leader that they are missing.
             return previous < before + 40 && entries.contains { $0.term == message.term }
         }
