@@ -13,7 +13,8 @@ extension ClusterSimulation {
         if !nodes[number].isUp { start(nodes[number]) }
     }
 
-    /// Which messages of consensus are lost from now on; nil: none.
+    /// Which messages of consensus are lost from now on, those under way too; nil: none. Asked when a message leaves and
+    /// when it arrives.
     package func lose(_ isLost: ((RaftMessage) -> Bool)?) { loses = isLost }
 
     /// The running node that leads the group in the latest term.

@@ -345,7 +345,8 @@ package final class ClusterSimulation {
 
     private func receive(_ packet: Packet, from: Int, at node: SimulatedNode) {
         switch packet {
-        case .raft(let message): act(node, message.group) { $0.step(message) }
+        case .raft(let message):
+            if loses?(message) != true { act(node, message.group) { $0.step(message) } }
         case .snapshotAsk(let offer, let group):
             guard let replica = node.replicas[group], let mark = replica.durableMark, mark.index >= offer.mark.index
             else { return }

@@ -53,8 +53,9 @@ struct ScriptedTests {
             guard case .append(let previous, _, _, let entries) = message.body, message.group == group else {
                 return false
             }
-            // What comes behind all the old ones only tells the leader that they are missing.
-            return previous < before + 40 && entries.contains { $0.term == message.term }
+            // What is to come behind all the old ones tells the leader that they are missing, as long as they are.
+            let lacksOld = simulation.core(of: group, at: third).map { $0.lastIndex < before + 40 } ?? true
+            return !(previous >= before + 40 && lacksOld) && entries.contains { $0.term == message.term }
         }
         simulation.startNode(first)
         let isCopied = simulation.run(atMost: .seconds(30)) {
