@@ -235,5 +235,6 @@ machine() {
     model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
     load=$(cut -d ' ' -f 1 /proc/loadavg)
     say "Machine: $(nproc) x ${model:-unknown CPU}, Linux $(uname -r), load $load when it began."
-    [[ ${load%.*} == [01] && ${load/./} -lt 150 ]] || say '**The machine was busy with something else: not figures to keep.**'
+    # The load in hundredths; not octal for a zero in front.
+    ((10#${load/./} < 150)) || say '**The machine was busy with something else: not figures to keep.**'
 }
