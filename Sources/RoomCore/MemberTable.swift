@@ -33,7 +33,7 @@ struct MemberTable: Sendable {
         static func < (a: Deadline, b: Deadline) -> Bool { (a.time, a.user) < (b.time, b.user) }
     }
 
-    private(set) var records: [UserID: MemberRecord] = [:]
+    private(set) var records = PartitionedDictionary<UserID, MemberRecord>()
     private(set) var fixed = SortedList<Place>()
     /// Creator and managers.
     private(set) var managers = SortedList<Place>()
