@@ -9,7 +9,8 @@ extension RoomState {
         if record != other.record {
             return "record: \(String(describing: record)), \(String(describing: other.record))"
         }
-        let records = { (state: RoomState) in Dictionary(uniqueKeysWithValues: state.members.records.entries.map { $0 }) }
+        let records = { (state: RoomState) in Dictionary(uniqueKeysWithValues: state.members.records.entries.map { $0 })
+        }
         if records(self) != records(other) { return "members" }
         if members.fixed.elements != other.members.fixed.elements { return "fixed" }
         if members.managers.elements != other.members.managers.elements { return "managers" }
