@@ -43,6 +43,9 @@ final class ClusterInbox {
                     guard let message else { return }
                     if lane == .publications {
                         intake.take(message, bytes: payload.count, from: node)
+                    } else if case .publications = message {
+                        // Nobody would wait for the bodies that they may name.
+                        throw NodeMessageError(.malformed, "publications on the lane for calls")
                     } else {
                         hear(message, from: node)
                     }
