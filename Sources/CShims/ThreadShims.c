@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,12 @@ int chatroom_start_thread(const char *name, void (*body)(void *), void *context)
     }
     (void)pthread_detach(thread);
     return 0;
+}
+
+int chatroom_wait_for_cpu(void) {
+    struct sched_param priority = {.sched_priority = 0};
+    // pthread_setschedparam would not know SCHED_BATCH of every C library; 0 is the calling thread.
+    return sched_setscheduler(0, SCHED_BATCH, &priority) == 0 ? 0 : -errno;
 }
 
 void chatroom_ignore_sigpipe(void) {

@@ -189,6 +189,7 @@ extension RaftGroup {
         let wasLeader = role == .leader
         if newTerm != term {
             term = newTerm
+            agreedIndex = 0
             votedFor = nil
             isHardStateDirty = true
         }

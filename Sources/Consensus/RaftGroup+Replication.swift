@@ -101,7 +101,8 @@ extension RaftGroup {
         case .snapshot:
             // Back in reach of the log, by whichever snapshot; one offered meanwhile is not waited for.
             guard isNews else { break }
-            if matchIndex >= log.offset { peers[position].becomeReplicate() } else { peers[position].becomeProbe() }
+            // Even where nothing comes after the snapshot an append must tell it that this is all that there is.
+            peers[position].becomeProbe()
         }
         if isNews {
             advanceCommit()
@@ -248,6 +249,7 @@ extension RaftGroup {
         }
         // Only as far as this message has compared the logs (figure 3.1, step 5).
         let compared = max(commitIndex, previousIndex + UInt64(entries.count))
+        agreedIndex = max(agreedIndex, compared)
         commit(upTo: min(leaderCommit, compared))
         // All that anybody was told is here.
         if compared >= leaderCommit { trustDisk() }
@@ -285,7 +287,7 @@ extension RaftGroup {
     }
 
     mutating func receiveHeartbeat(from: ServerID, leaderCommit: UInt64, readRound: UInt64) {
-        commit(upTo: leaderCommit)
+        commit(upTo: min(leaderCommit, agreedIndex))
         sendInPersistedTerm(.heartbeatReply(readRound: readRound), to: from)
     }
 }

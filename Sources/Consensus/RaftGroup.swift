@@ -58,6 +58,9 @@ public struct RaftGroup: Sendable {
     /// Up to here committed entries have come out. After `persistFailed()` a host that has kept its state goes on with
     /// this as the applied index.
     public internal(set) var handedOutIndex: UInt64
+    /// Up to here an append of this term's leader has shown that the own log is the leader's. Only so far is a commit
+    /// index believed that comes without entries: what the leader holds for acked this server may have forgotten.
+    var agreedIndex: UInt64 = 0
     /// Sizes of what was given out and not applied.
     var applying: Inflights
     var applyFetch: RaftOutput.Fetch?

@@ -46,6 +46,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private var batch = JobBatch()
     private var hooks: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
     private var isStopping = false
+    private var turnObserver: ((_ nanoseconds: UInt64) -> Void)?
+    /// When the loop last began to poll, and for how long polls had waited in all until then.
+    private var polled: (at: UInt64, idle: UInt64)?
 
     /// Makes a loop that does not run yet. Work may be given to it already; ``start()`` must follow.
     public init(name: String) throws(EventLoopError) {
@@ -69,6 +72,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         wakeUp.pointee.data = identity
         turnEnd.pointee.data = identity
         stayAwake.pointee.data = identity
+        // A loop without the measure of its idle time works all the same; it then counts polls as turns.
+        _ = chatroom_measure_idle_time(uvLoop)
         // These cannot fail: init only fills in, start refuses only a missing callback.
         uv_prepare_init(uvLoop, turnEnd)
         uv_prepare_start(turnEnd) { handle in
@@ -207,6 +212,13 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         hooks[phase.rawValue].append(hook)
     }
 
+    /// Tells how long each turn took, from the return of one poll to the beginning of the next: so long nothing else on
+    /// the loop was served. By the clock, so that it counts when the thread had no CPU. Once, on the loop only.
+    public func observeTurns(_ observe: @escaping (_ nanoseconds: UInt64) -> Void) {
+        checkIsolated()
+        turnObserver = observe
+    }
+
     /// Runs `work` once after a delay, then every `repeatingMilliseconds` if that is not 0. On the loop only.
     ///
     /// Both count from ``nowMilliseconds``, the time at which the turn began. A repetition that the loop was too busy
@@ -269,12 +281,20 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
             for hook in phase { hook() }
         }
         if isStopping, finishStopping() { return }
+        tellTurn()
         if batch.isFinished, inbox.armIfEmpty() {
             uv_idle_stop(stayAwake)
         } else {
             // An active idle handle makes the poll return at once.
             uv_idle_start(stayAwake) { _ in }
         }
+    }
+
+    private func tellTurn() {
+        guard let turnObserver else { return }
+        let (now, idle) = (uv_hrtime(), uv_metrics_idle_time(uvLoop))
+        if let polled { turnObserver(now - polled.at - (idle - polled.idle)) }
+        polled = (now, idle)
     }
 
     /// Closes what is still open on a loop that is to end. Returns whether this was its last turn.

@@ -3,6 +3,7 @@ import EventLoop
 import Moderation
 import RoomCore
 import RoomLink
+import SessionCore
 import Sharding
 import Wire
 
@@ -18,10 +19,10 @@ extension GatewayLane {
             voice.maySpeak(inMutedRoom: hub.isMuted, at: shared.now()),
             let text = passed(request.text)
         else { return false }
-        session.state.requestCount += 1
+        session.state.requests.pass()
         var item = BarrageCandidate(
             sender: session.id, text: text,
-            hash: SampleHash.item(of: session.hash, number: session.state.requestCount))
+            hash: SampleHash.item(of: session.hash, number: session.state.requests.count))
         (item.ext, item.style) = (request.ext, request.style)
         // HIGH is for creator and managers (contract, "Priority").
         let mayBeHigh = voice.role.rank >= Role.manager.rank

@@ -1,6 +1,7 @@
 import ChatModel
 import EventLoop
 import RoomLink
+import SessionCore
 import Sharding
 import Wire
 
@@ -80,13 +81,15 @@ extension GatewayLane {
     }
 
     private func giveUp(_ call: RoomCall, _ reason: String) {
-        guard let session = sessions[call.address.session], let request = call.request else { return }
+        guard let session = sessions[call.address.session], let request = call.request,
+            let id = session.state.requests.end(request)
+        else { return }
         var waitMs: Int64 = 500
         if case .operation(.enter) = call.body {
             session.entering.removeAll { $0.room == call.room }
             // Everybody who waited for the leader is told so at once, and shall not come back at once.
             waitMs += shared.admission.wait(.enter, nowMilliseconds: loop.nowMilliseconds)
         }
-        session.connection?.reply(request, error: ChatError(.unavailable, reason, retryAfterMs: waitMs))
+        session.connection?.reply(id, error: ChatError(.unavailable, reason, retryAfterMs: waitMs))
     }
 }

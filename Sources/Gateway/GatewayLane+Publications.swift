@@ -76,11 +76,13 @@ extension GatewayLane {
     private func reply(
         to id: SessionID, _ request: UInt32, _ result: Result<OperationResult, ChatError>, of room: RoomID
     ) {
-        guard let session = sessions[id], let connection = session.connection else { return }
+        guard let session = sessions[id], let asked = session.state.requests.end(request),
+            let connection = session.connection
+        else { return }
         settle(connection, in: room)
         switch result {
-        case .success(let value): connection.reply(request, value)
-        case .failure(let error): connection.reply(request, error: error)
+        case .success(let value): connection.reply(asked, value)
+        case .failure(let error): connection.reply(asked, error: error)
         }
     }
 
@@ -97,19 +99,21 @@ extension GatewayLane {
             if case .success = result, !session.isIn(room) { leave(room, session) }
             return
         }
+        let asked = request.flatMap { session.state.requests.end($0) }
         let notifyExt = session.entering.first { $0.room == room }?.notifyExt
-        session.entering.removeAll { $0.room == room }
+        // A newer connection may wait for an enter of its own.
+        if asked != nil { session.entering.removeAll { $0.room == room } }
         switch result {
         case .failure(let error):
-            session.connection?.reply(request, error: error)
+            if let asked { session.connection?.reply(asked, error: error) }
         case .success(let value):
             session.state.stay(Stay(value, notifyExt: notifyExt), in: room)
             session.state.hear(Voice(value.me, at: shared.now()), in: room)
-            // Whoever went meanwhile stays a member for the grace, but views nothing.
-            guard let connection = session.connection, case .open = connection.phase else { return }
+            // Whoever went meanwhile stays a member for the grace, but views nothing; back again, it enters again.
+            guard let asked, let connection = session.connection, case .open = connection.phase else { return }
             settle(connection, in: room)
             session.state.losses.forget(room)
-            connection.reply(request, .enter(value))
+            connection.reply(asked, .enter(value))
             let hub = hubs[room] ?? Hub(room: room, lane: self)
             hubs[room] = hub
             hub.add(connection)
@@ -149,7 +153,8 @@ extension GatewayLane {
         let isOpen = request.map { open.answered(id, $0) } ?? false
         guard let session = sessions[id] else { return }
         forget(room, session)
-        if isOpen { session.connection?.reply(request, .exit) }
+        guard let request, let asked = session.state.requests.end(request), isOpen else { return }
+        session.connection?.reply(asked, .exit)
     }
 
     private func kicked(_ id: SessionID, _ room: RoomID, _ reason: KickReason, _ ext: String?) {

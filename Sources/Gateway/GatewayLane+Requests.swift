@@ -32,11 +32,11 @@ extension GatewayLane {
         if let refusal = refusal(of: request.operation, room, session) {
             return connection.reply(request.id, error: refusal)
         }
-        session.state.requestCount += 1
+        let number = session.state.requests.begin(request.id)
         call(
             RoomCall(
-                room: room, address: address(of: session), caller: session.state.caller, request: request.id,
-                number: session.state.requestCount, body: .operation(request.operation),
+                room: room, address: address(of: session), caller: session.state.caller, request: number,
+                number: session.state.requests.count, body: .operation(request.operation),
                 rooms: request.operation.namesMessages ? session.state.rooms : []))
     }
 

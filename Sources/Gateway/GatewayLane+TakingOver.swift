@@ -61,6 +61,7 @@ extension GatewayLane {
             old.close(.takenOver, "taken over by a newer connection")
         }
         sessions[id] = nil
+        session.state.requests.connectionEnded()
         // What it lost until now is part of what a resume brings back.
         session.state.losses = Losses()
         return session.state

@@ -227,6 +227,7 @@ final class GatewayLane {
         session.connection = nil
         session.awaySinceMilliseconds = loop.nowMilliseconds
         session.entering = []
+        session.state.requests.connectionEnded()
         for room in session.state.rooms {
             call(
                 RoomCall(
@@ -295,7 +296,8 @@ final class GatewayLane {
     /// Tells a session that keeps up again what it was not given.
     func tellLosses(of session: Session) {
         guard let connection = session.connection else { return }
-        for loss in session.state.losses.take() {
+        // What waited when the session left a room may have been lost after that: nobody there waits for it.
+        for loss in session.state.losses.take() where session.isIn(loss.room) {
             if !loss.ranges.isEmpty {
                 let ranges = loss.ranges.map { SeqRange(from: $0.lowerBound, to: $0.upperBound) }
                 connection.push(.gap(GapPush(room: loss.room, ranges: ranges, cause: .slow)))

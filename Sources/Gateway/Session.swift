@@ -21,8 +21,8 @@ struct SessionState: Sendable {
     private(set) var stays: [RoomID: Stay] = [:]
     /// What it may say there.
     private var voices: [RoomID: Voice] = [:]
-    /// Requests that were passed on to rooms.
-    var requestCount: UInt64 = 0
+    /// What was passed on to rooms.
+    var requests = SessionRequests()
     /// The node that has handed it over, until its rooms have been told.
     var formerNode: NodeID?
     var losses = Losses()
@@ -39,7 +39,7 @@ struct SessionState: Sendable {
         let caller = Caller(user: handed.user, anonymous: handed.anonymous, device: handed.device)
         self.init(id: id, caller: caller, encoding: .json, startedAt: handed.startedAt)
         issuedAt = handed.issuedAt
-        requestCount = handed.requestCount
+        requests = SessionRequests(count: handed.requestCount)
         formerNode = node
         for item in handed.stays { stay(item.stay, in: item.room) }
     }
@@ -48,7 +48,7 @@ struct SessionState: Sendable {
     var handed: HandedSession {
         HandedSession(
             user: caller.user, anonymous: caller.anonymous, device: caller.device, issuedAt: issuedAt,
-            startedAt: startedAt, requestCount: requestCount,
+            startedAt: startedAt, requestCount: requests.count,
             stays: rooms.compactMap { room in
                 stays[room].map { HandedSession.RoomStay(room: room, stay: $0) }
             })

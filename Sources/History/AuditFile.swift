@@ -23,7 +23,7 @@ public final class AuditFile: Sendable {
     /// Rows in the file: a few hundred megabytes.
     public static let rowsMax: Int64 = 2_000_000
 
-    private let thread = StorageThread("audit")
+    private let thread = StorageThread("audit", isInBackground: true)
     private let pending = Mutex(Pending())
     private let retentionDays: Int64
     private let now: @Sendable () -> Timestamp

@@ -14,8 +14,9 @@ final class StorageThread: Sendable {
 
     private let state = Monitor(State())
 
-    init(_ name: String) {
-        startDatabaseThread(name) { self.run() }
+    /// - Parameter isInBackground: see `startDatabaseThread`.
+    init(_ name: String, isInBackground: Bool = false) {
+        startDatabaseThread(name, isInBackground: isInBackground) { self.run() }
     }
 
     /// Runs `job` after those that wait. False after `stop`: it is not run then.

@@ -31,7 +31,7 @@ final class MarksKeeper: Sendable {
     }
 
     func start() {
-        startDatabaseThread("log-marks") { self.run() }
+        startDatabaseThread("log-marks", isInBackground: true) { self.run() }
     }
 
     private func run() {

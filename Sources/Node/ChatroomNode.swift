@@ -136,6 +136,8 @@ public final class ChatroomNode: Service, Sendable {
         let server = ServerID(node: configuration.node.text, store: store.storeID)
         let loops = try (0..<configuration.loops).map { try EventLoop(name: "loop-\($0)") }
         for loop in loops { loop.start() }
+        let turns = metrics.durations("chatroom_loop_turn_seconds", "How long one turn of a loop took, by the clock.")
+        for loop in loops { loop.execute { loop.observeTurns { turns.record(seconds: Double($0) / 1e9) } } }
 
         let router = ClusterRouter(node: configuration.node)
         let nodes = ClusterNodes(router)

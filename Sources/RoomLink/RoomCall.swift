@@ -90,7 +90,7 @@ public struct RoomCall: Sendable, Equatable {
     public var room: RoomID
     public var address: SessionAddress
     public var caller: Caller
-    /// The client's request ID; nil wants no reply.
+    /// Under which number the gateway knows the request, of all that the session asks; nil wants no reply.
     public var request: UInt32?
     /// Counts the session's requests, so that the leader knows one that is repeated because a node has died; 0 where
     /// nothing is to be repeated. Of `follow` it is what the leader says when it goes on (`RoomOutput.following`).

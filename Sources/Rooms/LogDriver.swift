@@ -22,8 +22,8 @@ public protocol ConsensusTransport: Sendable {
 
 /// Drives the consensus groups of one loop: takes what they put out, saves it, and tells them when it is on disk.
 ///
-/// Everything that a turn brought, of all groups, is one save, and so takes part in one sync. At most `savesInFlight`
-/// saves are under way; what comes meanwhile waits in the groups and makes the next save larger.
+/// Everything that a turn brought, of all groups, is one save, and so takes part in one sync. At most
+/// `savesInFlightMax` saves are under way; what comes meanwhile waits in the groups and makes the next save larger.
 final class LogDriver {
     let loop: EventLoop
     private let store: LogStore
@@ -36,7 +36,9 @@ final class LogDriver {
     private var isPumpAhead = false
     /// When time was last looked at.
     private var heardAt: UInt64
-    private static let savesInFlightMax = 2
+    /// The store joins those that wait in one sync, so a further one costs no sync of its own; with two, what came while
+    /// one was being synced and another waited had to wait for two syncs more.
+    private static let savesInFlightMax = 8
 
     /// Calls must be on the loop. `tickMilliseconds` is the unit of the core's timeouts.
     init(loop: EventLoop, store: LogStore, transport: any ConsensusTransport, logger: Logger) {

@@ -4,8 +4,18 @@ import CShims
 ///
 /// The process stops when the operating system refuses the thread; that happens at start-up only, since nothing here
 /// starts threads later.
-public func startDatabaseThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
-    let box = Unmanaged.passRetained(ThreadBody(run: body))
+///
+/// - Parameter isInBackground: nobody waits for what the thread does. When it wakes up it takes the CPU from no thread
+///   that somebody waits for; its share of the CPUs stays the same, so that it does not fall behind.
+public func startDatabaseThread(
+    _ name: String, isInBackground: Bool = false, _ body: @escaping @Sendable () -> Void
+) {
+    let box = Unmanaged.passRetained(
+        ThreadBody {
+            // A system that refuses runs it like any other thread: right, if not as quick.
+            if isInBackground { _ = chatroom_wait_for_cpu() }
+            body()
+        })
     let result = chatroom_start_thread(
         name,
         { context in

@@ -39,10 +39,11 @@ public struct Reconciler: Sendable {
         let wanted = wantedVoters(view, now: now)
         noteStability(of: wanted.first, view, now: now)
         guard view.isSettled, !wanted.isEmpty else { return nil }
-        if let change = change(view, wanted: wanted) { return .change(change) }
-        guard handedOverAt.map({ now >= $0 &+ configuration.stableTicks }) ?? true,
-            let heir = heir(view, wanted: wanted, now: now)
-        else { return nil }
+        let heir = heir(view, wanted: wanted, now: now)
+        if let change = change(view, wanted: wanted), heir == nil || !isForHeir(change, view) {
+            return .change(change)
+        }
+        guard handedOverAt.map({ now >= $0 &+ configuration.stableTicks }) ?? true, let heir else { return nil }
         handedOverAt = now
         return .transferLeadership(to: heir)
     }
@@ -92,7 +93,9 @@ public struct Reconciler: Sendable {
         return missing.allSatisfy { view.isReady($0) || view.isDead($0) }
     }
 
-    /// A voter that may go now: those first that never come back, then the silent.
+    /// A voter that may go now: those first that never come back, then the silent, then those that an operator wants out.
+    /// From three voters to one there are two for a moment, and nothing can be changed any more when one of them is lost
+    /// for good. It must not be one that is to be stopped soon in any case.
     private func surplus(_ view: GroupView, wanted: [ServerID], missing: [ServerID]) -> ServerID? {
         let voters = view.membership.voters
         let mayShrink = missing.allSatisfy(view.isDead)
@@ -100,10 +103,21 @@ public struct Reconciler: Sendable {
             // Below the wanted number only an operator gets it, and only if a replacement is not to be had.
             voters.count > wanted.count || (mayShrink && voters.count > 1 && view.isToLeave(server))
         }
-        func order(_ server: ServerID) -> Int { view.isGone(server) ? 0 : view.isActive(server) ? 2 : 1 }
+        func order(_ server: ServerID) -> Int {
+            if view.isGone(server) { return 0 }
+            if !view.isActive(server) { return 1 }
+            return view.isToLeave(server) ? 2 : 3
+        }
         return surplus.sorted { (order($0), $0) < (order($1), $1) }.first { server in
             hasMajority(view, voters.filter { $0 != server })
         }
+    }
+
+    /// A leader on its way out does not remove one who stays: it would be among the few that are left. Its heir removes it
+    /// first.
+    private func isForHeir(_ change: MembershipChange, _ view: GroupView) -> Bool {
+        guard case .remove(let server) = change, view.membership.voters.contains(server) else { return false }
+        return view.isToLeave(view.own) && !view.isToLeave(server) && view.isActive(server)
     }
 
     private func hasMajority(_ view: GroupView, _ voters: [ServerID]) -> Bool {

@@ -292,6 +292,52 @@ import Testing
         #expect(cluster["a"].peerStatuses.allSatisfy { $0.matchIndex == cluster["a"].lastIndex })
     }
 
+    /// Found by the simulation: the copy held an entry that a later leader had replaced, and a heartbeat to the server's
+    /// former life came late. Or the leader sends one before it is told that the node has begun anew.
+    @Test func `a heartbeat does not commit what an older copy of the disk holds in place of what was acked`() throws {
+        let cluster = try proving()
+        cluster.isolate("a")
+        try cluster.propose("a", "lost")
+        cluster.settle()
+        let old = cluster.server("a").disk
+        cluster.elect("b")
+        try cluster.propose("b", "kept")
+        cluster.settle()
+        cluster.heal()
+        tickAll(cluster, "b", times: 3)
+        #expect(cluster["a"].commitIndex == cluster["b"].commitIndex)
+        cluster.crash("a")
+        try cluster.add("a", start: .restored(old.restored(appliedIndex: 0)), disk: old)
+        let commit = cluster["b"].commitIndex
+        #expect(cluster["a"].lastTerm < cluster["b"].term && cluster["a"].lastIndex <= commit)
+        let before = cluster.commands("a")
+        cluster.step(cluster.message(from: "b", to: "a", .heartbeat(commitIndex: commit, readRound: 0)))
+        #expect(cluster["a"].commitIndex == 0 && cluster.commands("a") == before)
+        cluster.act("b") { $0.peerRestarted("a") }
+        cluster.settle()
+        #expect(cluster["a"].commitIndex == commit)
+        #expect(cluster.commands("a").last == "kept" && !cluster.commands("a").contains("lost"))
+    }
+
+    /// Found by the simulation: the leader handed over to it again and again, and took nothing meanwhile.
+    @Test func `who has come back by a snapshot after which nothing comes has its log shown to be whole`() throws {
+        let cluster = try proving()
+        cluster.crash("c")
+        try cluster.propose("a", "x", "y")
+        cluster.settle()
+        cluster.takeSnapshot("a")
+        try cluster.restart("c")
+        cluster.act("a") { $0.peerRestarted("c") }
+        tickAll(cluster, "a", times: 2)
+        #expect(cluster["c"].installing != nil)
+        cluster.install("c")
+        cluster.settle()
+        #expect(cluster["c"].lastIndex == cluster["a"].lastIndex && !cluster["c"].isUnproven)
+        try cluster.act("a") { try $0.transferLeadership(to: TestCluster.id("c")) }
+        cluster.settle()
+        #expect(cluster["c"].isLeader)
+    }
+
     /// Found by the simulation: a leader came back with an older copy of its disk, the others' election took longer than
     /// it waits, and the one voter that had what was acked was outvoted by it.
     @Test func `who may have forgotten what it acked does not outvote a newer log that it has heard of`() throws {

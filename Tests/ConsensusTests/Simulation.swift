@@ -468,6 +468,11 @@ struct Simulation {
             (forged.from, forged.to) = (message.to, message.from)
             forged.body = .appendAccepted(matchIndex: index + UInt64(entries.count))
             message = forged
+        case (.forgesAcks, .heartbeat(let commitIndex, _)):
+            // The receiver, too, takes it that it has had those appends.
+            if let position = servers.firstIndex(where: { $0.core.id == message.to }) {
+                servers[position].core.agreedIndex = commitIndex
+            }
         case (.forgesReadReplies, .heartbeat(_, let round)):
             network.append(
                 RaftMessage(

@@ -31,6 +31,24 @@ import Testing
         #expect(journal.entries == ["job", "job of the job", "route", "propose", "propose again", "publish", "flush"])
     }
 
+    @Test func `how long each turn took is told`() async throws {
+        let worked: UInt64 = 20_000_000
+        let told = Journal<UInt64>()
+        try await withLoop { loop in
+            await withCheckedContinuation { continuation in
+                loop.execute {
+                    loop.observeTurns { told.append($0) }
+                    loop.schedule(afterMilliseconds: 1) {
+                        let began = EventLoop.nowNanoseconds
+                        while EventLoop.nowNanoseconds < began + worked {}
+                        loop.schedule(afterMilliseconds: 1) { continuation.resume() }
+                    }
+                }
+            }
+        }
+        #expect(told.entries.max() ?? 0 >= worked)
+    }
+
     @Test func `a job that a hook enqueues does not wait for an event`() async throws {
         try await withLoop { loop in
             // Each step is enqueued in the phases of a turn; were the loop to sleep after one, nothing would wake it.

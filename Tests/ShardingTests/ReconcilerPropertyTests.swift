@@ -165,6 +165,11 @@ import Testing
                 #expect(hasMajority(voters.filter { $0 != server }), comment)
                 let node = nodes[server.node]
                 let isGone = node?.listed.server != server
+                let isToLeave = { nodes[$0]?.listed.isDraining ?? true }
+                if isUp(server), !isToLeave(server.node) {
+                    let leaving = voters.filter { $0 != view.own && !view.placement.voters.contains($0) }
+                    #expect(!leaving.contains { isToLeave($0.node) }, "those who are to leave go first: \(comment)")
+                }
                 let isByOperator = node == nil || node?.listed.isDraining == true
                 if !isByOperator {
                     #expect(voters.count > view.placement.voterCount, "below the wanted number: \(comment)")

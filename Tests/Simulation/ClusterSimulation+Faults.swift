@@ -95,18 +95,66 @@ extension ClusterSimulation {
         if !isOneWay { blocked.insert([b, a]) }
     }
 
-    /// Whether every group, by whatever membership anybody has on disk or in memory, keeps a majority of voters that
-    /// have forgotten nothing.
+    /// Whether every group keeps a majority of voters that have forgotten nothing: by whatever membership anybody has on
+    /// disk or in memory, and by those that a leader may propose before it notices that the node is gone.
     private func canDoWithout(_ node: SimulatedNode) -> Bool {
         let existing = Set(nodes.filter { !$0.isRemoved && $0.number != node.number }.map(\.server))
+        let lists = lists
         return nodes.flatMap(\.replicas.values).allSatisfy { replica in
             let voters = replica.core.membership.voters
             // A learner may be on its way to be a voter: the one that has come in the place of one that is lost for good,
             // lost too before anybody has noticed it, is one loss more than three voters bear.
-            return [voters, voters + replica.core.membership.learners].allSatisfy {
+            let memberships = [voters, voters + replica.core.membership.learners]
+            // A group that shrinks from three voters to one has two for a moment, and needs both. A leader asks whether
+            // they are there, but hears for up to two election timeouts that one is who is not: that a voter who was to
+            // stay is lost for good just then is more than two voters bear. One who was to go may be lost at any time.
+            return (memberships + lists.flatMap { shrunken(voters, of: replica.group, $0, existing) }).allSatisfy {
                 $0.isEmpty || $0.count(where: existing.contains) > $0.count / 2
             }
         }
+    }
+
+    /// The lists of nodes by which leaders may place their groups now or soon: all that are known anywhere, and those
+    /// that come of what operators have asked for.
+    private var lists: [[PlacementNode]] {
+        let known = nodes.compactMap { $0.replicas[.system]?.state }
+        guard var newest = known.max(by: { $0.applied < $1.applied })?.nodes else { return [] }
+        var lists = known.map(\.nodes)
+        for operation in operations {
+            switch proposals[operation] {
+            case .listNode(let node): newest[node.server.node] = node
+            case .removeNode(let name): newest[name] = nil
+            case .room: continue
+            }
+            lists.append(newest)
+        }
+        return Array(Set(lists.map { $0.values.sorted { $0.server < $1.server } }))
+    }
+
+    /// What becomes of a group's voters, one removal after the other, as the reconciler chooses whom to remove: those
+    /// first that are to leave. Who does not exist any more goes last, as if nobody had noticed.
+    private func shrunken(
+        _ voters: [ServerID], of group: GroupID, _ list: [PlacementNode], _ existing: Set<ServerID>
+    ) -> [[ServerID]] {
+        guard let wanted = Placement(nodes: list, shardCount: Self.shardCount).group(group)?.voters, !wanted.isEmpty
+        else { return [] }
+        // Those who are not to be had are not waited for when one is to leave.
+        let mayGoBelow = wanted.filter { !voters.contains($0) }.allSatisfy { missing in
+            nodes.contains { $0.deadSince[missing.node] != nil }
+                || nodes.contains { $0.server == missing && (!$0.isUp || $0.stoppedAt != nil) }
+        }
+        func stays(_ server: ServerID) -> Bool {
+            list.contains { $0.server.node == server.node && !$0.isDraining }
+        }
+        func order(_ server: ServerID) -> Int { (stays(server) ? 2 : 0) + (existing.contains(server) ? 0 : 1) }
+        var left = voters
+        var found: [[ServerID]] = []
+        for server in voters.filter({ !wanted.contains($0) }).sorted(by: { (order($0), $0) < (order($1), $1) }) {
+            guard left.count > wanted.count || (mayGoBelow && left.count > 1 && !stays(server)) else { continue }
+            left.removeAll { $0 == server }
+            found.append(left)
+        }
+        return found
     }
 
     /// The node comes back empty, as another server.
@@ -190,6 +238,8 @@ extension ClusterSimulation {
         guard let (number, promised) = renewing, !promised.isEmpty else { return }
         blocked = []
         let node = nodes[number]
+        // What it had in memory in its former life is no sign of what has come back.
+        guard node.isUp else { return }
         let isTakenIn = promised.allSatisfy { group, index in
             node.replicas[group].map { $0.core.persistedIndex >= index && $0.core.leader != nil } ?? false
         }

@@ -45,6 +45,7 @@ extension ClusterSimulation {
         session.socket = nil
         session.awaySince = milliseconds
         session.entering = []
+        session.requests.connectionEnded()
         for room in session.rooms { ask([call(session, room, .away, node)], node) }
     }
 
@@ -84,8 +85,8 @@ extension ClusterSimulation {
                 return reply(socket, request.id, .failure(ChatError(.notInRoom, "not in it")), node)
             }
         }
-        session.requestCount += 1
-        ask([call(session, room, .operation(request.operation), node, request: request.id)], node)
+        let number = session.requests.begin(request.id)
+        ask([call(session, room, .operation(request.operation), node, request: number)], node)
     }
 
     private func connect(_ request: ConnectRequest, _ id: UInt32?, _ socket: SimulatedSocket, _ node: SimulatedNode) {
@@ -101,6 +102,7 @@ extension ClusterSimulation {
                 old.session = nil
                 session.socket = nil
                 close(old, 4410, node)
+                session.requests.connectionEnded()
             }
             session.losses = Losses()
             held = session
@@ -135,7 +137,7 @@ extension ClusterSimulation {
     ) -> RoomCall {
         RoomCall(
             room: room, address: address(of: session, node), caller: session.caller, request: request,
-            number: request == nil ? 0 : session.requestCount, body: body)
+            number: request == nil ? 0 : session.requests.count, body: body)
     }
 
     private func address(of session: SimulatedSession, _ node: SimulatedNode) -> SessionAddress {
@@ -213,8 +215,8 @@ extension ClusterSimulation {
         guard let session = node.lane.sessions[call.address.session], let request = call.request else { return }
         if case .operation(.enter) = call.body { session.entering.remove(call.room) }
         count("calls given up")
-        guard let socket = session.socket else { return }
-        reply(socket, request, .failure(ChatError(.unavailable, "no leader", retryAfterMs: 200)), node)
+        guard let id = session.requests.end(request), let socket = session.socket else { return }
+        reply(socket, id, .failure(ChatError(.unavailable, "no leader", retryAfterMs: 200)), node)
     }
 
     // MARK: - What rooms say
@@ -247,8 +249,10 @@ extension ClusterSimulation {
                 enqueue(frame, socket, node)
             }
         case .reply(let id, let request, let result, _):
-            guard node.lane.open.answered(id, request), let socket = node.lane.sessions[id]?.socket else { return }
-            reply(socket, request, result, node)
+            guard node.lane.open.answered(id, request), let session = node.lane.sessions[id],
+                let asked = session.requests.end(request), let socket = session.socket
+            else { return }
+            reply(socket, asked, result, node)
         case .retry(let id, let request):
             node.lane.open.refused(id, request, by: self.id(of: from), at: milliseconds)
         case .gap(let seqs):
@@ -264,7 +268,8 @@ extension ClusterSimulation {
             guard let session = node.lane.sessions[id] else { return }
             let socket = session.socket
             forget(room, session, node)
-            if isOpen, let socket { reply(socket, request, .success(.exit), node) }
+            guard let request, let asked = session.requests.end(request), isOpen, let socket else { return }
+            reply(socket, asked, .success(.exit), node)
         case .kicked(let id, let reason, let ext):
             guard let session = node.lane.sessions[id] else { return }
             forget(room, session, node)
@@ -292,19 +297,20 @@ extension ClusterSimulation {
             if case .success = result, session.stays[room] == nil { ask([call(session, room, .leave, node)], node) }
             return
         }
-        session.entering.remove(room)
+        let asked = request.flatMap { session.requests.end($0) }
+        if asked != nil { session.entering.remove(room) }
         switch result {
         case .failure(let error):
-            if let socket = session.socket { reply(socket, request, .failure(error), node) }
+            if let asked, let socket = session.socket { reply(socket, asked, .failure(error), node) }
         case .success(let value):
             if session.stays.updateValue(
                 Stay(profile: value.me.profile, enteredAt: value.me.enteredAt ?? Timestamp(0)), forKey: room) == nil
             {
                 session.rooms.append(room)
             }
-            guard let socket = session.socket else { return }
+            guard let asked, let socket = session.socket else { return }
             session.losses.forget(room)
-            reply(socket, request, .success(.enter(value)), node)
+            reply(socket, asked, .success(.enter(value)), node)
             var hub = node.lane.hubs[room] ?? SimulatedLane.Hub()
             if socket.views.insert(room).inserted { hub.viewers.append(socket) }
             hub.place = StreamPlace(epoch: value.epoch, seq: value.seq)
@@ -343,6 +349,8 @@ extension ClusterSimulation {
 
     func flush(_ socket: SimulatedSocket, _ node: SimulatedNode) {
         socket.isDirty = false
+        // What waits for a connection that has ended goes with it.
+        guard socket.isOpenAtServer else { return }
         write(socket)
         if socket.queue.byteCount > Self.sendQueueBytesMax, let session = socket.session, sabotage != .neverSheds {
             count("send queues shed")
@@ -354,7 +362,7 @@ extension ClusterSimulation {
         guard socket.isWritingUntil <= now, socket.queue.isEmpty, let session = socket.session,
             !session.losses.isEmpty
         else { return }
-        for loss in session.losses.take() where !loss.ranges.isEmpty {
+        for loss in session.losses.take() where !loss.ranges.isEmpty && session.stays[loss.room] != nil {
             count("gaps told")
             let ranges = loss.ranges.map { SeqRange(from: $0.lowerBound, to: $0.upperBound) }
             socket.queue.append(SimulatedFrame(.push(.gap(GapPush(room: loss.room, ranges: ranges, cause: .slow)))))

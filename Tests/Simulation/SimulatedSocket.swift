@@ -95,7 +95,7 @@ final class SimulatedSession {
     var rooms: [RoomID] = []
     var stays: [RoomID: Stay] = [:]
     var entering: Set<RoomID> = []
-    var requestCount: UInt64 = 0
+    var requests = SessionRequests()
     var losses = Losses()
     var changes: TokenBucket
     var awaySince: UInt64?

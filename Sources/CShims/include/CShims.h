@@ -30,6 +30,10 @@ static inline void chatroom_set_current_loop(const void *loop) { chatroom_thread
 /// Starts a detached thread named by the first 15 bytes of `name`. Returns 0 or a negative errno value.
 int chatroom_start_thread(const char *name, void (*body)(void *context), void *context);
 
+/// The calling thread keeps its share of the CPUs, but no longer pushes another thread from one when it wakes up
+/// (SCHED_BATCH, sched(7)). Returns 0 or a negative errno value.
+int chatroom_wait_for_cpu(void);
+
 /// Ignores SIGPIPE in the whole process, so that writing to a closed socket is an error and not the end.
 void chatroom_ignore_sigpipe(void);
 

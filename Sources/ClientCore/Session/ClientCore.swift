@@ -41,8 +41,8 @@ package struct ClientCore: Sendable {
     /// What is on the connection: the order number by request ID.
     var onWire: [UInt32: UInt64] = [:]
     var nextRequest: UInt64 = 1
-    /// Goes on over connections: a session that is resumed may still be told answers to what it has asked over the last one,
-    /// which must not be taken for those to other requests.
+    /// Goes on over connections, although a node answers only what was asked over the same one: so that no answer can be
+    /// taken for another request's.
     var nextWireID: UInt32 = 1
 
     var attempt: UInt64 = 0

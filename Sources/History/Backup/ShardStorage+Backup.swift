@@ -14,7 +14,7 @@ extension ShardStorage {
     public func backup(
         to directory: String, completion: @escaping @Sendable (Result<UInt64, StorageError>) -> Void
     ) {
-        startDatabaseThread("backup") { [self] in
+        startDatabaseThread("backup", isInBackground: true) { [self] in
             do {
                 completion(.success(try copy(to: directory)))
             } catch {

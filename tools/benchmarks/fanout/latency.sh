@@ -35,7 +35,7 @@ payload=400 room_number=0
 
 # measure SERVER ROUND STALLED
 measure() {
-    local server=$1 round=$2 share=$3 line options
+    local server=$1 round=$2 share=$3 line options turns
     options=(--case lat --subscribers "$viewers" --rate "$rate" --seconds "$seconds" --warmup 1 --stalled "$share" --json)
     if [[ $server == reference ]]; then
         options+=(--port "$port" --pid "$reference_pid" --payload "$payload")
@@ -45,8 +45,10 @@ measure() {
         create_room "latency-$room_number"
         options+=(--port "$node_port" --pid "$node_pid" --room "latency-$room_number" --text "$text"
             "${key_options[@]}")
+        turns=$(turn_counts)
     fi
     line=$(taskset -c 1 "$bench_dir/fanload" "${options[@]}") || fail "$server, $share % stalled: the load client failed. $line"
+    [[ $server == reference ]] || line="{\"longestTurnMs\":$(longest_turn "$turns" "$(turn_counts)"),${line#\{}"
     say "{\"server\":\"$server\",\"share\":$share,\"round\":$round,${line#\{}" >>"$raw"
 }
 
@@ -95,6 +97,8 @@ for share in "${shares[@]}"; do
 done
 say
 say "p99 of chatroomd to the reference's in the same round: $(ratio "$(of chatroomd 0 p99Ms)" "$(of reference 0 p99Ms)")"
+say "The longest turn of a loop, all viewers' coming and going included, round by round: at most $(
+    field longestTurnMs <"$raw" | sort -g | tr '\n' ' ')ms (upper ends of buckets that double)."
 [[ $stalled == 0 ]] || for server in reference chatroomd; do
     say "p99 of $server with $stalled % that read nothing to that without: $(ratio "$(of "$server" "$stalled" p99Ms)" "$(of "$server" 0 p99Ms)")"
 done

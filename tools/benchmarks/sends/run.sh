@@ -8,7 +8,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 # shellcheck source=tools/benchmarks/lib.sh
 . "$root/tools/benchmarks/lib.sh"
 
-nodes=1 senders=100 in_flight=16 text=200 seconds=10 delays='0 1000 5000' fixed_rate=10000
+nodes=1 senders=100 in_flight=16 text=200 seconds=10 delays='0 1000 5000' fixed_rate=10000 trials=1
 option nodes N 'of the cluster; the senders are at the first one'
 option senders M ''
 option in_flight W 'sends of one sender without an ack'
@@ -16,12 +16,13 @@ option text B 'bytes of a text'
 option seconds S 'length of one measurement'
 option delays LIST 'microseconds by which a sync is made slower'
 option fixed_rate R 'sends a second; 0: leave it out'
+option trials T 'of the fixed rate, one after the other'
 quick delays=0 seconds=3
 read_options "$@"
 build_clients sends
 begin sends
 
-failed=''
+failed='' summaries=()
 
 # measure DELAY NAME RATE: one row of the table; sets line to the client's JSON.
 measure() {
@@ -53,8 +54,14 @@ for delay in $delays; do
     bench_nodes=$nodes
     start_node
     for ((i = 1; i <= senders; i++)); do create_room "sends-$i"; done
+    # Until leaderships are where they belong: ten seconds after a node can lead.
+    ((nodes == 1)) || sleep 20
     measure "$delay" full 0
     measure "$delay" half "$(awk -v r="$(field ackedPerSecond <<<"$line")" 'BEGIN { printf "%.0f", r / 2 }')"
-    ((fixed_rate == 0)) || measure "$delay" "$fixed_rate/s" "$fixed_rate"
+    ((fixed_rate > 0)) || continue
+    for ((trial = 1; trial <= trials; trial++)); do measure "$delay" "$fixed_rate/s" "$fixed_rate"; done
+    ((trials == 1)) || summaries+=("sync slower by $delay us, $fixed_rate/s, $trials trials: p99 ms $(
+        grep "^{\"syncDelayMicroseconds\":$delay,\"load\":\"$fixed_rate/s\"" "$raw" | field p99Ms | spread)")
 done
+((${#summaries[@]} == 0)) || printf '\n%s' "${summaries[@]}" ''
 [[ -z $failed ]] || fail 'some sends were refused: see the column errors.'

@@ -1,0 +1,120 @@
+import ChatModel
+import Consensus
+import RoomCore
+import RoomLink
+import Sharding
+
+/// Leadership of the shard: what comes and goes with it, and who is told.
+extension ShardHost {
+    /// Leads, and what was committed before has been applied.
+    var isServing: Bool { ledTerm != nil }
+
+    /// What this node leads; nil while it does not.
+    var notice: ShardNotice? { ledTerm.map { ShardNotice(shard: shard, term: $0) } }
+
+    /// Nodes whose votes count, in order. Voters that the cluster lists no more are left out: their data is gone, or they
+    /// were removed, and the group only waits for others in their place.
+    var replicas: [NodeID] {
+        let listed = Set(context.cluster.current.nodes.map(\.server))
+        let voters = log.membership.voters.filter { listed.isEmpty || listed.contains($0) }
+        return voters.compactMap { NodeID($0.node) }.sorted()
+    }
+
+    func logDidChangeLeadership(_ log: GroupLog) {
+        tellWhoIsHeard()
+        webhook?.reset()
+        guard ledTerm != log.term || !log.isEstablished else { return }
+        hasLookedAround = false
+        formerIndex = nil
+        // In doubt: a retry with the same command ID is answered by what the log then says.
+        let isInDoubt = refusals.mayAskElsewhere
+        let error = refusals.notLeading("the room's leader has changed")
+        fail(proposals.takePending(), error, isInDoubt: isInDoubt)
+        fail(proposals.takeStaged(), error, isInDoubt: isInDoubt)
+        refusals.refuse(questions.takeAll())
+        receiveEarly()
+        if ledTerm != nil { endLeading() }
+    }
+
+    /// Everything of former leaders has been applied: this one begins to answer.
+    func beginLeading() {
+        ledTerm = log.term
+        let now = context.now()
+        for room in rooms.active {
+            room.assumeIsolated { $0.lead(at: now) }
+            publisher.markDirty(room)
+        }
+        context.sink.leads(ShardNotice(shard: shard, term: log.term))
+    }
+
+    /// What this leader knew of who is where is nothing to the next one. Rooms leave memory: what they wait for belongs
+    /// to this leader, and their rows are with storage.
+    private func endLeading() {
+        // In the term in which it was said, and before anybody hears that this node leads no more: what a later leader
+        // says comes after it.
+        publish()
+        publisher.deliver()
+        ledTerm = nil
+        publisher.forgetRooms()
+        rooms.removeActive()
+        toLookAt = []
+        context.sink.leadsNoMore(shard)
+    }
+
+    /// A gateway node can't be reached.
+    func lost(_ node: NodeID) {
+        guard ledTerm != nil else { return }
+        let now = context.now()
+        for room in rooms.active {
+            if room.assumeIsolated({ $0.lose(node, at: now) }) {
+                gracesEnd = ClusterView.ticks() + UInt64(context.policy.graceSeconds + 2) * 10
+            }
+            publisher.markDirty(room)
+        }
+    }
+
+    // MARK: - Who else leads
+
+    /// Others know of a leader that stands still only when their link to it has been silent for long.
+    private func tellWhoIsHeard() {
+        if let leader = log.leader.flatMap({ NodeID($0.node) }), !log.isLeader {
+            let notice = ShardNotice(shard: shard, term: log.term)
+            followed.follow(leader, notice)
+            context.sink.hears(leader, notice)
+        } else if log.isLeader {
+            followed.forget()
+        } else if log.membership.voters.contains(context.server), let silent = followed.doubt() {
+            context.sink.doubts(silent.node, silent.notice)
+        }
+    }
+
+    /// A replica that the group has gone on without hears nobody for ever.
+    func endDoubt() {
+        if let trusted = followed.tick() { context.sink.hears(trusted.node, trusted.notice) }
+    }
+
+    // MARK: - On demand
+
+    /// Whether a majority says that this node leads; then its storage is given all that was acked.
+    func confirmLead(_ done: @escaping (Bool) -> Void) {
+        guard isServing else { return done(false) }
+        log.readIndex { done((try? $0.get()) != nil) }
+    }
+
+    /// Hands leadership to whoever can take it over at once; false when there is nobody.
+    func handOver(to node: NodeID? = nil) -> Bool {
+        let wrongClocks = context.cluster.current.wrongClocks
+        let ready = log.peerStatuses.filter {
+            $0.isVoter && $0.isActive && $0.isCaughtUp && !wrongClocks.contains($0.id.node)
+        }
+        let heir = ready.filter { node == nil || $0.id.node == node?.text }.max { $0.matchIndex < $1.matchIndex }
+        guard log.isEstablished, let heir else { return false }
+        do throws(RaftError) {
+            try log.transferLeadership(to: heir.id)
+            log.onInput()
+            return true
+        } catch {
+            return false
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import ChatModel
+import Consensus
+import EventLoop
+import History
+import Logging
+import RoomCore
+
+/// Rooms come into memory: because somebody calls them, because committed entries are theirs, or because a deadline of
+/// theirs has come.
+extension ShardHost {
+    /// The room, if it is in memory; else it is loaded and `work` waits for it.
+    func active(orWait work: RoomWork) -> RoomActor? {
+        switch rooms.find(work) {
+        case .active(let room): return room
+        case .waiting: break
+        case .absent: load(work.room, [work])
+        case .full(let error): refusals.fail(work, error)
+        }
+        return nil
+    }
+
+    /// For what waits already, or, without it, for nobody yet.
+    func load(_ id: RoomID, _ waiting: [RoomWork] = []) {
+        rooms.beginLoading(id, waiting)
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        let generation = rooms.generation
+        storage.loadRoom(id) { result in
+            me.loop.execute {
+                if me.value.rooms.generation == generation { me.value.loaded(id, result) }
+            }
+        }
+    }
+
+    private func loaded(_ id: RoomID, _ result: Result<LoadedRoom, StorageError>) {
+        guard rooms.isLoading(id) else { return }
+        let room: RoomActor
+        do {
+            let me = LoopBound(onLoop: self, loop: context.loop)
+            room = try RoomActor(
+                id: id, shard: shard, loaded: try result.get(), storage: storage, context: context
+            ) { room in me.value.stageLate(of: room) }
+        } catch {
+            context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
+            return loadingFailed(id)
+        }
+        let waiting = rooms.endLoading(id, room)
+        applyCommitted()
+        fetchRooms()
+        for work in waiting { receive(work) }
+    }
+
+    private func loadingFailed(_ id: RoomID) {
+        for work in rooms.endLoading(id, nil) {
+            refusals.fail(work, ChatError(.unavailable, "the room can't be read", retryAfterMs: 1000))
+        }
+        // Entries of this room wait: nothing of the shard is applied past what can't be applied.
+        guard queue.isHeldUp(by: id) else { return }
+        retryLoad(id)
+        for work in takeEarly() {
+            refusals.fail(work, ChatError(.unavailable, "a room of this shard can't be read", retryAfterMs: 1000))
+        }
+    }
+
+    private func retryLoad(_ id: RoomID) {
+        context.loop.schedule(afterMilliseconds: 1000) { [unowned self] in
+            if rooms.isAbsent(id) { load(id) }
+        }
+    }
+
+    /// A room that another leader has taken over since proposes nothing more.
+    private func stageLate(of room: RoomActor) {
+        guard let current = rooms[room.id], current === room else { return }
+        stage(room.assumeIsolated { $0.takeLate() }, room)
+    }
+
+    // MARK: - What nobody has called
+
+    /// Whatever could not be applied at once waits for rooms: they are fetched together, the next one first.
+    func fetchRooms() {
+        guard !isHeld else { return }
+        while rooms.mayFetch, let room = queue.nextRoom() {
+            if rooms.isAbsent(room) { load(room) }
+        }
+    }
+
+    /// A new leader knows nobody's presence: rooms in which something ends with it are loaded. Beyond the bound they
+    /// wait until somebody comes to them.
+    func lookAround() {
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        storage.dueDeadlines(from: .atNewLeader, at: .atNewLeader, limit: Self.lookedAtMax) { result in
+            me.loop.execute {
+                // An unreadable catalogue is tried again in the next second.
+                guard case .success(let found) = result else { return me.value.hasLookedAround = false }
+                me.value.toLookAt = found.map(\.room)
+                me.value.loadLookedAt()
+            }
+        }
+    }
+
+    /// As many as storage reads at once; the others in the next second.
+    func loadLookedAt() {
+        while rooms.mayFetch, let room = toLookAt.popLast() {
+            if rooms.isAbsent(room) { load(room) }
+        }
+    }
+
+    private static let lookedAtMax = 5_000
+
+    /// Deadlines of rooms that are not in memory: the rows say which.
+    func expireDue(_ now: Timestamp) {
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        storage.dueDeadlines(at: now, limit: 100) { result in
+            guard case .success(let due) = result, !due.isEmpty else { return }
+            me.loop.execute {
+                for room in due.map(\.room) where me.value.rooms.isAbsent(room) { me.value.load(room) }
+            }
+        }
+    }
+}

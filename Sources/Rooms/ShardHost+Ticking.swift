@@ -1,0 +1,57 @@
+import ChatModel
+import EventLoop
+import History
+import RoomCore
+
+/// What time brings: deadlines, rooms that leave memory, checkpoints.
+extension ShardHost {
+    /// Digests, counts, deadlines: once a second.
+    func tick() {
+        endDoubt()
+        // Another leader would not know who is in a grace here, and nobody would see them leave.
+        keeper.step(log, own: context.server, context.cluster, mayHandOver: ClusterView.ticks() >= gracesEnd)
+        guard ledTerm != nil else { return }
+        let now = context.now()
+        for room in rooms.active { stage(room.assumeIsolated { $0.tick(at: now) }, room) }
+        webhook?.tick()
+        expireDue(now)
+        if !hasLookedAround {
+            hasLookedAround = true
+            lookAround()
+        }
+        loadLookedAt()
+    }
+
+    /// Rooms that nobody is in, that owe nobody anything and whose rows are on disk leave memory.
+    func passivateIdle() {
+        // Entries that wait may be of any room.
+        guard queue.isEmpty else { return }
+        let written = storage.writtenIndex
+        let now = context.now()
+        let staged = proposals.stagedRooms
+        let isLed = ledTerm != nil
+        for room in rooms.active where !proposals.hasPending(of: room.id) && !staged.contains(room.id) {
+            if room.assumeIsolated({ $0.mayLeaveMemory(writtenIndex: written, isLed: isLed, at: now) }) {
+                rooms.remove(room)
+            }
+        }
+    }
+
+    /// Everything applied so far goes to disk, and the log up to there away.
+    func checkpoint() {
+        guard !isCheckpointing, appliedIndex > checkpointedIndex else { return }
+        isCheckpointing = true
+        let wanted = appliedIndex
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        storage.checkpoint { result in
+            me.loop.execute {
+                me.value.isCheckpointing = false
+                // A failed one is tried again in its turn; the log holds everything until then.
+                guard case .success(let synced) = result else { return }
+                me.value.checkpointedIndex = wanted
+                me.value.log.trim(through: synced)
+                me.value.log.onInput()
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import ChatModel
+import Consensus
+import RoomCore
+import RoomLink
+import Wire
+
+/// Answers must be current: nobody else leads meanwhile, and everything that was acked is in them. Work waits for that.
+extension ShardHost {
+    // MARK: - Until a majority has confirmed
+
+    /// What only tells needs the word of a majority that nobody else leads meanwhile (thesis §6.4); what changes gets it
+    /// with its commit.
+    func mayAnswer(_ call: RoomCall) -> Bool {
+        if log.isSoleVoter { return true }
+        if questions.mentions(PresenceKey(node: call.address.node, session: call.address.session)) { return false }
+        guard case .operation(let operation) = call.body else { return true }
+        return !operation.isQuestion
+    }
+
+    func confirm(_ work: RoomWork) {
+        guard questions.append(work) else {
+            return refusals.fail(work, ChatError(.unavailable, "too many questions wait", retryAfterMs: 500))
+        }
+        confirmNext()
+    }
+
+    /// One confirmation for everything that waits; what comes meanwhile waits for the next.
+    private func confirmNext() {
+        guard questions.beginConfirming() else { return }
+        log.readIndex { [unowned self] result in
+            // Where leadership was lost they have been refused already.
+            guard case .success = result else { return }
+            for work in questions.takeConfirmed() {
+                questions.release(work)
+                take(work)
+            }
+            confirmNext()
+        }
+    }
+
+    // MARK: - Until what is committed has been applied
+
+    /// Whether everything has been applied that was committed before this node led.
+    var isUpToDate: Bool {
+        // Later entries are acked after they have been applied, so nobody knows of them yet.
+        let former = formerIndex ?? log.commitIndex
+        if log.isEstablished { formerIndex = former }
+        return queue.isEmpty && appliedIndex >= former
+    }
+
+    /// Whether committed entries are still to be applied; then the work waits for that.
+    func mustWait(_ work: RoomWork) -> Bool {
+        if isUpToDate { return false }
+        if work.mayWait(behind: early.count, max: Self.earlyMax) {
+            early.append(work)
+        } else {
+            refusals.fail(
+                work, ChatError(.unavailable, "the shard's rooms are still loading", retryAfterMs: 500))
+        }
+        return true
+    }
+
+    /// What waits is received anew: more may have changed than what it has waited for.
+    func receiveEarly() {
+        guard !early.isEmpty else { return }
+        for work in takeEarly() { receive(work) }
+    }
+
+    func takeEarly() -> [RoomWork] {
+        defer { early = [] }
+        return early
+    }
+
+    private static let earlyMax = 10_000
+}

@@ -1,0 +1,91 @@
+import ChatModel
+import Consensus
+import History
+import Wire
+
+/// The commands of one shard on their way through its log: staged until the end of the turn, then in one proposal, until
+/// they are committed.
+struct ShardProposals {
+    /// Proposals that the log does not take, and why.
+    struct Refused {
+        var proposals: [Proposal]
+        var error: ChatError
+        /// Whether gateways are to ask again, under the same number, where the leader is.
+        var isInDoubt = false
+    }
+
+    private let shard: ShardID
+    private var staged: [Proposal] = []
+    /// What was proposed and is not committed yet, oldest first.
+    private var pending = PendingProposals()
+    /// Of the newest command; no later one is stamped with an earlier time.
+    private var lastStamp = Timestamp(0)
+
+    init(shard: ShardID) { self.shard = shard }
+
+    /// Commands that no proposal has taken yet.
+    var stagedCount: Int { staged.count }
+
+    /// Commands that are not committed yet.
+    var count: Int { staged.count + pending.count }
+
+    /// Whose commands no proposal has taken yet.
+    var stagedRooms: Set<RoomID> { Set(staged.map(\.command.room)) }
+
+    /// Whether commands of the room are proposed and not committed.
+    func hasPending(of room: RoomID) -> Bool { pending.mentions(room) }
+
+    // MARK: - Before they are committed
+
+    mutating func stage(_ proposals: [Proposal]) { staged.append(contentsOf: proposals) }
+
+    /// One proposal for everything that is staged. Returns what came of it if the log has not taken it.
+    mutating func propose(to log: GroupLog, _ health: StorageHealth, at now: Timestamp) -> Refused? {
+        let proposals = takeStaged()
+        guard health != .overloaded else {
+            return Refused(
+                proposals: proposals, error: ChatError(.unavailable, "the disk can't keep up", retryAfterMs: 1000))
+        }
+        let time = max(now, lastStamp)
+        do throws(RaftError) {
+            let range = try log.propose(proposals.map { LogCodec.encode($0.command, time: time) })
+            lastStamp = time
+            pending.append(proposals, from: range.lowerBound, time: time)
+            return nil
+        } catch {
+            let isElsewhere = (error.code == .notLeader || error.code == .transferring) && !log.isSoleVoter
+            return Refused(
+                proposals: proposals,
+                error: ChatError(
+                    .unavailable, "the room's log takes nothing now", retryAfterMs: 500,
+                    field: isElsewhere ? ChatError.leaderField : nil), isInDoubt: isElsewhere)
+        }
+    }
+
+    mutating func takeStaged() -> [Proposal] {
+        defer { staged = [] }
+        return staged
+    }
+
+    mutating func takePending() -> [Proposal] { pending.takeAll() }
+
+    // MARK: - When they are committed
+
+    /// A committed command and its stamp's time: as it was proposed here, or as the log has it.
+    func proposal(of entry: Entry) -> (Proposal, Timestamp) {
+        if let mine = pending.peek(entry.index) { return mine }
+        do {
+            let (command, time) = try LogCodec.decode(entry.payload)
+            return (Proposal(command: command, key: command.id.map(commandKey), origin: .room), time)
+        } catch {
+            // A command that this version can't read would make replicas differ if it were skipped.
+            preconditionFailure("shard \(shard): the log entry \(entry.index) can't be understood: \(error)")
+        }
+    }
+
+    /// Its turn to be applied has come.
+    mutating func drop(_ index: UInt64, stampedAt time: Timestamp) {
+        pending.drop(index)
+        lastStamp = max(lastStamp, time)
+    }
+}

@@ -1,0 +1,73 @@
+import ChatModel
+import History
+import RoomLink
+
+/// What the rooms of one shard have brought in a turn, until its end: publications for the gateways, rows for storage.
+final class ShardPublisher {
+    private let storage: ShardStorage
+    private let outbox: Outbox
+    private var batch = StorageBatch(appliedIndex: 0)
+    private var dirtyRooms: [RoomActor] = []
+    /// Those whose barrage window is open.
+    private var barrageRooms: [RoomActor] = []
+
+    init(storage: ShardStorage, outbox: Outbox) {
+        self.storage = storage
+        self.outbox = outbox
+    }
+
+    /// To be called when a room was asked for anything: it may have something to publish.
+    func markDirty(_ room: RoomActor) {
+        let state = room.assumeIsolated { $0.takeDirt() }
+        if state.isNewlyDirty { dirtyRooms.append(room) }
+        if state.hasNewBarrage { barrageRooms.append(room) }
+    }
+
+    /// The rows of one applied command.
+    func add(_ rows: RoomActor.Rows) {
+        batch.history.append(contentsOf: rows.history)
+        batch.erasures.append(contentsOf: rows.erasures)
+        batch.catalogue.append(contentsOf: rows.catalogue)
+        batch.retired.append(contentsOf: rows.retired)
+    }
+
+    /// All rows up to that entry have been added.
+    func applied(upTo index: UInt64) { batch.appliedIndex = index }
+
+    /// Publishes what the rooms emitted and hands their rows to storage.
+    func publish(term: UInt64) {
+        for room in dirtyRooms {
+            let result = room.assumeIsolated { $0.takePublications(term: term) }
+            for (node, publication) in result.publications { outbox.add(publication, to: node) }
+            if let row = result.roomRow { batch.catalogue.append(row) }
+        }
+        dirtyRooms.removeAll(keepingCapacity: true)
+        if batch.appliedIndex > 0 {
+            storage.write(batch)
+            batch = StorageBatch(appliedIndex: 0)
+        }
+    }
+
+    /// Does not leave it to the loop to hand over what was published.
+    func deliver() { outbox.deliver() }
+
+    /// Ends the barrage windows that are open.
+    func closeBarrageWindows() {
+        guard !barrageRooms.isEmpty else { return }
+        let due = barrageRooms
+        barrageRooms.removeAll(keepingCapacity: true)
+        for room in due {
+            room.assumeIsolated { $0.closeBarrageWindow() }
+            markDirty(room)
+        }
+    }
+
+    /// Rooms leave memory; what is to be seen of them was published before.
+    func forgetRooms() {
+        dirtyRooms = []
+        barrageRooms = []
+    }
+
+    /// Storage was given a state that has all rows.
+    func forgetRows() { batch = StorageBatch(appliedIndex: 0) }
+}

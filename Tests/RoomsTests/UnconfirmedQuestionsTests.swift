@@ -1,0 +1,70 @@
+import RoomCore
+import Testing
+
+@testable import Rooms
+
+struct UnconfirmedQuestionsTests {
+    private let ann: RoomWork
+    private let bob: RoomWork
+    private let cid: RoomWork
+    private let annLeaves: RoomWork
+
+    init() throws {
+        ann = try .enter("ann")
+        bob = try .enter("bob")
+        cid = try .enter("cid")
+        annLeaves = try .leave("ann")
+    }
+
+    @Test func `one confirmation is for all that waited, and what comes meanwhile waits for the next`() {
+        var questions = UnconfirmedQuestions()
+        #expect(questions.beginConfirming() == false)
+        #expect(questions.append(ann) == true)
+        #expect(questions.append(bob) == true)
+        #expect(questions.beginConfirming() == true)
+        #expect(questions.append(cid) == true)
+        #expect(questions.beginConfirming() == false)
+        #expect(questions.takeConfirmed().map(\.name) == ["ann", "bob"])
+        #expect(questions.beginConfirming() == true)
+        #expect(questions.takeConfirmed().map(\.name) == ["cid"])
+        #expect(questions.beginConfirming() == false)
+    }
+
+    @Test func `a session is mentioned until the last of what it asked is released`() throws {
+        var questions = UnconfirmedQuestions()
+        let key = try #require(ann.key)
+        #expect(questions.append(ann) == true)
+        #expect(questions.append(annLeaves) == true)
+        #expect(questions.beginConfirming() == true)
+        #expect(questions.takeConfirmed().count == 2)
+        #expect(questions.mentions(key))
+        questions.release(ann)
+        #expect(questions.mentions(key))
+        questions.release(annLeaves)
+        #expect(!questions.mentions(key))
+    }
+
+    @Test func `at the bound questions are refused, and who has gone is taken`() throws {
+        let key = try #require(cid.key)
+        var questions = UnconfirmedQuestions(waitingMax: 2)
+        #expect(questions.append(ann) == true)
+        #expect(questions.append(bob) == true)
+        #expect(questions.append(cid) == false)
+        #expect(!questions.mentions(key))
+        #expect(questions.append(annLeaves) == true)
+        #expect(questions.beginConfirming() == true)
+        #expect(questions.append(cid) == true)
+    }
+
+    @Test func `whoever gives up gets all of it, in order, and nothing is under way`() throws {
+        let key = try #require(ann.key)
+        var questions = UnconfirmedQuestions()
+        #expect(questions.append(ann) == true)
+        #expect(questions.beginConfirming() == true)
+        #expect(questions.append(bob) == true)
+        #expect(questions.takeAll().map(\.name) == ["ann", "bob"])
+        #expect(!questions.mentions(key))
+        #expect(questions.append(cid) == true)
+        #expect(questions.beginConfirming() == true)
+    }
+}

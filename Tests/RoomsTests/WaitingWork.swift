@@ -1,0 +1,28 @@
+import ChatModel
+import RoomCore
+import RoomLink
+import Testing
+import Wire
+
+@testable import Rooms
+
+/// Work of sessions that have the names of their users; nobody hears what it is answered.
+extension RoomWork {
+    static func enter(_ name: String, _ room: String = "r") throws -> RoomWork {
+        let room = try #require(RoomID(room))
+        return try work(name, room, .operation(.enter(EnterRequest(room: room))))
+    }
+
+    static func leave(_ name: String, _ room: String = "r") throws -> RoomWork {
+        try work(name, try #require(RoomID(room)), .leave)
+    }
+
+    private static func work(_ name: String, _ room: RoomID, _ body: RoomCall.Body) throws -> RoomWork {
+        let address = SessionAddress(
+            node: try #require(NodeID("n")), lane: 0, session: try #require(SessionID(name)), encoding: .json)
+        let caller = Caller(user: try user(name), anonymous: false)
+        return .call(RoomCall(room: room, address: address, caller: caller, request: nil, body: body))
+    }
+
+    var name: String? { key?.session.text }
+}
