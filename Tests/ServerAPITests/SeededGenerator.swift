@@ -1,6 +1,6 @@
 import Foundation
 
-/// A generator whose run can be repeated: SplitMix64 (Steele, Lea, Flood 2014). The environment's SEED, if any, wins.
+/// A generator whose run can be repeated: SplitMix64 (Steele, Lea, Flood 2014). The environment's SEED wins: a number, or `random`.
 struct SeededGenerator: RandomNumberGenerator {
     let seed: UInt64
     private var state: UInt64
@@ -12,7 +12,8 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 
     static func environmentSeed() -> UInt64 {
-        ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0 ... .max)
+        let text = ProcessInfo.processInfo.environment["SEED"]
+        return text.flatMap(UInt64.init) ?? (text == "random" ? .random(in: 0 ... .max) : 1)
     }
 
     mutating func next() -> UInt64 {

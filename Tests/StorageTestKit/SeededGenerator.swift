@@ -14,9 +14,11 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return z ^ (z >> 31)
     }
 
-    /// The seeds of a property test: the one in the environment's SEED, else `count` of them that change with each run.
+    /// The seeds of a property test: the one in the environment's SEED; with SEED=random `count` of them that change with
+    /// each run; else `count` fixed ones, so that the same sources have the same result.
     public static func seeds(_ count: Int) -> [UInt64] {
-        if let text = ProcessInfo.processInfo.environment["SEED"], let seed = UInt64(text) { return [seed] }
-        return (0..<count).map { _ in UInt64.random(in: 1...UInt64(Int64.max)) }
+        let text = ProcessInfo.processInfo.environment["SEED"]
+        if let seed = text.flatMap(UInt64.init) { return [seed] }
+        return (0..<UInt64(count)).map { text == "random" ? .random(in: 1...UInt64(Int64.max)) : $0 + 1 }
     }
 }

@@ -245,8 +245,10 @@ actor TestClient {
         for what: @autoclosure () -> String, _ check: () async throws -> Value?
     ) async throws -> Value {
         try await socket.changes.wait(for: what()) {
+            // Asked first: what came before the end, between the two questions, is found.
+            let wasClosed = await socket.isClosed
             if let value = try await check() { return value }
-            if await socket.isClosed {
+            if wasClosed {
                 let code = await closeCode
                 throw TestFailure("closed (\(code.map(String.init) ?? "no code")) before \(what())")
             }
