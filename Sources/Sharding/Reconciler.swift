@@ -40,7 +40,7 @@ public struct Reconciler: Sendable {
         noteStability(of: wanted.first, view, now: now)
         guard view.isSettled, !wanted.isEmpty else { return nil }
         let heir = heir(view, wanted: wanted, now: now)
-        if let change = change(view, wanted: wanted), heir == nil || !isForHeir(change, view) {
+        if let change = change(view, wanted: wanted, now: now), heir == nil || !isForHeir(change, view, now: now) {
             return .change(change)
         }
         guard handedOverAt.map({ now >= $0 &+ configuration.stableTicks }) ?? true, let heir else { return nil }
@@ -70,7 +70,7 @@ public struct Reconciler: Sendable {
 
     // MARK: Members
 
-    private func change(_ view: GroupView, wanted: [ServerID]) -> MembershipChange? {
+    private func change(_ view: GroupView, wanted: [ServerID], now: UInt64) -> MembershipChange? {
         let (voters, learners) = (view.membership.voters, view.membership.learners)
         if let learner = learners.first(where: { !wanted.contains($0) && !view.placement.learners.contains($0) }) {
             return .remove(learner)
@@ -79,7 +79,7 @@ public struct Reconciler: Sendable {
         if let learner = missing.first(where: { mayBePromoted($0, view, missing: missing) }) {
             return .promote(learner)
         }
-        if let surplus = surplus(view, wanted: wanted, missing: missing) { return .remove(surplus) }
+        if let surplus = surplus(view, wanted: wanted, missing: missing, now: now) { return .remove(surplus) }
         let following = view.placement.learners.subtracting(voters).sorted()
         let newcomer = (missing + following).first { !learners.contains($0) && view.deadSince[$0.node] == nil }
         return newcomer.map { .addLearner($0) }
@@ -93,10 +93,12 @@ public struct Reconciler: Sendable {
         return missing.allSatisfy { view.isReady($0) || view.isDead($0) }
     }
 
-    /// A voter that may go now: those first that never come back, then the silent, then those that an operator wants out.
+    /// A voter that may go now: those first that never come back, then those that an operator wants out, then the silent.
+    ///
     /// From three voters to one there are two for a moment, and nothing can be changed any more when one of them is lost
-    /// for good. It must not be one that is to be stopped soon in any case.
-    private func surplus(_ view: GroupView, wanted: [ServerID], missing: [ServerID]) -> ServerID? {
+    /// for good. It must not be one that is to be stopped soon in any case: while such a one is among the surplus, one
+    /// that stays is not removed before it, however silent it is at the moment.
+    private func surplus(_ view: GroupView, wanted: [ServerID], missing: [ServerID], now: UInt64) -> ServerID? {
         let voters = view.membership.voters
         let mayShrink = missing.allSatisfy(view.isDead)
         let surplus = voters.filter { !wanted.contains($0) && $0 != view.own }.filter { server in
@@ -105,19 +107,27 @@ public struct Reconciler: Sendable {
         }
         func order(_ server: ServerID) -> Int {
             if view.isGone(server) { return 0 }
-            if !view.isActive(server) { return 1 }
-            return view.isToLeave(server) ? 2 : 3
+            if isDeadForLong(server, view, now: now) { return 1 }
+            if view.isToLeave(server) { return 2 }
+            return view.isActive(server) ? 4 : 3
         }
+        let isOneToLeave = surplus.contains { view.isGone($0) || view.isToLeave($0) }
         return surplus.sorted { (order($0), $0) < (order($1), $1) }.first { server in
             hasMajority(view, voters.filter { $0 != server })
+                && !(isOneToLeave && stays(server, view, now: now))
         }
     }
 
     /// A leader on its way out does not remove one who stays: it would be among the few that are left. Its heir removes it
     /// first.
-    private func isForHeir(_ change: MembershipChange, _ view: GroupView) -> Bool {
+    private func isForHeir(_ change: MembershipChange, _ view: GroupView, now: UInt64) -> Bool {
         guard case .remove(let server) = change, view.membership.voters.contains(server) else { return false }
-        return view.isToLeave(view.own) && !view.isToLeave(server) && view.isActive(server)
+        return view.isToLeave(view.own) && stays(server, view, now: now)
+    }
+
+    /// It is counted on: nobody wants it out, and it has not been dead for so long that nobody waits for it.
+    private func stays(_ server: ServerID, _ view: GroupView, now: UInt64) -> Bool {
+        !view.isGone(server) && !view.isToLeave(server) && !isDeadForLong(server, view, now: now)
     }
 
     private func hasMajority(_ view: GroupView, _ voters: [ServerID]) -> Bool {

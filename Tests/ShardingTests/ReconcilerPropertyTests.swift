@@ -165,9 +165,10 @@ import Testing
                 #expect(hasMajority(voters.filter { $0 != server }), comment)
                 let node = nodes[server.node]
                 let isGone = node?.listed.server != server
-                let isToLeave = { nodes[$0]?.listed.isDraining ?? true }
-                if isUp(server), !isToLeave(server.node) {
-                    let leaving = voters.filter { $0 != view.own && !view.placement.voters.contains($0) }
+                let downFor = node?.downSince.map { now - $0 } ?? 0
+                let isToLeave = { (name: String) in nodes[name]?.listed.isDraining ?? true }
+                if !isGone, !isToLeave(server.node), isUp(server) || downFor < 6_000 {
+                    let leaving = voters.filter { $0 != view.own && !view.placement.ranking.contains($0) }
                     #expect(!leaving.contains { isToLeave($0.node) }, "those who are to leave go first: \(comment)")
                 }
                 let isByOperator = node == nil || node?.listed.isDraining == true
@@ -175,7 +176,6 @@ import Testing
                     #expect(voters.count > view.placement.voterCount, "below the wanted number: \(comment)")
                 }
                 if !isGone, !isByOperator, view.placement.voters.contains(server) {
-                    let downFor = node?.downSince.map { now - $0 } ?? 0
                     #expect(downFor >= 6_000, "dead for too short a time: \(comment)")
                 }
             }
