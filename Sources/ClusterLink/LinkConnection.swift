@@ -90,6 +90,8 @@ final class LinkConnection: ConnectionHandler {
             owner?.link(self, didFail: LinkError(.identity, "it does not speak TLS"))
             return
         }
+        // Clients, however many, don't hold up consensus.
+        connection.hasPriority = true
         connection.startReading()
         connection.redeliver(received)
     }

@@ -9,9 +9,10 @@ import Synchronization
 /// `unownedExecutor` for life (SE-0392). Callbacks of libuv arrive on the loop without a task; they enter such an actor
 /// with its `assumeIsolated`, which works because the loop answers for its thread (SE-0424, SE-0471).
 ///
-/// A turn is: timers, the I/O that the last poll found, then jobs, then the ``TurnPhase`` hooks. At most
-/// ``jobsPerTurn`` jobs run in a turn; the rest follow in the next one, after a poll that does not block, so that jobs
-/// cannot starve I/O and timers. Nothing that runs on a loop may block.
+/// A turn is: timers, the I/O that the last poll found, then jobs, then the ``TurnPhase`` hooks. Input is read, and jobs
+/// run, for ``shareNanoseconds`` each, of jobs at most ``jobsPerTurn``; the rest follow in the next turn, after a poll that
+/// does not block, so that jobs cannot starve I/O and timers, and no turn is long because much came at once. Nothing that
+/// runs on a loop may block.
 ///
 /// Life: `init`, ``start()``, ``shutdown(_:)``, ``join()``. No job is ever dropped: what is enqueued before the loop
 /// has ended runs, what comes later stops the process, because a lost job is a task that never ends.
@@ -22,6 +23,10 @@ import Synchronization
 public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// The most jobs that one turn runs.
     public static let jobsPerTurn = 4_096
+
+    /// For so long a turn does work of one kind of which there may be much: reading, jobs, a room's calls, writing. What
+    /// is left goes on in the next turn. A turn has several of them, and is to stay below 10 ms.
+    public static let shareNanoseconds: UInt64 = 1_500_000
 
     /// The name, for people; its first 15 bytes name the thread.
     public let name: String
@@ -44,11 +49,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     // Of the loop's thread:
     private var batch = JobBatch()
+    private var inputShare = InputShare()
     private var hooks: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
     private var isStopping = false
-    private var turnObserver: ((_ nanoseconds: UInt64) -> Void)?
-    /// When the loop last began to poll, and for how long polls had waited in all until then.
-    private var polled: (at: UInt64, idle: UInt64)?
+    private var turnObserver: ((TurnDuration) -> Void)?
+    /// When the loop last began to poll, for how long polls had waited in all until then, and the CPU used.
+    private var polled: (at: UInt64, idle: UInt64, used: UInt64)?
 
     /// Makes a loop that does not run yet. Work may be given to it already; ``start()`` must follow.
     public init(name: String) throws(EventLoopError) {
@@ -199,11 +205,19 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// Nanoseconds of CPU that the calling thread has used, in user mode and in the system. A system call.
     public static var threadCPUNanoseconds: UInt64 { chatroom_thread_cpu_nanoseconds() }
 
-    /// Runs `work` in this turn, or the next if the phases have begun. On the loop only, like the work.
+    /// Runs `work` in this turn, or in a later one if the phases have begun or the time for jobs is over. On the loop
+    /// only, like the work.
     public func executeLater(_ work: @escaping () -> Void) {
         checkIsolated()
         append(.closure(work))
     }
+
+    /// Whether this turn still takes input; who may not take it calls ``takeInputLater(_:)``. On the loop only.
+    package func takesInput() -> Bool { inputShare.take(atNanoseconds: uv_hrtime()) }
+
+    /// Runs `resume` at the end of this turn or of a later one, in the order of the calls: then the next poll may find
+    /// input for the caller again. On the loop only.
+    package func takeInputLater(_ resume: @escaping () -> Void) { inputShare.wait(resume) }
 
     /// Registers what is to be done at the end of each turn, for the life of the loop. Hooks of one phase run in the
     /// order of their registration. On the loop only, when things start up.
@@ -212,9 +226,17 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         hooks[phase.rawValue].append(hook)
     }
 
-    /// Tells how long each turn took, from the return of one poll to the beginning of the next: so long nothing else on
-    /// the loop was served. By the clock, so that it counts when the thread had no CPU. Once, on the loop only.
-    public func observeTurns(_ observe: @escaping (_ nanoseconds: UInt64) -> Void) {
+    /// How long a turn took, in nanoseconds.
+    public struct TurnDuration: Sendable, Hashable {
+        /// From the return of one poll to the beginning of the next, by the clock: so long nothing else on the loop was
+        /// served, whether the thread had a CPU or not.
+        public var elapsed: UInt64
+        /// For which the thread had a CPU, the polls around it included.
+        public var used: UInt64
+    }
+
+    /// Tells how long each turn took. Once, on the loop only.
+    public func observeTurns(_ observe: @escaping (TurnDuration) -> Void) {
         checkIsolated()
         turnObserver = observe
     }
@@ -276,13 +298,16 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     /// Runs just before each poll. Work enqueued by another thread is only ever looked at here.
     private func endTurn() {
-        batch.run(from: inbox, atMost: Self.jobsPerTurn, on: asUnownedSerialExecutor())
+        batch.run(
+            from: inbox, atMost: Self.jobsPerTurn, untilNanoseconds: uv_hrtime() + Self.shareNanoseconds,
+            on: asUnownedSerialExecutor())
         for phase in hooks {
             for hook in phase { hook() }
         }
+        for resume in inputShare.endTurn(areJobsLeft: !batch.isFinished || inbox.count > 0) { resume() }
         if isStopping, finishStopping() { return }
         tellTurn()
-        if batch.isFinished, inbox.armIfEmpty() {
+        if batch.isFinished, !inputShare.isAwaited, inbox.armIfEmpty() {
             uv_idle_stop(stayAwake)
         } else {
             // An active idle handle makes the poll return at once.
@@ -292,9 +317,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     private func tellTurn() {
         guard let turnObserver else { return }
-        let (now, idle) = (uv_hrtime(), uv_metrics_idle_time(uvLoop))
-        if let polled { turnObserver(now - polled.at - (idle - polled.idle)) }
-        polled = (now, idle)
+        let (now, idle, used) = (uv_hrtime(), uv_metrics_idle_time(uvLoop), Self.threadCPUNanoseconds)
+        if let polled {
+            turnObserver(
+                TurnDuration(elapsed: now - polled.at - (idle - polled.idle), used: used - min(used, polled.used)))
+        }
+        polled = (now, idle, used)
     }
 
     /// Closes what is still open on a loop that is to end. Returns whether this was its last turn.
@@ -324,8 +352,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private func runThread() {
         chatroom_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
         runToEnd()
-        // The hooks hold things that hold the loop.
+        // The hooks hold things that hold the loop, and so does who waits.
         hooks = []
+        inputShare = InputShare()
         chatroom_set_current_loop(nil)
         ended.leave()
     }

@@ -9,10 +9,14 @@ struct JobBatch {
     /// Whether all have been run.
     var isFinished: Bool { next == jobs.count }
 
-    /// Runs jobs of the batch, then of the inbox, those included that come meanwhile, until there are none or `limit`
-    /// have run. A job must not use the batch.
-    mutating func run(from inbox: borrowing JobInbox, atMost limit: Int, on executor: UnownedSerialExecutor) {
-        for _ in 0..<limit {
+    /// Runs jobs of the batch, then of the inbox, those included that come meanwhile, until there are none, `limit` have
+    /// run, or the time is over. A job must not use the batch.
+    mutating func run(
+        from inbox: borrowing JobInbox, atMost limit: Int, untilNanoseconds end: UInt64,
+        on executor: UnownedSerialExecutor
+    ) {
+        for count in 0..<limit {
+            if count > 0, EventLoop.nowNanoseconds >= end { return }
             if isFinished {
                 refill(from: inbox)
                 if jobs.isEmpty { return }

@@ -53,6 +53,8 @@ final class ClientConnection: ConnectionHandler {
         didSet { tcp.isHeld = isDirty }
     }
     private var isReading = true
+    /// The socket has taken what it had not taken before.
+    private var hasDrained = false
     /// Closes as soon as everything queued has been written.
     private var closesWhenDrained = false
 
@@ -256,6 +258,17 @@ final class ClientConnection: ConnectionHandler {
         enqueue(.reply(id: request, .failure(error)))
     }
 
+    /// Answers an enter with what many have missed.
+    /// - Parameter missed: nil when it got lost on its way: then all of it is more, and read from history.
+    func reply(_ request: UInt32, _ result: EnterResult, missed: MissedMessages?) {
+        guard let encoded = missed?[encoding] else {
+            var result = result
+            (result.missed, result.missedMore) = ([], true)
+            return reply(request, .enter(result))
+        }
+        enqueue(LaneFrame(result, to: request, missed: encoded, in: encoding))
+    }
+
     func push(_ push: Push) { enqueue(.push(push)) }
 
     private func enqueue(_ item: ServerItem) { enqueue(LaneFrame(item, in: encoding)) }
@@ -314,6 +327,11 @@ final class ClientConnection: ConnectionHandler {
             pending = nil
             queue.append(first)
         }
+        flushLater()
+    }
+
+    /// The end of the turn writes what waits.
+    private func flushLater() {
         guard !isDirty else { return }
         isDirty = true
         lane.dirty.append(self)
@@ -331,6 +349,9 @@ final class ClientConnection: ConnectionHandler {
         writeQueue()
         if queue.byteCount > lane.configuration.sendQueueBytesMax { shed() }
         afterWriting()
+        guard hasDrained else { return }
+        hasDrained = false
+        if !isReading || !unparsed.isEmpty { lane.continueReadingLater(self) }
     }
 
     /// When the socket has taken everything, what was lost is told in its place, before anything newer.
@@ -362,10 +383,10 @@ final class ClientConnection: ConnectionHandler {
         if queue.byteCount >= lane.configuration.unreadRepliesBytesMax { pauseReading() }
     }
 
+    /// The end of the turn goes on writing: of many sockets that take more at once, a share per turn.
     func connectionDidDrain(_ connection: TCPConnection) {
-        writeQueue()
-        afterWriting()
-        continueReading()
+        hasDrained = true
+        flushLater()
     }
 
     func ping() { enqueue(WebSocketFrameEncoder.frame(.ping, [])) }

@@ -5,12 +5,11 @@ import Telemetry
 
 /// The end of a turn: what it left is written, connection by connection and room by room, so that no turn takes long.
 extension GatewayLane {
-    /// The longest that a turn gives to connections, and then again to rooms; the rest goes on in the next turn. With what
-    /// else a turn does it stays below 10 ms.
-    private static let sliceNanoseconds: UInt64 = 4_000_000
+    /// The longest that a turn gives to connections, and then again to rooms; the rest goes on in the next turn.
+    private static let sliceNanoseconds = EventLoop.shareNanoseconds
     /// How many viewers are written to between two looks at the clock.
-    private static let viewersAtATime = 256
-    private static let connectionsAtATime = 64
+    private static let viewersAtATime = 128
+    private static let connectionsAtATime = 16
 
     func flush() {
         flushDirty()

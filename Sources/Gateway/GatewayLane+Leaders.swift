@@ -29,6 +29,7 @@ extension GatewayLane {
     /// asked again what nobody has answered.
     func isLed(_ notice: ShardNotice, by node: NodeID) {
         guard let asked = open.leads(node, notice.shard, term: notice.term) else { return }
+        missed.forget { room, _ in shared.shardMap.shard(of: room) == notice.shard }
         loseBarrage(of: notice.shard)
         var byRoom: [RoomID: [Session]] = [:]
         for session in sessions.values {
@@ -73,7 +74,11 @@ extension GatewayLane {
     }
 
     /// A node can't be reached, or leads one shard no more: what it was asked waits for the next leader.
-    func isLost(_ node: NodeID, _ shard: ShardID?) { open.lost(node, shard, at: loop.nowMilliseconds) }
+    func isLost(_ node: NodeID, _ shard: ShardID?) {
+        open.lost(node, shard, at: loop.nowMilliseconds)
+        missed.forget { room, leader in leader == node && (shard.map { $0 == shared.shardMap.shard(of: room) } ?? true)
+        }
+    }
 
     /// Calls for which no leader was found in time are answered.
     func giveUpHeldCalls() {

@@ -14,9 +14,13 @@ extension GatewayLane {
     func perform(_ publications: [Publication], from node: NodeID) {
         for publication in publications {
             let isCurrent = open.isCurrent(publication.term, of: shared.shardMap.shard(of: publication.room))
-            for output in publication.outputs
-            where isCurrent ? awaited.takes(output, of: publication.room) : output.isAnswer {
-                perform(output, of: publication.room, from: node)
+            for output in publication.outputs {
+                if case .missed(let messages) = output {
+                    // Whether its answers are heard or not.
+                    if isCurrent { missed.hear(messages, of: publication.room, from: node) }
+                } else if isCurrent ? awaited.takes(output, of: publication.room) : output.isAnswer {
+                    perform(output, of: publication.room, from: node)
+                }
             }
         }
     }
@@ -54,8 +58,9 @@ extension GatewayLane {
             if let hub = hubs[room] { show(sample, skipped: skipped, in: hub) }
         case .gap(let seqs):
             hubs[room]?.tellGap(seqs)
-        case .entered(let id, let request, let result):
-            entered(id, room, request, result)
+        case .missed: break
+        case .entered(let id, let request, let result, let missedAfter):
+            entered(id, room, request, result, missedAfter)
         case .exited(let id, let request):
             exited(id, room, request)
         case .kicked(let id, let reason, let ext):
@@ -87,8 +92,10 @@ extension GatewayLane {
     }
 
     /// The session is in the room from here on: what follows this in the stream is what it sees.
-    private func entered(_ id: SessionID, _ room: RoomID, _ request: UInt32?, _ result: Result<EnterResult, ChatError>)
-    {
+    private func entered(
+        _ id: SessionID, _ room: RoomID, _ request: UInt32?, _ result: Result<EnterResult, ChatError>,
+        _ missedAfter: UInt64?
+    ) {
         let isOpen = request.map { open.answered(id, $0) } ?? true
         guard let session = sessions[id] else {
             if case .success(let value) = result { enteredUnseen(id, room, value) }
@@ -113,7 +120,11 @@ extension GatewayLane {
             guard let asked, let connection = session.connection, case .open = connection.phase else { return }
             settle(connection, in: room)
             session.state.losses.forget(room)
-            connection.reply(asked, .enter(value))
+            if let missedAfter {
+                connection.reply(asked, value, missed: missed.messages(of: room, after: missedAfter))
+            } else {
+                connection.reply(asked, .enter(value))
+            }
             let hub = hubs[room] ?? Hub(room: room, lane: self)
             hubs[room] = hub
             hub.add(connection)

@@ -35,15 +35,16 @@ final class GatewayLane {
     var active: ContiguousArray<Audience> = []
     /// Makes a turn when the first audience that waits for more may go on.
     var windowTimer: LoopTimer?
-    /// What was last shown of this lane's send queues.
-    private var shownQueueBytes = 0
-    private var shownSlowSessions = 0
+    /// The look at everything that is under way.
+    var round = Round()
     /// What this turn asks of rooms.
     private var calls: [RoomCall] = []
     /// What rooms were asked and have not answered, and who leads them.
     var open = OpenCalls()
     /// Rooms that have been told what their viewers were shown.
     var awaited = AwaitedStreams()
+    /// What is in the answers to enters that come next.
+    var missed = HeardMissed()
     /// Sessions that other nodes were given lately, oldest first.
     var handedOver: [HandedOver] = []
     /// nil: nothing is compressed.
@@ -91,7 +92,7 @@ final class GatewayLane {
         self.listener = listener
         ownGateways = configuration.urls(port: listener.port, isSecure: shared.tls != nil)
         gateways = ownGateways
-        loop.every(milliseconds: 1000) { [unowned self] in everySecond() }
+        loop.every(milliseconds: 1000) { [unowned self] in beginRound() }
         loop.every(milliseconds: 100) { [unowned self] in giveUpHeldCalls() }
         return listener.port
     }
@@ -250,20 +251,33 @@ final class GatewayLane {
 
     private func routeCalls() {
         turn &+= 1
-        if !throttled.isEmpty {
-            let due = throttled
-            throttled.removeAll(keepingCapacity: true)
-            for connection in due {
-                connection.isThrottled = false
-                connection.continueReading()
-            }
-            // Bytes that wait here are no reason for a turn by themselves.
-            if !throttled.isEmpty { loop.execute {} }
-        }
+        if !throttled.isEmpty { readThrottled() }
         guard !calls.isEmpty else { return }
         let batch = calls
         calls = []
         ask(batch)
+    }
+
+    /// Those that wait go on, a share per turn; who brings too much again waits behind them.
+    private func readThrottled() {
+        let end = EventLoop.nowNanoseconds + EventLoop.shareNanoseconds
+        let due = throttled
+        throttled.removeAll(keepingCapacity: true)
+        var index = 0
+        repeat {
+            due[index].isThrottled = false
+            due[index].continueReading()
+            index += 1
+        } while index < due.count && EventLoop.nowNanoseconds < end
+        throttled.insert(contentsOf: due[index...], at: 0)
+        // Bytes that wait here are no reason for a turn by themselves.
+        if !throttled.isEmpty { loop.executeLater {} }
+    }
+
+    /// At the end of a turn reading is for the next.
+    func continueReadingLater(_ connection: ClientConnection) {
+        throttle(connection)
+        loop.executeLater {}
     }
 
     func throttle(_ connection: ClientConnection) {
@@ -311,48 +325,7 @@ final class GatewayLane {
         }
     }
 
-    // MARK: - Every second
-
-    private func everySecond() {
-        let now = loop.nowMilliseconds
-        let time = shared.now()
-        for connection in Array(connections.values) { tick(connection, now, time) }
-        showQueues()
-        endHandOvers(at: now)
-        for session in Array(sessions.values) {
-            guard let since = session.awaySinceMilliseconds else { continue }
-            if now >= since + UInt64(configuration.graceSeconds) * 1000 { end(session) }
-        }
-    }
-
-    /// Once a second, so that enqueuing counts nothing.
-    private func showQueues() {
-        var (bytes, slow) = (0, 0)
-        for connection in connections.values {
-            bytes += connection.waitingBytes
-            if connection.waitingBytes > configuration.sendQueueBytesMax / 2 { slow += 1 }
-        }
-        shared.figures.queueBytes.add(bytes - shownQueueBytes)
-        shared.figures.slowSessions.add(slow - shownSlowSessions)
-        (shownQueueBytes, shownSlowSessions) = (bytes, slow)
-    }
-
-    private func tick(_ connection: ClientConnection, _ now: UInt64, _ time: Timestamp) {
-        if case .closing = connection.phase {
-            if let deadline = connection.closeDeadlineMilliseconds, now >= deadline { connection.cut() }
-            return
-        }
-        if let deadline = connection.connectDeadlineMilliseconds {
-            if now >= deadline { connection.close(.silent, "no connect in time") }
-            return
-        }
-        switch connection.heartbeat.tick(nowMilliseconds: now) {
-        case .none: break
-        case .ping: connection.ping()
-        case .drop: return connection.close(.silent, "nothing heard for too long")
-        }
-        if let session = connection.session { checkExpiry(session, connection, time) }
-    }
+    // MARK: - Leaving
 
     /// The session is over: its rooms see an exit.
     func end(_ session: Session) {

@@ -33,13 +33,23 @@ final class LaneFrame: QueuedFrame {
     convenience init(_ item: ServerItem, in encoding: ClientEncoding) {
         var bytes: [UInt8] = []
         switch encoding {
-        case .json:
-            item.appendJSON(to: &bytes)
-            self.init(reply: SharedBytes(copying: WebSocketFrameEncoder.frame(.text, bytes)))
-        case .protobuf:
-            item.appendProtobuf(to: &bytes)
-            self.init(reply: SharedBytes(copying: WebSocketFrameEncoder.frame(.binary, bytes)))
+        case .json: item.appendJSON(to: &bytes)
+        case .protobuf: item.appendProtobuf(to: &bytes)
         }
+        self.init(reply: bytes, in: encoding)
+    }
+
+    /// The answer to an enter, with what was missed as it is encoded already.
+    convenience init(_ result: EnterResult, to request: UInt32, missed: [UInt8], in encoding: ClientEncoding) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(missed.count + 1024)
+        result.appendReply(id: request, missed: missed, in: encoding, to: &bytes)
+        self.init(reply: bytes, in: encoding)
+    }
+
+    private convenience init(reply bytes: [UInt8], in encoding: ClientEncoding) {
+        let opcode: WebSocketOpcode = encoding == .json ? .text : .binary
+        self.init(reply: SharedBytes(copying: WebSocketFrameEncoder.frame(opcode, bytes)))
     }
 
     /// Something that a room (nil: the cluster) shows to its viewers; nil when the room did not know of anybody who understands `encoding`.

@@ -5,9 +5,11 @@ import Wire
 public struct LinkHello: WireMessage, Sendable, Hashable {
     /// What this program speaks. A version is added when the meaning of anything on the link changes, and the oldest is
     /// dropped two releases later, so that a cluster can be upgraded node by node.
-    public static let versions: ClosedRange<UInt32> = 1...2
+    public static let versions: ClosedRange<UInt32> = 1...3
     /// From this version on the bodies of frames may come by other nodes.
     public static let relayVersion: UInt32 = 2
+    /// From this version on what many have missed is said once, apart from their answers (`RoomOutput.missed`).
+    public static let missedVersion: UInt32 = 3
 
     public var oldestVersion = versions.lowerBound
     public var newestVersion = versions.upperBound

@@ -42,6 +42,8 @@ final class StateExchange: ConnectionHandler {
             timer = nil
             end()
         }
+        // Clients, however many, make nobody look dead.
+        connection.hasPriority = true
         connection.startReading()
     }
 

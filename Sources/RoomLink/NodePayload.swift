@@ -4,8 +4,8 @@ import Wire
 /// Payloads of the link's frames that carry `NodeMessage`s.
 ///
 /// The first byte says what follows. Calls and notices follow one behind the other, each behind its length as a varint.
-/// Publications are their outputs, each behind its length, and behind an output that is a shared frame the frame's bytes,
-/// as they are, unless they come by other nodes. A body is what is said of it, behind its length, and its bytes.
+/// Publications are their outputs, each behind its length, and behind an output that is a shared frame, or what many have
+/// missed, its bytes, as they are, unless they come by other nodes. A body is what is said of it, behind its length, and its bytes.
 /// Questions and answers are one message each, and so are lists of bodies. A message that does not fit in one payload
 /// goes in parts.
 public enum NodePayload {
@@ -68,15 +68,15 @@ public enum NodePayload {
 
     private static func payloads(of publications: [NodePublication]) -> [[UInt8]] {
         var writer = PayloadWriter([Kind.publications.rawValue])
-        var framesLeft = 0
+        var contentLeft = 0
         for publication in publications {
-            for output in publication.outputs { framesLeft += output.output.frameByteCount }
+            for output in publication.outputs { contentLeft += output.output.contentByteCount }
         }
         for publication in publications {
             var isFirst = true
             for output in publication.outputs {
-                writer.reserve(framesLeft)
-                framesLeft -= output.output.frameByteCount
+                writer.reserve(contentLeft)
+                contentLeft -= output.output.contentByteCount
                 var lane: UInt32?
                 var body: BodyReference?
                 switch output {
@@ -100,8 +100,8 @@ public enum NodePayload {
 
     private static func append(_ wired: WiredOutput, to bytes: inout [UInt8]) {
         WireProtobuf.appendDelimited(wired, to: &bytes)
-        guard let frame = wired.output.sharedFrame else { return }
-        append(frame.json, frame.protobuf, to: &bytes)
+        guard let content = wired.output.content else { return }
+        append(content.json, content.protobuf, to: &bytes)
     }
 
     private static func append(_ json: [UInt8]?, _ protobuf: [UInt8]?, to bytes: inout [UInt8]) {
@@ -118,11 +118,8 @@ public enum NodePayload {
 }
 
 extension RoomOutput {
-    /// Of its shared frame, in all encodings.
-    fileprivate var frameByteCount: Int {
-        guard let frame = sharedFrame else { return 0 }
-        return (frame.json?.count ?? 0) + (frame.protobuf?.count ?? 0)
-    }
+    /// Of what follows it as it is, in all encodings.
+    fileprivate var contentByteCount: Int { content?.byteCount ?? 0 }
 }
 
 /// Fills payloads with things that are not divided, except into parts.

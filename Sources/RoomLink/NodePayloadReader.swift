@@ -58,10 +58,9 @@ public struct NodePayloadReader: Sendable {
         var current: NodePublication?
         while !cursor.isAtEnd {
             var wired = try cursor.delimited(WiredOutput.self)
-            if wired.body == nil, var frame = wired.output.sharedFrame {
-                frame.json = try cursor.bytes(wired.jsonBytes)
-                frame.protobuf = try cursor.bytes(wired.protobufBytes)
-                wired.output.sharedFrame = frame
+            if wired.body == nil, wired.output.content != nil {
+                let json = try cursor.bytes(wired.jsonBytes)
+                wired.output.content = SharedBody(json: json, protobuf: try cursor.bytes(wired.protobufBytes))
             }
             if let begun = wired.begun {
                 if let current { publications.append(current) }

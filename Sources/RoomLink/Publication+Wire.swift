@@ -13,7 +13,8 @@ struct WiredOutput: WireMessage {
     var lane: UInt32?
     /// A frame that was read has no bytes yet.
     var output: RoomOutput
-    /// How many bytes of the frame follow in JSON and in protobuf; nil: it has none in that encoding.
+    /// How many bytes of the frame, or of what was missed, follow in JSON and in protobuf; nil: it has none in that
+    /// encoding.
     var jsonBytes: UInt64?
     var protobufBytes: UInt64?
     /// What the frame has in the place of its bytes, of which none follow then.
@@ -104,6 +105,12 @@ struct WiredOutput: WireMessage {
             30, "following",
             { if case .following(let number) = current { WiredFollowing(number: number) } else { nil } },
             { read = .following($0.number) })
+        try walker.choice(
+            31, "missed", { WiredMissed(current) },
+            { it in
+                read = .missed(it.missed)
+                (jsonBytes, protobufBytes) = (it.jsonBytes, it.protobufBytes)
+            })
         guard W.isDecoding else { return }
         if let frame {
             (jsonBytes, protobufBytes, self.body) = (frame.jsonBytes, frame.protobufBytes, frame.reference)
@@ -187,6 +194,23 @@ extension RoomOutput {
         }
     }
 
+    /// The bytes that follow it as they are, if it has such.
+    var content: SharedBody? {
+        get {
+            if case .missed(let missed?) = self { return missed.content }
+            return sharedFrame.map { SharedBody(json: $0.json, protobuf: $0.protobuf) }
+        }
+        set {
+            guard let newValue else { return }
+            if case .missed(let missed?) = self {
+                self = .missed(MissedMessages(after: missed.after, content: newValue))
+            } else if var frame = sharedFrame {
+                (frame.json, frame.protobuf) = (newValue.json, newValue.protobuf)
+                sharedFrame = frame
+            }
+        }
+    }
+
     /// Whether it has a frame that all viewers of the room are given.
     var isSharedByAll: Bool {
         switch self {
@@ -201,7 +225,7 @@ extension RoomOutput {
         switch self {
         case .reply(let session, let request, _, let isRepeat):
             return .reply(session, request: request, .failure(error), isRepeat: isRepeat)
-        case .entered(let session, let request, .success):
+        case .entered(let session, let request, .success, _):
             return .entered(session, request: request, .failure(error))
         case .frame(let frame), .frameFor(_, let frame), .frameExcept(_, let frame):
             return frame.keptSeqs.map { .gap($0) }
@@ -284,6 +308,7 @@ private struct WiredEntered: WireMessage {
     var request: UInt32?
     var reply: EnterReply?
     var error: ChatError?
+    var missedAfter: UInt64?
 
     static var blank: WiredEntered { WiredEntered(session: .blank) }
     static var schemaName: String { "EnteredOutput" }
@@ -291,9 +316,10 @@ private struct WiredEntered: WireMessage {
     private init(session: SessionID) { self.session = session }
 
     init?(_ output: RoomOutput) {
-        guard case .entered(let session, let request, let result) = output else { return nil }
+        guard case .entered(let session, let request, let result, let missedAfter) = output else { return nil }
         self.session = session
         self.request = request
+        self.missedAfter = missedAfter
         switch result {
         case .success(let result): reply = EnterReply(result)
         case .failure(let error): self.error = error
@@ -303,7 +329,8 @@ private struct WiredEntered: WireMessage {
     var output: RoomOutput {
         let unknown = ChatError(.internal, "an answer of a later version")
         return .entered(
-            session, request: request, reply.map { .success($0.result) } ?? .failure(error ?? unknown))
+            session, request: request, reply.map { .success($0.result) } ?? .failure(error ?? unknown),
+            missedAfter: missedAfter)
     }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -311,6 +338,37 @@ private struct WiredEntered: WireMessage {
         try walker.optional(2, "request", &request)
         try walker.optional(3, "result", &reply)
         try walker.optional(4, "error", &error)
+        try walker.optional(5, "missedAfter", &missedAfter)
+    }
+}
+
+/// Without the bytes.
+private struct WiredMissed: WireMessage {
+    /// nil: nothing that was said so far is referred to any more.
+    var after: UInt64?
+    var jsonBytes: UInt64?
+    var protobufBytes: UInt64?
+
+    static var blank: WiredMissed { WiredMissed() }
+    static var schemaName: String { "MissedOutput" }
+
+    private init() {}
+
+    init?(_ output: RoomOutput) {
+        guard case .missed(let missed) = output else { return nil }
+        after = missed?.after
+        jsonBytes = missed?.content.json.map { UInt64($0.count) }
+        protobufBytes = missed?.content.protobuf.map { UInt64($0.count) }
+    }
+
+    var missed: MissedMessages? {
+        after.map { MissedMessages(after: $0, content: SharedBody(json: nil, protobuf: nil)) }
+    }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.optional(1, "after", &after)
+        try walker.optional(2, "jsonBytes", &jsonBytes)
+        try walker.optional(3, "protobufBytes", &protobufBytes)
     }
 }
 

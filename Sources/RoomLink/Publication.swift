@@ -7,7 +7,11 @@ public enum RoomOutput: Sendable, Equatable {
     /// `isRepeat`: a `clientId` again, which costs no rate.
     indirect case reply(SessionID, request: UInt32, Result<OperationResult, ChatError>, isRepeat: Bool = false)
     /// The answer to an enter. On success the session sees what follows this, and the reply's seq is the stream's here.
-    indirect case entered(SessionID, request: UInt32?, Result<EnterResult, ChatError>)
+    /// `missedAfter`: the result's `missed` is the `missed` that was said of this seq.
+    indirect case entered(SessionID, request: UInt32?, Result<EnterResult, ChatError>, missedAfter: UInt64? = nil)
+    /// What those have missed who had everything up to a seq and whose answers follow. nil: no answer that follows
+    /// refers to what was said so far.
+    case missed(MissedMessages?)
     /// The session has left: it sees nothing that follows.
     case exited(SessionID, request: UInt32?)
     /// The session is put out, for a reason that it is told.
@@ -42,7 +46,7 @@ public enum RoomOutput: Sendable, Equatable {
     /// Whether it says nothing of the room, only how a call has ended.
     public var isAnswer: Bool {
         switch self {
-        case .reply, .retry, .entered(_, _, .failure): true
+        case .reply, .retry, .entered(_, _, .failure, _): true
         default: false
         }
     }

@@ -16,6 +16,8 @@ final class LoopHost {
     private(set) var shards: [ShardID: ShardHost] = [:]
     private let driver: LogDriver
     private let outbox: Outbox
+    private var waitingCalls = WaitingCalls()
+    private var isTaking = false
     private let context: RoomContext
     /// Shards take turns, so that their syncs don't come all at once and hold up the log's.
     private var nextCheckpoint = 0
@@ -46,19 +48,23 @@ final class LoopHost {
             group: GroupID(shard.number), server: server, store: store, loop: loop, appliedIndex: storage.appliedIndex,
             installed: storage.installedMark.flatMap { try? SnapshotMark(decoding: $0) },
             entriesRetained: entriesRetained, figures: context.figures.shard(shard))
-        shards[shard] = ShardHost(shard: shard, log: log, storage: storage, context: context, outbox: outbox)
+        let host = ShardHost(shard: shard, log: log, storage: storage, context: context, outbox: outbox)
+        // What was asked of a former leader is not answered by a later one, to which lanes have first to say who is where.
+        host.willChangeLeadership = { [unowned self] in if !isTaking { takeCalls(untilNanoseconds: .max) } }
+        shards[shard] = host
         driver.add(log)
     }
 
     /// Begins to take part in the loop's turns.
     func start() {
         loop.addTurnEnd(.propose) { [unowned self] in
+            takeCalls(untilNanoseconds: EventLoop.nowNanoseconds + EventLoop.shareNanoseconds)
             propose()
             driver.pump()
         }
         loop.addTurnEnd(.publish) { [unowned self] in
-            for shard in shards.values { shard.publish() }
-            outbox.deliver()
+            // Twice the share: in a storm of enters their answers are what everybody waits for.
+            publish(untilNanoseconds: EventLoop.nowNanoseconds + 2 * EventLoop.shareNanoseconds)
         }
         loop.every(milliseconds: 1000) { [unowned self] in everySecond() }
         let interval = UInt64(max(10, checkpointSeconds * 1000 / max(1, shards.count)))
@@ -90,8 +96,15 @@ final class LoopHost {
     }
 
     func stop() {
-        for shard in shards.values { shard.publish() }
+        takeCalls(untilNanoseconds: .max)
+        publish(untilNanoseconds: .max)
+    }
+
+    private func publish(untilNanoseconds end: UInt64) {
+        var isLeftOver = false
+        for shard in shards.values where shard.publish(untilNanoseconds: end) { isLeftOver = true }
         outbox.deliver()
+        if isLeftOver { loop.executeLater {} }
     }
 
     /// How many are in each room in memory that is not empty.
@@ -116,8 +129,9 @@ final class LoopHost {
     /// A node is connected that was not before.
     func reached(_ node: NodeID) { driver.reached(node) }
 
-    /// The connection to a node has ended.
+    /// The connection to a node has ended. What it asked before is settled first: who enters by it is to be away then.
     func lost(_ node: NodeID) {
+        takeCalls(untilNanoseconds: .max)
         driver.lost(node)
         for shard in shards.values { shard.lost(node) }
     }
@@ -125,15 +139,35 @@ final class LoopHost {
     /// What this node leads.
     var notices: [ShardNotice] { shards.values.compactMap(\.notice) }
 
+    /// Calls of sessions, in order; the end of the turn takes them.
     func receive(_ calls: [(ShardID, RoomCall)]) {
-        for (shard, call) in calls { shards[shard]?.receive(call) }
+        waitingCalls.append(calls.map { ($0.0, .call($0.1)) })
+        while waitingCalls.isOverfull { takeSomeCalls() }
+    }
+
+    /// Passes calls on to their rooms, those first that have waited to be confirmed, until there are none or the time is
+    /// over; then the next turn goes on.
+    private func takeCalls(untilNanoseconds end: UInt64) {
+        var isLeftOver = false
+        for shard in shards.values where shard.takeConfirmed(untilNanoseconds: end) { isLeftOver = true }
+        while !waitingCalls.isEmpty {
+            takeSomeCalls()
+            if end != .max, EventLoop.nowNanoseconds >= end { break }
+        }
+        if isLeftOver || !waitingCalls.isEmpty { loop.executeLater {} }
+    }
+
+    private func takeSomeCalls() {
+        isTaking = true
+        for (shard, call) in waitingCalls.take() { shards[shard]?.receive(call) }
+        isTaking = false
     }
 
     func receive(_ call: ServerCall, _ shard: ShardID) {
-        guard let host = shards[shard] else {
+        guard shards[shard] != nil else {
             return call.fail(ChatError(.unavailable, "this node does not hold the room", retryAfterMs: 500))
         }
-        host.receive(call)
+        waitingCalls.append([(shard, .server(call))])
     }
 
     func explain(_ room: RoomID, _ shard: ShardID, node: NodeID) -> RoomExplanation {

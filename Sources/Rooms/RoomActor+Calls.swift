@@ -25,7 +25,7 @@ extension RoomActor {
             return []
         }
         // A client need not wait for its enter's answer: what it asks next comes after it.
-        if arriving.contains(key) { settleArrivals() }
+        if arrivals.contains(key) { settleArrivals() }
         if case .operation(.enter) = call.body { holdIfThrownOut(call.caller.user, key) }
         if holds[key] != nil {
             wait(call, key)
@@ -206,7 +206,7 @@ extension RoomActor {
 
     /// What the session had asked at the other node and has no answer to is answered to nobody; its client asks again.
     private func takeOver(_ old: PresenceKey, _ key: PresenceKey, _ call: RoomCall) {
-        arrivals.removeAll { $0.key == old }
+        arrivals.forget(old)
         // What it says for its lane holds on.
         holds[old]?.calls.removeAll { if case .operation = $0.body { true } else { false } }
         guard presence.visitor(old)?.user == call.caller.user else { return }

@@ -1,26 +1,11 @@
 import ChatModel
+import EventLoop
 import RoomCore
 import RoomLink
 import RoomStream
 import SessionCore
 import Telemetry
 import Wire
-
-/// An enter that is answered at the end of the turn, so that its `seq` is that of the stream.
-struct Arrival {
-    var call: RoomCall
-    var key: PresenceKey
-    var request: EnterRequest
-    /// What the client missed, as far as it had to be read from storage; nil when the tail can tell.
-    var stored: Missed?
-}
-
-/// What a client missed.
-struct Missed {
-    var recovered: Bool
-    var messages: [Message] = []
-    var more = false
-}
 
 /// Entering and leaving (contract, "Entry", "Resume").
 extension RoomActor {
@@ -33,13 +18,8 @@ extension RoomActor {
         if let since = request.since, needsStorage(since, epoch: request.epoch) {
             readMissed(Arrival(call: call, key: key, request: request), since)
         } else {
-            arrive(Arrival(call: call, key: key, request: request))
+            arrivals.append(Arrival(call: call, key: key, request: request))
         }
-    }
-
-    private func arrive(_ arrival: Arrival) {
-        arrivals.append(arrival)
-        arriving.insert(arrival.key)
     }
 
     /// Whether what came after `since` has left the tail. What can't be recovered at all needs no storage either.
@@ -87,7 +67,7 @@ extension RoomActor {
                 let isWhole = page.messages.first?.seq == since + 1
                 arrival.stored = Missed(
                     recovered: isWhole, messages: isWhole ? page.messages : [], more: isWhole && page.more)
-                room.arrive(arrival)
+                room.arrivals.append(arrival)
             case .failure(let error):
                 room.tell(
                     arrival.call,
@@ -105,15 +85,21 @@ extension RoomActor {
         return generation == 0 ? life : life + "." + String(generation, radix: 36)
     }
 
-    /// Answers the enters of the turn, behind everything that the turn showed.
-    func settleArrivals() {
+    /// Answers the enters of the turn, behind everything that the turn showed: at least one, and as many as there is
+    /// time for. The others are answered in the next turn.
+    /// - Parameter end: of the time, by `EventLoop.nowNanoseconds`.
+    func settleArrivals(untilNanoseconds end: UInt64 = .max) {
         guard !arrivals.isEmpty else { return }
         stream.endFrame()
-        let due = arrivals
-        arrivals = []
-        arriving.removeAll(keepingCapacity: true)
         let now = context.now()
-        for arrival in due {
+        if !missedPages.serve(arrivals.encodings, lastSeq: state.lastSeq) {
+            let encodings = arrivals.encodings.union(missedPages.encodings)
+            endMissedPages()
+            missedPages = MissedPages(encodings: encodings, lastSeq: state.lastSeq)
+        }
+        var isFirst = true
+        while isFirst || end == .max || EventLoop.nowNanoseconds < end, let arrival = arrivals.popFirst() {
+            isFirst = false
             holdIfThrownOut(arrival.call.caller.user, arrival.key)
             guard holds[arrival.key] == nil else {
                 // In front of what the session has asked since.
@@ -130,6 +116,12 @@ extension RoomActor {
                     .entered(arrival.call.address.session, request: arrival.call.request, .failure(error)))
             }
         }
+    }
+
+    /// Lets the lanes forget what they were told of what was missed.
+    func endMissedPages() {
+        for lane in missedPages.toldLanes { stream.tell(lane, .missed(nil)) }
+        missedPages = MissedPages()
     }
 
     private func settle(_ arrival: Arrival, at now: Timestamp) throws(ChatError) {
@@ -160,31 +152,47 @@ extension RoomActor {
             me: presence.overlay(state.member(caller.user, at: now)), epoch: epoch,
             seq: state.lastSeq)
         if request.withQueue { result.queue = queueElements() }
-        if let since = request.since { fillMissed(&result, arrival, since) }
+        let missedAfter = request.since.flatMap { fillMissed(&result, arrival, since: $0) }
         tell(
             arrival.call,
-            .entered(arrival.call.address.session, request: arrival.call.request, .success(result)))
+            .entered(
+                arrival.call.address.session, request: arrival.call.request, .success(result), missedAfter: missedAfter)
+        )
         tellUntold(arrival, at: now)
         // Others hear of it behind the reply; so does whoever came.
         perform(effects)
     }
 
     /// What came after `since`, at most 100 messages, without a hole before the reply's `seq`.
-    private func fillMissed(_ result: inout EnterResult, _ arrival: Arrival, _ since: UInt64) {
+    /// - Returns: the seq for which the lane has been told what the result lacks; nil when it lacks nothing.
+    private func fillMissed(_ result: inout EnterResult, _ arrival: Arrival, since: UInt64) -> UInt64? {
         guard arrival.request.epoch == epoch, since <= state.lastSeq, arrival.stored?.recovered != false else {
             result.recovered = false
-            return
+            return nil
         }
         result.recovered = true
-        var missed = arrival.stored?.messages ?? []
-        var more = arrival.stored?.more ?? false
-        let last = missed.last?.seq ?? since
-        if !more, last < state.lastSeq {
-            let room = Limits.missedMessages - missed.count
-            if let newer = tail.messages(after: last, lastSeq: state.lastSeq, limit: room) { missed += newer }
-            more = (missed.last?.seq ?? since) < state.lastSeq
+        if let stored = arrival.stored {
+            var (missed, more) = (stored.messages, stored.more)
+            let last = missed.last?.seq ?? since
+            if !more, last < state.lastSeq {
+                missed += newer(than: last, limit: Limits.missedMessages - missed.count)
+                more = (missed.last?.seq ?? since) < state.lastSeq
+            }
+            (result.missed, result.missedMore) = (missed, more)
+            return nil
         }
-        result.missed = missed
-        result.missedMore = more
+        guard since < state.lastSeq else {
+            (result.missed, result.missedMore) = ([], false)
+            return nil
+        }
+        let page = missedPages.page(after: since) { newer(than: since, limit: Limits.missedMessages) }
+        result.missedMore = page.lastSeq < state.lastSeq
+        let lane = Lane(node: arrival.call.address.node, number: arrival.call.address.lane)
+        if missedPages.mustTell(lane, after: since) { stream.tell(lane, .missed(page.messages)) }
+        return since
+    }
+
+    private func newer(than seq: UInt64, limit: Int) -> [Message] {
+        tail.messages(after: seq, lastSeq: state.lastSeq, limit: limit) ?? []
     }
 }

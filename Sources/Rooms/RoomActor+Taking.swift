@@ -61,6 +61,7 @@ extension RoomActor {
     /// A gateway node can't be reached: its sessions are in their grace.
     /// - Returns: whether there are any.
     func lose(_ node: NodeID, at now: Timestamp) -> Bool {
+        missedPages.lose(node)
         let graceEnd = now.adding(seconds: context.policy.graceSeconds)
         let lost = presence.keys(on: node).filter { unreachable[$0] == nil }
         for key in lost {

@@ -36,10 +36,10 @@ actor RoomActor {
     var messagesDropped: Int64 = 0
     var stream = TurnStream()
     var admission = Admission()
-    /// Enters that are answered at the end of the turn, behind what the turn shows.
-    var arrivals: [Arrival] = []
-    /// Whose these are, so that nobody looks through a storm of them.
-    var arriving: Set<PresenceKey> = []
+    /// Enters that are answered at the end of a turn, behind what the turn shows.
+    var arrivals = Arrivals()
+    /// What they have missed; kept until none of them is left.
+    var missedPages = MissedPages()
     /// Sessions whose calls wait for something.
     var holds: [PresenceKey: Hold] = [:]
     /// Users whom a proposal is about to throw out.
@@ -331,15 +331,27 @@ actor RoomActor {
         return (newly, hasNewBarrage)
     }
 
-    /// Everything emitted in this turn, for each node that is concerned, and the room's row if it has changed.
+    /// What a turn of a room leaves.
+    struct TurnResult {
+        var publications: [(NodeID, NodePublication)]
+        /// The room's row, if it has changed.
+        var roomRow: CatalogueRow?
+        /// There was no time for everything: it is to be asked again in the next turn.
+        var hasMore: Bool
+    }
+
+    /// Everything emitted in this turn, for each node that is concerned.
     ///
-    /// - Parameter term: the leader's.
-    func takePublications(term: UInt64) -> (publications: [(NodeID, NodePublication)], roomRow: CatalogueRow?) {
+    /// - Parameters:
+    ///   - term: the leader's.
+    ///   - end: until when enters are answered, by `EventLoop.nowNanoseconds`.
+    func takeTurn(term: UInt64, untilNanoseconds end: UInt64) -> TurnResult {
         isDirty = false
         wasReported = false
         tellLeftOut(at: context.now())
         unwrittenFrom = nil
-        settleArrivals()
+        settleArrivals(untilNanoseconds: end)
+        if arrivals.isEmpty { endMissedPages() }
         let publications = stream.take(room: id, term: term, viewerLanes: presence.lanes)
         stream.encodings = presence.encodings
         let changed = roomRow.map {
@@ -348,7 +360,9 @@ actor RoomActor {
                 $0.record.incarnation, $0.index)
         }
         roomRow = nil
-        return (publications, changed)
+        // It stays on the host's list then.
+        (isDirty, wasReported) = (!arrivals.isEmpty, !arrivals.isEmpty)
+        return TurnResult(publications: publications, roomRow: changed, hasMore: !arrivals.isEmpty)
     }
 
     /// Whether nothing would be lost if this room left memory.

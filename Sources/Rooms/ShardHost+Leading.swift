@@ -21,6 +21,7 @@ extension ShardHost {
     }
 
     func logDidChangeLeadership(_ log: GroupLog) {
+        willChangeLeadership()
         tellWhoIsHeard()
         webhook?.reset()
         guard ledTerm != log.term || !log.isEstablished else { return }
@@ -52,7 +53,7 @@ extension ShardHost {
     private func endLeading() {
         // In the term in which it was said, and before anybody hears that this node leads no more: what a later leader
         // says comes after it.
-        publish()
+        publishAll()
         publisher.deliver()
         ledTerm = nil
         publisher.forgetRooms()

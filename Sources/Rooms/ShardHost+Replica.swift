@@ -36,7 +36,7 @@ extension ShardHost: ShardApplier {
 
     func holdStill() {
         isHeld = true
-        publish()
+        publishAll()
         forgetRooms()
     }
 

@@ -1,5 +1,6 @@
 import ChatModel
 import Consensus
+import EventLoop
 import RoomCore
 import RoomLink
 import Wire
@@ -30,12 +31,20 @@ extension ShardHost {
         log.readIndex { [unowned self] result in
             // Where leadership was lost they have been refused already.
             guard case .success = result else { return }
-            for work in questions.takeConfirmed() {
-                questions.release(work)
-                take(work)
-            }
+            questions.endConfirming()
+            context.loop.executeLater {}
             confirmNext()
         }
+    }
+
+    /// Answers what is confirmed, until there is none or the time is over.
+    /// - Returns: whether there is more.
+    func takeConfirmed(untilNanoseconds end: UInt64) -> Bool {
+        while let work = questions.takeConfirmed() {
+            take(work)
+            if end != .max, EventLoop.nowNanoseconds >= end { return true }
+        }
+        return false
     }
 
     // MARK: - Until what is committed has been applied

@@ -43,6 +43,8 @@ final class ShardHost: GroupLogDelegate {
     var isCheckpointing = false
     private(set) var replica: ReplicaDriver?
     private(set) var webhook: WebhookDispatcher?
+    /// Called before this shard's leadership, won or lost, has any consequence.
+    var willChangeLeadership: () -> Void = {}
 
     init(shard: ShardID, log: GroupLog, storage: ShardStorage, context: RoomContext, outbox: Outbox) {
         self.shard = shard
@@ -191,10 +193,16 @@ final class ShardHost: GroupLogDelegate {
 
     // MARK: - The end of the turn
 
+    /// Publishes everything that the rooms emitted, before something that is to be heard after it.
+    func publishAll() { _ = publish(untilNanoseconds: .max) }
+
     /// Publishes what the rooms emitted and hands their rows to storage.
-    func publish() {
-        publisher.publish(term: ledTerm ?? log.term)
-        webhook?.pump()
+    ///
+    /// - Parameter end: until when enters are answered, by `EventLoop.nowNanoseconds`.
+    /// - Returns: whether some are left for the next turn.
+    func publish(untilNanoseconds end: UInt64) -> Bool {
+        defer { webhook?.pump() }
+        return publisher.publish(term: ledTerm ?? log.term, untilNanoseconds: end)
     }
 
     /// Ends the barrage windows that are open.

@@ -35,17 +35,23 @@ final class ShardPublisher {
     func applied(upTo index: UInt64) { batch.appliedIndex = index }
 
     /// Publishes what the rooms emitted and hands their rows to storage.
-    func publish(term: UInt64) {
+    /// - Parameter end: until when enters are answered.
+    /// - Returns: whether some are left for the next turn.
+    func publish(term: UInt64, untilNanoseconds end: UInt64) -> Bool {
+        var unfinished: [RoomActor] = []
         for room in dirtyRooms {
-            let result = room.assumeIsolated { $0.takePublications(term: term) }
+            let result = room.assumeIsolated { $0.takeTurn(term: term, untilNanoseconds: end) }
             for (node, publication) in result.publications { outbox.add(publication, to: node) }
             if let row = result.roomRow { batch.catalogue.append(row) }
+            if result.hasMore { unfinished.append(room) }
         }
         dirtyRooms.removeAll(keepingCapacity: true)
+        dirtyRooms += unfinished
         if batch.appliedIndex > 0 {
             storage.write(batch)
             batch = StorageBatch(appliedIndex: 0)
         }
+        return !unfinished.isEmpty
     }
 
     /// Does not leave it to the loop to hand over what was published.

@@ -2,7 +2,8 @@ import ChatModel
 import RoomCore
 import RoomLink
 
-/// Questions that wait until a majority has confirmed that this node still leads, and what came behind them.
+/// Questions that wait until a majority has confirmed that this node still leads, and what came behind them; then until
+/// there is time for them.
 ///
 /// One confirmation is under way at a time, for everything that waited when it began; what comes meanwhile waits for the
 /// next.
@@ -14,6 +15,9 @@ struct UnconfirmedQuestions {
     private var waiting: [RoomWork] = []
     /// What the confirmation that is under way is for; empty when there is none.
     private var confirming: [RoomWork] = []
+    /// What is confirmed and has not been taken, from `next` on.
+    private var confirmed: [RoomWork] = []
+    private var next = 0
     /// Whose calls are among them: what such a session asks next comes after them.
     private var keys: [PresenceKey: Int] = [:]
 
@@ -24,7 +28,7 @@ struct UnconfirmedQuestions {
 
     /// Returns whether it was taken.
     mutating func append(_ work: RoomWork) -> Bool {
-        guard work.mayWait(behind: waiting.count, max: waitingMax) else { return false }
+        guard work.mayWait(behind: waiting.count + confirmed.count - next, max: waitingMax) else { return false }
         waiting.append(work)
         if let key = work.key { keys[key, default: 0] += 1 }
         return true
@@ -37,24 +41,39 @@ struct UnconfirmedQuestions {
         return true
     }
 
-    /// What the confirmation that was under way was for. Each is to be released just before it is handled.
-    mutating func takeConfirmed() -> [RoomWork] {
-        defer { confirming = [] }
-        return confirming
+    /// The confirmation that was under way has come.
+    mutating func endConfirming() {
+        if confirmed.isEmpty { swap(&confirmed, &confirming) } else { confirmed += confirming }
+        confirming = []
     }
 
-    /// From here on its session need not wait for it.
-    mutating func release(_ work: RoomWork) {
-        guard let key = work.key, let count = keys[key] else { return }
-        keys[key] = count > 1 ? count - 1 : nil
+    /// The next of what is confirmed, in order, to be handled at once: from here on its session need not wait for it.
+    mutating func takeConfirmed() -> RoomWork? {
+        guard next < confirmed.count else { return nil }
+        let work = confirmed[next]
+        next += 1
+        if next == confirmed.count {
+            confirmed = []
+            next = 0
+        } else if next >= Self.takenMax {
+            confirmed.removeFirst(next)
+            next = 0
+        }
+        if let key = work.key, let count = keys[key] { keys[key] = count > 1 ? count - 1 : nil }
+        return work
     }
+
+    /// So much of what was taken is kept.
+    private static let takenMax = 16_384
 
     /// Everything, in the order in which it came; a confirmation that is under way is for nothing then.
     mutating func takeAll() -> [RoomWork] {
-        let all = confirming + waiting
+        let all = confirmed[next...] + confirming + waiting
+        confirmed = []
+        next = 0
         confirming = []
         waiting = []
         keys = [:]
-        return all
+        return Array(all)
     }
 }

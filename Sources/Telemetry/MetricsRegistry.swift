@@ -45,8 +45,11 @@ public final class MetricsRegistry: Sendable {
     }
 
     /// How long something took, in buckets of seconds.
-    public func durations(_ name: String, _ help: String) -> DurationHistogram {
-        let histogram = DurationHistogram()
+    /// - Parameter bounds: the upper ends of the buckets, ascending; longer durations are counted too.
+    public func durations(
+        _ name: String, _ help: String, bounds: [Double] = DurationHistogram.doublingBounds
+    ) -> DurationHistogram {
+        let histogram = DurationHistogram(bounds: bounds)
         add(name, help, "histogram", []) { name, _ in histogram.render(name) }
         return histogram
     }
@@ -89,33 +92,33 @@ public final class Counter: Sendable {
     public func set(_ value: Int) { number.store(value, ordering: .relaxed) }
 }
 
-/// Durations in buckets that double from 100 µs to 13 s. Recording takes no lock.
+/// Durations in buckets. Recording takes no lock.
 public final class DurationHistogram: Sendable {
-    private static let bucketCount = 19
-    private static let firstBucketSeconds = 0.0001
-    private let buckets = (0..<bucketCount).map { _ in Counter() }
+    /// Doubling from 100 µs to 13 s.
+    public static let doublingBounds = (0..<18).map { 0.0001 * Double(1 << $0) }
+
+    /// The upper ends of the buckets in seconds, ascending; one more is for whatever took longer.
+    private let bounds: [Double]
+    private let buckets: [Counter]
     private let sumNanoseconds = Counter()
 
+    init(bounds: [Double]) {
+        self.bounds = bounds
+        buckets = (0...bounds.count).map { _ in Counter() }
+    }
+
     public func record(seconds: Double) {
-        var bucket = 0
-        var bound = Self.firstBucketSeconds
-        while bucket < Self.bucketCount - 1, seconds > bound {
-            bucket += 1
-            bound *= 2
-        }
-        buckets[bucket].add()
+        buckets[bounds.firstIndex { seconds <= $0 } ?? bounds.count].add()
         sumNanoseconds.add(Int(exactly: (seconds * 1e9).rounded()) ?? 0)
     }
 
     func render(_ name: String) -> String {
         var text = ""
         var total = 0
-        var bound = Self.firstBucketSeconds
         for (number, bucket) in buckets.enumerated() {
             total += bucket.value
-            let label = number == Self.bucketCount - 1 ? "+Inf" : "\(bound)"
+            let label = number == bounds.count ? "+Inf" : "\(bounds[number])"
             text += "\(name)_bucket{le=\"\(label)\"} \(total)\n"
-            bound *= 2
         }
         return text + "\(name)_sum \(Double(sumNanoseconds.value) / 1e9)\n\(name)_count \(total)\n"
     }

@@ -23,8 +23,18 @@ public final class TCPConnection: LoopHandle {
     /// Whom to tell. Set by the owner before it starts reading, cleared when the connection has closed.
     public var handler: (any ConnectionHandler)?
 
+    /// Whether it is read however much input the turn has had. For the few connections on which the others depend.
+    public var hasPriority = false
+
     let tcp: UnsafeMutablePointer<uv_tcp_t>
     private let target: WriteTarget
+
+    /// Whether the owner wants to read.
+    private var wantsInput = false
+    /// Its input waits for a later turn.
+    private var isPutOff = false
+    /// It has waited, and is read once, however much input the turn has had.
+    private var isDue = false
 
     /// nil on a connection without TLS.
     private(set) var tls: TLSSession?
@@ -101,23 +111,49 @@ public final class TCPConnection: LoopHandle {
     public func stopReading() {
         checkOnLoop()
         guard !isClosing, !isShuttingDown else { return }
+        wantsInput = false
         uv_read_stop(stream)
     }
 
     private func readOn() {
+        wantsInput = true
+        guard !isPutOff else { return }
         let result = uv_read_start(
             stream,
             { handle, _, buffer in
-                let memory = TCPConnection.from(handle.unsafelyUnwrapped.pointee.data).loop.readBuffer
+                let connection = TCPConnection.from(handle.unsafelyUnwrapped.pointee.data)
+                // Without a buffer nothing is read, and the callback hears of it.
+                guard connection.mayRead() else {
+                    return buffer.unsafelyUnwrapped.pointee = uv_buf_t(base: nil, len: 0)
+                }
+                let memory = connection.loop.readBuffer
                 buffer.unsafelyUnwrapped.pointee = uv_buf_t(
                     base: memory.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: CChar.self), len: memory.count)
             },
             { stream, count, buffer in
                 let connection = TCPConnection.from(stream.unsafelyUnwrapped.pointee.data)
-                connection.didRead(count, into: buffer.unsafelyUnwrapped.pointee.base)
+                let memory = buffer.unsafelyUnwrapped.pointee.base
+                guard memory != nil || count != Int(UV_ENOBUFS.rawValue) else { return connection.putOffInput() }
+                connection.didRead(count, into: memory)
             })
         // Reading twice is no fault.
         if result != 0, result != UV_EALREADY.rawValue { close(code: result) }
+    }
+
+    /// The turn has had its share of input.
+    private func putOffInput() {
+        uv_read_stop(stream)
+        isPutOff = true
+        loop.takeInputLater { [self] in
+            isPutOff = false
+            isDue = true
+            if wantsInput, !isClosing { readOn() }
+        }
+    }
+
+    private func mayRead() -> Bool {
+        let isDue = exchange(&isDue, with: false)
+        return hasPriority || loop.takesInput() || isDue
     }
 
     private func didRead(_ count: Int, into memory: UnsafeMutablePointer<CChar>?) {

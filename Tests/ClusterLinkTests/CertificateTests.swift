@@ -49,7 +49,7 @@ import Testing
                     if case .failed(Station.node("b"), let error) = $0 { error.code == .identity } else { false }
                 } >= 2
             }
-            #expect(await !a.events.contains(.up(b.id, version: 2, boot: 1, store: 7)))
+            #expect(await !a.events.contains(.up(b.id, version: LinkHello.versions.upperBound, boot: 1, store: 7)))
             await #expect(throws: LinkError.self) {
                 try await ClusterLink.askIdentity(
                     loop: loop, host: "127.0.0.1", port: a.port, tls: thief, node: Station.node("new"))

@@ -21,7 +21,7 @@ import WaitTestKit
             }
             try await a.up(b.id)
             try await b.up(a.id)
-            #expect(await a.events.contains(.up(b.id, version: 2, boot: 5, store: 7)))
+            #expect(await a.events.contains(.up(b.id, version: LinkHello.versions.upperBound, boot: 5, store: 7)))
             #expect(await a.send([1], on: .calls, to: b.id))
             #expect(await b.send([2], on: .publications, to: a.id))
             try await b.wait("a frame") { [id = a.id] in $0.payloads(.calls, from: id) == [[1]] }
@@ -44,7 +44,8 @@ import WaitTestKit
             let news = await a.events.filter { if case .failed = $0 { false } else { true } }
             #expect(
                 news == [
-                    .up(b.id, version: 2, boot: 1, store: 7), .down(b.id), .up(b.id, version: 2, boot: 2, store: 7),
+                    .up(b.id, version: LinkHello.versions.upperBound, boot: 1, store: 7), .down(b.id),
+                    .up(b.id, version: LinkHello.versions.upperBound, boot: 2, store: 7),
                 ])
         }
     }
@@ -56,7 +57,8 @@ import WaitTestKit
             var shards = Station.hello("b")
             shards.shards = 8
             var version = Station.hello("b")
-            (version.oldestVersion, version.newestVersion) = (3, 4)
+            let newest = LinkHello.versions.upperBound
+            (version.oldestVersion, version.newestVersion) = (newest + 1, newest + 2)
             for (hello, code) in [(cluster, LinkError.Code.cluster), (shards, .shards), (version, .version)] {
                 let a = try await Station.start(Station.hello("a"), on: loop)
                 let b = try await Station.start(hello, on: loop)

@@ -77,7 +77,9 @@ import Testing
             let a = try await Station.start(Station.hello("a"), on: loop, configuration: configuration)
             let stranger = try await RawPeer.connect(to: a.port, on: loop)
             await stranger.send([LinkControl.hello(Station.hello("x")).frame])
-            try await a.wait("it up") { $0.events.contains(.up(Station.node("x"), version: 2, boot: 1, store: 7)) }
+            try await a.wait("it up") {
+                $0.events.contains(.up(Station.node("x"), version: LinkHello.versions.upperBound, boot: 1, store: 7))
+            }
             try await stranger.control("a ping") { $0 == .ping }
             try await a.down(Station.node("x"))
             try await a.failed(Station.node("x"), .timedOut)

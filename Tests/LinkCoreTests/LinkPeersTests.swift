@@ -54,7 +54,7 @@ import Testing
         #expect(peers.tick(at: 0).count == 1)
         #expect(
             peers.hello(hello("b"), on: ID(1), expected: b, certified: nil, at: 5) == [
-                .up(b, ID(1), version: 2, boot: 1, store: 9)
+                .up(b, ID(1), version: LinkHello.versions.upperBound, boot: 1, store: 9)
             ])
         #expect(peers.reached == [b])
         #expect(peers.connection(to: b) == ID(1))
@@ -153,7 +153,7 @@ import Testing
         _ = peers.hello(hello("b", boot: 1), on: ID(1), expected: b, certified: nil, at: 0)
         #expect(
             peers.hello(hello("b", boot: 2), on: ID(2), expected: nil, certified: nil, at: 1) == [
-                .close(ID(1)), .down(b), .up(b, ID(2), version: 2, boot: 2, store: 9),
+                .close(ID(1)), .down(b), .up(b, ID(2), version: LinkHello.versions.upperBound, boot: 2, store: 9),
             ])
         // The end of the former connection is no news.
         #expect(peers.closed(ID(1), at: 2).isEmpty)

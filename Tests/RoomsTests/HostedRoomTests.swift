@@ -114,6 +114,8 @@ struct HostedRoomTests {
                 #expect(result.missed?.compactMap(\.seq) == Array(last - 255...last - 156))
             }
             #expect(hosted.storage.historyReadCount == 0)
+            // However many turns it took to answer them all.
+            #expect(hosted.told.missedCount == 1)
             guard case .success(.enter(let older)) = try await hosted.ask(comeBack("old", since: last - 257))[0] else {
                 Issue.record("not answered")
                 return

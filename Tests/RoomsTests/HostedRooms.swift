@@ -79,15 +79,45 @@ final class ToldOutputs: PublicationSink {
     /// The answer to a request, as soon as it is there.
     func answer(to request: UInt32) async -> Result<OperationResult, ChatError> {
         await wait { outputs in outputs.contains { $0.answer(to: request) != nil } }
-        return all.lazy.compactMap { $0.answer(to: request) }.first ?? .failure(ChatError(.internal, "no answer"))
+        let outputs = all
+        guard let place = outputs.firstIndex(where: { $0.answer(to: request) != nil }),
+            let answer = outputs[place].answer(to: request)
+        else { return .failure(ChatError(.internal, "no answer")) }
+        guard case .entered(_, _, .success(let result), let after?) = outputs[place] else { return answer }
+        return Self.whole(result, missedAfter: after, outputs[..<place])
     }
+
+    /// What the session's client is told, from what the lane was told before.
+    private static func whole(
+        _ result: EnterResult, missedAfter after: UInt64, _ outputs: ArraySlice<RoomOutput>
+    ) -> Result<OperationResult, ChatError> {
+        var heard: [UInt64: MissedMessages] = [:]
+        for case .missed(let missed) in outputs {
+            if let missed { heard[missed.after] = missed } else { heard = [:] }
+        }
+        guard let missed = heard[after]?[.json] else {
+            return .failure(ChatError(.internal, "the lane was not told what was missed"))
+        }
+        var reply: [UInt8] = []
+        result.appendReply(id: 1, missed: missed, in: .json, to: &reply)
+        var answer = Result<OperationResult, ChatError>.failure(ChatError(.internal, "no reply"))
+        do {
+            try reply.withUnsafeBytes {
+                try ServerFrame.items(inJSON: $0) { if case .reply(_, let result) = $0 { answer = result } }
+            }
+        } catch { Issue.record(error) }
+        return answer
+    }
+
+    /// How often something was told of what was missed.
+    var missedCount: Int { all.count { if case .missed(_?) = $0 { true } else { false } } }
 }
 
 extension RoomOutput {
     fileprivate func answer(to wanted: UInt32) -> Result<OperationResult, ChatError>? {
         switch self {
         case .reply(_, let request, let result, _) where request == wanted: result
-        case .entered(_, let request, let result) where request == wanted: result.map { .enter($0) }
+        case .entered(_, let request, let result, _) where request == wanted: result.map { .enter($0) }
         case .exited(_, let request) where request == wanted: .success(.exit)
         default: nil
         }

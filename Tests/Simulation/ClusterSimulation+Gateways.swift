@@ -262,7 +262,7 @@ extension ClusterSimulation {
             let push = GapPush(
                 room: room, ranges: [SeqRange(from: seqs.lowerBound, to: seqs.upperBound)], cause: .slow)
             for viewer in hub.viewers { enqueue(SimulatedFrame(.push(.gap(push))), viewer, node) }
-        case .entered(let id, let request, let result): entered(id, room, request, result, node)
+        case .entered(let id, let request, let result, _): entered(id, room, request, result, node)
         case .exited(let id, let request):
             let isOpen = request.map { node.lane.open.answered(id, $0) } ?? false
             guard let session = node.lane.sessions[id] else { return }

@@ -23,6 +23,34 @@ import Testing
         }
     }
 
+    @Test func `what was missed and is encoded already makes the same reply`() {
+        var samples = Samples()
+        for count in [0, 1, 2, 100] {
+            for _ in 0..<rounds {
+                var result = EnterResult(
+                    room: samples.roomView(), me: samples.member(), epoch: samples.text(64), seq: samples.uint64(),
+                    queue: samples.maybe { $0.list { $0.element() } }, recovered: samples.maybe { $0.bool() },
+                    missedMore: samples.maybe { $0.bool() })
+                let missed = (0..<count).map { _ in samples.message() }
+                let id = UInt32.random(in: 1 ... .max, using: &samples.generator)
+                for encoding in ClientEncoding.allCases {
+                    let encoded = EnterResult.encodeMissed(missed, in: encoding)
+                    var (reply, expected): ([UInt8], [UInt8]) = ([1], [1])
+                    // It counts alone, whatever the result has itself.
+                    result.missed = encoding == .json ? nil : [samples.message()]
+                    result.appendReply(id: id, missed: encoded, in: encoding, to: &reply)
+                    result.missed = missed
+                    let item = ServerItem.reply(id: id, .success(.enter(result)))
+                    switch encoding {
+                    case .json: item.appendJSON(to: &expected)
+                    case .protobuf: item.appendProtobuf(to: &expected)
+                    }
+                    #expect(reply == expected, "SEED=\(SeededGenerator.seed)")
+                }
+            }
+        }
+    }
+
     @Test func `everything that a server says survives JSON and protobuf`() throws {
         var samples = Samples()
         for _ in 0..<rounds {

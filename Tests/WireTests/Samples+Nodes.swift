@@ -72,6 +72,9 @@ extension Samples {
             .reply(session(), request: request(&self), .failure(error()), isRepeat: bool()),
             .entered(session(), request: maybe(request), .success(entered())),
             .entered(session(), request: maybe(request), .failure(error())),
+            .missed(missed(encodings: [.json, .protobuf])), .missed(missed(encodings: .json)),
+            .missed(missed(encodings: .protobuf)), .missed(missed(encodings: [])),
+            .entered(session(), request: maybe(request), .success(entered()), missedAfter: uint64()), .missed(nil),
             .exited(session(), request: maybe(request)), .kicked(session(), reason, ext: maybe { $0.text() }),
             .frame(sharedFrame()), .frameFor(list { $0.session() }, sharedFrame()),
             .frameExcept(list { $0.session() }, sharedFrame()), .retry(session(), request: request(&self)),
@@ -88,6 +91,10 @@ extension Samples {
             room: roomView(), me: member(), epoch: text(64), seq: uint64(),
             queue: maybe { $0.list { $0.element() } }, recovered: maybe { $0.bool() },
             missed: maybe { $0.list { $0.message() } }, missedMore: maybe { $0.bool() })
+    }
+
+    private mutating func missed(encodings: ClientEncodings) -> MissedMessages {
+        MissedMessages(list { $0.message() }, after: uint64(), encodings: encodings)
     }
 
     private mutating func wholeMessage() -> Message {

@@ -189,16 +189,21 @@ fan_out_seconds() {
     sed -n 's/^chatroom_fan_out_cpu_seconds_total //p' <<<"$http_body"
 }
 
-# turn_counts: how many turns of the node's loops have taken at most so many seconds, by its own count; a line each.
+# turn_counts METRIC: how many turns of the node's loops have taken at most so many seconds, by its own count; a line each.
 turn_counts() {
     http GET "$node_api" /metrics '' "$node_admin_key"
-    sed -n 's/^chatroom_loop_turn_seconds_bucket{le="\([^"]*\)"} /\1 /p' <<<"$http_body"
+    sed -n "s/^$1_bucket{le=\"\([^\"]*\)\"} /\1 /p" <<<"$http_body"
 }
 
 # longest_turn BEFORE AFTER: of what turn_counts said, the bucket of the longest turn in between, as its upper end in ms.
 longest_turn() {
     paste -d ' ' <(say "$1") <(say "$2") | awk '{ le[NR] = $1; n[NR] = $4 - $2 }
         END { for (i = NR; i > 1 && n[i - 1] == n[NR]; i--); print le[i] == "+Inf" ? "1e9" : le[i] * 1000 }'
+}
+
+# turns_above SECONDS BEFORE AFTER: of what turn_counts said, how many turns in between took longer than a bucket's end.
+turns_above() {
+    paste -d ' ' <(say "$2") <(say "$3") | awk -v end="$1" '$1 == end { most = $4 - $2 } { all = $4 - $2 } END { print all - most }'
 }
 
 # cpu_ms NODE...: the CPU that all living threads of these nodes have used, from schedstat: exact.

@@ -67,7 +67,8 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    func deliver(_ turn: [NodeID: [NodePublication]]) {
+    func deliver(_ said: [NodeID: [NodePublication]]) {
+        let turn = tree.understood(said)
         let own = turn[node]
         if let own { current?.gateway.deliver(own, from: node) }
         // Of so few nodes each is sent the bytes.

@@ -11,6 +11,8 @@ final class PublicationTree: Sendable {
         var bodies: SharedBodies
         /// Those that take bodies from others.
         var relays: Set<NodeID> = []
+        /// Those of a version that is to be told with each answer what was missed, and what that is.
+        var elders: [NodeID: [RoomID: [Int: [UInt64: MissedMessages]]]] = [:]
         /// Whether there is a task that lets go of old bodies.
         var isForgetting = false
     }
@@ -24,11 +26,32 @@ final class PublicationTree: Sendable {
 
     /// A node is reached, over a link of that version.
     func reached(_ node: NodeID, version: UInt32) {
-        guard version >= LinkHello.relayVersion else { return }
-        state.withLock { _ = $0.relays.insert(node) }
+        state.withLock { state in
+            if version >= LinkHello.relayVersion { state.relays.insert(node) }
+            if version < LinkHello.missedVersion { state.elders[node] = [:] }
+        }
     }
 
-    func lost(_ node: NodeID) { state.withLock { _ = $0.relays.remove(node) } }
+    func lost(_ node: NodeID) {
+        state.withLock { state in
+            state.relays.remove(node)
+            state.elders[node] = nil
+        }
+    }
+
+    /// The turn as each node understands it.
+    func understood(_ turn: [NodeID: [NodePublication]]) -> [NodeID: [NodePublication]] {
+        state.withLock { state in
+            guard !state.elders.isEmpty else { return turn }
+            var turn = turn
+            for (node, publications) in turn {
+                guard var heard = state.elders[node] else { continue }
+                turn[node] = publications.map { $0.withMissedInAnswers(&heard) }
+                state.elders[node] = heard
+            }
+            return turn
+        }
+    }
 
     /// What each node is to be sent of a turn, in order.
     func messages(of turn: [NodeID: [NodePublication]]) -> [(node: NodeID, messages: [NodeMessage])] {

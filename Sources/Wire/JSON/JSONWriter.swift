@@ -185,4 +185,9 @@ public struct JSONWriter: FieldWalker {
         try value.writeJSON(to: &self)
         return true
     }
+
+    public mutating func encoded(_ number: Int, _ name: StaticString, _ bytes: [UInt8]) {
+        append(key: name)
+        self.bytes.append(contentsOf: bytes)
+    }
 }

@@ -32,6 +32,8 @@ public enum OperationResult: Sendable, Hashable {
 }
 
 extension OperationResult {
+    static let enterNumber = 13
+
     /// Visits the result's key, which is the operation's.
     /// - Returns: how many result keys were there.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) -> Int {
@@ -49,7 +51,9 @@ extension OperationResult {
             walker.choice(12, "ping", { if case .ping(let it) = current { it } else { nil } }, { self = .ping($0) })
             ? 1 : 0
         try seen +=
-            walker.choice(13, "enter", { if case .enter(let it) = current { it } else { nil } }, { self = .enter($0) })
+            walker.choice(
+                Self.enterNumber, "enter", { if case .enter(let it) = current { it } else { nil } },
+                { self = .enter($0) })
             ? 1 : 0
         try seen +=
             walker.choice(

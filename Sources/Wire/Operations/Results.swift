@@ -101,13 +101,25 @@ public struct EnterResult: WireMessage, Hashable {
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walkHead(&walker)
+        try walker.repeatedIfAny(Self.missedNumber, "missed", &missed)
+        try walkEnd(&walker)
+    }
+
+    static let missedNumber = 7
+
+    /// What is in front of `missed`.
+    mutating func walkHead<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "room", &room)
         try walker.required(2, "me", &me)
         try walker.required(3, "epoch", &epoch)
         try walker.shown(4, "seq", &seq)
         try walker.repeatedIfAny(5, "queue", &queue)
         try walker.optional(6, "recovered", &recovered)
-        try walker.repeatedIfAny(7, "missed", &missed)
+    }
+
+    /// What is behind `missed`.
+    mutating func walkEnd<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.optional(8, "missedMore", &missedMore)
     }
 }

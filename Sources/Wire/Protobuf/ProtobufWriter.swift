@@ -116,4 +116,11 @@ public struct ProtobufWriter: FieldWalker {
         try write(number, value)
         return true
     }
+
+    public mutating func encoded(_ number: Int, _ name: StaticString, _ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        assert(number >= lastNumber, "a walk names field \(number) after field \(lastNumber)")
+        lastNumber = number
+        self.bytes.append(contentsOf: bytes)
+    }
 }

@@ -67,6 +67,16 @@ public protocol FieldWalker {
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool
+
+    /// A list whose items have been encoded before, by a walker of this kind: in JSON the text of the array, in protobuf
+    /// the fields with their tags. Only for what is written and never read.
+    mutating func encoded(_ number: Int, _ name: StaticString, _ bytes: [UInt8])
+}
+
+extension FieldWalker {
+    public mutating func encoded(_ number: Int, _ name: StaticString, _ bytes: [UInt8]) {
+        preconditionFailure("what is encoded already is only written")
+    }
 }
 
 extension FieldWalker {

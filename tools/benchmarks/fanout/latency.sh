@@ -33,9 +33,16 @@ start_node
 on_cpu 0 "$node_pid"
 payload=400 room_number=0
 
+# turn_fields NAME BEFORE METRIC: the longest turn since then and how many took longer than 10 ms.
+turn_fields() {
+    local now
+    now=$(turn_counts "$3")
+    printf '"longest%sMs":%s,"longer%s":%s,' "$1" "$(longest_turn "$2" "$now")" "$1" "$(turns_above 0.01 "$2" "$now")"
+}
+
 # measure SERVER ROUND STALLED
 measure() {
-    local server=$1 round=$2 share=$3 line options turns
+    local server=$1 round=$2 share=$3 line options turns turns_cpu
     options=(--case lat --subscribers "$viewers" --rate "$rate" --seconds "$seconds" --warmup 1 --stalled "$share" --json)
     if [[ $server == reference ]]; then
         options+=(--port "$port" --pid "$reference_pid" --payload "$payload")
@@ -45,10 +52,13 @@ measure() {
         create_room "latency-$room_number"
         options+=(--port "$node_port" --pid "$node_pid" --room "latency-$room_number" --text "$text"
             "${key_options[@]}")
-        turns=$(turn_counts)
+        turns=$(turn_counts chatroom_loop_turn_seconds)
+        turns_cpu=$(turn_counts chatroom_loop_turn_cpu_seconds)
     fi
     line=$(taskset -c 1 "$bench_dir/fanload" "${options[@]}") || fail "$server, $share % stalled: the load client failed. $line"
-    [[ $server == reference ]] || line="{\"longestTurnMs\":$(longest_turn "$turns" "$(turn_counts)"),${line#\{}"
+    [[ $server == reference ]] || line="{$(turn_fields Turn "$turns" chatroom_loop_turn_seconds)$(
+        turn_fields TurnCpu "$turns_cpu" chatroom_loop_turn_cpu_seconds
+    )${line#\{}"
     say "{\"server\":\"$server\",\"share\":$share,\"round\":$round,${line#\{}" >>"$raw"
 }
 
@@ -97,8 +107,9 @@ for share in "${shares[@]}"; do
 done
 say
 say "p99 of chatroomd to the reference's in the same round: $(ratio "$(of chatroomd 0 p99Ms)" "$(of reference 0 p99Ms)")"
-say "The longest turn of a loop, all viewers' coming and going included, round by round: at most $(
-    field longestTurnMs <"$raw" | sort -g | tr '\n' ' ')ms (upper ends of buckets that double)."
+all() { field "$1" <"$raw" | sort -g | tr '\n' ' '; }
+say "The longest turn of a loop, all viewers' coming and going included, in each measurement: at most $(all longestTurnMs)ms by the clock," \
+    "$(all longestTurnCpuMs)ms of CPU (upper ends of buckets). Turns above 10 ms: $(all longerTurn)by the clock, $(all longerTurnCpu)by CPU."
 [[ $stalled == 0 ]] || for server in reference chatroomd; do
     say "p99 of $server with $stalled % that read nothing to that without: $(ratio "$(of "$server" "$stalled" p99Ms)" "$(of "$server" 0 p99Ms)")"
 done

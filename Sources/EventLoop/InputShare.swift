@@ -1,0 +1,63 @@
+/// How much of a turn goes to input, and who waits for another turn.
+///
+/// A poll may find ten thousand sockets at once, and libuv serves all of them in one turn. Whoever comes after the share
+/// is over stops asking until a later turn: those who have waited longest first, and no more of them at a time than a
+/// share is likely to serve, so that nobody stops and begins again for nothing. Then each is served once in any case.
+struct InputShare {
+    /// For how long a turn takes input.
+    static let nanoseconds = EventLoop.shareNanoseconds
+    /// The same, as long as jobs are left over from one turn to the next: what is under way goes before what is new.
+    static let shortNanoseconds = nanoseconds / 8
+    /// As many may go on in any case.
+    private static let resumedMin = 64
+
+    /// When the turn took its first input; nil before.
+    private var began: UInt64?
+    private var isOver = false
+    private var isShort = false
+    private var takenInTurn = 0
+    /// How many the last share that was used up had served.
+    private var servedByShare = 0
+    private var waiting: [() -> Void] = []
+    private var first = 0
+
+    /// Whether somebody waits for a turn.
+    var isAwaited: Bool { first < waiting.count }
+
+    /// Whether this turn still takes input.
+    mutating func take(atNanoseconds now: UInt64) -> Bool {
+        guard let began else {
+            self.began = now
+            takenInTurn = 1
+            return true
+        }
+        guard !isOver, now - began < (isShort ? Self.shortNanoseconds : Self.nanoseconds) else {
+            isOver = true
+            return false
+        }
+        takenInTurn += 1
+        return true
+    }
+
+    /// `resume` begins to ask again in a later turn.
+    mutating func wait(_ resume: @escaping () -> Void) { waiting.append(resume) }
+
+    /// Ends the turn. Returns those who may ask in the next.
+    /// - Parameter areJobsLeft: for which there was no time in this turn.
+    mutating func endTurn(areJobsLeft: Bool) -> [() -> Void] {
+        if isOver { servedByShare = takenInTurn }
+        began = nil
+        isOver = false
+        isShort = areJobsLeft
+        takenInTurn = 0
+        guard isAwaited else { return [] }
+        let end = min(waiting.count, first + max(Self.resumedMin, servedByShare))
+        let due = Array(waiting[first..<end])
+        first = end
+        if first == waiting.count || first > waiting.count / 2 {
+            waiting.removeFirst(first)
+            first = 0
+        }
+        return due
+    }
+}

@@ -1,0 +1,51 @@
+import ChatModel
+import RoomCore
+import RoomLink
+import RoomStream
+
+/// What those have missed who enter at about the same time: in a storm most of them the same. Made and told once, not once
+/// for each.
+struct MissedPages {
+    struct Page {
+        var messages: MissedMessages
+        /// Of the last of them; where they begin if there are none.
+        var lastSeq: UInt64
+    }
+
+    /// Of those who enter.
+    let encodings: ClientEncodings
+    /// The room's; later there is more.
+    private let lastSeq: UInt64
+    /// No more than the room's tail has messages.
+    private var pages: [UInt64: Page] = [:]
+    private var told: [Lane: Set<UInt64>] = [:]
+
+    init(encodings: ClientEncodings = [], lastSeq: UInt64 = 0) {
+        self.encodings = encodings
+        self.lastSeq = lastSeq
+    }
+
+    /// A node can't be reached any more, and forgets what it was told.
+    mutating func lose(_ node: NodeID) { told = told.filter { $0.key.node != node } }
+
+    /// Whether they are right for others who enter.
+    func serve(_ encodings: ClientEncodings, lastSeq: UInt64) -> Bool {
+        self.encodings.isSuperset(of: encodings) && self.lastSeq == lastSeq
+    }
+
+    /// The lanes that were told something.
+    var toldLanes: [Lane] { told.keys.sorted() }
+
+    /// - Parameter messages: asked for when nobody has missed the same.
+    mutating func page(after seq: UInt64, _ messages: () -> [Message]) -> Page {
+        if let page = pages[seq] { return page }
+        let missed = messages()
+        let page = Page(
+            messages: MissedMessages(missed, after: seq, encodings: encodings), lastSeq: missed.last?.seq ?? seq)
+        pages[seq] = page
+        return page
+    }
+
+    /// Whether the lane has not been told it yet; it is from now on.
+    mutating func mustTell(_ lane: Lane, after seq: UInt64) -> Bool { told[lane, default: []].insert(seq).inserted }
+}
