@@ -2,6 +2,7 @@
 #include "CShims.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -49,6 +50,14 @@ int chatroom_wait_for_cpu(void) {
     struct sched_param priority = {.sched_priority = 0};
     // pthread_setschedparam would not know SCHED_BATCH of every C library; 0 is the calling thread.
     return sched_setscheduler(0, SCHED_BATCH, &priority) == 0 ? 0 : -errno;
+}
+
+void chatroom_keep_freed_memory(void) {
+    // Setting one of them ends the C library's own adjusting of both. Elsewhere than with glibc there is nothing to set.
+#ifdef __GLIBC__
+    (void)mallopt(M_TRIM_THRESHOLD, 16 << 20);
+    (void)mallopt(M_MMAP_THRESHOLD, 4 << 20);
+#endif
 }
 
 void chatroom_ignore_sigpipe(void) {

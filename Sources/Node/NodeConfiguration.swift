@@ -35,7 +35,7 @@ public struct NodeConfiguration: Sendable {
     /// For measurements: how much slower a sync of the log shall be.
     public var syncDelayMicroseconds = 0
     /// Durable changes of the log between two checkpoints of catalogue and history.
-    public var checkpointSeconds = 2
+    public var checkpointSeconds = 10
     public var logLevel = "info"
     /// How long the record of changing calls is kept.
     public var auditRetentionDays: Int64 = 90

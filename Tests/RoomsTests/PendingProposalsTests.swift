@@ -1,0 +1,38 @@
+import ChatModel
+import RoomCore
+import Testing
+
+@testable import Rooms
+
+@Suite struct PendingProposalsTests {
+    private func proposal(_ room: RoomID) -> Proposal {
+        Proposal(
+            command: Command(id: nil, room: room, actor: .system, body: .queueRemove([])), key: nil, origin: .room)
+    }
+
+    @Test func `what is never empty keeps its order and only what is still pending`() throws {
+        var pending = PendingProposals()
+        var next: UInt64 = 1
+        var oldest: UInt64 = 1
+        func room(_ index: UInt64) throws -> RoomID { try #require(RoomID("room-\(index % 7)")) }
+        for round in 0..<200 {
+            let count = 1 + UInt64(round % 13) * 3
+            try pending.append(
+                (0..<count).map { try proposal(room(next + $0)) }, from: next, time: Timestamp(Int64(next)))
+            next += count
+            // All but the last few are committed.
+            while oldest + 5 < next {
+                let (found, _) = try #require(pending.peek(oldest))
+                #expect(found.command.room == (try room(oldest)))
+                pending.drop(oldest)
+                #expect(pending.peek(oldest) == nil)
+                oldest += 1
+            }
+            #expect(pending.count == Int(next - oldest))
+        }
+        #expect(pending.mentions(try room(oldest)))
+        let rest = pending.takeAll()
+        #expect(rest.map(\.command.room) == (try (oldest..<next).map(room)))
+        #expect(pending.count == 0)
+    }
+}
