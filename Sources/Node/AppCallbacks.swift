@@ -12,10 +12,8 @@ actor AppCallbacks {
     private let system: SystemGroup
     private let client: CallbackClient
     private let logger: Logger
-    private var rooms: RoomHost?
-    private var gateway: Gateway?
-    /// The versions that they have been told.
-    private var told: [SettingName: UInt64] = [:]
+    /// nil: nothing serves yet.
+    private var teller: SettingTeller?
 
     init(system: SystemGroup, client: CallbackClient, logger: Logger) {
         self.system = system
@@ -35,28 +33,29 @@ actor AppCallbacks {
 
     /// From here on rooms and gateway are told of every change, whichever node it was made at.
     func start(_ rooms: RoomHost, _ gateway: Gateway) async {
-        self.rooms = rooms
-        self.gateway = gateway
-        await gateway.set(words: filter(moderation.words))
+        let system = system
+        let teller = SettingTeller(version: { system.setting($0)?.version ?? 0 }) { [weak self] name in
+            await self?.pass(name, to: rooms, gateway)
+        }
+        self.teller = teller
         let (changes, changed) = AsyncStream.makeStream(of: SettingName.self)
         await system.observe { change in
             if case .setting(let name, _) = change { changed.yield(name) }
         }
-        Task { [weak self] in
-            for await name in changes { await self?.tell(name) }
+        // What changed before it was observed.
+        for name in [SettingName.moderation, .webhook] { await teller.tell(name) }
+        Task { [weak teller] in
+            for await name in changes { await teller?.tell(name) }
         }
     }
 
-    private func tell(_ name: SettingName) async {
-        let version = system.setting(name)?.version ?? 0
-        guard let rooms, told[name].map({ $0 < version || version == 0 }) ?? true else { return }
-        told[name] = version
+    private func pass(_ name: SettingName, to rooms: RoomHost, _ gateway: Gateway) async {
         switch name {
         case .moderation:
             let settings = moderation
             let words = filter(settings.words)
             await rooms.setModeration(words, hook: settings.hook)
-            await gateway?.set(words: words)
+            await gateway.set(words: words)
         case .webhook: await rooms.setWebhook(webhook)
         default: break
         }
@@ -108,7 +107,7 @@ actor AppCallbacks {
             settings.secret = nil
         }
         try await system.put(WireProtobuf.encode(settings), for: .webhook, key: key)
-        await tell(.webhook)
+        await teller?.tell(.webhook)
     }
 
     /// Returns when the rooms of this node act on it.
@@ -127,7 +126,7 @@ actor AppCallbacks {
             settings.hook?.secret = try secret(hook.secret, moderation.hook?.secret, field: "hook.secret")
         }
         try await system.put(WireProtobuf.encode(StoredModeration(settings)), for: .moderation, key: key)
-        await tell(.moderation)
+        await teller?.tell(.moderation)
     }
 
     private func check(_ url: String, field: String) throws(ChatError) {

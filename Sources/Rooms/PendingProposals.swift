@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Proposals in log order until they are committed: an array used as a queue, indices without holes.
+/// Proposals in log order until they are committed.
 ///
 /// Bounded by what the log takes uncommitted (`RaftConfiguration.proposalBytesMax`).
 struct PendingProposals {
@@ -10,8 +10,8 @@ struct PendingProposals {
         var time: Timestamp
     }
 
-    private var items: ContiguousArray<Item> = []
-    private var head = 0
+    /// Under load it is hardly ever empty, so each one is let go of when it is removed.
+    private var items = Fifo<Item>()
     private var roomCounts: [RoomID: Int] = [:]
 
     mutating func append(_ proposals: [Proposal], from first: UInt64, time: Timestamp) {
@@ -23,36 +23,31 @@ struct PendingProposals {
         }
     }
 
-    var count: Int { items.count - head }
+    var count: Int { items.count }
 
     func mentions(_ room: RoomID) -> Bool { roomCounts[room] != nil }
 
     /// The proposal with that index and its stamp's time, if this node made it.
     func peek(_ index: UInt64) -> (Proposal, Timestamp)? {
-        guard head < items.count, items[head].index == index else { return nil }
-        return (items[head].proposal, items[head].time)
+        guard let item = items.first, item.index == index else { return nil }
+        return (item.proposal, item.time)
     }
 
     /// Forgets everything up to that index.
     mutating func drop(_ index: UInt64) {
-        while head < items.count, items[head].index <= index {
-            release(items[head].proposal.command.room)
-            head += 1
-        }
-        if head == items.count {
-            items.removeAll(keepingCapacity: true)
-            head = 0
-        } else if head >= 256, head > items.count / 2 {
-            // Under load it is hardly ever empty.
-            items.removeFirst(head)
-            head = 0
+        while let item = items.first, item.index <= index {
+            release(item.proposal.command.room)
+            items.removeFirst()
         }
     }
 
     mutating func takeAll() -> [Proposal] {
-        let all = items[head...].map(\.proposal)
-        items = []
-        head = 0
+        var all: [Proposal] = []
+        all.reserveCapacity(items.count)
+        while let item = items.first {
+            all.append(item.proposal)
+            items.removeFirst()
+        }
         roomCounts = [:]
         return all
     }

@@ -127,10 +127,15 @@ extension IntegrationTests {
                 #expect(try await ann.refusal(of: heck).code == .rejected)
                 _ = try await self.barrage("a **** thing", ann)
                 #expect(try await node.api("PUT", "/v1/rooms/flood/members/ann/mute", #"{"enable":true}"#).status < 300)
+                // Beyond the budget it is the gateway who judges, by what it has been told: before the clients are.
+                _ = try await ann.notification(.muted, of: "ann")
                 try await crowd("second")
                 let operation = ClientOperation.barrage(BarrageRequest(room: room, text: "muted"))
                 #expect(try await ann.refusal(of: operation).code == .muted)
                 #expect(try await node.api("PUT", "/v1/rooms/flood/mute", #"{"enable":true}"#).status < 300)
+                try await bob.wait(for: "the news that the room is muted") {
+                    await bob.notifications(of: room).contains { $0.event == .roomMuted } ? () : nil
+                }
                 #expect(try await bob.refusal(of: operation).code == .roomMuted)
                 for client in [ann, cid] {
                     try await client.wait(for: "41 items or their count") {

@@ -10,6 +10,29 @@ import Testing
             command: Command(id: nil, room: room, actor: .system, body: .queueRemove([])), key: nil, origin: .room)
     }
 
+    /// Stands for what a proposal holds, such as a caller that waits.
+    private final class Held: Sendable {}
+
+    @Test func `what is committed is let go while others are pending`() throws {
+        var pending = PendingProposals()
+        let room = try #require(RoomID("room"))
+        weak var committed: Held?
+        weak var waiting: Held?
+        for index in UInt64(1)...2 {
+            let held = Held()
+            if index == 1 { committed = held } else { waiting = held }
+            var item = proposal(room)
+            item.origin = .server { _ in withExtendedLifetime(held) {} }
+            pending.append([item], from: index, time: Timestamp(0))
+        }
+        #expect(committed != nil)
+        pending.drop(1)
+        #expect(committed == nil)
+        #expect(waiting != nil && pending.count == 1)
+        #expect(pending.takeAll().count == 1)
+        #expect(waiting == nil)
+    }
+
     @Test func `what is never empty keeps its order and only what is still pending`() throws {
         var pending = PendingProposals()
         var next: UInt64 = 1
