@@ -2,6 +2,17 @@ import ChatModel
 import Consensus
 import Replication
 
+/// A log that waits for a state to be put in place, and is told of it: `GroupLog`.
+protocol InstallingLog: AnyObject {
+    var group: GroupID { get }
+    /// To be called when something was told to the log.
+    var onInput: () -> Void { get }
+    func snapshotInstalled(_ mark: SnapshotMark)
+    func snapshotInstallFailed(_ mark: SnapshotMark)
+}
+
+extension GroupLog: InstallingLog {}
+
 /// Gets the state that a leader has offered, and puts it in place: performs what `SnapshotSink` says. On the group's
 /// loop.
 final class SnapshotTaker {
@@ -11,7 +22,7 @@ final class SnapshotTaker {
         var offer: SnapshotMark
     }
 
-    private let log: GroupLog
+    private let log: any InstallingLog
     private let state: any ReplicatedState
     private let configuration: TransferConfiguration
     private let slots: TransferSlots
@@ -28,7 +39,7 @@ final class SnapshotTaker {
     private var waiting: RaftOutput.SnapshotOffer?
 
     init(
-        log: GroupLog, state: any ReplicatedState, configuration: TransferConfiguration, slots: TransferSlots,
+        log: any InstallingLog, state: any ReplicatedState, configuration: TransferConfiguration, slots: TransferSlots,
         nextNumber: @escaping () -> UInt64, whenReplaced: @escaping () -> Void,
         send: @escaping (ReplicationMessage, NodeID) -> Void
     ) {
@@ -125,6 +136,9 @@ final class SnapshotTaker {
             giveSlot()
             switch result {
             case .success:
+                // What was offered meanwhile and is no newer is not waited for by the log any more: in place of a state
+                // to which entries are applied again, it would take some of them back.
+                if let offer = waiting, offer.mark.index <= mark.index { waiting = nil }
                 whenReplaced()
                 log.snapshotInstalled(mark)
             case .failure: log.snapshotInstallFailed(offer)

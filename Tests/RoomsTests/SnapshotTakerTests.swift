@@ -1,0 +1,107 @@
+import ChatModel
+import Consensus
+import Replication
+import Testing
+
+@testable import Rooms
+
+/// The end of an installation, as a dialogue.
+@Suite struct SnapshotTakerTests {
+    /// A log that offers come from, and what it was told.
+    private final class Log: InstallingLog {
+        let group = GroupID(3)
+        var installed: [UInt64] = []
+        var failed: [UInt64] = []
+        var onInput: () -> Void { {} }
+
+        func snapshotInstalled(_ mark: SnapshotMark) { installed.append(mark.index) }
+        func snapshotInstallFailed(_ mark: SnapshotMark) { failed.append(mark.index) }
+    }
+
+    /// A state that is put in place when the test says so.
+    private final class State: ReplicatedState {
+        var finish: Done?
+
+        func open(_ completion: @escaping (Result<any OpenState, ReplicationError>) -> Void) {}
+        func beginInstall(_ mark: SnapshotMark, _ done: @escaping Done) { done(.success(())) }
+        func install(_ bytes: [UInt8], _ done: @escaping Done) { done(.success(())) }
+        func finishInstall(_ mark: SnapshotMark, _ done: @escaping Done) { finish = done }
+        func abandonInstall() {}
+    }
+
+    private final class World {
+        let log = Log()
+        let state = State()
+        var sent: [(message: ReplicationMessage, node: NodeID)] = []
+        private var transfers: UInt64 = 0
+        private(set) lazy var taker = SnapshotTaker(
+            log: log, state: state, configuration: TransferConfiguration(), slots: TransferSlots(1),
+            nextNumber: { [unowned self] in
+                transfers += 1
+                return transfers
+            }, whenReplaced: {}, send: { [unowned self] in sent.append(($0, $1)) })
+
+        func offer(_ index: UInt64, from node: String) {
+            taker.take(
+                RaftOutput.SnapshotOffer(from: ServerID(node: node, store: 1), mark: SnapshotTakerTests.mark(index)))
+        }
+
+        /// The state as of `index` comes from the node that was asked last, whole.
+        func give(_ index: UInt64) throws {
+            let (asked, node) = try #require(sent.last)
+            for body in [
+                ReplicationMessage.Body.beginSnapshot(SnapshotTakerTests.mark(index)), .snapshotChunk(number: 0, [7]),
+                .endSnapshot(chunks: 1, checksum: TransferChecksum(of: [7]).value),
+            ] { taker.receive(ReplicationMessage(group: asked.group, transfer: asked.transfer, body), from: node) }
+        }
+
+        func finish(_ result: Result<Void, ReplicationError> = .success(())) throws {
+            let done = try #require(state.finish)
+            state.finish = nil
+            done(result)
+        }
+    }
+
+    private static func mark(_ index: UInt64) -> SnapshotMark {
+        SnapshotMark(
+            index: index, term: 1, membership: GroupMembership(voters: [ServerID(node: "n1", store: 1)]))
+    }
+
+    @Test func `an offer that comes while a newer state is put in place is not taken after it`() throws {
+        let world = World()
+        world.offer(100, from: "n1")
+        try world.give(180)
+        world.offer(150, from: "n2")
+        let asked = world.sent.count
+        try world.finish()
+        world.taker.tick()
+        #expect(world.log.installed == [180])
+        #expect(world.sent.count == asked && !world.taker.isBusy, "entries are applied to that state by now")
+    }
+
+    @Test func `one that is newer than the state put in place is taken after it`() throws {
+        let world = World()
+        world.offer(100, from: "n1")
+        try world.give(120)
+        world.offer(150, from: "n2")
+        try world.finish()
+        #expect(world.log.installed == [120])
+        #expect(world.sent.last?.node == NodeID("n2"))
+        try world.give(150)
+        try world.finish()
+        #expect(world.log.installed == [120, 150] && !world.taker.isBusy)
+    }
+
+    @Test func `one that comes while another fails to be put in place is taken after it`() throws {
+        let world = World()
+        world.offer(100, from: "n1")
+        try world.give(180)
+        world.offer(150, from: "n2")
+        try world.finish(.failure(ReplicationError(.receiver, "the disk is full")))
+        #expect(world.log.installed == [] && world.log.failed == [100])
+        #expect(world.sent.last?.node == NodeID("n2"))
+        try world.give(160)
+        try world.finish()
+        #expect(world.log.installed == [160])
+    }
+}
