@@ -32,17 +32,29 @@ extension RoomActor {
         if !presence.isWithoutPeople {
             guard state.emptySince != nil else { return nil }
             emptySince = nil
+        } else if let doubted = doubtedEmptiness(at: now) {
+            (doubtedSince, emptySince) = (doubted, nil)
         } else {
             guard owesOccupancy else { return nil }
             // After a restart: whoever was here and has not come back within the grace left with the former leader.
             guard emptiedAt != nil || now >= activatedAt.adding(seconds: context.policy.graceSeconds) else {
                 return nil
             }
-            emptySince = emptiedAt ?? activatedAt
+            emptySince = emptiedAt ?? doubtedSince ?? activatedAt
         }
         return Proposal(
             command: Command(
                 id: nil, room: id, actor: .system, body: .occupancy(emptySince: emptySince), facts: facts([])),
             key: nil, origin: .room)
+    }
+
+    /// Since when nobody has been here as far as the log knows, if the room would close for that now and it may be wrong:
+    /// somebody came, the former leader died before it was logged, and the gateways have not announced everybody yet.
+    private func doubtedEmptiness(at now: Timestamp) -> Timestamp? {
+        guard let emptySince = state.emptySince, emptySince < ledSince, emptiedAt == nil,
+            let deadline = state.idleDeadline, deadline <= now,
+            now < ledSince.adding(seconds: context.policy.graceSeconds)
+        else { return nil }
+        return emptySince
     }
 }

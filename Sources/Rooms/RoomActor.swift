@@ -64,6 +64,8 @@ actor RoomActor {
     private var idleSince: Timestamp
     /// When this leader took the room over.
     private(set) var activatedAt: Timestamp
+    /// When this leader began to lead the shard: whom former leaders knew has been announced a grace later, or has left.
+    private(set) var ledSince: Timestamp
     /// Owners of transient elements who are not here, and when their grace ends.
     var absentOwners: [UserID: Timestamp] = [:]
     /// Whether anybody but robots was here when it was last asked.
@@ -72,12 +74,16 @@ actor RoomActor {
     var unreachable: [PresenceKey: Timestamp] = [:]
     /// When the last one left since the room was loaded.
     var emptiedAt: Timestamp?
+    /// Since when nobody had been here as the log knew, before this leader doubted it.
+    var doubtedSince: Timestamp?
 
     /// Throws `WireError` when stored rows can't be understood.
-    /// - Parameter wake: tells the host that something was emitted outside of a call.
+    /// - Parameters:
+    ///   - ledSince: since when this node leads the shard; nil while it does not.
+    ///   - wake: tells the host that something was emitted outside of a call.
     init(
-        id: RoomID, shard: ShardID, loaded: LoadedRoom, storage: ShardStorage, context: RoomContext,
-        wake: @escaping @Sendable (RoomActor) -> Void
+        id: RoomID, shard: ShardID, ledSince: Timestamp?, loaded: LoadedRoom, storage: ShardStorage,
+        context: RoomContext, wake: @escaping @Sendable (RoomActor) -> Void
     ) throws {
         self.id = id
         wakeHost = wake
@@ -87,8 +93,8 @@ actor RoomActor {
         presence = Presence(policy: context.policy)
         barrage = BarrageWindow(
             perSecond: context.policy.barragePerViewerPerSecond, highPerSecond: context.policy.highPerSecondMax)
-        idleSince = context.now()
-        activatedAt = idleSince
+        let now = context.now()
+        (idleSince, activatedAt, self.ledSince) = (now, now, ledSince ?? now)
         (state, tail) = try Self.restore(id, loaded)
         toldMuted = state.info?.muted ?? false
         for (robot, enteredAt) in state.robotsByEntering {
@@ -102,6 +108,7 @@ actor RoomActor {
     /// This node leads the room from now on, and knows of nobody who is here.
     func lead(at now: Timestamp) {
         activatedAt = now
+        ledSince = now
         idleSince = now
         // Nobody else is here; whoever has not come back within the grace has left.
         let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)

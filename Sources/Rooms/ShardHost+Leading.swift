@@ -41,6 +41,7 @@ extension ShardHost {
     func beginLeading() {
         ledTerm = log.term
         let now = context.now()
+        ledSince = now
         for room in rooms.active {
             room.assumeIsolated { $0.lead(at: now) }
             publisher.markDirty(room)
@@ -55,7 +56,7 @@ extension ShardHost {
         // says comes after it.
         publishAll()
         publisher.deliver()
-        ledTerm = nil
+        (ledTerm, ledSince) = (nil, nil)
         publisher.forgetRooms()
         rooms.removeActive()
         toLookAt = []

@@ -37,7 +37,8 @@ extension ShardHost {
         do {
             let me = LoopBound(onLoop: self, loop: context.loop)
             room = try RoomActor(
-                id: id, shard: shard, loaded: try result.get(), storage: storage, context: context
+                id: id, shard: shard, ledSince: ledSince, loaded: try result.get(), storage: storage,
+                context: context
             ) { room in me.value.stageLate(of: room) }
         } catch {
             context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
@@ -67,10 +68,14 @@ extension ShardHost {
         }
     }
 
-    /// A room that another leader has taken over since proposes nothing more.
+    /// A room that another leader has taken over since proposes nothing more. Gateways ask that leader by themselves; the
+    /// server API's callers know of no leader, and are answered.
     private func stageLate(of room: RoomActor) {
-        guard let current = rooms[room.id], current === room else { return }
-        stage(room.assumeIsolated { $0.takeLate() }, room)
+        let proposals = room.assumeIsolated { $0.takeLate() }
+        if let current = rooms[room.id], current === room { return stage(proposals, room) }
+        for case .server(let completion) in proposals.map(\.origin) {
+            completion(.failure(refusals.notLeading("the room's leader has changed")))
+        }
     }
 
     // MARK: - What nobody has called

@@ -29,6 +29,8 @@ final class ShardHost: GroupLogDelegate {
     var early: [RoomWork] = []
     /// The term in which this node leads the shard and all have been told so; nil while it does not.
     var ledTerm: UInt64?
+    /// Since when; nil while it does not.
+    var ledSince: Timestamp?
     /// What was committed when this leader was established; nil before.
     var formerIndex: UInt64?
     var followed = FollowedLeader()

@@ -9,7 +9,7 @@ struct WaitingCalls {
     /// clients is to be slowed down by that.
     static let countMax = 65_536
     /// How many are taken between two looks at the clock.
-    private static let callsAtATime = 32
+    static let callsAtATime = 32
 
     private var calls: [(ShardID, RoomWork)] = []
     private var next = 0

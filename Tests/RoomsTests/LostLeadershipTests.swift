@@ -1,0 +1,102 @@
+import ChatModel
+import Foundation
+import Moderation
+import Testing
+import WaitTestKit
+import Wire
+
+@testable import Rooms
+
+/// What the server API asked of a leader that leads no more when the answer is known.
+@Suite struct LostLeadershipTests {
+    /// An app that takes the hook's call and does not answer it.
+    private final class SilentApp {
+        private let listener: Int32
+        private var call: Int32?
+        let port: UInt16
+
+        init() throws {
+            listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let listener = listener
+            let isListening = withUnsafeMutablePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(listener, $0, length) == 0 && listen(listener, 8) == 0
+                        && getsockname(listener, $0, &length) == 0
+                }
+            }
+            try #require(isListening)
+            port = UInt16(bigEndian: address.sin_port)
+        }
+
+        deinit { close() }
+
+        var isCalled: Bool {
+            if call == nil {
+                let accepted = accept(listener, nil, nil)
+                if accepted >= 0 { call = accepted }
+            }
+            return call != nil
+        }
+
+        /// The call fails.
+        func hangUp() {
+            if let call { Foundation.close(call) }
+            call = nil
+        }
+
+        private func close() {
+            hangUp()
+            Foundation.close(listener)
+        }
+    }
+
+    @Test func `a message that the hook lets through after the leader has gone is answered with 503`() async throws {
+        let cluster = try HostedCluster()
+        do {
+            try await loseLeader(cluster)
+        } catch {
+            await cluster.close()
+            throw error
+        }
+        await cluster.close()
+    }
+
+    private func loseLeader(_ cluster: HostedCluster) async throws {
+        for name in ["n1", "n2", "n3"] { try await cluster.add(name) }
+        cluster.announce()
+        try await cluster.settled()
+        let room = try #require(RoomID("room"))
+        let owner = try #require(UserID("owner"))
+        try await cluster.perform(.createRoom(creator: owner, set: RoomChanges()), in: room)
+        var leader: HostedNode?
+        try await poll("a leader") {
+            for node in cluster.nodes where await node.status()?.leader == node.id { leader = node }
+            return leader != nil
+        }
+        let node = try #require(leader)
+        let app = try SilentApp()
+        var hook = HookSettings(url: "http://127.0.0.1:\(app.port)/hook")
+        (hook.secret, hook.timeoutMs) = ("secret", 10_000)
+        await node.rooms.setModeration(WordFilter(), hook: hook)
+        let rooms = node.rooms
+        let send = Task { () -> ChatError? in
+            do throws(ChatError) {
+                _ = try await rooms.perform(
+                    .post(MessageDraft(body: .text("held"))), in: room, as: .system, moderate: true, id: nil)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        try await poll("the hook's call") { app.isCalled }
+        cluster.link.setCut(node.id, true)
+        try await poll("the end of the leadership") { await node.status()?.leader != node.id }
+        app.hangUp()
+        let error = try await withDeadline("an answer") { await send.value }
+        #expect(error?.code == .unavailable)
+    }
+}
