@@ -16,11 +16,18 @@ extension GatewayLane {
         let connectionNumber = connection.number
         guard let lane = shared.directory.lane(of: held) else {
             connection.holdRequests()
+            let patience = LoopBound(
+                onLoop: loop.schedule(afterMilliseconds: Self.takingOverMilliseconds) { [unowned self] in
+                    received(nil, request, id, connectionNumber, claims)
+                }, loop: loop)
             let elsewhere = shared.elsewhere
             Task {
                 let taken = await elsewhere.take(held, for: user)
                 let state = taken.map { SessionState($0.session, id: held, from: $0.from) }
-                me.loop.execute { me.value.received(state, request, id, connectionNumber, claims) }
+                me.loop.execute {
+                    patience.value.cancel()
+                    me.value.received(state, request, id, connectionNumber, claims)
+                }
             }
             return
         }
@@ -35,11 +42,16 @@ extension GatewayLane {
         }
     }
 
+    /// For so long a client waits for its session to come from another node; then it begins a new one. Longer than a
+    /// silent link is kept: who first waited for a node that hangs still gets the session from the one that holds it.
+    private static let takingOverMilliseconds: UInt64 = 6_000
+
     private func received(
         _ state: SessionState?, _ request: ConnectRequest, _ id: UInt32?, _ number: UInt64, _ claims: TokenClaims?
     ) {
-        guard let connection = connections[number], case .open = connection.phase else {
-            // The client went while its session was on the way: it has its grace here.
+        guard let connection = connections[number], case .open = connection.phase, connection.session == nil else {
+            // The client went while its session was on the way, or has begun another one after waiting too long. Nobody
+            // else has it any more: it has its grace here.
             if let state {
                 let session = keep(state)
                 if isRevoked(session.state) { end(session) }

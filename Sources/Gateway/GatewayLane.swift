@@ -92,7 +92,7 @@ final class GatewayLane {
         self.listener = listener
         ownGateways = configuration.urls(port: listener.port, isSecure: shared.tls != nil)
         gateways = ownGateways
-        loop.every(milliseconds: 1000) { [unowned self] in beginRound() }
+        loop.every(milliseconds: Heartbeat.tickMilliseconds) { [unowned self] in beginRound() }
         loop.every(milliseconds: 100) { [unowned self] in giveUpHeldCalls() }
         return listener.port
     }

@@ -5,7 +5,8 @@ import RoomLink
 /// node.
 public protocol SessionsElsewhere: Sendable {
     /// Has the session handed over by whoever holds it; nil when nobody who is reached does, or it is another user's.
-    /// Answers within two seconds.
+    /// May take long when a node hangs: who asks need not wait for it, but must keep what comes late, because nobody
+    /// else has it any more.
     ///
     /// - Parameter user: whose session it must be; nil for an anonymous one.
     func take(_ session: SessionID, for user: UserID?) async -> (from: NodeID, session: HandedSession)?

@@ -40,8 +40,58 @@ struct HeartbeatTests {
 
     @Test func `any byte starts the time anew`() {
         var heartbeat = Heartbeat(intervalMilliseconds: 1000, nowMilliseconds: 0)
+        #expect(heartbeat.ticks(at: 1000, 2000) == [.ping, .ping])
         heartbeat.heard(nowMilliseconds: 2400)
-        #expect(heartbeat.tick(nowMilliseconds: 4899) == .ping)
-        #expect(heartbeat.tick(nowMilliseconds: 4900) == .drop)
+        #expect(heartbeat.ticks(at: 2500, 3000, 4000, 4899, 4900) == [.none, .ping, .ping, .none, .drop])
+    }
+
+    @Test func `time in which the lane stood still is no silence of the client`() {
+        var heartbeat = Heartbeat(intervalMilliseconds: 15_000, nowMilliseconds: 0)
+        #expect(heartbeat.everySecond(through: 20_000) == [15_000: .ping])
+        // A minute passes; what the client sent in it has not been read.
+        #expect(heartbeat.tick(nowMilliseconds: 80_000) == .ping)
+        // 21 seconds without a byte were counted until here: 16.5 more are its own.
+        #expect(heartbeat.everySecond(from: 81_000, through: 97_000) == [95_000: .ping, 97_000: .drop])
+    }
+
+    @Test func `what waits in the socket of a lane that stood still keeps the client`() {
+        var heartbeat = Heartbeat(intervalMilliseconds: 1000, nowMilliseconds: 0)
+        #expect(heartbeat.tick(nowMilliseconds: 1000) == .ping)
+        #expect(heartbeat.tick(nowMilliseconds: 61_000) == .ping)
+        heartbeat.heard(nowMilliseconds: 61_001)
+        #expect(heartbeat.ticks(at: 62_000, 63_000, 63_500, 63_501) == [.ping, .ping, .none, .drop])
+    }
+
+    @Test func `the answer to a ping from before a standstill may be unread, so another ping comes first`() {
+        var heartbeat = Heartbeat(intervalMilliseconds: 1000, nowMilliseconds: 0)
+        #expect(heartbeat.ticks(at: 1000, 2000) == [.ping, .ping])
+        #expect(heartbeat.tick(nowMilliseconds: 9000) == .ping, "three seconds of silence are counted")
+        #expect(heartbeat.tick(nowMilliseconds: 9100) == .drop)
+    }
+
+    @Test func `bytes that were read before the late tick count from then`() {
+        var heartbeat = Heartbeat(intervalMilliseconds: 1000, nowMilliseconds: 0)
+        heartbeat.heard(nowMilliseconds: 60_000)
+        #expect(heartbeat.ticks(at: 60_100, 61_000, 62_000) == [.ping, .none, .ping])
+        #expect(heartbeat.ticks(at: 62_599, 62_600) == [.none, .drop])
+    }
+
+    @Test func `of late ticks each counts a second`() {
+        var heartbeat = Heartbeat(intervalMilliseconds: 1000, nowMilliseconds: 0)
+        #expect(heartbeat.ticks(at: 1900, 3800, 5700) == [.ping, .ping, .drop])
+    }
+}
+
+extension Heartbeat {
+    fileprivate mutating func ticks(at times: UInt64...) -> [Decision] { times.map { tick(nowMilliseconds: $0) } }
+
+    /// What came of it, without the ticks at which nothing was due.
+    fileprivate mutating func everySecond(from first: UInt64 = 1000, through last: UInt64) -> [UInt64: Decision] {
+        var decisions: [UInt64: Decision] = [:]
+        for now in stride(from: first, through: last, by: 1000) {
+            let decision = tick(nowMilliseconds: now)
+            if decision != .none { decisions[now] = decision }
+        }
+        return decisions
     }
 }

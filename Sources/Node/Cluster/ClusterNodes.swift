@@ -97,9 +97,19 @@ final class ClusterNodes: RoomsElsewhere, SessionsElsewhere, Sendable {
         {
             return (birthplace, handed)
         }
-        // One at most holds it.
-        for (node, result) in await results(of: question, others) {
-            if case .success(.session(let handed)) = result { return (node, handed) }
+        // One at most holds it: nobody waits for the rest then, of whom one may hang.
+        let (answers, answered) = AsyncStream<(from: NodeID, session: HandedSession)?>.makeStream()
+        for other in others {
+            Task { [self] in
+                guard case .success(.session(let handed)) = await result(of: question, other) else {
+                    answered.yield(nil)
+                    return
+                }
+                answered.yield((from: other, session: handed))
+            }
+        }
+        for await answer in answers.prefix(others.count) {
+            if let answer { return answer }
         }
         return nil
     }

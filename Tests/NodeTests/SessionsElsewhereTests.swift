@@ -1,0 +1,76 @@
+import ChatModel
+import RoomLink
+import Testing
+
+@testable import Node
+
+/// A session whose holder is looked for among the other nodes. Nothing is sent here: the test answers for them.
+@Suite(.timeLimit(.minutes(3))) struct SessionsElsewhereTests {
+    private let nodes: ClusterNodes
+    private let birthplace: NodeID
+    private let others: [NodeID]
+    private let session: SessionID
+    private let handed: HandedSession
+    private let notHere = Result<NodeAnswer, ChatError>.failure(ChatError(.notFound, "not here"))
+
+    init() throws {
+        nodes = ClusterNodes(ClusterRouter(node: try #require(NodeID("n1"))))
+        birthplace = try #require(NodeID("n2"))
+        others = [try #require(NodeID("n3")), try #require(NodeID("n4"))]
+        session = SessionID(random: (1, 2), at: birthplace)
+        handed = HandedSession(
+            user: try #require(UserID("wanda")), anonymous: false, device: .web, startedAt: Timestamp(1))
+    }
+
+    /// Begins to look for the session among `reached`.
+    private func take(among reached: [NodeID]) -> Task<(from: NodeID, session: HandedSession)?, Never> {
+        for node in reached { nodes.note(node, isReached: true) }
+        return Task { [nodes, session] in await nodes.take(session, for: nil) }
+    }
+
+    /// Answers a question as soon as somebody waits for that. They are numbered from 1.
+    private func answer(_ id: UInt64, _ result: Result<NodeAnswer, ChatError>) async throws {
+        while !nodes.questions.end(id, result) { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test func `a holder that takes more than a second has not given the session up for nothing`() async throws {
+        let taken = take(among: [birthplace])
+        try await Task.sleep(for: .milliseconds(1500))
+        try await answer(1, .success(.session(handed)))
+        let found = await taken.value
+        #expect(found?.from == birthplace)
+        #expect(found?.session == handed)
+    }
+
+    @Test func `when the link to its birthplace ends, the others are asked`() async throws {
+        let taken = take(among: [birthplace, others[0]])
+        // Until the question has been asked, its end is no news.
+        let ending = Task { [nodes, birthplace] in
+            while !Task.isCancelled {
+                nodes.questions.lost(birthplace)
+                try? await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        defer { ending.cancel() }
+        try await answer(2, .success(.session(handed)))
+        let found = await taken.value
+        #expect(found?.from == others[0])
+    }
+
+    @Test func `once a node has given the session up, one that hangs is not waited for`() async throws {
+        let taken = take(among: others)
+        try await answer(1, .success(.session(handed)))
+        let found = await taken.value
+        #expect(found?.session == handed)
+        // Its question is open still.
+        try await answer(2, notHere)
+    }
+
+    @Test func `a session that nobody holds is not found`() async throws {
+        let taken = take(among: [birthplace, others[0]])
+        try await answer(1, notHere)
+        try await answer(2, notHere)
+        let found = await taken.value
+        #expect(found?.from == nil)
+    }
+}
