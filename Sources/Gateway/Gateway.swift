@@ -37,7 +37,7 @@ public final class Gateway: Sendable {
         var port = configuration.port
         for (number, loop) in loops.enumerated() {
             let (configuration, shared, logger, wanted) = (configuration, shared, logger, port)
-            let (lane, bound) = try await loop.run { () throws -> (LoopBound<GatewayLane>, Int) in
+            let bound = try await loop.run { () throws -> Int in
                 // The lanes share the port among themselves, and would share it with another node of this user, too:
                 // so it must first be free for one who doesn't share it.
                 if number == 0, wanted != 0 {
@@ -46,12 +46,18 @@ public final class Gateway: Sendable {
                 }
                 let lane = GatewayLane(
                     number: number, loop: loop, configuration: configuration, shared: shared, logger: logger)
-                let port = try lane.start(port: wanted)
-                return (LoopBound(onLoop: lane, loop: loop), port)
+                let bound = LoopBound(onLoop: lane, loop: loop)
+                // Known before it listens: what is said to all lanes is said to each that has clients.
+                shared.lanes.withLock { $0.append(bound) }
+                do {
+                    return try lane.start(port: wanted)
+                } catch {
+                    shared.lanes.withLock { _ = $0.popLast() }
+                    throw error
+                }
             }
             // With port 0 the first lane's choice is everybody's.
             port = bound
-            shared.lanes.withLock { $0.append(lane) }
         }
         return port
     }

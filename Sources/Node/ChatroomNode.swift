@@ -219,7 +219,11 @@ public final class ChatroomNode: Service, Sendable {
             clientPort = try await gateway.start()
             self.gateway.withLock { $0 = gateway }
             // What was won, here and elsewhere, before there was anybody to tell.
-            for (node, notice) in router.leaders.notices { gateway.isLed(notice, by: node) }
+            router.leaders.repeatAll { node, notice, isHeard in
+                gateway.isLed(notice, by: node)
+                // Said too, since the news that it is heard again would mean nothing without it.
+                if !isHeard { gateway.isDoubted(notice, of: node) }
+            }
         } catch {
             await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(
@@ -277,8 +281,10 @@ public final class ChatroomNode: Service, Sendable {
         try? await Task.sleep(for: .milliseconds(200))
         await gossip?.stop()
         await links?.links.stop()
-        await stop(gateway, rooms, system, storages, store, loops)
+        // Before the loops end, on which the answers of other nodes and of the app are taken.
+        nodes.questions.endAll()
         await callbackClient.shutdown()
+        await stop(gateway, rooms, system, storages, store, loops)
         logger.info("node has stopped", metadata: ["node": "\(node)"])
         if let failure {
             throw NodeError(

@@ -157,8 +157,10 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         guard let link = link.withLock({ $0 }) else { return }
         let payloads = NodePayload.payloads(of: .leads(notices))
         let tell: @Sendable () -> Void = {
-            for node in link.value.reached {
-                for payload in payloads { _ = link.value.send(payload, on: .publications, to: node) }
+            // It is said once: who has no room for it hears it at the beginning of the next connection.
+            for node in link.value.reached
+            where !payloads.allSatisfy({ link.value.send($0, on: .publications, to: node) }) {
+                link.value.drop(node, because: Self.doesNotKeepUp)
             }
         }
         if link.loop.isOnLoop { tell() } else { link.loop.execute(tell) }

@@ -9,8 +9,8 @@ final class NodeQuestions: Sendable {
         switch question {
         // It copies all that the node leads.
         case .backup: .seconds(4 * 3600)
-        // A client waits that can go on without.
-        case .handOver: .seconds(1)
+        // A session that is handed over later than this is lost. Mostly the link to a node that hangs has ended before,
+        // and with it the question.
         default: .seconds(10)
         }
     }
@@ -70,8 +70,21 @@ final class NodeQuestions: Sendable {
         return try result.get()
     }
 
-    func end(_ id: UInt64, _ result: Result<NodeAnswer, ChatError>) {
-        state.withLock { $0.open.removeValue(forKey: id) }?.end(result)
+    /// Returns whether anybody still waited.
+    @discardableResult
+    func end(_ id: UInt64, _ result: Result<NodeAnswer, ChatError>) -> Bool {
+        guard let open = state.withLock({ $0.open.removeValue(forKey: id) }) else { return false }
+        open.end(result)
+        return true
+    }
+
+    /// This node stops: nobody may wait any more when its loops end.
+    func endAll() {
+        let all = state.withLock { state in
+            defer { state.open = [:] }
+            return state.open.values
+        }
+        for open in all { open.end(.failure(ChatError(.unavailable, "this node stops", retryAfterMs: 500))) }
     }
 
     /// The node can't be reached: whether it has done what it was asked is not known.

@@ -40,10 +40,13 @@ final class ShardLeaders: Sendable {
         }
     }
 
-    /// Who leads what, as they have said it.
-    var notices: [(node: NodeID, notice: ShardNotice)] {
+    /// Tells somebody who could not be told before who leads what, as they have said it, and whether this node's replica
+    /// hears them. `tell` only hands on: what is said meanwhile comes after it.
+    func repeatAll(_ tell: (_ node: NodeID, _ notice: ShardNotice, _ isHeard: Bool) -> Void) {
         leaders.withLock { all in
-            all.filter { !$0.value.isDoubted }.map { ($0.value.node, ShardNotice(shard: $0.key, term: $0.value.term)) }
+            for (shard, leader) in all {
+                tell(leader.node, ShardNotice(shard: shard, term: leader.term), !leader.isDoubted)
+            }
         }
     }
 
