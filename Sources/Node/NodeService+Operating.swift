@@ -82,8 +82,10 @@ extension NodeService {
         let statuses = Dictionary(await statuses().map { ($0.node, $0) }) { first, _ in first }
         let listed = Dictionary(system.nodes.map { ($0.node, $0) }) { first, _ in first }
         let all = Set(listed.keys).union(known.keys)
+        let voters = await system.status().replicas
         return all.sorted().map { node in
             var view = NodeView(id: node)
+            view.systemVoter = voters.contains(node)
             view.state = node == configuration.node ? .alive : known[node].map { NodeState($0.status) }
             view.gateways = listed[node]?.clientURLs ?? []
             guard let status = statuses[node] else { return view }

@@ -30,11 +30,11 @@ struct ClusterCommand: AsyncParsableCommand {
 
         func run() async throws {
             common.show(try await common.client().call("GET", ["cluster"])) { cluster in
-                var table = Table(["NODE", "ALIVE", "LEADS", "STARTED", "GATEWAYS"])
+                var table = Table(["NODE", "ALIVE", "LEADS", "VOTER", "STARTED", "GATEWAYS"])
                 for node in cluster["nodes"]?.items ?? [] {
                     table.add([
                         node["id"]?.shown ?? "", node["alive"]?.shown ?? "", node["leads"]?.shown ?? "",
-                        node["startedAt"]?.integer.map(TimeText.full) ?? "",
+                        node["systemVoter"]?.shown ?? "", node["startedAt"]?.integer.map(TimeText.full) ?? "",
                         (node["gateways"]?.items ?? []).map(\.shown).joined(separator: " "),
                     ])
                 }

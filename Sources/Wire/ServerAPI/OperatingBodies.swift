@@ -46,6 +46,8 @@ public struct NodeView: WireMessage, Hashable {
     public var leads: Int64 = 0
     /// What gossip says of it; nil where it says nothing.
     public var state: NodeState?
+    /// Whether its vote counts in the system group, as the node that answers knows it.
+    public var systemVoter = false
 
     public static var blank: NodeView { NodeView(id: .blank) }
     public static var schemaName: String { "Node" }
@@ -59,6 +61,7 @@ public struct NodeView: WireMessage, Hashable {
         try walker.list(4, "gateways", &gateways)
         try walker.shown(5, "leads", &leads)
         try walker.optional(6, "state", &state)
+        try walker.shown(7, "systemVoter", &systemVoter)
     }
 }
 
