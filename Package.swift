@@ -229,8 +229,8 @@ let package = Package(
             "RoomsTests",
             [
                 "Rooms", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
-                "RoomStream", "Replication", "Sharding", "Telemetry", "Callbacks", "StorageTestKit", "WaitTestKit",
-                logging,
+                "RoomStream", "Replication", "Sharding", "Telemetry", "Callbacks", "Moderation", "StorageTestKit",
+                "WaitTestKit", logging,
             ]),
         tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel", "Simulation"]),
         tests(
@@ -261,7 +261,7 @@ let package = Package(
             "IntegrationTests",
             [
                 "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "ChatroomClient", "ClientCore", "OpenAPITestKit",
-                "WaitTestKit", "Deflate", crypto,
+                "WaitTestKit", "Deflate", "Sharding", "Consensus", crypto,
                 "chatroomd", "chatroomctl",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

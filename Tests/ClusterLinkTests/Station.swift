@@ -140,8 +140,9 @@ struct Station: Sendable {
         try await wait("\(other) up") { $0.link.reached.contains(other) }
     }
 
+    /// Waits until it has told that the node is down; who calls it again may have it up by then.
     func down(_ other: NodeID) async throws {
-        try await wait("\(other) down") { $0.events.contains(.down(other)) && !$0.link.reached.contains(other) }
+        try await wait("\(other) down") { $0.events.contains(.down(other)) }
     }
 
     /// Waits for a connection that came to nothing for that reason.

@@ -3,6 +3,7 @@ import History
 import StorageTestKit
 import Synchronization
 import Testing
+import WaitTestKit
 
 /// A wall clock that stands still until a test moves it.
 final class TestClock: Sendable {
@@ -22,6 +23,7 @@ final class TestShard: Sendable {
     let clock: TestClock
     let pool = StoragePool(writers: 1, readers: 1)
     let health = Mutex<[StorageHealth]>([])
+    private let healthChanges = Changes()
 
     init(now: Timestamp = noon) throws {
         directory = try TemporaryDirectory()
@@ -36,10 +38,20 @@ final class TestShard: Sendable {
         configuration.linger = .milliseconds(1)
         configuration.vfs = disk?.vfs
         configuration.erased = { payload in payload.isEmpty ? [] : [0] }
-        configuration.onHealthChange = { [weak self] health in self?.health.withLock { $0.append(health) } }
+        configuration.onHealthChange = { [weak self] health in
+            self?.health.withLock { $0.append(health) }
+            self?.healthChanges.note()
+        }
         change(&configuration)
         return try ShardStorage.open(
             ShardID(0), directory: directory.path + "/shard", pool: pool, configuration: configuration)
+    }
+
+    /// Waits until the host has been told of a state.
+    func told(_ wanted: StorageHealth) async throws {
+        try await healthChanges.wait(for: "the host to be told: \(wanted)") {
+            health.withLock { $0.contains(wanted) } ? () : nil
+        }
     }
 
     func fileNames() throws -> [String] {

@@ -6,7 +6,7 @@ import Wire
 
 extension IntegrationTests.ClusterTests {
     /// A session whose client comes back at another node.
-    @Suite struct Sessions {
+    @Suite(AskingAgain()) struct Sessions {
         @Test func `a session is taken over at another node, and back again, and nobody in the room is told`()
             async throws
         {

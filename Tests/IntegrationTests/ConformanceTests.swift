@@ -31,7 +31,8 @@ extension IntegrationTests {
             if let only { arguments += ["--only", only] }
             let program = try Program(
                 "chatroomctl", arguments, environment: ["CHATROOM_ADMIN_KEY": TestNode.adminKey, "HOME": "/tmp"])
-            let end = try await program.ended(limit: .seconds(120))
+            // Only ends a check that hangs.
+            let end = try await program.ended(limit: .seconds(170))
             guard let report = try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any] else {
                 throw TestFailure("no report: \(end.output) \(end.errors)")
             }

@@ -106,18 +106,39 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `the owner of a seat has the grace to enter, and keeps it only then`() async throws {
-            try await TestNode.run(["session": ["graceSeconds": 4]]) { node in
+        /// Gives eve and bob a seat each.
+        private func giveSeats(_ node: TestNode) async throws {
+            for user in ["eve", "bob"] {
+                let set = try await call(
+                    node, "PUT", "queue/seat-\(user)", #"{"value":"v","owner":"\#(user)","transient":true}"#)
+                #expect((set["element"] as? [String: Any])?["owner"] as? String == user)
+            }
+        }
+
+        private func elements(_ node: TestNode) async throws -> [[String: Any]] {
+            try await call(node, "GET", "queue", "")["elements"] as? [[String: Any]] ?? []
+        }
+
+        @Test func `the owner of a seat has the grace to enter`() async throws {
+            try await TestNode.run(["session": ["graceSeconds": 60]]) { node in
+                let room = try await node.createRoom("hall", creator: "ann")
+                let bob = try await TestClient.connected(node, "bob")
+                try await giveSeats(node)
+                try await bob.enter(room)
+                let seats = try await elements(node)
+                #expect(seats.map { $0["key"] as? String } == ["seat-eve", "seat-bob"])
+                #expect(seats.map { $0["held"] as? Bool ?? false } == [true, false])
+            }
+        }
+
+        @Test func `the owner of a seat who does not enter within the grace loses it, and nobody else`() async throws {
+            try await TestNode.run(["session": ["graceSeconds": 1]]) { node in
                 let room = try await node.createRoom("hall", creator: "ann")
                 let ann = try await TestClient.connected(node, "ann")
                 try await ann.enter(room)
                 let bob = try await TestClient.connected(node, "bob")
-                for user in ["eve", "bob"] {
-                    let set = try await call(
-                        node, "PUT", "queue/seat-\(user)", #"{"value":"v","owner":"\#(user)","transient":true}"#)
-                    #expect((set["element"] as? [String: Any])?["owner"] as? String == user)
-                }
                 try await bob.enter(room)
+                try await giveSeats(node)
                 let gone = try await ann.item("the seat's end") { item -> ChatModel.Notification? in
                     guard case .push(.message(let message)) = item, let told = message.notification,
                         told.event == .queueBatchChanged
@@ -126,8 +147,7 @@ extension IntegrationTests {
                 }
                 guard case .queueBatch(.partClear, let elements) = gone.data else { throw TestFailure("\(gone)") }
                 #expect(elements.map(\.key) == ["seat-eve"] && gone.operator == nil)
-                let left = try await call(node, "GET", "queue", "")
-                #expect((left["elements"] as? [[String: Any]])?.compactMap { $0["key"] as? String } == ["seat-bob"])
+                #expect(try await self.elements(node).map { $0["key"] as? String } == ["seat-bob"])
             }
         }
 

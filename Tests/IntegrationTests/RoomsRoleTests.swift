@@ -19,6 +19,18 @@ extension IntegrationTests {
             }
         }
 
+        /// The message that tells of an event about a user, once it has come.
+        private func told(
+            _ event: EventCode, of name: String, to client: TestClient, from start: Int = 0
+        ) async throws -> Message {
+            try await client.item("notification \(event.rawValue) of \(name)", from: start) { item -> Message? in
+                guard case .push(.message(let message)) = item, let notification = message.notification,
+                    notification.event == event, notification.targets.contains(where: { $0.user.text == name })
+                else { return nil }
+                return message
+            }
+        }
+
         @Test func `ranks decide who acts on whom, and each change is one event with its names`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("ranks", creator: "owner")
@@ -119,21 +131,43 @@ extension IntegrationTests {
                 let lifted = try await bob.event(.temporaryMuteLifted)
                 #expect(lifted.notification?.operator?.user.text == "owner")
 
-                let short = TempMuteRequest(room: room, user: try user("bob"), seconds: 4)
-                try await owner.done(.tempMute(short))
-                let told = try #require(try await owner.newest(room))
-                #expect(told.notification?.data == .seconds(4))
+                // A fixed member with a nick of his own, which the end of his mute shows though he is away.
+                try await owner.done(.setMember(flag(room, "eve", true)))
+                let eve = try await TestClient.entered(node, "eve", room)
+                let named = UpdateMeRequest(room: room, set: ProfileChanges(nick: "Eve"), save: true)
+                try await eve.done(.updateMe(named))
+                // Bob's lasts however long the restart takes; eve's may end before it, meanwhile or afterwards.
+                try await owner.done(.tempMute(TempMuteRequest(room: room, user: try user("bob"), seconds: 600)))
+                try await owner.done(.tempMute(TempMuteRequest(room: room, user: try user("eve"), seconds: 2)))
+                let muted = try await told(.temporarilyMuted, of: "eve", to: owner)
+                #expect(muted.notification?.data == .seconds(2))
                 await node.kill()
                 try await node.start()
                 owner = try await TestClient.entered(node, "owner", room)
                 bob = try await TestClient.entered(node, "bob", room)
                 let refusal = try await bob.refusal(of: .text(room, "too early"))
-                #expect(refusal.code == .muted && (1...4000).contains(refusal.retryAfterMs ?? 0), "\(refusal)")
-                #expect(try await owner.members(room, .muted).map(\.user.text) == ["bob"])
-                let ended = try await bob.event(.temporaryMuteLifted)
+                #expect(refusal.code == .muted && (1...600_000).contains(refusal.retryAfterMs ?? 0), "\(refusal)")
+                var kept: Message?
+                try await poll("the end of eve's mute") {
+                    kept = try await owner.wholeHistory(room).first { message in
+                        message.notification?.event == .temporaryMuteLifted
+                            && message.notification?.targets.first?.user.text == "eve"
+                    }
+                    return kept != nil
+                }
+                let ended = try #require(kept)
                 #expect(ended.notification?.operator == nil)
-                #expect(ended.notification?.targets == [UserName(user: try user("bob"), nick: "nick of bob")])
-                #expect(ended.time.milliseconds >= told.time.milliseconds + 4000)
+                #expect(ended.notification?.targets == [UserName(user: try user("eve"), nick: "Eve")])
+                #expect(ended.time.milliseconds >= muted.time.milliseconds + 2000)
+                #expect(try await owner.members(room, .muted).map(\.user.text) == ["bob"])
+
+                // A shorter one takes the longer one's place.
+                try await owner.done(.tempMute(TempMuteRequest(room: room, user: try user("bob"), seconds: 1)))
+                let begun = try await told(.temporarilyMuted, of: "bob", to: owner)
+                let over = try await told(.temporaryMuteLifted, of: "bob", to: bob)
+                #expect(over.notification?.operator == nil)
+                #expect(over.notification?.targets == [UserName(user: try user("bob"), nick: "nick of bob")])
+                #expect(over.time.milliseconds >= begun.time.milliseconds + 1000)
                 try await bob.send(room, "at last")
                 #expect(try await owner.members(room, .muted).isEmpty)
             }
@@ -155,16 +189,23 @@ extension IntegrationTests {
                 #expect(try await bob.refusal(of: .text(room, "x")).code == .notInRoom)
                 try await owner.done(.kick(kick))
                 try await bob.enter(room)
+                // A ban that outlasts the questions about it, and one whose end can be waited for.
+                let eve = try await TestClient.entered(node, "eve", room)
+                try await owner.done(.kick(KickRequest(room: room, user: try user("eve"), banSeconds: 600)))
+                try await eve.kicked(from: room)
+                let banned = try await eve.refusal(of: .enter(EnterRequest(room: room)))
+                #expect(banned.code == .blacklisted && (1...600_000).contains(banned.retryAfterMs ?? 0))
                 kick.clientID = nil
-                kick.banSeconds = 3
+                kick.banSeconds = 1
                 let mark = await bob.items.count
+                let ownerMark = await owner.items.count
                 try await owner.done(.kick(kick))
                 try await bob.kicked(from: room, from: mark)
-                let banned = try await bob.refusal(of: .enter(EnterRequest(room: room)))
-                #expect(banned.code == .blacklisted && (1...3000).contains(banned.retryAfterMs ?? 0))
+                let begun = try await told(.kicked, of: "bob", to: owner, from: ownerMark)
                 try await poll("the end of the ban") {
                     if case .success = try await bob.ask(.enter(EnterRequest(room: room))) { true } else { false }
                 }
+                #expect(try await bob.send(room, "back").time.milliseconds >= begun.time.milliseconds + 1000)
 
                 let request = BlacklistRequest(room: room, user: try user("bob"), enable: true)
                 let listed = try member(try await owner.done(.setBlacklist(request)))
@@ -181,30 +222,36 @@ extension IntegrationTests {
                     .setBlacklist(BlacklistRequest(room: room, user: try user("bob"), enable: false)))
                 try await again.enter(room)
                 let kept = try await boss.wholeHistory(room).compactMap(\.notification?.event)
-                #expect(kept == [.kicked, .kicked, .blacklisted, .unblacklisted])
+                #expect(kept == [.kicked, .kicked, .kicked, .blacklisted, .unblacklisted])
             }
         }
 
         @Test func `slow mode holds users and not managers, and a repeat costs nothing`() async throws {
             try await TestNode.run { node in
-                let room = try await node.createRoom("slow", creator: "owner", fields: #","slowModeSeconds":3"#)
+                // What is refused, where nothing ends meanwhile.
+                let room = try await node.createRoom("slow", creator: "owner", fields: #","slowModeSeconds":600"#)
                 let owner = try await TestClient.entered(node, "owner", room)
                 let bob = try await TestClient.entered(node, "bob", room)
                 let first = try await bob.send(room, "1", clientID: "c1")
                 let wait = try await bob.refusal(of: .text(room, "2", clientID: "c2"))
-                #expect(wait.code == .tooOften && (1...3000).contains(wait.retryAfterMs ?? 0))
+                #expect(wait.code == .tooOften && (1...600_000).contains(wait.retryAfterMs ?? 0))
                 #expect(try await bob.send(room, "1", clientID: "c1") == first)
                 try await owner.send(room, "a")
                 try await owner.send(room, "b")
+
+                // Where the wait is short, it is kept, and then over.
+                let brief = try await node.createRoom("brief", creator: "owner", fields: #","slowModeSeconds":2"#)
+                try await bob.enter(brief)
+                let before = try await bob.send(brief, "1")
                 var sent: SendResult?
                 try await poll("the end of slow mode") {
-                    guard case .success(.send(let result)) = try await bob.ask(.text(room, "2", clientID: "c2")) else {
+                    guard case .success(.send(let result)) = try await bob.ask(.text(brief, "2", clientID: "c3")) else {
                         return false
                     }
                     sent = result
                     return true
                 }
-                #expect(try #require(sent).time.milliseconds >= first.time.milliseconds + 3000)
+                #expect(try #require(sent).time.milliseconds >= before.time.milliseconds + 2000)
             }
         }
 

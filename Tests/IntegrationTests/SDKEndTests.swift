@@ -3,6 +3,7 @@ import ChatroomClient
 import Foundation
 import Synchronization
 import Testing
+import WaitTestKit
 
 extension IntegrationTests {
     /// The Swift SDK against the real program: how sessions end, and TLS of the node's own.
@@ -107,13 +108,11 @@ extension IntegrationTests {
         {
             try await TestNode.run { node in
                 let id = try await node.createRoom("ending")
-                var short = TestToken()
-                short.claims = ["sub": "ann", "exp": Date().timeIntervalSince1970 + 0.5]
                 var configuration = node.sdkConfiguration("ann")
                 (configuration.settings.reconnectMinMilliseconds, configuration.settings.reconnectMaxMilliseconds) =
                     (1, 50)
-                // For the login, for `refresh`, and for the login after the end.
-                let tokens = Tokens([try short.signed(), nil, try node.token("ann")])
+                // For the login, when told of the end, and for the login after it.
+                let tokens = Tokens([try node.token("ann"), nil, try node.token("ann")])
                 configuration.tokenProvider = {
                     guard let token = try tokens.next() else { throw TestFailure("asked too often") }
                     return token
@@ -123,6 +122,21 @@ extension IntegrationTests {
                 try await ann.connect()
                 let (room, watch) = try await ann.entered(id)
                 try await room.send("one")
+                // Short only now, so that all before it may take its time.
+                try await poll("a token that ends in a second is taken") {
+                    var short = TestToken()
+                    short.claims = ["sub": "ann", "exp": Date().timeIntervalSince1970 + 1]
+                    let token = try short.signed()
+                    do throws(ClientError) {
+                        try await ann.refresh(token: token)
+                        return true
+                    } catch {
+                        // It had ended before the node looked at it: `refresh` has no skew, and a refusal changes
+                        // nothing.
+                        guard error.refusal?.code == .unauthorized else { throw error }
+                        return false
+                    }
+                }
                 let told = await Self.events(events, until: .tokenExpired)
                 #expect(told.contains { if case .tokenExpiring = $0 { true } else { false } })
                 try await room.send("two")

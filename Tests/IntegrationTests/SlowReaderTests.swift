@@ -7,7 +7,9 @@ extension IntegrationTests {
     @Suite struct SlowReaderTests {
         @Test(arguments: ClientEncoding.allCases)
         func `a slow reader is told exactly what it was not given`(_ encoding: ClientEncoding) async throws {
-            try await TestNode.run(encoding: encoding) { node in
+            // Who does not read answers no ping either, and must not be given up for that.
+            let settings = TestNode.highRates.merging(["heartbeatSeconds": 600]) { $1 }
+            try await TestNode.run(["session": settings], encoding: encoding) { node in
                 let room = try await node.createRoom("flood")
                 let sender = try await TestClient.connected(node, "sender")
                 let other = try await TestClient.connected(node, "other")

@@ -7,7 +7,7 @@ import Testing
 import Transport
 
 /// What comes from outside of the cluster.
-@Suite(.timeLimit(.minutes(1))) struct StrangerTests {
+@Suite(.timeLimit(.minutes(3))) struct StrangerTests {
     /// Who has a key and is no member.
     private final class Outsider {
         private var sealer: PacketSealer

@@ -25,6 +25,8 @@ final class MemoryLink: Sendable {
         var cut: Set<NodeID> = []
         var begunSnapshots = 0
         var historyParts = 0
+
+        func isOpen(_ from: NodeID, _ to: NodeID) -> Bool { from != to && !cut.contains(from) && !cut.contains(to) }
     }
 
     private let state = Mutex(State())
@@ -58,32 +60,37 @@ final class MemoryLink: Sendable {
     var begunSnapshots: Int { state.withLock { $0.begunSnapshots } }
     var historyParts: Int { state.withLock { $0.historyParts } }
 
+    // Messages are handed over under the lock: who has been disconnected gets nothing more, and its loop may end.
+    // It only makes a job of them, as it is on another loop; a node has no link to itself.
+
     private func deliver(_ message: RaftMessage, from: NodeID) {
-        let (rooms, system): (RoomHost?, SystemGroup?) = state.withLock { state in
-            guard let to = NodeID(message.to.node), !state.cut.contains(from), !state.cut.contains(to) else {
-                return (nil, nil)
+        state.withLock { state in
+            guard let to = NodeID(message.to.node), state.isOpen(from, to) else { return }
+            if message.group == .system {
+                state.systems[to]?.receive([message])
+            } else {
+                state.rooms[to]?.receive([message])
             }
-            return (state.rooms[to], state.systems[to])
         }
-        if message.group == .system { system?.receive([message]) } else { rooms?.receive([message]) }
     }
 
     private func deliver(_ message: ReplicationMessage, from: NodeID, to: NodeID) -> Bool {
-        let (rooms, system): (RoomHost?, SystemGroup?) = state.withLock { state in
-            guard !state.cut.contains(from), !state.cut.contains(to) else { return (nil, nil) }
+        state.withLock { state in
+            guard state.isOpen(from, to) else { return false }
             switch message.body {
             case .beginSnapshot: state.begunSnapshots += 1
             case .history: state.historyParts += 1
             default: break
             }
-            return (state.rooms[to], state.systems[to])
+            if message.group == .system {
+                guard let system = state.systems[to] else { return false }
+                system.receive(replication: message, from: from)
+            } else {
+                guard let rooms = state.rooms[to] else { return false }
+                rooms.receive(replication: message, from: from)
+            }
+            return true
         }
-        if message.group == .system {
-            system?.receive(replication: message, from: from)
-            return system != nil
-        }
-        rooms?.receive(replication: message, from: from)
-        return rooms != nil
     }
 }
 
@@ -141,6 +148,15 @@ final class HostedNode: Sendable {
         await callbacks.shutdown()
         loop.shutdown()
         await loop.joined()
+    }
+
+    /// The oldest entry that the shard's log on disk has.
+    func firstIndex() throws -> UInt64 { try store.restored(GroupID(0)).firstIndex }
+
+    /// The term of an entry; nil if the shard's log on disk does not have it any more.
+    func term(of index: UInt64) throws -> UInt64? {
+        let log = try store.restored(GroupID(0))
+        return index == log.trimmed.index ? log.trimmed.term : log.terms.term(at: index)
     }
 
     /// The shard as this node sees it.

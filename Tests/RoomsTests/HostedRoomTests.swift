@@ -103,7 +103,9 @@ struct HostedRoomTests {
                 let request = EnterRequest(room: HostedRooms.room, since: since, epoch: entered.epoch)
                 return try hosted.call(name, .operation(.enter(request)))
             }
-            let storm = try (0..<200).map { try comeBack("u\($0)", since: last - 256) }
+            // As many as one turn takes, however slow it is. Of more, some might come after the others have been
+            // answered, and the lane would be told anew.
+            let storm = try (0..<WaitingCalls.callsAtATime).map { try comeBack("u\($0)", since: last - 256) }
             hosted.rooms.receive(storm)
             for case let request? in storm.map(\.request) {
                 guard case .success(.enter(let result)) = await hosted.told.answer(to: request) else {

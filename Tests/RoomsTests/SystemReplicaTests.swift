@@ -21,11 +21,13 @@ private final class SystemNode: Sendable {
     let cluster = ClusterView(shardCount: 4)
     let record: NodeRecord
     let observed = Observed()
+    private let link: MemoryLink
     private let loop: EventLoop
     private let store: LogStore
 
     init(_ name: String, _ directory: String, _ link: MemoryLink, create: Bool) async throws {
         let node = try #require(NodeID(name))
+        self.link = link
         loop = try EventLoop(name: name)
         loop.start()
         var options = LogStoreConfiguration(directory: directory + "/log")
@@ -45,7 +47,12 @@ private final class SystemNode: Sendable {
         await system.observe { [observed] change in observed.changes.withLock { $0.append(change) } }
     }
 
+    /// The oldest entry that its log on disk has.
+    func firstIndex() throws -> UInt64 { try store.restored(.system).firstIndex }
+
     func close() async {
+        // The others go on, and what they send must not come to a loop that has ended.
+        link.connect(record.node, nil as SystemGroup?)
         system.close()
         store.close()
         loop.shutdown()
@@ -65,6 +72,8 @@ private final class SystemNode: Sendable {
         }
         let name = try #require(SettingName("x"))
         try await first.system.put([1, 2, 3], for: name)
+        // As long as nobody else is there: afterwards the log is kept for others.
+        try await poll("the first node's log is trimmed") { try first.firstIndex() > 1 }
         let second = try await SystemNode("n2", directory.path + "/2", link, create: false)
         for node in [first, second] { node.cluster.set([first.record, second.record]) }
         try await poll("the second node has the state") { second.system.setting(name) != nil }

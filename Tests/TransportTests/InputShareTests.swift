@@ -126,14 +126,17 @@ import Transport
         try await withLoop { loop in
             let pairs = try await writing(3, loop)
             let servers = pairs.map(\.server)
+            // In the turn of the first read, while the others wait. A job may be put off to the next, which reads them.
+            await loop.run {
+                loop.addTurnEnd(.route) {
+                    let peers = servers.map(\.box.value)
+                    guard let reader = peers.first(where: { !$0.received.isEmpty }) else { return }
+                    for other in peers where other !== reader { other.connection.close() }
+                }
+            }
             for server in servers {
                 await server.run { peer in
-                    peer.onRead = { [unowned peer] _ in
-                        Self.useUpShare()
-                        loop.executeLater {
-                            for other in servers.map(\.box.value) where other !== peer { other.connection.close() }
-                        }
-                    }
+                    peer.onRead = { _ in Self.useUpShare() }
                     peer.connection.startReading()
                 }
             }

@@ -39,7 +39,7 @@ public final class Changes: Sendable {
 
     /// Waits until `check` finds something: asks now, and after each change.
     /// - Parameter what: completes the sentence "waited in vain for".
-    /// - Throws: ``WaitedTooLong`` after `limit`, and what `check` throws.
+    /// - Throws: ``WaitedTooLong`` after `limit`, `CancellationError`, and what `check` throws.
     public func wait<Value: Sendable>(
         for what: @autoclosure () -> String, limit: Duration = waitLimit, _ check: () async throws -> Value?
     ) async throws -> Value {
@@ -49,11 +49,12 @@ public final class Changes: Sendable {
             let seen = state.withLock { $0.count }
             if let value = try await check() { return value }
             guard ContinuousClock.now < deadline else { throw WaitedTooLong(what: what(), limit: limit) }
+            try Task.checkCancellation()
             await next(after: seen, before: deadline)
         }
     }
 
-    /// Returns when there has been a change after `seen` ones, or at the deadline.
+    /// Returns when there has been a change after `seen` ones, at the deadline, or when the task is cancelled.
     private func next(after seen: UInt64, before deadline: ContinuousClock.Instant) async {
         let waiter = state.withLock { state in
             state.nextWaiter += 1
@@ -64,13 +65,17 @@ public final class Changes: Sendable {
             try await Task.sleep(until: deadline, clock: .continuous)
             state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
         }
-        await withCheckedContinuation { continuation in
-            let waits = state.withLock { state in
-                guard state.count == seen, ContinuousClock.now < deadline else { return false }
-                state.waiters[waiter] = continuation
-                return true
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = state.withLock { state in
+                    guard state.count == seen, ContinuousClock.now < deadline, !Task.isCancelled else { return false }
+                    state.waiters[waiter] = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
             }
-            if !waits { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
         }
         alarm.cancel()
     }
@@ -85,11 +90,20 @@ public func withDeadline<Value: Sendable>(
     let changes = Changes()
     let result = Mutex<Result<Value, any Error>?>(nil)
     let keep: @Sendable (Result<Value, any Error>) -> Void = { end in result.withLock { $0 = end } }
-    Task {
+    let task = Task {
         do { keep(.success(try await body())) } catch { keep(.failure(error)) }
         changes.note()
     }
-    return try await changes.wait(for: what, limit: limit) { result.withLock { $0 } }.get()
+    // Taken out, and the task awaited, which has nothing left to do: the caller may look whether anybody else still
+    // holds the value.
+    let end: Result<Value, any Error> = try await changes.wait(for: what, limit: limit) {
+        result.withLock { result in
+            defer { result = nil }
+            return result
+        }
+    }
+    await task.value
+    return try end.get()
 }
 
 /// Asks again until it is so, ten milliseconds apart; for what tells nobody that it has changed.

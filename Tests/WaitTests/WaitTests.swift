@@ -12,7 +12,7 @@ private final class Number: Sendable {
 @Suite struct WaitTests {
     @Test func `what never comes fails by its deadline, with a sentence`() async throws {
         await #expect {
-            try await Changes().wait(for: "a line", limit: .milliseconds(20)) { nil as Int? }
+            try await Changes().wait(for: "a line", limit: .milliseconds(20)) { nil as Void? }
         } throws: {
             "\($0)".contains("in vain for a line")
         }
@@ -61,5 +61,22 @@ private final class Number: Sendable {
         await #expect(throws: CancellationError.self) {
             try await withDeadline("an error") { throw CancellationError() }
         }
+    }
+
+    @Test func `when one of several that run together fails, the others are stopped and its error comes out`() async {
+        let changes = Changes()
+        let isStopped = Mutex(false)
+        await #expect(throws: WaitedTooLong.self) {
+            try await together([
+                { try await changes.wait(for: "what never comes", limit: .zero) { nil as Void? } },
+                { try await changes.wait(for: "the stop") { isStopped.withLock { $0 } ? () : nil } },
+                // One that nobody stops is cancelled.
+                { try await Changes().wait(for: "what never comes either") { nil as Void? } },
+            ]) {
+                isStopped.withLock { $0 = true }
+                changes.note()
+            }
+        }
+        #expect(isStopped.withLock { $0 })
     }
 }

@@ -27,6 +27,8 @@ actor FakeReceiver {
     /// What a call is answered.
     enum Answer: Sendable {
         case status(Int, String = "")
+        /// The same, but not before `release`.
+        case held(Int, String = "")
         /// Bytes as they are, and then the end of the connection.
         case raw(String)
         /// Nothing, ever.
@@ -41,6 +43,7 @@ actor FakeReceiver {
     private var listener: TCPListener?
     private var connections: [ObjectIdentifier: TCPConnection] = [:]
     private var answer: @Sendable (Call) -> Answer = { _ in .status(200) }
+    private var held: [(connection: TCPConnection, status: Int, body: String)] = []
     private let changes = Changes()
 
     init() {}
@@ -67,7 +70,18 @@ actor FakeReceiver {
 
     var url: String { "http://127.0.0.1:\(port)/hook" }
 
-    func answer(with body: @escaping @Sendable (Call) -> Answer) { answer = body }
+    /// Answers every later call so; how many calls have come before.
+    @discardableResult
+    func answer(with body: @escaping @Sendable (Call) -> Answer) -> Int {
+        answer = body
+        return calls.count
+    }
+
+    /// Gives the answers that are held.
+    func release() {
+        for (connection, status, body) in held { write(status, body, on: connection) }
+        held = []
+    }
 
     /// Waits until `found` finds something in the calls.
     func wait<Value: Sendable>(_ what: String, _ found: @Sendable ([Call]) throws -> Value?) async throws -> Value {
@@ -77,16 +91,20 @@ actor FakeReceiver {
     fileprivate func took(_ call: Call, on connection: TCPConnection) {
         calls.append(call)
         switch answer(call) {
-        case .status(let status, let body):
-            write(
-                "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\nLocation: http://127.0.0.1:\(port)/other\r\n\r\n"
-                    + body, on: connection)
+        case .status(let status, let body): write(status, body, on: connection)
+        case .held(let status, let body): held.append((connection, status, body))
         case .raw(let text):
             write(text, on: connection)
             connection.shutdownThenClose()
         case .silence: break
         }
         changes.note()
+    }
+
+    private func write(_ status: Int, _ body: String, on connection: TCPConnection) {
+        write(
+            "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\nLocation: http://127.0.0.1:\(port)/other\r\n\r\n"
+                + body, on: connection)
     }
 
     private func write(_ text: String, on connection: TCPConnection) {

@@ -22,24 +22,20 @@ struct Ledger: Sendable {
 
     /// Runs the load while `body` does to the nodes what it does, then compares everything with everything.
     func run(_ body: @escaping @Sendable (Ledger) async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for writer in writers { group.addTask { try await writer.run() } }
-            for viewer in viewers { group.addTask { try await viewer.run() } }
-            group.addTask {
-                try await acks(20)
-                try await body(self)
-                try await acks(10)
-                for writer in writers { await writer.stop() }
-                try await audit()
-                for viewer in viewers { await viewer.stop() }
-            }
-            do {
-                try await group.waitForAll()
-            } catch {
-                for writer in writers { await writer.stop() }
-                for viewer in viewers { await viewer.stop() }
-                throw error
-            }
+        var parts: [@Sendable () async throws -> Void] = []
+        for writer in writers { parts.append { try await writer.run() } }
+        for viewer in viewers { parts.append { try await viewer.run() } }
+        parts.append {
+            try await acks(20)
+            try await body(self)
+            try await acks(10)
+            for writer in writers { await writer.stop() }
+            try await audit()
+            for viewer in viewers { await viewer.stop() }
+        }
+        try await together(parts) {
+            for writer in writers { await writer.stop() }
+            for viewer in viewers { await viewer.stop() }
         }
     }
 

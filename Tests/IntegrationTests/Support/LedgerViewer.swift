@@ -36,7 +36,8 @@ actor LedgerViewer {
                 try await resume()
                 continue
             }
-            try await client.closing()
+            // For as long as it takes: what is done to the nodes has no limit here.
+            try await client.closing(limit: .seconds(3600))
             guard !isStopping else { return }
             let hinted = await client.items.contains { if case .push(.reconnect) = $0 { true } else { false } }
             if !hinted { unannouncedEnds += 1 }

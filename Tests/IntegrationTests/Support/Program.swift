@@ -19,6 +19,10 @@ final class Program: Sendable {
     /// The longest wait for a start, a line or the end.
     static let limit = Duration.seconds(60)
 
+    /// One after the other: a program that is started inherits the pipes that another one is just being given, and holds
+    /// them open after that one's end.
+    private static let starting = Mutex(())
+
     private let state = Mutex(State())
     private let changes = Changes()
     private let name: String
@@ -41,9 +45,6 @@ final class Program: Sendable {
         process.arguments = arguments
         process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { given, _ in given }
         process.standardInput = FileHandle.nullDevice
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
         // The process may end before `run` returns: what its end needs must not be made later.
         let ended = Mutex<(@Sendable (Int32) -> Void)?>(nil)
         let early = Mutex<Int32?>(nil)
@@ -52,7 +53,13 @@ final class Program: Sendable {
             early.withLock { $0 = status }
             ended.withLock { $0 }?(status)
         }
-        try process.run()
+        let (output, errors) = try Self.starting.withLock { _ in
+            let (output, errors) = (Pipe(), Pipe())
+            process.standardOutput = output
+            process.standardError = errors
+            try process.run()
+            return (output, errors)
+        }
         pid = process.processIdentifier
         let report: @Sendable (Int32) -> Void = { [self] status in change { $0.status = status } }
         ended.withLock { $0 = report }

@@ -13,6 +13,10 @@ actor TestClient {
     @TaskLocal static var standardEncoding =
         ProcessInfo.processInfo.environment["TEST_ENCODING"] == "protobuf" ? ClientEncoding.protobuf : .json
 
+    /// Whether a request that is refused with 503 is asked again, as a client should: a leader that a slow machine
+    /// keeps from working for a second steps down, and for a moment there is none. A send keeps its `clientId`.
+    @TaskLocal static var asksAgain = false
+
     nonisolated let loop = TestLoop.shared
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     nonisolated let socket = TestSocket()
@@ -188,13 +192,25 @@ actor TestClient {
         try await wait(for: "the reply to request \(id)") { replies[id] }
     }
 
+    /// The answer to a request; where `asksAgain`, one that is not 503.
     func ask(_ operation: ClientOperation) async throws -> Result<OperationResult, ChatError> {
+        let deadline = ContinuousClock.now + waitLimit
+        while true {
+            let answer = try await askOnce(operation)
+            guard Self.asksAgain, case .failure(let error) = answer, error.code == .unavailable,
+                ContinuousClock.now < deadline
+            else { return answer }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    private func askOnce(_ operation: ClientOperation) async throws -> Result<OperationResult, ChatError> {
         try await reply(to: await begin(operation))
     }
 
-    /// The error with which a request must be refused.
+    /// The error with which a request must be refused, the first time.
     func refusal(of operation: ClientOperation) async throws -> ChatError {
-        switch try await ask(operation) {
+        switch try await askOnce(operation) {
         case .success(let result): throw TestFailure("not refused, but answered: \(result)")
         case .failure(let error): return error
         }
@@ -230,8 +246,8 @@ actor TestClient {
 
     /// Waits for the end of the connection. The code of the close frame, if one came.
     @discardableResult
-    func closing() async throws -> UInt16? {
-        try await socket.changes.wait(for: "the close frame") {
+    func closing(limit: Duration = waitLimit) async throws -> UInt16? {
+        try await socket.changes.wait(for: "the close frame", limit: limit) {
             if closeCode != nil { return () }
             return await socket.isClosed ? () : nil
         }

@@ -1,5 +1,7 @@
 import ChatModel
+import Consensus
 import Foundation
+import Sharding
 import Synchronization
 import Testing
 import WaitTestKit
@@ -10,8 +12,9 @@ final class TestCluster: Sendable {
     /// The cluster that the tests of a suite share.
     @TaskLocal static var shared: TestCluster?
 
-    /// For how long a session outlives its connection: long enough for an election.
-    static let graceSeconds = 4
+    /// For how long a session outlives its connection: long enough for an election, and for what a test does before the
+    /// end of the grace, on a slow machine too.
+    static let graceSeconds = 12
 
     /// n1, n2, ...: those that run, and those that may.
     let nodes: [TestNode]
@@ -109,15 +112,29 @@ final class TestCluster: Sendable {
         }
     }
 
-    /// Waits until every shard has a leader among the nodes that run and as many voters as they allow, and every node
-    /// knows who leads.
+    /// Waits until every group has the voters that it is to keep, every shard has a leader among the nodes that run, and
+    /// every node knows who leads. Before that a group may have voters that are about to go, or one too many: an even
+    /// number survives no more deaths than one less.
     func settled() async throws {
-        let voters = min(3, nodes.count(where: \.isRunning))
-        try await poll("shards with \(voters) voters") {
+        let drained = drained.withLock { $0 }
+        let running = nodes.filter(\.isRunning).map { node in
+            let name = name(of: node)
+            return PlacementNode(server: ServerID(node: name, store: 0), isDraining: drained.contains(name))
+        }
+        let placement = Placement(nodes: running, shardCount: UInt16(shardCount))
+        func voters(_ group: GroupPlacement?) -> Set<String> { Set((group?.voters ?? []).map(\.node)) }
+        try await poll("every group where it belongs") {
             let names = Set(answering.map { name(of: $0) })
             let shards = try await shards()
-            return shards.count == shardCount
-                && shards.allSatisfy { $0.replicas.count == voters && $0.leader.map(names.contains) ?? false }
+            guard shards.count == shardCount,
+                shards.allSatisfy({ shard in
+                    Set(shard.replicas) == voters(placement.group(of: ShardID(UInt16(shard.shard))))
+                        && shard.leader.map(names.contains) ?? false
+                })
+            else { return false }
+            let list = try await any.api("GET", "/v1/cluster").fields()["nodes"] as? [[String: Any]] ?? []
+            let system = list.filter { $0["systemVoter"] as? Bool ?? false }.compactMap { $0["id"] as? String }
+            return Set(system) == voters(placement.system)
         }
         try await ready(answering)
     }
@@ -151,14 +168,32 @@ final class TestCluster: Sendable {
 
     // MARK: - Rooms
 
-    /// Creates a room of a name that no other has.
+    /// What a node answers, asked again while that is 503: for a moment there may be no leader.
+    private func answer(
+        of node: TestNode?, _ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]
+    ) async throws -> HTTPAnswer {
+        var answer = HTTPAnswer(status: 503, body: "")
+        try await poll("an answer to \(method) \(target)") {
+            answer = try await (node ?? any).api(method, target, body, headers: headers)
+            return answer.status != 503
+        }
+        return answer
+    }
+
+    /// Creates a room of a name that no other has; once, however often it has to be asked for.
     func room(_ name: String, at node: TestNode? = nil) async throws -> RoomID {
-        try await (node ?? any).createRoom("\(name)-\(UInt32.random(in: 0 ... .max))")
+        let name = "\(name)-\(UInt32.random(in: 0 ... .max))"
+        let answer = try await answer(
+            of: node, "POST", "/v1/rooms", #"{"id":"\#(name)","creator":"owner"}"#, headers: ["Idempotency-Key": name])
+        guard answer.status == 200, let room = RoomID(name) else {
+            throw TestFailure("the room was not created: \(answer)")
+        }
+        return room
     }
 
     /// Who leads a room.
     func leader(of room: RoomID, at node: TestNode? = nil) async throws -> TestNode {
-        let answer = try await (node ?? any).api("GET", "/v1/rooms/\(room)")
+        let answer = try await answer(of: node, "GET", "/v1/rooms/\(room)")
         guard let leader = try answer.fields()["leader"] as? String else {
             throw TestFailure("the room has no leader: \(answer)")
         }
@@ -167,7 +202,7 @@ final class TestCluster: Sendable {
 
     /// Hands the shard of a room to a node.
     func transfer(_ room: RoomID, to node: TestNode) async throws {
-        let fields = try await any.api("GET", "/v1/rooms/\(room)").fields()
+        let fields = try await answer(of: nil, "GET", "/v1/rooms/\(room)").fields()
         guard let shard = fields["shard"] as? Int else { throw TestFailure("the room has no shard: \(fields)") }
         try await transfer(shard, to: node)
     }
@@ -197,6 +232,16 @@ struct SharedCluster: SuiteTrait, TestScoping {
             try await cluster.start(3)
             try await TestCluster.$shared.withValue(cluster) { try await function() }
         }
+    }
+}
+
+/// Has the clients of a suite's tests ask again what is refused with 503. Not for suites with a `Ledger`, which counts
+/// the refusals itself.
+struct AskingAgain: SuiteTrait, TestScoping {
+    @concurrent func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+        try await TestClient.$asksAgain.withValue(true) { try await function() }
     }
 }
 

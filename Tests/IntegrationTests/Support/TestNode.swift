@@ -1,7 +1,9 @@
 import ChatModel
 import Foundation
 import Synchronization
+import TLS
 import Testing
+import WaitTestKit
 
 /// A node of one's own: the real program, with data and ports that nobody else uses.
 final class TestNode: Sendable {
@@ -70,12 +72,18 @@ final class TestNode: Sendable {
 
     /// Puts other settings in the place of those that the node was made with, for its next start or reload.
     func rewrite(_ change: (inout [String: Any]) -> Void) throws {
-        let data = try Data(contentsOf: URL(fileURLWithPath: configPath))
-        guard var all = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
-            throw TestFailure("the configuration is no object")
-        }
+        var all = try settings()
         change(&all)
         try write(all, to: configPath, mode: 0o600)
+    }
+
+    /// The configuration as it is written.
+    private func settings() throws -> [String: Any] {
+        let data = try Data(contentsOf: URL(fileURLWithPath: configPath))
+        guard let all = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
+            throw TestFailure("the configuration is no object")
+        }
+        return all
     }
 
     /// Creates the cluster, starts the node and gives it to `body`; it is killed afterwards.
@@ -145,7 +153,8 @@ final class TestNode: Sendable {
         guard end.status == 0 else { throw TestFailure("the cluster was not created: \(end.errors)") }
     }
 
-    /// Starts the node and waits until it serves.
+    /// Starts the node and waits until it serves; one that is a cluster by itself until it leads all its shards, too,
+    /// because calls before that are refused.
     func start() async throws {
         let program = try Program("chatroomd", ["--config", configPath])
         guard let line = try await program.errorLine(where: { $0.contains("node is serving") }) else {
@@ -156,6 +165,17 @@ final class TestNode: Sendable {
         }
         let link = Self.port("link", in: line)
         running.withLock { $0 = Running(program: program, clientPort: client, apiPort: api, linkPort: link) }
+        guard link == nil else { return }
+        try await TestSocket.$standardTLS.withValue(try apiTLS()) {
+            try await poll("readiness") { try await self.api("GET", "/readyz", bearer: nil).status == 200 }
+        }
+    }
+
+    /// What its API port speaks.
+    private func apiTLS() throws -> TLSContext? {
+        let api = try settings()["api"] as? [String: Any]
+        guard api?["tls"] as? Bool != false else { return nil }
+        return try TestCertificate.current?.client()
     }
 
     private static func port(_ name: String, in line: String) -> Int? {

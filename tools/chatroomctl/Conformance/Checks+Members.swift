@@ -80,15 +80,20 @@ extension ConformanceCheck {
         },
         .init("2 Mutes", "a temporary mute says how long (314, 13004 with retryAfterMs) and ends by itself (315)") {
             run in
-            let (creator, user) = (run.name("creator"), run.name("ann"))
+            let (creator, one, two) = (run.name("creator"), run.name("ann"), run.name("bob"))
             let room = try await run.room(creator: creator)
-            let (owner, client) = (try await run.entered(room, creator), try await run.entered(room, user))
-            try await owner.ask("tempMute", change(room, user, ["seconds": 2]))
-            try expect(try await client.notification(314)["data"], is: ["seconds": 2], "data of 314")
-            try expect(try await client.sendRefusal(room), code: 13004, waits: true)
-            let lifted = try await client.notification(315)
+            let owner = try await run.entered(room, creator)
+            // One that outlasts the question, and one whose end can be waited for.
+            let ann = try await run.entered(room, one)
+            try await owner.ask("tempMute", change(room, one, ["seconds": 60]))
+            try expect(try await ann.notification(314)["data"], is: ["seconds": 60], "data of 314")
+            try expect(try await ann.sendRefusal(room), code: 13004, waits: true)
+            let bob = try await run.entered(room, two)
+            try await owner.ask("tempMute", change(room, two, ["seconds": 1]))
+            let lifted = try await bob.notification(315)
             try expect(lifted["operator"], is: nil, "operator of 315")
-            try await client.send(room, "free")
+            try expect(lifted["targets"]?.items.first?["user"], is: .text(two), "targets[0].user")
+            try await bob.send(room, "free")
         },
         .init("2 Mutes", "a temporary mute of 0 s lifts it; more than 30 days is refused (414)") { run in
             let (creator, user) = (run.name("creator"), run.name("ann"))

@@ -332,12 +332,15 @@ extension ConformanceCheck {
         .init("2 Rates", "beyond 20 at once, changing operations are refused with 416 and retryAfterMs") { run in
             let room = try await run.room()
             let client = try await run.entered(room, run.name("ann"))
-            var ids: [Int64] = []
-            for number in 1...60 {
-                ids.append(
-                    await client.begin(
-                        "send", ["room": .text(room), "clientId": .text("c\(number)"), "type": "TEXT", "text": "t"]))
+            let ids = [Int64](1001...1060)
+            let requests = ids.map { id -> String in
+                let fields: JSONTree = [
+                    "room": .text(room), "clientId": .text("c\(id)"), "type": "TEXT", "text": "t",
+                ]
+                return JSONTree.object(["id": .integer(id), "send": fields]).line
             }
+            // In one frame they come at one moment: what becomes free meanwhile would let slow ones pass.
+            await client.write(text: requests.joined(separator: "\n"))
             var refused = 0
             for id in ids {
                 guard let error = try await client.reply(to: id)["error"] else { continue }
