@@ -99,17 +99,15 @@ extension NodeService {
 
     /// Of each shard what its leader says; without one, what the replica says that has applied most.
     func shards() async throws(ChatError) -> [ShardView] {
-        var views: [Int64: ShardView] = [:]
+        var best: [Int64: (rank: (leads: Int, term: UInt64, applied: UInt64), view: ShardView)] = [:]
         for (node, answer) in await nodes.askAll(.shards) {
             guard case .shards(let list) = answer else { continue }
             for view in list {
-                let isLeader = view.leader == node
-                if isLeader || views[view.shard].map({ ($0.term, $0.applied) < (view.term, view.applied) }) ?? true {
-                    views[view.shard] = view
-                }
+                let rank = (leads: view.leader == node ? 1 : 0, term: view.term, applied: view.applied)
+                if best[view.shard].map({ $0.rank < rank }) ?? true { best[view.shard] = (rank, view) }
             }
         }
-        return views.values.sorted { $0.shard < $1.shard }
+        return best.values.map(\.view).sorted { $0.shard < $1.shard }
     }
 
     func drain(_ node: NodeID) async throws(ChatError) {
