@@ -92,8 +92,9 @@ extension RaftGroup {
 
     /// The host's state is now, durably, the one that the snapshot describes.
     public mutating func snapshotInstalled(_ mark: SnapshotMark) {
-        guard !isHalted, let offer = installing else { return }
-        if mark.index >= offer.mark.index { endInstallation() }
+        guard !isHalted else { return }
+        if let offer = installing, mark.index >= offer.mark.index { endInstallation() }
+        // Whether it was waited for or not: the state is what it is.
         guard mark.index > handedOutIndex else { return }
         if log.term(at: mark.index) == mark.term {
             // Entries after it are right and stay.

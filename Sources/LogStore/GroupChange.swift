@@ -11,6 +11,8 @@ struct GroupChange {
     private var isReset = false
     private var rows: [Int64] = []
     private var terms = TermRuns()
+    /// Of `rows`, those that change the group's servers.
+    private var memberships: [UInt64] = []
     /// Rows that a snapshot has made useless; they are below the trimmed index, so that nobody reads them.
     private var discarded: [Int64] = []
     private(set) var isStateChanged = false
@@ -41,6 +43,7 @@ struct GroupChange {
     mutating func append(_ entry: Entry, row: Int64) {
         rows.append(row)
         terms.append(index: entry.index, term: entry.term)
+        if entry.kind == .membership { memberships.append(entry.index) }
     }
 
     /// Removes the entries from `index` on and returns their rows, to be deleted in this transaction: they must not
@@ -53,11 +56,11 @@ struct GroupChange {
             let removed = Array(rows[kept...])
             rows.removeSubrange(kept...)
             terms.removeAll(from: index)
+            memberships.removeAll { $0 >= index }
             return removed
         }
         let removed = (index...keptThrough).compactMap { log.row(at: $0) } + rows
-        rows = []
-        terms = TermRuns()
+        (rows, terms, memberships) = ([], TermRuns(), [])
         keptThrough = index - 1
         return removed
     }
@@ -70,8 +73,7 @@ struct GroupChange {
         guard snapshot.index > state.trimmed.index, term(at: snapshot.index) != snapshot.term else { return [] }
         let conflicting = snapshot.index < lastIndex ? truncate(from: snapshot.index + 1) : []
         discarded += rows
-        rows = []
-        terms = TermRuns()
+        (rows, terms, memberships) = ([], TermRuns(), [])
         isReset = true
         keptThrough = snapshot.index
         state.trimmed = LogPosition(index: snapshot.index, term: snapshot.term)
@@ -96,7 +98,7 @@ struct GroupChange {
             useless += log.trim(to: state.trimmed)
         }
         log.state = state
-        log.append(rows: rows, terms: terms)
+        log.append(rows: rows, terms: terms, memberships: memberships)
         return useless
     }
 }

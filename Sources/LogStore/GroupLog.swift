@@ -6,6 +6,8 @@ final class GroupLog {
     var isNew = false
     var state = GroupState()
     private(set) var terms = TermRuns()
+    /// Where the entries are that change the group's servers, ascending: whoever restores the log needs all of them.
+    private(set) var memberships: [UInt64] = []
     /// Row IDs of the entries after `state.trimmed`, behind `head` rows that are gone.
     private var rows: [Int64] = []
     private var head = 0
@@ -27,14 +29,16 @@ final class GroupLog {
         return terms.term(at: index)
     }
 
-    func append(row: Int64, index: UInt64, term: UInt64) {
+    func append(row: Int64, index: UInt64, term: UInt64, kind: Entry.Kind) {
         rows.append(row)
         terms.append(index: index, term: term)
+        if kind == .membership { memberships.append(index) }
     }
 
-    func append(rows more: [Int64], terms moreTerms: TermRuns) {
+    func append(rows more: [Int64], terms moreTerms: TermRuns, memberships moreMemberships: [UInt64]) {
         rows += more
         terms.append(moreTerms)
+        memberships += moreMemberships
     }
 
     /// Forgets the entries after `index`.
@@ -43,6 +47,7 @@ final class GroupLog {
         let kept = index < firstIndex ? 0 : Int(index - firstIndex) + 1
         rows.removeSubrange((head + kept)...)
         terms.removeAll(from: index + 1)
+        memberships.removeAll { $0 > index }
     }
 
     /// Forgets the entries up to the new place and returns their rows.
@@ -52,6 +57,7 @@ final class GroupLog {
         let removed = rows[head..<(head + gone)]
         head += gone
         terms.removeAll(through: position.index)
+        memberships.removeAll { $0 <= position.index }
         if head == rows.count { terms = TermRuns() }
         state.trimmed = position
         if head > 4096, head > rows.count / 2 {

@@ -124,7 +124,7 @@ struct LogOpening {
             guard header.term >= log.term(at: log.lastIndex) ?? 0 else {
                 throw Refusal.damaged("the term falls at entry \(header.index) of group \(header.group.number)")
             }
-            log.append(row: lastRow, index: header.index, term: header.term)
+            log.append(row: lastRow, index: header.index, term: header.term, kind: header.kind)
         }
     }
 

@@ -34,6 +34,9 @@ struct LogQueue: Sendable {
     var requests: [@Sendable (LogWriter) -> Void] = []
     var isClosing = false
     var isClosed = false
+    /// Groups of which a save was not kept. Further ones could leave a hole, or stand on what the lost one was to replace:
+    /// none is taken before somebody has asked what the disk holds.
+    var failed: Set<GroupID> = []
     /// Set for good when the disk can no longer be trusted.
     var refusal: LogStoreError?
     var status = LogStoreStatus()

@@ -47,7 +47,8 @@ public final class LogStore: Sendable {
     // MARK: - Writing
 
     /// Makes saves durable, in the order of the calls. `completion` is called once, when all of them are on disk or
-    /// with the first error; each save counts on its own, so after an error ask `restored` what is there.
+    /// with the first error; each save counts on its own, so after an error ask `restored` what is there: before that no
+    /// further save of the group is taken.
     ///
     /// At most `waitingBytesMax` bytes wait; beyond that, and after `close()`, the completion is called at once, on the
     /// caller's thread, and nothing of the saves is kept.
@@ -63,6 +64,7 @@ public final class LogStore: Sendable {
             if let refusal = queue.refusal { return refusal }
             if queue.isClosing { return LogStoreError(.closed, "the log was closed") }
             if queue.savesBytes > 0, queue.savesBytes + sum > configuration.waitingBytesMax {
+                queue.failed.formUnion(saves.map(\.group))
                 return LogStoreError(.overloaded, "\(queue.savesBytes) bytes wait for the disk")
             }
             for (save, bytes) in zip(saves, bytes) {

@@ -1,3 +1,4 @@
+import Consensus
 import SQLite
 
 /// What the log store refused, and why.
@@ -49,6 +50,11 @@ public struct LogStoreError: Error, Sendable, Hashable, CustomStringConvertible 
             case .io, .constraint, .cannotOpen, .other: .io
             }
         self.init(code, error.message)
+    }
+
+    /// A save that comes after one that was not kept: it would follow what the disk does not have.
+    static func afterFailure(of group: GroupID) -> LogStoreError {
+        LogStoreError(.outOfOrder, "group \(group.number): an earlier save was not kept; ask what the disk holds")
     }
 
     public var description: String { "\(code): \(message)" }

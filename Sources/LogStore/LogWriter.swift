@@ -125,12 +125,19 @@ final class LogWriter {
     }
 
     private func stage(_ turn: LogQueue.Turn, _ staged: inout Staged) throws(SQLiteError) {
+        var failed = queue.withLock { $0.failed }
         for waiting in turn.saves {
             let save = waiting.save
+            guard !failed.contains(save.group) else {
+                staged.results.append(.failure(.afterFailure(of: save.group)))
+                continue
+            }
             var change = staged.changes[save.group] ?? GroupChange(log(save.group))
             // So that the entries are appended in place and not to a copy.
             staged.changes[save.group] = nil
             if let objection = Self.objection(to: save, after: change) {
+                failed.insert(save.group)
+                queue.withLock { _ = $0.failed.insert(save.group) }
                 staged.results.append(.failure(objection))
             } else {
                 try apply(save, to: &change, &staged)
@@ -255,8 +262,11 @@ final class LogWriter {
         default:
             queue.withLock { $0.status.failure = failure }
         }
-        // Trims are repeated, because nobody waits for them.
-        queue.withLock { $0.trims.merge(turn.trims) { max($0, $1) } }
+        queue.withLock { queue in
+            // Trims are repeated, because nobody waits for them.
+            queue.trims.merge(turn.trims) { max($0, $1) }
+            queue.failed.formUnion(turn.saves.map(\.save.group))
+        }
         answer(turn.saves, turn.saves.map { _ in .failure(failure) })
     }
 
@@ -322,10 +332,12 @@ final class LogWriter {
         return found
     }
 
-    /// What the disk holds of a group.
+    /// What the disk holds of a group. From here on its saves are taken again, if one had failed.
     func stored(_ group: GroupID) -> Result<StoredGroup, LogStoreError> {
+        queue.withLock { _ = $0.failed.remove(group) }
         let log = logs[group] ?? GroupLog()
         var recent: [Entry] = []
+        var memberships: [Entry] = []
         var bytes = 0
         var index = log.lastIndex
         do throws(LogStoreError) {
@@ -336,6 +348,7 @@ final class LogWriter {
                 recent.append(entry)
                 index -= 1
             }
+            for older in log.memberships where older <= index { memberships.append(try entry(older, group, log)) }
         } catch {
             return .failure(error)
         }
@@ -343,7 +356,8 @@ final class LogWriter {
         return .success(
             StoredGroup(
                 hardState: log.state.hardState, snapshot: log.state.snapshot, trimmed: log.state.trimmed,
-                firstIndex: log.firstIndex, lastIndex: log.lastIndex, terms: log.terms, recent: recent))
+                firstIndex: log.firstIndex, lastIndex: log.lastIndex, terms: log.terms, memberships: memberships,
+                recent: recent))
     }
 
     /// The groups that have saved anything.

@@ -12,6 +12,8 @@ public struct StoredGroup: Sendable, Hashable {
     public var lastIndex: UInt64
     /// The terms of all entries from `firstIndex` to `lastIndex`.
     public var terms: TermRuns
+    /// The entries before `recent` that change the group's servers, in log order.
+    public var memberships: [Entry]
     /// The newest entries in log order, bounded by `LogStoreConfiguration.recentBytesPerGroup`.
     public var recent: [Entry]
 }

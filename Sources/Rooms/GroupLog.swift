@@ -33,6 +33,8 @@ final class GroupLog {
     private var hasRightClock = true
     /// Asks the driver to perform what an answer from the store has brought.
     var onInput: () -> Void = {}
+    /// Whether the state machine is being replaced by a snapshot, or is to be.
+    var isInstalling: () -> Bool = { false }
     private var ticksSinceFailure = 0
     private var reads: [UInt64: (Result<UInt64, RaftError>) -> Void] = [:]
     private var nextRead: UInt64 = 0
@@ -234,7 +236,8 @@ final class GroupLog {
         if hasFailed {
             ticksSinceFailure += 1
             // What is still on its way to the disk would be unknown to a core made before it arrives.
-            if ticksSinceFailure >= Self.ticksBeforeRetry, savesInFlight == 0 { restart() }
+            // So would a state that is just being put in place.
+            if ticksSinceFailure >= Self.ticksBeforeRetry, savesInFlight == 0, !isInstalling() { restart() }
             return
         }
         raft.tick()
@@ -325,10 +328,10 @@ final class GroupLog {
         figures.leaderChanges.add()
     }
 
-    /// Deletes what a saved snapshot mark covers; call it after the save was queued, so that the log on disk never
-    /// begins after its mark.
-    func compact(through index: UInt64) {
-        guard index > 0 else { return }
+    /// Deletes what a snapshot mark covers; call it when the mark is on disk, so that the log there never begins after
+    /// its mark, whatever becomes of the save.
+    func compact(through index: UInt64, generation: Int) {
+        guard index > 0, generation == self.generation else { return }
         store.trim(group, through: index)
         raft.compacted(upTo: index)
     }

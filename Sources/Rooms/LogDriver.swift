@@ -137,7 +137,6 @@ final class LogDriver {
         store.save(saves) { result in
             me.loop.execute { me.value.saved(waiting.value, result) }
         }
-        for save in begun { save.group.compact(through: save.snapshotIndex) }
     }
 
     /// A save that is on its way to the disk.
@@ -152,7 +151,10 @@ final class LogDriver {
         savesInFlight -= 1
         switch result {
         case .success:
-            for save in begun { save.group.persisted(save: save.number, generation: save.generation) }
+            for save in begun {
+                save.group.persisted(save: save.number, generation: save.generation)
+                save.group.compact(through: save.snapshotIndex, generation: save.generation)
+            }
         case .failure(let error):
             logger.error("the log can't be written; rooms refuse changes until it can", metadata: ["error": "\(error)"])
             for save in begun { save.group.persistFailed(generation: save.generation) }

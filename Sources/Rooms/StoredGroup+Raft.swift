@@ -5,8 +5,9 @@ extension StoredGroup {
     /// Nothing was ever written for this group.
     var isEmpty: Bool { hardState == HardState() && snapshot == nil && lastIndex == 0 }
 
-    /// What the core needs of the stored log. Entries that the store no longer has in memory are counted with their
-    /// terms; the core asks for them when it needs them.
+    /// What the core needs of the stored log. Older entries than `recent` are counted with their terms, and the core asks
+    /// for them when it needs them; but those that change the group's servers it must know: without them it would count
+    /// the votes of a group that is no more.
     func restoredLog(appliedIndex: UInt64, recentBytesMax: Int) -> RestoredLog {
         let recentBytes = recent.reduce(0) { $0 + $1.payload.count }
         var log = RestoredLog(
@@ -15,8 +16,14 @@ extension StoredGroup {
             recentBytesMax: min(recentBytesMax, max(1, recentBytes / 2)))
         if lastIndex > 0 {
             let firstRecent = recent.first?.index ?? lastIndex + 1
+            var older = memberships[...]
             for index in firstIndex..<max(firstIndex, firstRecent) {
-                log.append(Entry(index: index, term: terms.term(at: index) ?? 0, kind: .command, payload: []))
+                if let membership = older.first, membership.index == index {
+                    log.append(membership)
+                    older.removeFirst()
+                } else {
+                    log.append(Entry(index: index, term: terms.term(at: index) ?? 0, kind: .command, payload: []))
+                }
             }
             for entry in recent { log.append(entry) }
         }

@@ -587,6 +587,28 @@ import Testing
         #expect(last.messages.map(\.body) == [.appendAccepted(matchIndex: 4)])
     }
 
+    @Test func `a state that was put in place counts also when nobody waits for it any more`() throws {
+        // c has begun to take a snapshot of 4; its core was made anew meanwhile, and the transfer went on.
+        let cluster = try led()
+        cluster.isolate("c")
+        try cluster.propose("a", "x", "y", "z")
+        cluster.settle()
+        let mark = try #require(cluster["a"].snapshotMark(at: 4))
+        var core = cluster["c"]
+        core.snapshotInstalled(mark)
+        let entries = cluster.server("a").disk.entries
+        core.step(
+            cluster.message(
+                from: "a", to: "c", .append(previousIndex: 0, previousTerm: 0, commitIndex: 4, entries: entries)))
+        var committed: [UInt64] = []
+        for _ in 0..<4 {
+            let output = core.takeOutput()
+            committed += output.committed.map(\.index)
+            if let save = output.save { core.persisted(save: save.number) }
+        }
+        #expect(committed.isEmpty, "the state has them already")
+    }
+
     @Test func `nothing is handed out while the state is being replaced`() throws {
         let cluster = try led()
         cluster.isolate("c")

@@ -172,6 +172,32 @@ private struct Promise: Sendable {
         store.close()
     }
 
+    @Test func `after a save that was not kept none is taken before somebody has asked what the disk holds`()
+        async throws
+    {
+        let store = try LogStore.open(configuration(directory, create: true, disk: disk))
+        defer { store.close() }
+        try await store.save(GroupSave(group: groupA, entries: entries(1...5)))
+        disk.isFull = true
+        // The first of two saves that are under way: its entries are to take the place of the old ones.
+        await #expect(throws: LogStoreError.self) {
+            try await store.save(GroupSave(group: groupA, truncateFrom: 5, entries: entries(5...5, term: 2)))
+        }
+        disk.isFull = false
+        do throws(LogStoreError) {
+            // By its index it would follow the entry that is still there.
+            try await store.save(GroupSave(group: groupA, entries: entries(6...6, term: 2)))
+            Issue.record("taken behind a hole")
+        } catch {
+            #expect(error.code == .outOfOrder)
+        }
+        try await store.save(GroupSave(group: groupB, entries: entries(1...1)))
+        #expect(try store.restored(groupA).recent == entries(1...5))
+        try await store.save(
+            GroupSave(group: groupA, truncateFrom: 5, entries: entries(5...5, term: 2) + entries(6...6, term: 2)))
+        #expect(try store.restored(groupA).recent.map(\.term) == [1, 1, 1, 1, 2, 2])
+    }
+
     @Test func `on a full disk saves fail whole, and work again when there is space`() async throws {
         var store = try LogStore.open(configuration(directory, create: true, disk: disk))
         try await store.save(GroupSave(group: groupA, entries: entries(1...5)))
@@ -189,6 +215,7 @@ private struct Promise: Sendable {
         let restored = try store.restored(groupA)
         #expect(restored.lastIndex == 5)
         #expect(restored.hardState.term == 0)
+        #expect(try store.restored(groupB).lastIndex == 0)
         store.trim(groupA, through: 2)
         disk.isFull = false
         try await store.save(GroupSave(group: groupA, entries: entries(6...7)))

@@ -38,6 +38,35 @@ import Testing
         #expect(try store.restored(groupB).lastIndex == 0)
     }
 
+    @Test func `entries that change the servers are restored, however far back they are`() async throws {
+        func membership(_ index: UInt64) -> Entry {
+            Entry(index: index, term: 1, kind: .membership, payload: [UInt8(index)])
+        }
+        var settings = configuration(directory, create: true)
+        settings.recentBytesPerGroup = 1_000
+        var store = try LogStore.open(settings)
+        try await store.save(
+            GroupSave(group: groupA, entries: [entry(1), membership(2), entry(3), membership(4)] + entries(5...40)))
+        try await store.save(
+            GroupSave(group: groupA, entries: [membership(41)] + entries(42...100, bytes: 100) + [membership(101)]))
+        for isReopened in [false, true] {
+            let restored = try store.restored(groupA)
+            let recent = try #require(restored.recent.first?.index)
+            #expect(restored.memberships == [membership(2), membership(4), membership(41)] && recent > 41)
+            #expect(restored.recent.last == membership(101), "those at hand are not told twice")
+            guard !isReopened else { break }
+            store.close()
+            settings.create = false
+            store = try LogStore.open(settings)
+        }
+        // What is cut or trimmed is forgotten.
+        store.trim(groupA, through: 2)
+        #expect(try store.restored(groupA).memberships == [membership(4), membership(41)])
+        try await store.save(GroupSave(group: groupA, truncateFrom: 41, entries: entries(41...99, bytes: 100)))
+        #expect(try store.restored(groupA).memberships == [membership(4)])
+        store.close()
+    }
+
     @Test func `a directory without a log is opened only when told to make one, and made once`() throws {
         #expect(throws: LogStoreError.self) { try LogStore.open(configuration(directory)) }
         #expect(try directory.names().isEmpty)

@@ -310,6 +310,7 @@ import Testing
                     #expect(error.code == .full)
                 }
                 disk.isFull = false
+                #expect(try store.restored(groupA).lastIndex == 3)
             }
             try await store.save(GroupSave(group: groupA, entries: [entry(4)]))
             disk.cutPower()

@@ -92,6 +92,18 @@ import Testing
         #expect(world.log.installed == [120, 150] && !world.taker.isBusy)
     }
 
+    @Test func `when one fails to be put in place, another under the same mark is still waited for`() throws {
+        let world = World()
+        world.offer(100, from: "n1")
+        try world.give(100)
+        world.offer(100, from: "n2")
+        try world.finish(.failure(ReplicationError(.receiver, "the disk is full")))
+        #expect(world.log.failed == [], "the log waits for the other one's, which it knows by the same mark")
+        try world.give(100)
+        try world.finish()
+        #expect(world.log.installed == [100])
+    }
+
     @Test func `one that comes while another fails to be put in place is taken after it`() throws {
         let world = World()
         world.offer(100, from: "n1")

@@ -93,6 +93,7 @@ final class ReplicaDriver {
                 filler?.beginAnew()
                 log.setIsComplete(filler?.isComplete ?? true)
             }, send: send)
+        log.isInstalling = { [weak self] in self?.taker.isBusy ?? false }
         outbox.whenTaken = { [weak giver] in giver?.goOn() }
         log.setIsComplete(filler?.isComplete ?? true)
     }

@@ -141,7 +141,9 @@ final class SnapshotTaker {
                 if let offer = waiting, offer.mark.index <= mark.index { waiting = nil }
                 whenReplaced()
                 log.snapshotInstalled(mark)
-            case .failure: log.snapshotInstallFailed(offer)
+            case .failure:
+                // An offer of another node under the same mark is what the log waits for now.
+                if waiting?.mark != offer { log.snapshotInstallFailed(offer) }
             }
             takeWaiting()
             log.onInput()
