@@ -102,8 +102,10 @@ extension GatewayLane {
             return
         }
         guard isOpen else {
-            // It was given up, or answered by another leader.
-            if case .success = result, !session.isIn(room) { leave(room, session) }
+            // It was given up, or answered by another leader. A newer one that is under way would be undone by this.
+            if case .success = result, !session.isIn(room), !session.entering.contains(where: { $0.room == room }) {
+                leave(room, session)
+            }
             return
         }
         let asked = request.flatMap { session.state.requests.end($0) }

@@ -108,6 +108,7 @@ struct RowView {
     }
 
     var seq: Int64 { statement.int64(0) }
+    var index: UInt64 { UInt64(clamping: statement.int64(1)) }
     var time: Timestamp { Timestamp(statement.int64(2)) }
     var type: Int { Int(statement.int64(3)) }
     var sender: String? { statement.optionalText(7) }
@@ -118,7 +119,7 @@ struct RowView {
 
     var row: HistoryRow {
         HistoryRow(
-            incarnation: incarnation, seq: UInt64(clamping: seq), index: UInt64(clamping: statement.int64(1)),
+            incarnation: incarnation, seq: UInt64(clamping: seq), index: index,
             time: time, type: type, sender: sender, command: command, payload: statement.bytes(8),
             recalled: statement.int64(4) != 0)
     }

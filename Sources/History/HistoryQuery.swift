@@ -45,7 +45,8 @@ public struct LoadedRoom: Sendable, Hashable {
     public var catalogue: [CatalogueRow]
     /// The newest history rows in seq order. After a restart they may reach beyond what the catalogue says.
     public var tail: [HistoryRow]
-    /// The commands behind the history rows of the last ten minutes, newest first.
+    /// The commands behind the history rows of the last ten minutes before the newest message that the catalogue knows,
+    /// and those behind later rows; newest first.
     public var commands: [RememberedCommand]
 }
 

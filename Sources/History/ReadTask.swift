@@ -60,7 +60,9 @@ struct MessageTask: ReadTask {
     }
 }
 
-/// The end of a room's history: its newest rows, then the commands of the last minutes.
+/// The end of a room's history: its newest rows, then the commands of the last minutes before the newest message that the
+/// room's own row knows. Log entries that are applied to the room afterwards are stamped later than that, however much
+/// later they are applied, and judge by their stamps whether a command is a repeat.
 struct TailTask: ReadTask {
     struct Tail: Sendable {
         var rows: [HistoryRow] = []
@@ -68,18 +70,27 @@ struct TailTask: ReadTask {
     }
 
     private let rowsMax: Int
-    private let commandsSince: Timestamp
+    private let roomIndex: UInt64
+    private let memorySeconds: Int64
+    private var commandsSince: Timestamp?
     private var scan: HistoryScan
     private var commandScan: HistoryScan
     private var hasRows: Bool
     private var tail = Tail()
 
-    init(_ incarnation: Incarnation, days: [Int64], cutoff: Timestamp, rowsMax: Int, commandsSince: Timestamp) {
+    /// - Parameters:
+    ///   - roomIndex: of the log entry that changed the room's own row last; rows of later ones may be here already.
+    ///   - memorySeconds: for how long a command is remembered.
+    init(
+        _ incarnation: Incarnation, days: [Int64], cutoff: Timestamp, rowsMax: Int, roomIndex: UInt64,
+        memorySeconds: Int64
+    ) {
         let query = HistoryQuery(incarnation: incarnation)
         self.rowsMax = rowsMax
-        self.commandsSince = commandsSince
+        self.roomIndex = roomIndex
+        self.memorySeconds = memorySeconds
         scan = HistoryScan(query, days: days, cutoff: cutoff)
-        commandScan = HistoryScan(query, days: days, cutoff: max(cutoff, commandsSince))
+        commandScan = HistoryScan(query, days: days, cutoff: cutoff)
         hasRows = rowsMax <= 0
     }
 
@@ -94,13 +105,17 @@ struct TailTask: ReadTask {
             self.tail = tail
             return nil
         }
-        let isOver = try commandScan.slice(rowsMax: ReadSlice.rowsMax, .withoutPayload, open: open) { row in
+        var since = commandsSince
+        let isOver = try commandScan.slice(rowsMax: ReadSlice.rowsMax, .withoutPayload, open: open) {
+            [roomIndex, memorySeconds] row in
+            if since == nil, row.index <= roomIndex { since = row.time.adding(seconds: -memorySeconds) }
+            if let since, row.time < since { return false }
             if let key = row.command {
                 tail.commands.append(RememberedCommand(key: key, seq: UInt64(clamping: row.seq), time: row.time))
             }
             return true
         }
-        self.tail = tail
+        (self.tail, commandsSince) = (tail, since)
         return isOver ? tail : nil
     }
 }

@@ -134,8 +134,8 @@ public final class ShardStorage: Sendable {
             let now = configuration.now()
             let task = TailTask(
                 record.incarnation, days: writer.dayNumbers, cutoff: configuration.cutoff(now),
-                rowsMax: configuration.hotTailRows,
-                commandsSince: now.adding(seconds: -configuration.commandMemorySeconds))
+                rowsMax: configuration.hotTailRows, roomIndex: record.index,
+                memorySeconds: configuration.commandMemorySeconds)
             read(task) { result in
                 done(result.map { LoadedRoom(catalogue: catalogue, tail: $0.rows, commands: $0.commands) })
             }

@@ -106,7 +106,8 @@ actor AppCallbacks {
         } else {
             settings.secret = nil
         }
-        try await system.put(WireProtobuf.encode(settings), for: .webhook, key: key)
+        let call = key.map { "PUT /v1/webhook\n\($0)" }
+        try await system.put(WireProtobuf.encode(settings), for: .webhook, key: call)
         await teller?.tell(.webhook)
     }
 
@@ -125,7 +126,9 @@ actor AppCallbacks {
             try check(hook.url, field: "hook.url")
             settings.hook?.secret = try secret(hook.secret, moderation.hook?.secret, field: "hook.secret")
         }
-        try await system.put(WireProtobuf.encode(StoredModeration(settings)), for: .moderation, key: key)
+        // The same key with another call is another call.
+        let call = key.map { "PUT /v1/moderation\n\($0)" }
+        try await system.put(WireProtobuf.encode(StoredModeration(settings)), for: .moderation, key: call)
         await teller?.tell(.moderation)
     }
 

@@ -74,6 +74,11 @@ extension RoomActor {
     {
         if let change = DurableChange(operation) {
             var proposal = proposal(change, call, visitor)
+            // It is in the log already, and needs no second place there.
+            if let id = proposal.key, let first = state.remembered(id, at: now) {
+                answer(proposal.origin, first, isRepeat: true)
+                return takeLate()
+            }
             proposal.moderate = true
             try requireTarget(of: proposal, at: now)
             guard let lookup = lookup(of: change, call), mayLookUp(change.body, visitor, at: now) else {

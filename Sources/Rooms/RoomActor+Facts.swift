@@ -25,10 +25,15 @@ extension RoomActor {
     }
 
     private func lookUpAndPropose(_ proposal: Proposal, _ lookup: FactLookup, holding key: PresenceKey?) {
+        let incarnation = state.incarnation
         lookUp(lookup, for: proposal) { room, result in
             let now = room.context.now()
             do throws(ChatError) {
                 let facts = try result.get()
+                // The numbers of one life of the room are other messages in the next.
+                guard room.state.incarnation == incarnation else {
+                    throw ChatError(.notFound, "the room was deleted meanwhile")
+                }
                 // Somebody else is recalling one of them: what is left to do shows when that is decided.
                 guard !facts.targets.contains(where: { room.recalling[$0.seq] != nil }) else {
                     room.laterRecalls.append { $0.lookUpAndPropose(proposal, lookup, holding: key) }

@@ -70,7 +70,12 @@ extension RoomActor {
         case .moved(let former):
             // What the room emits goes to the new lane at once.
             move(key, call, from: former)
-        case .leave, .away, .announce, .follow, .barrages:
+        case .announce(let stay):
+            // What a lane says of itself is one sequence, whoever of its sessions is held.
+            return announce(stay, call, key)
+        case .follow(let place):
+            return follow(place, Lane(node: call.address.node, number: call.address.lane), number: call.number)
+        case .leave, .away, .barrages:
             break
         case .operation(let operation):
             guard (holds[key]?.calls.count ?? 0) < Self.waitingCallsMax else {

@@ -138,12 +138,15 @@ actor RoomActor {
             priorities[row.seq] = message.priority
             tail.append(message)
         }
-        let recent = loaded.commands.filter { $0.seq <= record.lastSeq }
+        let recent = loaded.commands.reversed().filter { $0.seq <= record.lastSeq }
         let commands = recent.map {
             RecentCommand(key: $0.key, seq: $0.seq, time: $0.time, priority: priorities[$0.seq] ?? .normal)
         }
         return (RoomState(restoring: record, rows: rows, recentCommands: commands), tail)
     }
+
+    /// Of the newest message that is kept.
+    var newestTime: Timestamp? { tail.last?.time }
 
     // MARK: - Applying
 

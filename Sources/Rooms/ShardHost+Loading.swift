@@ -44,6 +44,8 @@ extension ShardHost {
             context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
             return loadingFailed(id)
         }
+        // Its messages' times do not go back, whatever this node's clock says after a restart.
+        if let time = room.assumeIsolated({ $0.newestTime }) { proposals.raiseStamp(to: time) }
         let waiting = rooms.endLoading(id, room)
         applyCommitted()
         fetchRooms()
@@ -73,8 +75,12 @@ extension ShardHost {
     private func stageLate(of room: RoomActor) {
         let proposals = room.assumeIsolated { $0.takeLate() }
         if let current = rooms[room.id], current === room { return stage(proposals, room) }
-        for case .server(let completion) in proposals.map(\.origin) {
-            completion(.failure(refusals.notLeading("the room's leader has changed")))
+        for proposal in proposals {
+            if case .server(let completion) = proposal.origin {
+                completion(.failure(refusals.notLeading("the room's leader has changed")))
+            }
+            // Recalls of the same messages waited for it.
+            room.assumeIsolated { $0.release(proposal) }
         }
     }
 

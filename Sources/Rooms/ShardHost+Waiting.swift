@@ -13,6 +13,11 @@ extension ShardHost {
     /// with its commit.
     func mayAnswer(_ call: RoomCall) -> Bool {
         if log.isSoleVoter { return true }
+        switch call.body {
+        // In the lane's own order, whichever of its sessions waits for something else.
+        case .announce, .follow: return true
+        default: break
+        }
         if questions.mentions(PresenceKey(node: call.address.node, session: call.address.session)) { return false }
         guard case .operation(let operation) = call.body else { return true }
         return !operation.isQuestion

@@ -35,6 +35,9 @@ struct ShardProposals {
     /// Whether commands of the room are proposed and not committed.
     func hasPending(of room: RoomID) -> Bool { pending.mentions(room) }
 
+    /// No later command is stamped with an earlier time.
+    mutating func raiseStamp(to time: Timestamp) { lastStamp = max(lastStamp, time) }
+
     // MARK: - Before they are committed
 
     mutating func stage(_ proposals: [Proposal]) { staged.append(contentsOf: proposals) }

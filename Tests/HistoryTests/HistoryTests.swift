@@ -197,6 +197,14 @@ import Testing
         #expect(loaded.commands.map(\.seq) == (0...60).map { count - $0 })
         #expect(loaded.commands.first?.key == rows.last?.command)
         #expect(loaded.commands.last?.time == noon.adding(seconds: -600))
+        // However late: entries that are applied to it now may be stamped soon after its newest message.
+        shard.clock.now = noon.adding(seconds: 3_600)
+        #expect(try await storage.loadRoom(try room("r")).commands == loaded.commands)
+        // Rows of later entries than the room's own are ahead of it, and do not set the bound.
+        let later = row(count + 1, at: noon.adding(seconds: 1_200), index: count + 50)
+        storage.write([later])
+        let ahead = try await storage.loadRoom(try room("r")).commands
+        #expect(ahead.map(\.seq) == [count + 1] + loaded.commands.map(\.seq))
         #expect(try await storage.loadRoom(try room("other")).catalogue.isEmpty)
     }
 }

@@ -14,6 +14,20 @@ extension IntegrationTests {
             guard answer.status == 200 else { throw TestFailure("moderation was not set: \(answer)") }
         }
 
+        @Test func `a key of one call does not stand for another`() async throws {
+            try await TestNode.run { node in
+                let key = ["Idempotency-Key": "deploy-7"]
+                let webhook = #"{"url":"http://127.0.0.1:9/hook","secret":"s","events":["message"]}"#
+                let words = #"{"words":[{"text":"heck","action":"REFUSE"}]}"#
+                for (path, body) in [("/v1/webhook", webhook), ("/v1/moderation", words)] {
+                    let answer = try await node.api("PUT", path, body, headers: key)
+                    #expect(answer.status == 200, "\(answer)")
+                }
+                let set = try await node.api("GET", "/v1/moderation")
+                #expect(set.body.contains("heck"), "\(set)")
+            }
+        }
+
         @Test func `words are replaced or refused in messages, barrage, nick, room name and announcement`() async throws
         {
             try await TestNode.run { node in

@@ -47,7 +47,7 @@ struct Dialogue {
             command, key: key.map { CommandKey(high: 7, low: $0) }, at: Stamp(index: index, time: now))
         check(effects, after: lastSeq, incarnation)
         store.perform(effects, incarnation: incarnation ?? state.incarnation)
-        if let difference = state.difference(from: store.restored(at: now), at: now) {
+        if let difference = state.difference(from: store.restored(), at: now) {
             Issue.record("restored otherwise after \(body): \(difference)")
         }
         return effects

@@ -38,9 +38,11 @@ package struct FakeStore {
         }
     }
 
-    package func restored(at now: Timestamp) -> RoomState {
+    package func restored() -> RoomState {
         guard let record else { return RoomState(absent: room, rows: Array(rows.values)) }
-        let recent = posts.filter { $0.time.adding(seconds: Limits.commandMemorySeconds) > now }
+        // By the log's time: what is applied to it afterwards may be much older than now.
+        let since = posts.last.map { $0.time.adding(seconds: -Limits.commandMemorySeconds) }
+        let recent = posts.filter { post in since.map { post.time >= $0 } ?? true }
         return RoomState(restoring: record, rows: Array(rows.values), recentCommands: recent)
     }
 }

@@ -59,7 +59,7 @@ struct GroupState {
     /// As read back from a disk: what a replica has after a crash or from a snapshot.
     func restored() -> GroupState {
         var state = self
-        state.room = store.restored(at: Timestamp(time))
+        state.room = store.restored()
         return state
     }
 
