@@ -125,7 +125,7 @@ public final class ShardStorage: Sendable {
 
     /// What a room needs to be active.
     public func loadRoom(_ room: RoomID, completion: @escaping @Sendable (Result<LoadedRoom, StorageError>) -> Void) {
-        withReads(completion) { [self] writer, done in
+        withReads(completion, waitingMax: configuration.waitingLoadsMax) { [self] writer, done in
             let catalogue = try writer.load(room)
             guard let record = catalogue.first(where: { $0.kind == CatalogueKind.room.rawValue }) else {
                 done(.success(LoadedRoom(catalogue: catalogue, tail: [], commands: [])))
@@ -217,14 +217,14 @@ public final class ShardStorage: Sendable {
     /// Writes what waits and then runs `body` on the storage thread; `body` completes, at once or after a read on the
     /// reader thread.
     func withReads<Value: Sendable>(
-        _ completion: @escaping @Sendable (Result<Value, StorageError>) -> Void,
+        _ completion: @escaping @Sendable (Result<Value, StorageError>) -> Void, waitingMax: Int? = nil,
         _ body:
             @escaping @Sendable (ShardWriter, @escaping @Sendable (Result<Value, StorageError>) -> Void) throws ->
             Void
     ) {
         let refusal: StorageError? = state.withLock { state in
             if state.isClosed { return StorageError(.closed, "the storage was closed") }
-            guard state.waitingReads < configuration.waitingReadsMax else {
+            guard state.waitingReads < waitingMax ?? configuration.waitingReadsMax else {
                 return StorageError(.overloaded, "\(state.waitingReads) reads wait")
             }
             state.waitingReads += 1

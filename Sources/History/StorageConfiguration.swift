@@ -23,6 +23,9 @@ public struct StorageConfiguration: Sendable {
     public var transactionBytesMax = 4 << 20
     /// Reads that may wait. Beyond it they fail with `.overloaded`.
     public var waitingReadsMax = 1_024
+    /// Rooms that may wait to be loaded, other reads included. More than rooms may be loading at a time: after a failover
+    /// all rooms with viewers are, and one that is refused has viewers who are told nothing.
+    public var waitingLoadsMax = 16_384
     /// Snapshots of one shard that may be open.
     public var snapshotsMax = 2
     /// How long a snapshot may be open: meanwhile the shard's log is not trimmed. Then it is closed, and reading it fails.

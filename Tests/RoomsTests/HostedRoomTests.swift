@@ -51,7 +51,7 @@ struct HostedRoomTests {
         try await HostedRooms.run(directory) { try await Self.fill($0, rooms: 20) }
         var options = HostedRooms.Options()
         options.storage = "second"
-        options.waitingReadsMax = 3
+        options.waitingLoadsMax = 3
         try await HostedRooms.run(directory, create: false, options) { hosted in
             let last = try Self.name(19)
             let queue = try await hosted.served { () async throws(ChatError) in

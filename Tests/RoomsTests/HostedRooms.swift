@@ -146,7 +146,7 @@ final class HostedRooms: Sendable {
         var disk: FaultDisk?
         /// Which storage beside the log; another one than before has to be filled from the log.
         var storage = "first"
-        var waitingReadsMax = 1_024
+        var waitingLoadsMax = 1_024
     }
 
     static let room = known(RoomID("r"))
@@ -169,7 +169,7 @@ final class HostedRooms: Sendable {
         pool = StoragePool(writers: 1, readers: 1)
         var configuration = StorageConfiguration(now: Self.now)
         configuration.erased = RoomHost.erased
-        configuration.waitingReadsMax = options.waitingReadsMax
+        configuration.waitingLoadsMax = options.waitingLoadsMax
         storage = try ShardStorage.open(
             ShardID(0), directory: directory.path + "/" + options.storage, pool: pool, configuration: configuration)
         var logger = Logger(label: "test")
