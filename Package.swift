@@ -203,7 +203,9 @@ let package = Package(
         tests("EventLoopTests", ["EventLoop"]),
         tests("TransportTests", ["EventLoop", "Transport", "WaitTestKit"]),
         tests("DeflateTests", ["Deflate"]),
-        tests("GatewayTests", ["ChatModel", "Gateway", "Transport", "Wire"]),
+        tests(
+            "GatewayTests",
+            ["ChatModel", "EventLoop", "Gateway", "RoomLink", "Sharding", "Telemetry", "Transport", "Wire", logging]),
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("ShardingTests", ["Sharding", "ChatModel", "Consensus"]),
         tests("ChatModelTests", ["ChatModel"]),

@@ -119,6 +119,12 @@ public final class ClusterLink {
 
     private func ends(of node: NodeID) -> UInt64 { endCounts[node, default: 0] }
 
+    /// The connection by which a node is reached, if it is the one that whoever has heard of so many ends means.
+    func connection(to node: NodeID, afterEnds ends: UInt64) -> LinkPeers.ConnectionID? {
+        loop.checkIsolated()
+        return ends == self.ends(of: node) ? reachedBy[node]?.id : nil
+    }
+
     /// Bytes that wait here for that node.
     public func waitingBytes(on lane: LinkLane, to node: NodeID) -> Int {
         loop.checkIsolated()
@@ -160,9 +166,15 @@ public final class ClusterLink {
         if let link = reachedBy[node] { fail(link, error) }
     }
 
-    /// The same for the connection for which a frame was meant that was not taken; one that was made since stays.
+    /// The same for the connection that has not taken a frame; one that was made since stays. Where there was none,
+    /// nothing that the next one brings is missing: it begins behind what was lost.
     public func drop(_ parcel: LinkParcel, because error: LinkError) {
-        if parcel.ends == ends(of: parcel.node) { drop(parcel.node, because: error) }
+        if let id = parcel.refusedBy { drop(id, because: error) }
+    }
+
+    func drop(_ id: LinkPeers.ConnectionID, because error: LinkError) {
+        loop.checkIsolated()
+        if let link = links[id] { fail(link, error) }
     }
 
     /// New connections use other certificates; those that exist keep theirs. A link begun without TLS stays without.

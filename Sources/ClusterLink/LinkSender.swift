@@ -10,6 +10,8 @@ public struct LinkParcel: Sendable, Hashable {
     public var payload: [UInt8]
     /// How often the sender had heard that the node's connection had ended.
     var ends: UInt64 = 0
+    /// The connection that has not taken it; nil where there was none.
+    var refusedBy: LinkPeers.ConnectionID?
 
     public init(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) {
         self.node = node
@@ -77,9 +79,19 @@ public final class LinkSender {
     /// Ends the connection on which what is sent here would go out (``ClusterLink/drop(_:because:)``).
     public func drop(_ node: NodeID, because error: LinkError) {
         loop.checkIsolated()
-        var parcel = LinkParcel([], on: .control, to: node)
-        parcel.ends = ends[node, default: 0]
-        link.loop.execute { [link, parcel] in link.value.drop(parcel, because: error) }
+        let ends = ends[node, default: 0]
+        // Here it is known which connection that is; one that is made before the job runs is another.
+        let known: LinkPeers.ConnectionID?
+        if loop === link.loop {
+            guard let id = link.value.connection(to: node, afterEnds: ends) else { return }
+            known = id
+        } else {
+            known = nil
+        }
+        link.loop.execute { [link] in
+            let link = link.value
+            if let id = known ?? link.connection(to: node, afterEnds: ends) { link.drop(id, because: error) }
+        }
     }
 
     /// A frame is dealt with (``ClusterLink/dealt(_:)``).
@@ -111,11 +123,15 @@ public final class LinkSender {
         link.loop.execute { [link, refused, waiting] in
             let link = link.value
             for receipt in receipts { link.dealt(receipt) }
-            let back = parcels.filter { !link.send($0) }
+            var back: [LinkParcel] = []
+            for var parcel in parcels where !link.send(parcel) {
+                parcel.refusedBy = link.connection(to: parcel.node, afterEnds: parcel.ends)
+                back.append(parcel)
+            }
             waiting.count.subtract(bytes, ordering: .relaxed)
             // After the link was closed the loops may end in any order.
             guard !back.isEmpty, !link.isClosed else { return }
-            refused.loop.execute { refused.value(back) }
+            refused.loop.execute { [back] in refused.value(back) }
         }
     }
 }

@@ -14,8 +14,10 @@ extension Gateway {
         }
     }
 
-    /// Ends all sessions of a user with 4403. Returns how many there were.
+    /// Ends all sessions of a user with 4403, those that are on their way here when they come. Returns how many there
+    /// were.
     public func forceOffline(_ user: UserID) async -> Int {
+        shared.directory.putOffline(.user(user), at: shared.now())
         var count = 0
         for (number, ids) in shared.directory.sessions(of: user) {
             guard let lane = self.lane(number) else { continue }
@@ -24,8 +26,9 @@ extension Gateway {
         return count
     }
 
-    /// Ends one session with 4403. Returns whether there was one.
+    /// Ends one session with 4403, when it comes if it is on its way here. Returns whether there was one.
     public func forceOffline(_ session: SessionID) async -> Bool {
+        shared.directory.putOffline(.session(session), at: shared.now())
         guard let lane = shared.directory.lane(of: session).flatMap({ self.lane($0) }) else { return false }
         return await lane.loop.run { lane.value.forceOffline([session]) } > 0
     }

@@ -43,7 +43,7 @@ extension GatewayLane {
             for session in sessions { calls.append(announcement(of: session, in: room)) }
             guard let last = sessions.last else { continue }
             // Without viewers there is nothing to catch up with.
-            let place = hubs[room]?.place ?? StreamPlace(epoch: "", seq: .max)
+            let place = hubs[room]?.shown.place ?? StreamPlace(epoch: "", seq: .max)
             calls.append(
                 RoomCall(
                     room: room, address: address(of: last), caller: last.state.caller, request: nil,

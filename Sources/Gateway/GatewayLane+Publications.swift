@@ -29,6 +29,7 @@ extension GatewayLane {
         switch output {
         case .frame(let frame): hubs[room]?.broadcast(frame)
         case .frameFor(let ids, let frame):
+            if let seqs = frame.keptSeqs { hubs[room]?.shown.showSome(seqs) }
             var frames = LaneFrames(frame, of: room)
             for id in ids {
                 guard let viewer = viewer(id, of: room) else { continue }
@@ -45,7 +46,7 @@ extension GatewayLane {
             open.refused(id, request, by: node, at: loop.nowMilliseconds)
         case .profile(let id, let profile):
             sessions[id]?.state.show(profile, in: room)
-        case .following: break
+        case .following: hubs[room]?.goOn()
         case .voice(let id, let voice):
             sessions[id]?.state.hear(voice, in: room)
         case .silence(let isMuted):
@@ -131,7 +132,7 @@ extension GatewayLane {
             hubs[room] = hub
             hub.add(connection)
             hub.isMuted = value.room.info.muted
-            hub.place = StreamPlace(epoch: value.epoch, seq: value.seq)
+            hub.shown.enter(at: StreamPlace(epoch: value.epoch, seq: value.seq))
         }
     }
 

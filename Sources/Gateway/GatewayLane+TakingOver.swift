@@ -46,7 +46,7 @@ extension GatewayLane {
     /// silent link is kept: who first waited for a node that hangs still gets the session from the one that holds it.
     private static let takingOverMilliseconds: UInt64 = 6_000
 
-    private func received(
+    func received(
         _ state: SessionState?, _ request: ConnectRequest, _ id: UInt32?, _ number: UInt64, _ claims: TokenClaims?
     ) {
         guard let connection = connections[number], case .open = connection.phase, connection.session == nil else {
@@ -54,11 +54,20 @@ extension GatewayLane {
             // else has it any more: it has its grace here.
             if let state {
                 let session = keep(state)
-                if isRevoked(session.state) { end(session) }
+                if isRevoked(session.state) { end(session) } else { endIfPutOffline(session.id) }
             }
             return
         }
         begin(request, id, connection, claims, resumed: state)
+        if let state { endIfPutOffline(state.id) }
+    }
+
+    /// Who puts a session offline finds it where it is held, but not on its way.
+    private func endIfPutOffline(_ id: SessionID) {
+        guard let session = sessions[id],
+            shared.directory.isToEnd(id, of: session.state.caller.user, startedAt: session.state.startedAt)
+        else { return }
+        _ = forceOffline([id])
     }
 
     /// Ends this lane's hold on a session, if `user` may have it (nil: an anonymous one, which only knows its secret).

@@ -12,8 +12,8 @@ final class Hub {
     private(set) var messagesDropped = 0
     private(set) var barrageDropped = 0
 
-    /// What its viewers have been shown, or could not take, or are being shown.
-    var place = StreamPlace(epoch: "", seq: .max)
+    /// What its viewers have been shown, and what they have still to be told that they were not.
+    var shown = ShownStream()
 
     /// Only creator and managers may speak.
     var isMuted = false
@@ -67,8 +67,7 @@ final class Hub {
 
     /// For all viewers but `excluded`: made, and compressed, once for each audience, and one append.
     func broadcast(_ shared: SharedFrame, except excluded: [ClientConnection] = []) {
-        // What tells of seqs that were left out names older ones.
-        if let last = shared.keptSeqs?.upperBound { place.seq = max(place.seq, last) }
+        if let seqs = shared.keptSeqs { shown.show(seqs) }
         for audience in audiences where !audience.isEmpty {
             let compression = audience.isCompressed ? lane.compression : nil
             guard let frame = LaneFrame(shared, in: audience.encoding, of: room, compression: compression) else {
@@ -82,9 +81,19 @@ final class Hub {
 
     /// Tells all viewers of messages that they can only find in history.
     func tellGap(_ seqs: ClosedRange<UInt64>) {
-        place.seq = max(place.seq, seqs.upperBound)
-        let range = SeqRange(from: seqs.lowerBound, to: seqs.upperBound)
-        let push = ServerItem.push(.gap(GapPush(room: room, ranges: [range], cause: .slow)))
+        shown.skip(through: seqs.upperBound)
+        tellGap([seqs], .slow)
+    }
+
+    /// The room's stream goes on from what was shown: what its leader had still to tell nobody else tells.
+    func goOn() {
+        let untold = shown.takeUntold()
+        if !untold.isEmpty { tellGap(untold, .budget) }
+    }
+
+    private func tellGap(_ ranges: [ClosedRange<UInt64>], _ cause: GapCause) {
+        let told = ranges.map { SeqRange(from: $0.lowerBound, to: $0.upperBound) }
+        let push = ServerItem.push(.gap(GapPush(room: room, ranges: told, cause: cause)))
         for audience in audiences { audience.append(LaneFrame(push, in: audience.encoding)) }
     }
 }

@@ -11,10 +11,29 @@ final class SessionDirectory: Sendable {
         var user: UserID
     }
 
+    /// Who is put offline: everybody's sessions of a user, or one session.
+    enum Offline: Hashable, Sendable {
+        case user(UserID)
+        case session(SessionID)
+    }
+
+    private struct Order: Sendable {
+        var target: Offline
+        /// Sessions that have begun later are not meant; nil: all.
+        var time: Timestamp?
+        var end: ContinuousClock.Instant
+    }
+
     private struct State {
         var places: [SessionID: Place] = [:]
         var byUser: [UserID: [SessionID]] = [:]
+        /// Who was put offline lately, and the same in the order of time.
+        var offline: [Offline: Order] = [:]
+        var orders = Fifo<Order>()
     }
+
+    /// Longer than a session may be on its way from another node, and than it takes to ask all nodes.
+    private static let orderLife = Duration.seconds(30)
 
     private let state = Mutex(State())
 
@@ -32,6 +51,34 @@ final class SessionDirectory: Sendable {
             guard let place = $0.places.removeValue(forKey: session) else { return }
             $0.byUser[place.user]?.removeAll { $0 == session }
             if $0.byUser[place.user]?.isEmpty == true { $0.byUser[place.user] = nil }
+        }
+    }
+
+    /// To be called before the sessions that are to end are looked up: one that is on its way here, from another lane or
+    /// node, is ended by whoever takes it up, who asks ``isToEnd(_:of:startedAt:)`` after ``put(_:of:on:)``.
+    func putOffline(_ target: Offline, at time: Timestamp) {
+        let now = ContinuousClock.now
+        let meant: Timestamp? = if case .user = target { time } else { nil }
+        let order = Order(target: target, time: meant, end: now + Self.orderLife)
+        state.withLock { state in
+            while let first = state.orders.first, first.end <= now {
+                state.orders.removeFirst()
+                if state.offline[first.target]?.end == first.end { state.offline[first.target] = nil }
+            }
+            state.offline[target] = order
+            state.orders.append(order)
+        }
+    }
+
+    /// Whether a session that has just been taken up was put offline while nobody held it.
+    func isToEnd(_ session: SessionID, of user: UserID, startedAt: Timestamp) -> Bool {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            guard !state.offline.isEmpty else { return false }
+            return [Offline.session(session), .user(user)].contains { target in
+                guard let order = state.offline[target], order.end > now else { return false }
+                return order.time.map { startedAt <= $0 } ?? true
+            }
         }
     }
 

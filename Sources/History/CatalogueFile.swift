@@ -32,6 +32,8 @@ final class CatalogueFile {
     private(set) var hasUnsyncedChanges = false
     /// What the file says of missing history.
     private(set) var missing: MissingHistory?
+    /// Whether there are `CommandRows`, which are to go when no history is missing.
+    private var holdsCommandRows: Bool
     /// What the caller calls the snapshot that the file began with; nil: it began empty.
     private(set) var installedMark: [UInt8]?
     /// The log index as of which the file is.
@@ -61,6 +63,9 @@ final class CatalogueFile {
             let missing = try database.prepare("SELECT value FROM missing_history")
             self.missing = try missing.step() ? MissingHistory(decoding: missing.bytes(0)) : nil
             missing.reset()
+            let commands = try database.prepare("SELECT 1 FROM catalogue WHERE kind = \(CommandRows.kind) LIMIT 1")
+            holdsCommandRows = try commands.step()
+            commands.reset()
             let installed = try database.prepare("SELECT mark FROM installed")
             installedMark = try installed.step() ? installed.bytes(0) : nil
             installed.reset()
@@ -106,6 +111,7 @@ final class CatalogueFile {
         try database.transaction { () throws(SQLiteError) in
             for row in rows { try write(row) }
         }
+        if rows.contains(where: { $0.kind == CommandRows.kind }) { holdsCommandRows = true }
         hasUnsyncedChanges = true
     }
 
@@ -125,9 +131,13 @@ final class CatalogueFile {
             setApplied.bind(bits: index, 1)
             try setApplied.run()
             if newMissing != missing { try note(newMissing) }
+            if newMissing == nil, holdsCommandRows {
+                try database.execute("DELETE FROM catalogue WHERE kind = \(CommandRows.kind)")
+            }
         }
         appliedIndex = index
         missing = newMissing
+        if newMissing == nil { holdsCommandRows = false }
         hasUnsyncedChanges = true
     }
 

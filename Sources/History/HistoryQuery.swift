@@ -45,8 +45,8 @@ public struct LoadedRoom: Sendable, Hashable {
     public var catalogue: [CatalogueRow]
     /// The newest history rows in seq order. After a restart they may reach beyond what the catalogue says.
     public var tail: [HistoryRow]
-    /// The commands behind the history rows of the last ten minutes before the newest message that the catalogue knows,
-    /// and those behind later rows; newest first.
+    /// The commands behind the messages of the last ten minutes before the newest one that the catalogue knows, and
+    /// those behind later ones; newest first. Also of messages whose rows are missing.
     public var commands: [RememberedCommand]
 }
 

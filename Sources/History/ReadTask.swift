@@ -66,12 +66,22 @@ struct MessageTask: ReadTask {
 struct TailTask: ReadTask {
     struct Tail: Sendable {
         var rows: [HistoryRow] = []
+        /// Newest first.
         var commands: [RememberedCommand] = []
+
+        /// Adds commands of messages whose rows were not found.
+        mutating func add(_ kept: [RememberedCommand]) {
+            guard !kept.isEmpty else { return }
+            let found = Set(commands.map(\.seq))
+            commands = (commands + kept.filter { !found.contains($0.seq) }).sorted { $0.seq > $1.seq }
+        }
     }
 
     private let rowsMax: Int
     private let roomIndex: UInt64
     private let memorySeconds: Int64
+    private let cutoff: Timestamp
+    private let kept: [RememberedCommand]
     private var commandsSince: Timestamp?
     private var scan: HistoryScan
     private var commandScan: HistoryScan
@@ -81,14 +91,17 @@ struct TailTask: ReadTask {
     /// - Parameters:
     ///   - roomIndex: of the log entry that changed the room's own row last; rows of later ones may be here already.
     ///   - memorySeconds: for how long a command is remembered.
+    ///   - kept: commands of messages whose rows may be missing (`CommandRows`), in any order.
     init(
         _ incarnation: Incarnation, days: [Int64], cutoff: Timestamp, rowsMax: Int, roomIndex: UInt64,
-        memorySeconds: Int64
+        memorySeconds: Int64, kept: [RememberedCommand]
     ) {
         let query = HistoryQuery(incarnation: incarnation)
         self.rowsMax = rowsMax
         self.roomIndex = roomIndex
         self.memorySeconds = memorySeconds
+        self.cutoff = cutoff
+        self.kept = kept
         scan = HistoryScan(query, days: days, cutoff: cutoff)
         commandScan = HistoryScan(query, days: days, cutoff: cutoff)
         hasRows = rowsMax <= 0
@@ -116,6 +129,9 @@ struct TailTask: ReadTask {
             return true
         }
         (self.tail, commandsSince) = (tail, since)
-        return isOver ? tail : nil
+        guard isOver else { return nil }
+        let first = max(cutoff, since ?? cutoff)
+        tail.add(kept.filter { $0.time >= first })
+        return tail
     }
 }

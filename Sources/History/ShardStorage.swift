@@ -126,7 +126,8 @@ public final class ShardStorage: Sendable {
     /// What a room needs to be active.
     public func loadRoom(_ room: RoomID, completion: @escaping @Sendable (Result<LoadedRoom, StorageError>) -> Void) {
         withReads(completion, waitingMax: configuration.waitingLoadsMax) { [self] writer, done in
-            let catalogue = try writer.load(room)
+            let rows = try writer.load(room)
+            let catalogue = rows.filter { $0.kind != CommandRows.kind }
             guard let record = catalogue.first(where: { $0.kind == CatalogueKind.room.rawValue }) else {
                 done(.success(LoadedRoom(catalogue: catalogue, tail: [], commands: [])))
                 return
@@ -135,7 +136,8 @@ public final class ShardStorage: Sendable {
             let task = TailTask(
                 record.incarnation, days: writer.dayNumbers, cutoff: configuration.cutoff(now),
                 rowsMax: configuration.hotTailRows, roomIndex: record.index,
-                memorySeconds: configuration.commandMemorySeconds)
+                memorySeconds: configuration.commandMemorySeconds,
+                kept: try CommandRows.commands(in: rows, of: record.incarnation))
             read(task) { result in
                 done(result.map { LoadedRoom(catalogue: catalogue, tail: $0.rows, commands: $0.commands) })
             }

@@ -22,16 +22,18 @@ struct NodeService: ClusterService {
     let logControl: LogControl
     let startedAt: Timestamp
 
-    func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: String?) async throws(ChatError)
+    func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: CallKey?) async throws(ChatError)
         -> CommandResult
     {
         try await rooms.perform(body, in: room, as: actor, id: id.map(Self.commandID))
     }
 
     /// The scope is a name outside the user alphabet, so that no user's clientId can collide with it.
-    private static func commandID(_ text: String) -> CommandID { CommandID(scope: "/api", text: text) }
+    private static func commandID(_ key: CallKey) -> CommandID {
+        CommandID(scope: "/api \(key.call)", text: key.text)
+    }
 
-    func send(_ draft: MessageDraft, from sender: ServerSender?, moderate: Bool, in room: RoomID, id: String?)
+    func send(_ draft: MessageDraft, from sender: ServerSender?, moderate: Bool, in room: RoomID, id: CallKey?)
         async throws(ChatError) -> CommandResult
     {
         let actor = sender.map { Actor.server(UserName(user: $0.user, nick: $0.profile.nick)) } ?? .system
@@ -91,14 +93,14 @@ struct NodeService: ClusterService {
         try await rooms.message(messageID, in: room)
     }
 
-    func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?)
+    func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?)
         async throws(ChatError)
     {
         try await rooms.recall(messageID, in: room, as: actor, id: id.map(Self.commandID), options: options)
     }
 
     func recallAll(
-        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?
+        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?
     ) async throws(ChatError) {
         try await rooms.recallAll(
             of: user, since: since, in: room, as: actor, id: id.map(Self.commandID), options: options)

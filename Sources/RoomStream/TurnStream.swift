@@ -37,8 +37,10 @@ package struct TurnStream {
     /// A writer of frames that are not part of the turn's frame.
     package var blankWriter: SharedFrameWriter { SharedFrameWriter(encodings) }
 
-    /// A message for all viewers: joins the turn's frame.
+    /// A message for all viewers: joins the turn's frame. The kept ones of a frame are without holes: lanes see by that
+    /// what was left out.
     package mutating func show(_ message: Message) {
+        if let seq = message.seq, let last = keptSeqs?.upperBound, seq != last + 1 { endFrame() }
         writer.append(.message(message))
         if let seq = message.seq {
             keptSeqs = (keptSeqs?.lowerBound ?? seq)...seq

@@ -127,11 +127,16 @@ final class LoopHost {
     }
 
     /// A node is connected that was not before.
-    func reached(_ node: NodeID) { driver.reached(node) }
+    func reached(_ node: NodeID) {
+        context.lostNodes.value.remove(node)
+        driver.reached(node)
+        for shard in shards.values { shard.reached(node) }
+    }
 
     /// The connection to a node has ended. What it asked before is settled first: who enters by it is to be away then.
     func lost(_ node: NodeID) {
         takeCalls(untilNanoseconds: .max)
+        context.lostNodes.value.insert(node)
         driver.lost(node)
         for shard in shards.values { shard.lost(node) }
     }

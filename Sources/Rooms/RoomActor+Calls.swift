@@ -81,11 +81,12 @@ extension RoomActor {
             }
             proposal.moderate = true
             try requireTarget(of: proposal, at: now)
-            guard let lookup = lookup(of: change, call), mayLookUp(change.body, visitor, at: now) else {
+            guard let lookup = lookup(of: change, call) else {
                 let proposals = try moderated(proposal, holding: visitor.key, at: now)
                 // What waited before it goes before it.
                 return takeLate() + proposals
             }
+            try requireMayLookUp(for: proposal.command)
             return propose(proposal, after: lookup, holding: visitor.key, at: now)
         }
         switch operation {
@@ -132,16 +133,11 @@ extension RoomActor {
         return takeLate()
     }
 
-    /// Whether history is read for this actor: not for somebody whom `apply` will refuse anyway.
-    private func mayLookUp(_ body: CommandBody, _ visitor: Visitor, at now: Timestamp) -> Bool {
-        switch body {
-        case .setBlacklist(let user, _, _):
-            let rank = state.role(of: visitor.user).rank
-            return rank > 0 && rank > state.role(of: user).rank
-        case .post:
-            return (try? state.maySpeak(visitor.user, anonymous: visitor.anonymous, at: now)) != nil
-        default:
-            return true
+    /// Whoever is to be blacklisted waits while the messages are looked for. Nobody makes others wait whom `apply` would
+    /// refuse; and what it might accept, because a promotion is on its way, would be without the messages.
+    private func requireMayLookUp(for command: Command) throws(ChatError) {
+        if case .setBlacklist(let user, enable: true, _) = command.body {
+            try state.requireMayKick(user, by: command.actor)
         }
     }
 
@@ -205,7 +201,13 @@ extension RoomActor {
         if let former { takeOver(PresenceKey(node: former, session: key.session), key, call) }
         presence.move(key, lane: address.lane, encoding: address.encoding)
         presence.setAway(key, false)
-        if let visitor = presence.visitor(key) { tellVoice(of: visitor, at: context.now()) }
+        if let visitor = presence.visitor(key) {
+            tellVoice(of: visitor, at: context.now())
+            if isLost(key.node) { lose(key, at: context.now()) }
+        } else if !arrivals.contains(key), holds[key] == nil, let reason = recentExclusion(of: call.caller) {
+            // Its former lane was told, and had given it away already.
+            tell(call, .kicked(key.session, reason, ext: nil))
+        }
         stream.encodings.formUnion(presence.encodings)
     }
 

@@ -100,6 +100,8 @@ extension RoomActor {
         var isFirst = true
         while isFirst || end == .max || EventLoop.nowNanoseconds < end, let arrival = arrivals.popFirst() {
             isFirst = false
+            // Connected again, its node asks again.
+            guard !isLost(arrival.key.node) else { continue }
             holdIfThrownOut(arrival.call.caller.user, arrival.key)
             guard holds[arrival.key] == nil else {
                 // In front of what the session has asked since.

@@ -21,12 +21,12 @@ extension RoomActor {
         let completion = call.completion
         let decided: @Sendable (Result<CommandResult, ChatError>) -> Void = { completion($0.map(RoomAnswer.command)) }
         if case .command(let command, let actor, let profile, let moderate, let id) = call.question {
-            return try propose(command, actor, showing: profile, moderate, id, decided, at: now)
+            return try propose(command, actor, showing: profile, moderate, known(id, at: now), decided, at: now)
         }
         if case .recall(let scope, let options, let actor, let id) = call.question {
             return propose(
-                proposal(.recall([], options), actor, nil, id, decided), after: FactLookup(scope), holding: nil,
-                at: now)
+                proposal(.recall([], options), actor, nil, known(id, at: now), decided), after: FactLookup(scope),
+                holding: nil, at: now)
         }
         guard let view = roomView else { throw ChatError(.notFound, "there is no room \(id)") }
         switch call.question {
@@ -53,6 +53,14 @@ extension RoomActor {
             completion(.success(.done))
         }
         return []
+    }
+
+    /// Before the server API's IDs named the call, they had a scope in common: what was done then is found again during
+    /// an upgrade.
+    private func known(_ id: CommandID?, at now: Timestamp) -> CommandID? {
+        guard let id, id.scope.hasPrefix("/api ") else { return id }
+        let former = CommandID(scope: "/api", text: id.text)
+        return state.remembered(commandKey(former), at: now) == nil ? id : former
     }
 
     private func propose(

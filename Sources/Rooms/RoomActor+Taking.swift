@@ -1,4 +1,5 @@
 import ChatModel
+import EventLoop
 import RoomCore
 import RoomLink
 import RoomStream
@@ -10,6 +11,8 @@ extension RoomActor {
     /// A session was in the room before this leader was. Whoever was put out meanwhile, of which its gateway may not
     /// have heard, is told so.
     func announce(_ stay: Stay, _ call: RoomCall, _ key: PresenceKey) {
+        // Connected again, its node announces it again.
+        guard !isLost(key.node) else { return }
         unreachable[key] = nil
         let lane = Lane(node: call.address.node, number: call.address.lane)
         guard presence.visitor(key) == nil else {
@@ -50,6 +53,15 @@ extension RoomActor {
         return tail.kicked(caller.user, since: stay.enteredAt) ? .byManager : nil
     }
 
+    /// Why somebody who was here a moment ago was put out; nil for whoever went otherwise.
+    func recentExclusion(of caller: Caller) -> KickReason? {
+        guard let info = state.info, !info.closed else { return .roomClosed }
+        let now = context.now()
+        if !caller.anonymous, state.isBarred(caller.user, at: now) { return .blacklisted }
+        let since = now.adding(seconds: -context.policy.graceSeconds)
+        return tail.kicked(caller.user, since: since) ? .byManager : nil
+    }
+
     /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all see.
     func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
         stream.follow(place, lane, number: number, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
@@ -58,18 +70,23 @@ extension RoomActor {
 
     // MARK: - Nodes that are gone
 
+    /// Whether what is still under way of a node's sessions comes too late: nobody would see them leave.
+    func isLost(_ node: NodeID) -> Bool { context.lostNodes.value.contains(node) }
+
     /// A gateway node can't be reached: its sessions are in their grace.
     /// - Returns: whether there are any.
     func lose(_ node: NodeID, at now: Timestamp) -> Bool {
         missedPages.lose(node)
-        let graceEnd = now.adding(seconds: context.policy.graceSeconds)
         let lost = presence.keys(on: node).filter { unreachable[$0] == nil }
-        for key in lost {
-            unreachable[key] = graceEnd
-            presence.setAway(key, true)
-        }
+        for key in lost { lose(key, at: now) }
         touch()
         return !lost.isEmpty
+    }
+
+    /// A session can't be reached: its grace begins.
+    func lose(_ key: PresenceKey, at now: Timestamp) {
+        unreachable[key] = now.adding(seconds: context.policy.graceSeconds)
+        presence.setAway(key, true)
     }
 
     /// Whoever has not been announced again has left.

@@ -19,6 +19,8 @@ struct RoomContext: Sendable {
     /// This node in its groups.
     var server: ServerID
     var cluster: ClusterView
+    /// Nodes to which the connection has ended, and that are not connected again: nobody there can be here.
+    var lostNodes: LoopBound<Set<NodeID>>
     /// To other replicas of the shards.
     var replication: any ReplicationTransport
     var transfers: TransferConfiguration

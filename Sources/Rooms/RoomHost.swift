@@ -96,7 +96,8 @@ public final class RoomHost: Sendable {
                     loop: loop, node: node, policy: given.policy, limits: given.limits, logger: given.logger,
                     figures: figures,
                     callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, server: given.server,
-                    cluster: given.cluster, replication: given.replication, transfers: given.transfers,
+                    cluster: given.cluster, lostNodes: LoopBound(onLoop: [], loop: loop),
+                    replication: given.replication, transfers: given.transfers,
                     transferSlots: slots, restoreGeneration: given.restoreGeneration, now: given.now, copies: copies)
                 let host = LoopHost(
                     context: context, store: given.store, transport: given.transport,
@@ -345,7 +346,8 @@ public final class RoomHost: Sendable {
     }
 
     /// Asks the room's leader, on whichever node; while there is none, or another one than was thought, for at most two
-    /// seconds. A durable command has an ID, so it is done once.
+    /// seconds. A durable command has an ID, so it is done once. Barrage has none: where it may have been shown, it is not
+    /// sent again.
     private func askLeader(_ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
         let question = question.repeatable
         let shard = shardMap.shard(of: room)
@@ -357,7 +359,8 @@ public final class RoomHost: Sendable {
                 return try await askHere(room, question)
             } catch {
                 guard error.code == .unavailable, ContinuousClock.now < deadline,
-                    error.field == ChatError.leaderField || (leader != nil && leader != node)
+                    error.field == ChatError.leaderField
+                        || (leader != nil && leader != node && question.mayBeDoneTwice)
                 else {
                     var told = error
                     if told.field == ChatError.leaderField { told.field = nil }
@@ -493,6 +496,9 @@ public final class RoomHost: Sendable {
 }
 
 extension RoomQuestion {
+    /// Whether asking again does no harm when nobody knows what has become of the first time.
+    fileprivate var mayBeDoneTwice: Bool { if case .barrage = self { false } else { true } }
+
     /// A durable one gets an ID, so that it is done once, however often it has to be asked.
     fileprivate var repeatable: RoomQuestion {
         func made() -> CommandID {

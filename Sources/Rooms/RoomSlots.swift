@@ -26,7 +26,8 @@ struct RoomSlots {
     /// What was asked of storage before the catalogue was replaced is of another state.
     private(set) var generation = 0
 
-    /// Work that may wait for loading rooms; more is refused with 503.
+    /// Rooms that may be on their way, and work that may wait for one of them; more is refused with 503. Who is here is
+    /// taken beyond that: there are no more of such rooms than have viewers.
     private static let loadingMax = 10_000
     private static let waitingPerRoomMax = 10_000
     /// Rooms that are being loaded at the same time without anybody's calling them; storage refuses too many reads.
@@ -67,7 +68,7 @@ struct RoomSlots {
             slots[id] = .loading(waiting)
             return .waiting
         case nil:
-            guard loadingCount < Self.loadingMax else {
+            guard work.mayWait(behind: loadingCount, max: Self.loadingMax) else {
                 return .full(ChatError(.unavailable, "too many rooms are loading", retryAfterMs: 500))
             }
             return .absent
@@ -86,6 +87,16 @@ struct RoomSlots {
         loadingCount -= 1
         slots[id] = room.map { Slot.active($0) }
         return waiting
+    }
+
+    /// The room could not be read. With `isLed` who is here goes on waiting for it, with `isNeeded` even nobody.
+    /// - Returns: what else has waited for it, and whether the room is still on its way: it is to be asked for again.
+    mutating func loadingFailed(_ id: RoomID, isNeeded: Bool, isLed: Bool) -> (failed: [RoomWork], isOnItsWay: Bool) {
+        guard case .loading(let waiting) = slots[id] else { return ([], false) }
+        let kept = isLed ? waiting.filter(\.isPresence) : []
+        guard isNeeded || !kept.isEmpty else { return (endLoading(id, nil), false) }
+        slots[id] = .loading(kept)
+        return (isLed ? waiting.filter { !$0.isPresence } : waiting, true)
     }
 
     // MARK: - Out of memory

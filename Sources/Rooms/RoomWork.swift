@@ -28,7 +28,7 @@ enum RoomWork {
     func mayWait(behind count: Int, max: Int) -> Bool { count < max || isPresence }
 
     /// That somebody has gone, or is back: taken in any number, because nobody would say it again.
-    private var isPresence: Bool {
+    var isPresence: Bool {
         guard case .call(let call) = self else { return false }
         return switch call.body {
         case .operation, .barrages: false

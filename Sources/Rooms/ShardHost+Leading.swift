@@ -63,8 +63,9 @@ extension ShardHost {
         context.sink.leadsNoMore(shard)
     }
 
-    /// A gateway node can't be reached.
+    /// A node can't be reached: its gateway's sessions are away.
     func lost(_ node: NodeID) {
+        replica?.lost(node)
         guard ledTerm != nil else { return }
         let now = context.now()
         for room in rooms.active {

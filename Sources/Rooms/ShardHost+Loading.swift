@@ -22,6 +22,10 @@ extension ShardHost {
     /// For what waits already, or, without it, for nobody yet.
     func load(_ id: RoomID, _ waiting: [RoomWork] = []) {
         rooms.beginLoading(id, waiting)
+        read(id)
+    }
+
+    private func read(_ id: RoomID) {
         let me = LoopBound(onLoop: self, loop: context.loop)
         let generation = rooms.generation
         storage.loadRoom(id) { result in
@@ -53,20 +57,25 @@ extension ShardHost {
     }
 
     private func loadingFailed(_ id: RoomID) {
-        for work in rooms.endLoading(id, nil) {
+        let isHeldUp = queue.isHeldUp(by: id)
+        let (failed, isOnItsWay) = rooms.loadingFailed(id, isNeeded: isHeldUp, isLed: log.isEstablished)
+        if isOnItsWay { readAgain(id) }
+        for work in failed {
             refusals.fail(work, ChatError(.unavailable, "the room can't be read", retryAfterMs: 1000))
         }
-        // Entries of this room wait: nothing of the shard is applied past what can't be applied.
-        guard queue.isHeldUp(by: id) else { return }
-        retryLoad(id)
-        for work in takeEarly() {
+        // Entries of this room wait: nothing of the shard is applied past what can't be applied. Who is here waits, too.
+        guard isHeldUp else { return }
+        let early = takeEarly()
+        self.early = early.filter(\.isPresence)
+        for work in early where !work.isPresence {
             refusals.fail(work, ChatError(.unavailable, "a room of this shard can't be read", retryAfterMs: 1000))
         }
     }
 
-    private func retryLoad(_ id: RoomID) {
+    private func readAgain(_ id: RoomID) {
+        let generation = rooms.generation
         context.loop.schedule(afterMilliseconds: 1000) { [unowned self] in
-            if rooms.isAbsent(id) { load(id) }
+            if rooms.generation == generation, rooms.isLoading(id) { read(id) }
         }
     }
 

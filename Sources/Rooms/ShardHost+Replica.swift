@@ -24,6 +24,9 @@ extension ShardHost: ShardApplier {
     /// What another node's replica has sent.
     func receive(_ message: ReplicationMessage, from node: NodeID) { replica?.receive(message, from: node) }
 
+    /// A node is connected that was not before.
+    func reached(_ node: NodeID) { replica?.reached(node) }
+
     /// Every 100 ms.
     func tickReplica() { replica?.tick() }
 

@@ -93,14 +93,14 @@ struct APIHandler: Sendable {
             if route.request == nil { [] } else if let signedBody { signedBody } else { try await body() }
         let request = APIRequest(
             administrator: administrator, path: parameters,
-            query: try QueryParameters(halves.count == 2 ? halves[1] : ""),
+            query: try QueryParameters(halves.count == 2 ? halves[1] : ""), call: "\(head.method) \(path)",
             idempotencyKey: route.isIdempotent
                 ? try head.idempotencyKey.map { text throws(ChatError) in try IdempotencyKey.check(text) } : nil,
             body: bytes, time: now())
-        guard route.keepsAnswer, let key = request.idempotencyKey ?? route.keyInBody(request) else {
+        guard route.keepsAnswer, let key = request.callKey(or: route.keyInBody(request)) else {
             return try await route.handler(request, service)
         }
-        return try await once("\(head.method) \(path)\n\(key)") { () async throws(ChatError) in
+        return try await once("\(key.call)\n\(key.text)") { () async throws(ChatError) in
             try await route.handler(request, service)
         }
     }

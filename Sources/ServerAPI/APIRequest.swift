@@ -7,11 +7,21 @@ struct APIRequest: Sendable {
     /// The path's parameters, decoded.
     var path: [String: String]
     var query: QueryParameters
+    /// Method and path, as sent.
+    var call: String
     /// The `Idempotency-Key`, checked.
     var idempotencyKey: String?
     var body: [UInt8]
     /// When the request came in.
     var time: Timestamp
+
+    /// What a repeat of this call has too; nil without a key.
+    var callKey: CallKey? { callKey(or: nil) }
+
+    /// The same with what stands for an absent `Idempotency-Key`.
+    func callKey(or other: String?) -> CallKey? {
+        (idempotencyKey ?? other).map { CallKey(call: call, text: $0) }
+    }
 
     /// - Throws: 414 when the path names no valid room ID.
     var room: RoomID {

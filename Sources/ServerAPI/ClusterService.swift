@@ -6,8 +6,8 @@ import Wire
 /// All calls throw `ChatError`, whose `httpStatus` the routes answer with.
 public protocol ClusterService: OperatingService {
     /// Runs a durable command through the log of the room's shard and returns its (never `.refused`) result.
-    /// - Parameter id: the caller's `Idempotency-Key` (or `clientId`); a repeat gets the first result.
-    func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: String?) async throws(ChatError)
+    /// - Parameter id: a repeat with the same one gets the first result.
+    func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: CallKey?) async throws(ChatError)
         -> CommandResult
 
     /// Posts a message; see `perform`.
@@ -15,7 +15,7 @@ public protocol ClusterService: OperatingService {
     ///   - sender: who is shown; what of the profile is empty is filled from the stay or the saved profile. nil is the
     ///     system.
     ///   - moderate: whether the words and the hook of moderation are asked, as they are about a member's message.
-    func send(_ draft: MessageDraft, from sender: ServerSender?, moderate: Bool, in room: RoomID, id: String?)
+    func send(_ draft: MessageDraft, from sender: ServerSender?, moderate: Bool, in room: RoomID, id: CallKey?)
         async throws(ChatError) -> CommandResult
 
     /// The app's webhook, secret included; an empty URL: there is none.
@@ -33,11 +33,11 @@ public protocol ClusterService: OperatingService {
     func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage
     func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message
     /// Takes one kept message back. A repeat of `id` changes nothing.
-    func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?)
+    func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?)
         async throws(ChatError)
     /// Takes back all kept messages of a user, those at or after `since` if given.
     func recallAll(
-        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?
+        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?
     ) async throws(ChatError)
 
     func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)

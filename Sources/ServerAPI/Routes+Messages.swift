@@ -13,7 +13,7 @@ extension Routes {
             let send = try request.decode(ServerSendRequest.self)
             let result = try await service.send(
                 send.draft, from: send.sender, moderate: send.moderate, in: room,
-                id: request.idempotencyKey ?? send.clientID)
+                id: request.callKey(or: send.clientID))
             guard case .posted(let messageID, let place, let time, let priority, _) = result else {
                 throw request.unexpected(result)
             }

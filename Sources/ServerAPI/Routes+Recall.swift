@@ -13,7 +13,7 @@ extension Routes {
             let options = try request.decodeIfGiven(ServerOptions.self)
             try await service.recall(
                 try request.messageID, in: try request.room, as: options.actor, options.notify,
-                id: request.idempotencyKey)
+                id: request.callKey)
             return .done
         },
         Route(
@@ -25,7 +25,7 @@ extension Routes {
             let body = try request.decode(RecallAllBody.self)
             try await service.recallAll(
                 of: body.user, since: body.since, in: try request.room, as: body.options.actor, body.options.notify,
-                id: request.idempotencyKey)
+                id: request.callKey)
             return .done
         },
     ]

@@ -13,7 +13,7 @@ extension Routes {
             let room = create.id ?? IdempotencyKey.roomID(for: request.idempotencyKey)
             let result = try await service.perform(
                 .createRoom(creator: create.creator, set: create.set), in: room, as: .system,
-                id: request.idempotencyKey)
+                id: request.callKey)
             guard case .room(let info) = result else { throw request.unexpected(result) }
             return APIResponse(await view(info, service))
         },

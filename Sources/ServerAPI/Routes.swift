@@ -49,7 +49,7 @@ extension APIRequest {
     /// Runs a durable command in the path's room, under the request's `Idempotency-Key`.
     func perform(_ command: CommandBody, as actor: Actor, _ service: any ClusterService) async throws(ChatError)
         -> CommandResult
-    { try await service.perform(command, in: try room, as: actor, id: idempotencyKey) }
+    { try await service.perform(command, in: try room, as: actor, id: callKey) }
 
     /// The same for a command that answers the room as it left it.
     func performOnRoom(_ command: CommandBody, as actor: Actor, _ service: any ClusterService) async throws(ChatError)

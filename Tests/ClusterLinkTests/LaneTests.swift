@@ -202,4 +202,87 @@ import WaitTestKit
             }
         }
     }
+
+    /// A sender of `other` over the station's link, and what has come back to it.
+    private func makeSender(
+        of station: Station, on other: EventLoop, _ changes: Changes
+    ) async -> (sender: LoopBound<LinkSender>, returned: LoopBound<[LinkParcel]>) {
+        let link = await station.box.loop.run {
+            LoopBound(onLoop: station.box.value.link, loop: station.box.loop)
+        }
+        return await other.run {
+            let returned = LoopBound(onLoop: [LinkParcel](), loop: other)
+            let sender = LinkSender(loop: other, link: link) {
+                returned.value += $0
+                changes.note()
+            }
+            return (LoopBound(onLoop: sender, loop: other), returned)
+        }
+    }
+
+    @Test func `what came back while a node was not reached does not end the connection that comes then`() async throws
+    {
+        try await withLoop { loop in
+            let a = try await Station.start(Station.hello("a"), on: loop)
+            let b = try await Station.start(Station.hello("b"), on: loop)
+            try await withLoop { other in
+                let changes = Changes()
+                let (sender, returned) = await makeSender(of: a, on: other, changes)
+                let isTaken = await other.run { sender.value.send([1], on: .calls, to: Self.b) }
+                #expect(isTaken)
+                let parcels = try await changes.wait(for: "the frame to come back") {
+                    let all = await other.run { returned.value }
+                    return all.isEmpty ? nil : all
+                }
+                await a.know(b)
+                try await a.up(b.id)
+                try await b.up(a.id)
+                await a.run { recorded in
+                    for parcel in parcels {
+                        recorded.link.drop(parcel, because: LinkError(.closed, "too much waits"))
+                    }
+                }
+                let isSent = await a.send([2], on: .calls, to: b.id)
+                #expect(isSent)
+                try await b.wait("a frame of the connection") { $0.payloads(.calls, from: Self.a) == [[2]] }
+                #expect(await !a.events.contains(.down(b.id)))
+            }
+        }
+    }
+
+    @Test func `a frame that a full lane gives back ends its connection once, and no later one`() async throws {
+        try await withLoop { loop in
+            try await connected(loop) { a, b in
+                try await withLoop { other in
+                    let changes = Changes()
+                    let (sender, returned) = await makeSender(of: a, on: other, changes)
+                    let piece = [UInt8](repeating: 4, count: 100_000)
+                    // What a turn sends is handed over together, before anything of it is written.
+                    let areTaken = await other.run {
+                        (0..<LinkLane.bulk.queueBytesMax / piece.count + 2).allSatisfy { _ in
+                            sender.value.send(piece, on: .bulk, to: Self.b)
+                        }
+                    }
+                    #expect(areTaken)
+                    let parcel = try await changes.wait(for: "a frame to come back") {
+                        await other.run { returned.value.first }
+                    }
+                    let error = LinkError(.closed, "too much waits")
+                    await a.run { $0.link.drop(parcel, because: error) }
+                    #expect(await a.events.contains(.down(b.id)))
+                    try await a.wait("the next connection") { recorded in
+                        recorded.events.count { if case .up(Self.b, _, _, _) = $0 { true } else { false } } == 2
+                    }
+                    await a.run { $0.link.drop(parcel, because: error) }
+                    let isSent = await a.send([2], on: .consensus, to: b.id)
+                    #expect(isSent)
+                    try await b.wait("a frame of the next connection") {
+                        $0.payloads(.consensus, from: Self.a) == [[2]]
+                    }
+                    let ends = await a.events.count { if case .down = $0 { true } else { false } }
+                    #expect(ends == 1)
+                }
+            }
+        }
+    }
 }

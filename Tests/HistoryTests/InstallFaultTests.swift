@@ -162,10 +162,14 @@ import Testing
         storage.close()
         #expect(try shard.fileNames() == ["catalogue.sqlite"])
         try shard.directory.write(whole, to: "shard/catalogue-1.sqlite")
+        // A snapshot names the commands that made the messages.
+        let days = try there.fileNames().filter { !$0.hasPrefix("catalogue") }
+        for day in days { try shard.directory.write(try there.directory.bytes("shard/" + day), to: "shard/" + day) }
         storage = try shard.open()
         #expect(storage.appliedIndex == newIndex)
         #expect(try await storage.snapshotBytes().bytes == new)
         storage.close()
-        #expect(try TemporaryDirectory.names(in: shard.directory.path + "/shard") == ["catalogue-1.sqlite"])
+        let names = try TemporaryDirectory.names(in: shard.directory.path + "/shard")
+        #expect(names.filter { !days.contains($0) } == ["catalogue-1.sqlite"])
     }
 }

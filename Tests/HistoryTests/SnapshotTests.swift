@@ -95,7 +95,7 @@ import Wire
         _ = try await storage.checkpoint()
         // In memory only: the source has no such rows.
         storage.write([try memberRow("a", "bob", index: 3)], applied: 3)
-        storage.write([row(1, index: 3)])
+        storage.write([row(1, index: 3, of: Incarnation(9))])
         let (index, bytes) = try await source.snapshotBytes()
         #expect(index == 7)
         try await storage.beginInstall(index: index)
@@ -111,7 +111,7 @@ import Wire
             #expect(storage.syncedIndex == 7)
             #expect(storage.installedMark == [1, 2])
             #expect(try await storage.snapshotBytes().bytes == bytes)
-            #expect(try await storage.message(1) == row(1, index: 3))
+            #expect(try await storage.message(1, of: Incarnation(9)) == row(1, index: 3, of: Incarnation(9)))
             #expect(storage.missingHistory == MissingHistory(snapshotIndex: 7, knownIndex: 3))
             #expect(!storage.isHistoryComplete)
             storage.close()

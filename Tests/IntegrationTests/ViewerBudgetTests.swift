@@ -87,6 +87,27 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `what a leader had still to tell as left out is told when another leads`() async throws {
+            try await TestCluster.run(3, shards: 1, rooms: ["viewerBudgetAboveOnline": 3]) { cluster in
+                try await cluster.start(3)
+                let room = try await cluster.room("moved")
+                let (leader, follower, other) = try await cluster.roles(in: room)
+                let change = #"{"viewerBudget":10,"enterExitNotify":"NONE"}"#
+                #expect(try await leader.api("PATCH", "/v1/rooms/\(room)", change).status == 200)
+                let clients = try await ["ann", "bob", "cid", "dan"].asyncMap { name in
+                    try await TestClient.connected(name == "dan" ? other : follower, name)
+                }
+                for client in clients { try await client.enter(room) }
+                let end = try #require(try await burst(clients[0], room, 60).last)
+                // Within the second in which it says nothing of the last of them.
+                try await cluster.transfer(room, to: other)
+                for client in clients {
+                    let got = try await seqs(client, room, through: end)
+                    #expect(got.count < Int(end))
+                }
+            }
+        }
+
         /// The unkept messages that came and those that were told as skipped.
         private func unkept(_ client: TestClient, _ room: RoomID) async -> Int {
             await client.items.reduce(0) { sum, item in

@@ -184,6 +184,34 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `what happens after the webhook was switched on again is not forgotten with what came before`()
+            async throws
+        {
+            try await TestNode.run { node in
+                let receiver = FakeReceiver()
+                try await receiver.start()
+                for round in 0..<3 {
+                    await receiver.answer { _ in .status(503) }
+                    try await set(node, receiver)
+                    // An event that is owed still when there is no webhook any more.
+                    let before = try await node.metric("chatroom_webhook_failures_total")
+                    let room = try await node.createRoom("r\(round)")
+                    try await poll("a batch that is refused") {
+                        try await node.metric("chatroom_webhook_failures_total") > before
+                    }
+                    #expect(try await node.api("PUT", "/v1/webhook", #"{"url":""}"#).status == 200)
+                    let working = await receiver.answer { _ in .status(200) }
+                    try await set(node, receiver)
+                    #expect(try await node.api("POST", "/v1/rooms/\(room)/close").status == 200)
+                    try await receiver.wait("the end of \(room)") { calls -> Void? in
+                        let items = try Self.items(calls, from: working)
+                        return items.contains { $0.room == room && $0.kind == .closed } ? () : nil
+                    }
+                }
+                await receiver.stop()
+            }
+        }
+
         @Test func `a deleted room tells what was lost with it, and a webhook that is turned off is owed nothing`()
             async throws
         {

@@ -62,6 +62,72 @@ struct HostedRoomTests {
         }
     }
 
+    @Test func `who is here when a shard gets a leader is here, however many rooms are to be loaded`() async throws {
+        let directory = try TemporaryDirectory()
+        try await HostedRooms.run(directory) { try await Self.fill($0, rooms: 8) }
+        var options = HostedRooms.Options()
+        options.waitingLoadsMax = 3
+        try await HostedRooms.run(directory, create: false, options) { hosted in
+            // The room from which the last entry is: whatever was committed has been applied.
+            _ = try await hosted.served { () async throws(ChatError) in
+                try await hosted.rooms.view(of: HostedRooms.room)
+            }
+            let rooms = try (0..<8).map(Self.name)
+            // A gateway says of all rooms at once who is there.
+            hosted.rooms.receive(
+                try rooms.flatMap { room in
+                    let stay = Stay(profile: Profile(), enteredAt: Timestamp(.max))
+                    return [
+                        try hosted.call("ann", of: room, .announce(stay)),
+                        try hosted.call("ann", of: room, .follow(StreamPlace(epoch: "", seq: .max))),
+                    ]
+                })
+            for room in rooms {
+                let view = try await hosted.served { () async throws(ChatError) in try await hosted.rooms.view(of: room)
+                }
+                #expect(view.online == 1)
+            }
+        }
+    }
+
+    @Test func `whoever enters by a node that has gone meanwhile is not here until it is back`() async throws {
+        let gone = try #require(NodeID("n2"))
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            let request = EnterRequest(room: HostedRooms.room)
+            let stay = Stay(profile: Profile(), enteredAt: Timestamp(.max))
+            hosted.rooms.lost(gone)
+            hosted.rooms.receive([
+                try hosted.call("ann", from: gone, .operation(.enter(request))),
+                try hosted.call("bob", from: gone, .announce(stay)),
+            ])
+            try await hosted.ask(hosted.enter("owner"))
+            #expect(try await hosted.rooms.view(of: HostedRooms.room).online == 1)
+            hosted.rooms.reached(gone)
+            try await hosted.ask(hosted.call("ann", from: gone, .operation(.enter(request))))
+            #expect(try await hosted.rooms.view(of: HostedRooms.room).online == 2)
+        }
+    }
+
+    @Test func `times of messages do not go back with a clock that does, over a restart neither`() async throws {
+        let directory = try TemporaryDirectory()
+        let posted = try await HostedRooms.run(directory) { hosted in
+            try await Self.fill(hosted, rooms: 1)
+            return try await hosted.history().last?.time
+        }
+        let before = try #require(posted)
+        var options = HostedRooms.Options()
+        options.now = { HostedRooms.now().adding(seconds: -300) }
+        try await HostedRooms.run(directory, create: false, options) { hosted in
+            let text = CommandBody.post(MessageDraft(body: .text("behind")))
+            _ = try await hosted.served { () async throws(ChatError) in
+                try await hosted.rooms.perform(text, in: HostedRooms.room, as: .system, id: nil)
+            }
+            let last = try #require(try await hosted.history().last)
+            #expect(last.body == .text("behind") && last.time >= before)
+        }
+    }
+
     @Test func `who leaves while the log takes nothing is not here when it does again`() async throws {
         var options = HostedRooms.Options()
         let disk = FaultDisk()

@@ -147,6 +147,7 @@ final class HostedRooms: Sendable {
         /// Which storage beside the log; another one than before has to be filled from the log.
         var storage = "first"
         var waitingLoadsMax = 1_024
+        var now = HostedRooms.now
     }
 
     static let room = known(RoomID("r"))
@@ -167,7 +168,7 @@ final class HostedRooms: Sendable {
         log.vfs = options.disk?.vfs
         store = try LogStore.open(log)
         pool = StoragePool(writers: 1, readers: 1)
-        var configuration = StorageConfiguration(now: Self.now)
+        var configuration = StorageConfiguration(now: options.now)
         configuration.erased = RoomHost.erased
         configuration.waitingLoadsMax = options.waitingLoadsMax
         storage = try ShardStorage.open(
@@ -183,11 +184,11 @@ final class HostedRooms: Sendable {
             RoomHost.Dependencies(
                 store: store, server: server, sink: told, transport: NoTransport(),
                 policy: options.policy, cluster: ClusterView(shardCount: 1), metrics: MetricsRegistry(), logger: logger,
-                checkpointSeconds: 3_600, callbacks: CallbackSetup(client: callbacks), now: Self.now))
+                checkpointSeconds: 3_600, callbacks: CallbackSetup(client: callbacks), now: options.now))
     }
 
-    private static let now: @Sendable () -> Timestamp = { Timestamp(Int64(Date().timeIntervalSince1970 * 1000)) }
-    private static let node = known(NodeID("n1"))
+    static let now: @Sendable () -> Timestamp = { Timestamp(Int64(Date().timeIntervalSince1970 * 1000)) }
+    static let node = known(NodeID("n1"))
 
     private static func known<Name>(_ name: Name?) -> Name {
         guard let name else { fatalError("a name of the tests breaks the rules for names") }
@@ -204,18 +205,19 @@ final class HostedRooms: Sendable {
         await loop.joined()
     }
 
-    static func run(
+    static func run<Value>(
         _ directory: TemporaryDirectory, create: Bool = true, _ options: Options = Options(),
-        _ body: (HostedRooms) async throws -> Void
-    ) async throws {
+        _ body: (HostedRooms) async throws -> Value
+    ) async throws -> Value {
         let hosted = try await HostedRooms(directory, create: create, options)
         do {
-            try await body(hosted)
+            let value = try await body(hosted)
+            await hosted.close()
+            return value
         } catch {
             await hosted.close()
             throw error
         }
-        await hosted.close()
     }
 
     // MARK: - Asking
@@ -244,12 +246,12 @@ final class HostedRooms: Sendable {
     /// A call of a session that has the name of its user, or another one; it goes out with `receive`.
     func call(
         _ name: String, session: String? = nil, anonymous: Bool = false, token: Profile = Profile(),
-        _ body: RoomCall.Body
+        of room: RoomID = HostedRooms.room, from node: NodeID = HostedRooms.node, _ body: RoomCall.Body
     ) throws -> RoomCall {
         RoomCall(
-            room: Self.room,
+            room: room,
             address: SessionAddress(
-                node: Self.node, lane: 0, session: try #require(SessionID(session ?? name)), encoding: .json),
+                node: node, lane: 0, session: try #require(SessionID(session ?? name)), encoding: .json),
             caller: Caller(user: try user(name), anonymous: anonymous, tokenProfile: token),
             request: requests.add(1, ordering: .relaxed).newValue, body: body)
     }

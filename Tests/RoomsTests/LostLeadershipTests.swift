@@ -54,10 +54,17 @@ import Wire
         }
     }
 
-    @Test func `a message that the hook lets through after the leader has gone is answered with 503`() async throws {
+    /// With three nodes, a room, and who leads it.
+    private func withLeader(_ body: (HostedCluster, HostedNode, RoomID) async throws -> Void) async throws {
         let cluster = try HostedCluster()
         do {
-            try await loseLeader(cluster)
+            for name in ["n1", "n2", "n3"] { try await cluster.add(name) }
+            cluster.announce()
+            try await cluster.settled()
+            let room = try #require(RoomID("room"))
+            let owner = try #require(UserID("owner"))
+            _ = try await cluster.perform(.createRoom(creator: owner, set: RoomChanges()), in: room)
+            try await body(cluster, try await leader(cluster), room)
         } catch {
             await cluster.close()
             throw error
@@ -65,19 +72,44 @@ import Wire
         await cluster.close()
     }
 
-    private func loseLeader(_ cluster: HostedCluster) async throws {
-        for name in ["n1", "n2", "n3"] { try await cluster.add(name) }
-        cluster.announce()
-        try await cluster.settled()
-        let room = try #require(RoomID("room"))
-        let owner = try #require(UserID("owner"))
-        try await cluster.perform(.createRoom(creator: owner, set: RoomChanges()), in: room)
+    private func leader(_ cluster: HostedCluster) async throws -> HostedNode {
         var leader: HostedNode?
         try await poll("a leader") {
             for node in cluster.nodes where await node.status()?.leader == node.id { leader = node }
             return leader != nil
         }
-        let node = try #require(leader)
+        return try #require(leader)
+    }
+
+    @Test func `a message that the hook lets through after the leader has gone is answered with 503`() async throws {
+        try await withLeader { try await hookEnds(in: $0, $1, $2) }
+    }
+
+    @Test func `of two recalls of one message both are answered when the leader can't do either`() async throws {
+        try await withLeader { cluster, node, room in
+            let text = CommandBody.post(MessageDraft(body: .text("oops")))
+            guard case .posted(let messageID, _, _, _, _) = try await cluster.perform(text, in: room) else { return }
+            let serving = try await leader(cluster)
+            cluster.link.setCut(serving.id, true)
+            let rooms = serving.rooms
+            let recalls = (1...2).map { _ in
+                Task { () -> ChatError? in
+                    do throws(ChatError) {
+                        try await rooms.recall(messageID, in: room, as: .system, id: nil)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            for recall in recalls {
+                let error = try await withDeadline("an answer") { await recall.value }
+                #expect(error?.code == .unavailable)
+            }
+        }
+    }
+
+    private func hookEnds(in cluster: HostedCluster, _ node: HostedNode, _ room: RoomID) async throws {
         let app = try SilentApp()
         var hook = HookSettings(url: "http://127.0.0.1:\(app.port)/hook")
         (hook.secret, hook.timeoutMs) = ("secret", 10_000)

@@ -51,6 +51,46 @@ struct RoomRaceTests {
         }
     }
 
+    @Test func `a session that is put out while it moves is told so where it has come to`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("owner"), hosted.enter("eve"), hosted.enter("ann"))
+            try await hosted.ask(Self.kick(hosted, "eve"))
+            let eve = try #require(SessionID("eve"))
+            func ends() -> Int {
+                hosted.told.all.count { if case .kicked(eve, .byManager, _) = $0 { true } else { false } }
+            }
+            #expect(ends() == 1, "where it was")
+            hosted.rooms.receive([
+                try hosted.call("eve", .moved(from: nil)), try hosted.call("ann", .moved(from: nil)),
+            ])
+            try await hosted.ask(hosted.send("owner", "behind"))
+            #expect(ends() == 2)
+            #expect(
+                !hosted.told.all.contains {
+                    if case .kicked = $0 { $0 != .kicked(eve, .byManager, ext: nil) } else { false }
+                })
+        }
+    }
+
+    @Test func `what a lane says of itself does not wait for a session that waits`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("owner"), hosted.enter("eve"))
+            let kick = try Self.kick(hosted, "eve")
+            var follow = try hosted.call("eve", .follow(StreamPlace(epoch: "", seq: .max)))
+            (follow.number, follow.request) = (7, nil)
+            let stay = Stay(profile: Profile(), enteredAt: Timestamp(.max))
+            hosted.rooms.receive([kick, try hosted.call("eve", .announce(stay)), follow])
+            let request = try #require(kick.request)
+            _ = try await hosted.told.answer(to: request).get()
+            let told = hosted.told.all
+            let going = told.firstIndex { $0 == .following(7) }
+            let kicked = told.firstIndex { if case .reply(_, request, _, _) = $0 { true } else { false } }
+            #expect(try #require(going) < #require(kicked))
+        }
+    }
+
     @Test func `an enter of the turn in which its user is blacklisted is refused`() async throws {
         try await HostedRooms.run(try TemporaryDirectory()) { hosted in
             try await hosted.createRoom()

@@ -43,6 +43,18 @@ struct RoomSlotsTests {
         #expect(waiting.count == 10_001)
     }
 
+    @Test func `who is here goes on waiting for a room that could not be read, as long as it is led`() throws {
+        var slots = RoomSlots()
+        let room = try #require(RoomID("r"))
+        slots.beginLoading(room, [try RoomWork.enter("ann"), try RoomWork.leave("bob")])
+        let first = slots.loadingFailed(room, isNeeded: false, isLed: true)
+        #expect(first.failed.map(\.name) == ["ann"] && first.isOnItsWay && slots.isLoading(room))
+        let second = slots.loadingFailed(room, isNeeded: true, isLed: false)
+        #expect(second.failed.map(\.name) == ["bob"] && second.isOnItsWay)
+        let third = slots.loadingFailed(room, isNeeded: false, isLed: true)
+        #expect(third.failed.isEmpty && !third.isOnItsWay && slots.isAbsent(room))
+    }
+
     @Test func `nobody's rooms are loaded beyond a few, and called ones beyond many`() throws {
         var slots = RoomSlots()
         let (newcomer, other) = (try RoomWork.enter("ann"), try RoomWork.enter("ann", "r0"))

@@ -63,6 +63,15 @@ struct TurnStreamTests {
         #expect(none.isEmpty)
     }
 
+    @Test func `a frame has no holes: lanes see by it what was left out`() throws {
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        for seq: UInt64 in [1, 2, 5, 6, 9] { try stream.show(message(seq)) }
+        let lane = try lane("a", 0)
+        let taken = stream.take(room: try #require(RoomID("r")), term: 1, viewerLanes: [lane])
+        #expect(seen(taken, by: lane) == ["shown 1-2", "shown 5-6", "shown 9-9"])
+    }
+
     @Test func `a lane that waits sees nothing, and one that joins only what comes after`() throws {
         var stream = TurnStream()
         stream.encodings = [.json]

@@ -31,6 +31,8 @@ final class FakeCluster: ClusterService {
 
     struct State: Sendable {
         var calls: [Call] = []
+        /// Whole, where `calls` has the caller's key alone.
+        var callKeys: [CallKey?] = []
         /// Thrown by every call when set.
         var failure: ChatError?
         var unreadiness: String?
@@ -66,6 +68,13 @@ final class FakeCluster: ClusterService {
 
     func become(unready reason: String?) { state.withLock { $0.unreadiness = reason } }
 
+    var callKeys: [CallKey?] { state.withLock { $0.callKeys } }
+
+    private func noted(_ key: CallKey?) -> String? {
+        state.withLock { $0.callKeys.append(key) }
+        return key?.text
+    }
+
     func note(_ call: Call) throws(ChatError) {
         let failure = state.withLock { state in
             state.calls.append(call)
@@ -74,18 +83,18 @@ final class FakeCluster: ClusterService {
         if let failure { throw failure }
     }
 
-    func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?)
+    func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?)
         async throws(ChatError)
-    { try note(.recall(messageID, room, actor, id: id)) }
+    { try note(.recall(messageID, room, actor, id: noted(id))) }
 
     func recallAll(
-        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: String?
-    ) async throws(ChatError) { try note(.recallAll(user, since: since, room, actor, id: id)) }
+        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?
+    ) async throws(ChatError) { try note(.recallAll(user, since: since, room, actor, id: noted(id))) }
 
-    func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: String?) async throws(ChatError)
+    func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: CallKey?) async throws(ChatError)
         -> CommandResult
     {
-        try note(.perform(body, room, actor, id: id))
+        try note(.perform(body, room, actor, id: noted(id)))
         if let result = state.withLock({ $0.result }) { return result }
         switch body {
         case .createRoom, .updateRoom, .closeRoom, .reopenRoom: return .room(Self.room(room).info)
@@ -153,10 +162,10 @@ final class FakeCluster: ClusterService {
         try note(.barrage(item, room))
     }
 
-    func send(_ draft: MessageDraft, from sender: ServerSender?, moderate: Bool, in room: RoomID, id: String?)
+    func send(_ draft: MessageDraft, from sender: ServerSender?, moderate: Bool, in room: RoomID, id: CallKey?)
         async throws(ChatError) -> CommandResult
     {
-        try note(.send(draft, from: sender, moderate: moderate, room, id: id))
+        try note(.send(draft, from: sender, moderate: moderate, room, id: noted(id)))
         let place = draft.isKept ? MessagePlace.kept(seq: 8) : .unkept(after: 7)
         return .posted(messageID: "m8", place: place, time: Timestamp(1_700_000_000_000), priority: .normal)
     }

@@ -85,6 +85,35 @@ import Testing
         }
     }
 
+    @Test func `a key stands for one call: the same path with the same method`() async throws {
+        try await withServer { client, cluster in
+            let text = #"{"sender":"ann","type":"TEXT","text":"t"}"#
+            let calls: [(String, String, String)] = [
+                ("POST", "/v1/rooms", #"{"id":"r1","creator":"ann"}"#), ("PATCH", "/v1/rooms/r1", #"{"name":"n"}"#),
+                ("DELETE", "/v1/rooms/r1", ""), ("POST", "/v1/rooms/r1/close", ""), ("POST", "/v1/rooms/r1/reopen", ""),
+                ("PUT", "/v1/rooms/r1/members/bob/mute", #"{"enable":true}"#),
+                ("PUT", "/v1/rooms/r1/members/eve/mute", #"{"enable":true}"#),
+                ("POST", "/v1/rooms/r1/messages", text), ("POST", "/v1/rooms/r1/messages/m1/recall", ""),
+                ("POST", "/v1/rooms/r1/messages/recall", #"{"user":"bob"}"#),
+                ("DELETE", "/v1/rooms/r1/queue", ""), ("PUT", "/v1/rooms/r1/queue/seat", #"{"value":"v"}"#),
+            ]
+            for _ in 0..<2 {
+                for (method, path, body) in calls {
+                    let answer = try await client.call(method, path, body, headers: ["Idempotency-Key": "k"])
+                    #expect(answer.status == 200, "\(method) \(path): \(answer.status)")
+                }
+            }
+            let keys: [CallKey?] = calls.map { CallKey(call: "\($0.0) \($0.1)", text: "k") }
+            #expect(cluster.callKeys == keys + keys)
+            // A clientId does what the header does.
+            let named = #"{"sender":"ann","type":"TEXT","text":"t","clientId":"k"}"#
+            let sent = try await client.call("POST", "/v1/rooms/r1/messages", named)
+            #expect(sent.status == 200)
+            let last = try #require(cluster.callKeys.last)
+            #expect(last == CallKey(call: "POST /v1/rooms/r1/messages", text: "k"))
+        }
+    }
+
     @Test func `a key that belongs to another call is refused and not taken for done`() async throws {
         try await withServer { client, cluster in
             cluster.answer(with: .member(FakeCluster.member("ann")))

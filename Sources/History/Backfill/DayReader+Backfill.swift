@@ -10,6 +10,13 @@ extension DayReader {
         return try meta.step() ? meta.bits(0) : 0
     }
 
+    /// The time of the newest message; nil when there is none.
+    func lastTime() throws(SQLiteError) -> Timestamp? {
+        let meta = try database.cached("SELECT last_time FROM meta")
+        defer { meta.reset() }
+        return try meta.step() ? meta.optionalInt64(0).map { Timestamp($0) } : nil
+    }
+
     /// Walks over messages and then tombstones behind `cursor` until `visit` returns false, at most `rowsMax` of them;
     /// those that were not changed after `changedAfter` are shown as a place without a record. Returns whether it has
     /// seen all of them.

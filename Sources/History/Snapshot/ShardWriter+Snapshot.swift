@@ -12,12 +12,21 @@ extension ShardWriter {
         _ = try checkpoint().get()
         state.update { $0.snapshots += 1 }
         let path = catalogue.database.path
-        // While this thread waits nothing can replace the file. The reader thread never waits for this one.
-        let opened = readerThread.ask { [number, configuration, state] worker -> Result<UInt64, StorageError> in
+        let days = dayNumbers
+        // While this thread waits nothing can replace the file or add to history. The reader thread never waits for it.
+        let opened = readerThread.ask {
+            [number, directory, configuration, state] worker -> Result<UInt64, StorageError> in
+            let readers = worker.readers
             do throws(SQLiteError) {
-                let reader = try CatalogueReader(storage: number, path: path, vfs: configuration.vfs) {
-                    state.update { $0.snapshots -= 1 }
+                let commands = try CommandSource(days: days, memorySeconds: configuration.commandMemorySeconds) {
+                    (day) throws(SQLiteError) in
+                    try readers.reader(
+                        ReaderCache.Key(storage: number, day: day), path: directory + "/" + UTCDay.fileName(day),
+                        vfs: configuration.vfs)
                 }
+                let reader = try CatalogueReader(
+                    storage: number, path: path, vfs: configuration.vfs, commands: commands
+                ) { state.update { $0.snapshots -= 1 } }
                 worker.snapshots[snapshot] = reader
                 return .success(reader.index)
             } catch {

@@ -1,5 +1,3 @@
-import SQLite
-
 /// A shard's catalogue as of one log entry, while others go on writing: a stream of bytes that
 /// `ShardStorage.installSnapshot` takes at another node.
 ///
@@ -24,17 +22,29 @@ public final class SnapshotReader: Sendable {
     ///
     /// Completes on a storage thread; with `.expired` when the snapshot has been closed, by its time or by the storage.
     public func next(bytesMax: Int, completion: @escaping @Sendable (Result<[UInt8], StorageError>) -> Void) {
-        let isAsked = thread.submit { [number] worker in
+        SnapshotReader.read(number, on: thread, bytesMax: max(1, bytesMax), completion)
+    }
+
+    /// A slice at a time, with other reads in between.
+    private static func read(
+        _ number: UInt64, on thread: StorageThread, bytesMax: Int,
+        _ completion: @escaping @Sendable (Result<[UInt8], StorageError>) -> Void
+    ) {
+        let isAsked = thread.submit { worker in
             guard let reader = worker.snapshots[number] else {
                 completion(.failure(StorageError(.expired, "the snapshot has been closed")))
                 return
             }
-            do throws(SQLiteError) {
-                completion(.success(try reader.next(bytesMax: max(1, bytesMax))))
+            do {
+                if let bytes = try reader.slice(bytesMax: bytesMax) {
+                    completion(.success(bytes))
+                } else {
+                    SnapshotReader.read(number, on: thread, bytesMax: bytesMax, completion)
+                }
             } catch {
                 // Another try would not go on where this one ended.
                 worker.snapshots.removeValue(forKey: number)?.close()
-                completion(.failure(StorageError(error)))
+                completion(.failure(StorageError(any: error)))
             }
         }
         if !isAsked { completion(.failure(StorageError(.closed, "the storage threads have ended"))) }

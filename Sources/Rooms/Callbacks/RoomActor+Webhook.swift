@@ -10,12 +10,13 @@ extension RoomActor {
     /// Bytes of the messages of one slice, roughly; at least one message is taken.
     private static var sliceBytesMax: Int { 512 << 10 }
 
-    /// Everything that is owed counts as delivered: there is no webhook any more.
+    /// Everything that is owed by now counts as delivered: there is no webhook any more. Nothing that comes later does:
+    /// there may be one again before this is written down.
     func forgetOwed() -> WebhookSlice {
         WebhookSlice(
             progress: WebhookProgress(
                 incarnation: state.incarnation ?? Incarnation(0), seq: state.lastSeq, time: context.now(),
-                eventIndex: .max))
+                eventIndex: state.webhook?.events.last?.index ?? 0))
     }
 
     /// What comes after `progress`, at most `limit` items, in order. `completion` is called on the loop, at once or

@@ -176,7 +176,7 @@ final class WebhookDispatcher {
         }
         queue.removeFirst()
         queued.remove(room)
-        let (generation, settings, after) = (generation, settings, delivered[room])
+        let (generation, after) = (generation, delivered[room])
         let me = LoopBound(onLoop: self, loop: context.loop)
         let collected: @Sendable (WebhookSlice?) -> Void = { slice in
             guard me.value.generation == generation else { return }
@@ -184,7 +184,10 @@ final class WebhookDispatcher {
         }
         shard.visit(room) { actor in
             guard let actor else { return collected(nil) }
-            guard let settings else { return collected(actor.assumeIsolated { $0.forgetOwed() }) }
+            // As they are now: while the room was loaded, the webhook may have been switched on.
+            guard let settings = me.value.settings else {
+                return collected(actor.assumeIsolated { $0.forgetOwed() })
+            }
             actor.assumeIsolated { $0.webhookSlice(after: after, limit: space, settings, collected) }
         }
     }

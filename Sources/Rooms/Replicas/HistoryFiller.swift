@@ -68,6 +68,13 @@ final class HistoryFiller {
         ticksUntilAttempt = 0
     }
 
+    /// The node is away: the next voter is asked.
+    func lost(_ node: NodeID) {
+        guard current?.node == node else { return }
+        end()
+        ticksUntilAttempt = Self.ticksBetween
+    }
+
     private func end() {
         if current != nil { slots.give() }
         current = nil

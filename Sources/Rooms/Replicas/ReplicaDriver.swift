@@ -17,6 +17,10 @@ final class ReplicaDriver {
     /// nil for a group whose state is all there is.
     private let filler: HistoryFiller?
     private var ticks = 0
+    /// For how many ticks nodes have not been reached that were before.
+    private var away: [NodeID: Int] = [:]
+    /// Beyond it a node's transfers end. A connection that is back sooner costs a repetition, not the whole transfer.
+    private static let awayMax = 30
 
     /// What this group's leader is told.
     struct Reports {
@@ -118,8 +122,27 @@ final class ReplicaDriver {
         }
     }
 
+    /// The connection to a node has ended.
+    func lost(_ node: NodeID) { away[node] = 0 }
+
+    /// A node is connected that was not before.
+    func reached(_ node: NodeID) { away[node] = nil }
+
+    private func endTransfers() {
+        for (node, ticks) in away {
+            guard ticks >= Self.awayMax else {
+                away[node] = ticks + 1
+                continue
+            }
+            giver.lost(node)
+            taker.lost(node)
+            filler?.lost(node)
+        }
+    }
+
     /// Every 100 ms.
     func tick() {
+        endTransfers()
         outbox.messages.tick()
         giver.tick()
         taker.tick()

@@ -36,6 +36,11 @@ final class SnapshotGiver {
         return effects.contains { if case .open = $0 { true } else { false } }
     }
 
+    /// The node is away: it begins anew if it still needs a snapshot.
+    func lost(_ node: NodeID) {
+        if source.receiver == node { perform(source.close()) }
+    }
+
     /// Every 100 ms.
     func tick() {
         perform(source.tick())

@@ -90,6 +90,12 @@ final class SnapshotTaker {
         perform(effects)
     }
 
+    /// The node is away: the leader of now is to offer what it has.
+    func lost(_ node: NodeID) {
+        guard current?.node == node, let effects = current?.sink.storingFailed("\(node) is not reached") else { return }
+        perform(effects)
+    }
+
     /// Every 100 ms.
     func tick() {
         if let effects = current?.sink.tick() { perform(effects) }

@@ -165,13 +165,19 @@ public final class SystemGroup: Sendable {
     /// A node is connected that was not before: it may have begun anew.
     public func reached(_ node: NodeID) {
         let parts = parts
-        loop.execute { parts.value?.driver.reached(node) }
+        loop.execute {
+            parts.value?.driver.reached(node)
+            parts.value?.replica.reached(node)
+        }
     }
 
     /// The connection to a node has ended.
     public func lost(_ node: NodeID) {
         let parts = parts
-        loop.execute { parts.value?.driver.lost(node) }
+        loop.execute {
+            parts.value?.driver.lost(node)
+            parts.value?.replica.lost(node)
+        }
     }
 
     /// Returns when this node hears a leader and has applied all that it knows to be committed; false when that has not

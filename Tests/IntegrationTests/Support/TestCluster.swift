@@ -23,7 +23,7 @@ final class TestCluster: Sendable {
     private let drained = Mutex<Set<String>>([])
 
     /// Writes configurations and keys; nothing is created or started yet.
-    init(_ count: Int, shards: Int = 4) throws {
+    init(_ count: Int, shards: Int = 4, rooms: [String: Int] = [:]) throws {
         shardCount = shards
         let ports = try FreePort.take(count)
         var session = TestNode.highRates
@@ -31,7 +31,7 @@ final class TestCluster: Sendable {
         let secret = String(repeating: "a key of this cluster", count: 2)
         nodes = try ports.enumerated().map { [session] place, port in
             let node = try TestNode([
-                "nodeId": "n\(place + 1)", "shards": shards, "session": session,
+                "nodeId": "n\(place + 1)", "shards": shards, "session": session, "rooms": rooms,
                 "link": ["port": port, "seeds": ports.map { "127.0.0.1:\($0)" }],
             ])
             var keys = TestNode.keys
@@ -248,9 +248,9 @@ struct AskingAgain: SuiteTrait, TestScoping {
 extension TestCluster {
     /// Gives a cluster of which nothing runs yet to `body`; all of it is killed afterwards.
     static func run(
-        _ count: Int, shards: Int = 4, _ body: (TestCluster) async throws -> Void
+        _ count: Int, shards: Int = 4, rooms: [String: Int] = [:], _ body: (TestCluster) async throws -> Void
     ) async throws {
-        let cluster = try TestCluster(count, shards: shards)
+        let cluster = try TestCluster(count, shards: shards, rooms: rooms)
         do {
             try await TestSocket.$standardTLS.withValue(try TestCertificate.current?.client()) {
                 try await body(cluster)

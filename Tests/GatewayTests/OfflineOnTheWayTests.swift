@@ -1,0 +1,94 @@
+import ChatModel
+import EventLoop
+import Logging
+import RoomLink
+import Sharding
+import Telemetry
+import Testing
+import Wire
+
+@testable import Gateway
+
+/// Sessions that are put offline while they are on their way here from another node.
+@Suite(.timeLimit(.minutes(3))) struct OfflineOnTheWayTests {
+    private struct NoRooms: RoomRouter {
+        func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) {}
+    }
+
+    private struct NoTokens: TokenVerifier {
+        func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
+            throw ChatError(.unauthorized, "there are no tokens")
+        }
+
+        func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { false }
+    }
+
+    private let here: NodeID
+    private let former: NodeID
+    private let user: UserID
+
+    init() throws {
+        here = try #require(NodeID("n1"))
+        former = try #require(NodeID("n2"))
+        user = try #require(UserID("wanda"))
+    }
+
+    /// With a gateway of one lane, whose clock stands still at 1000.
+    private func withGateway(_ body: (Gateway) async throws -> Void) async throws {
+        let loop = try EventLoop(name: "gateway")
+        loop.start()
+        var configuration = GatewayConfiguration(node: here)
+        configuration.port = 0
+        let gateway = Gateway(
+            configuration: configuration, loops: [loop], router: NoRooms(), shardMap: ShardMap(shardCount: 1),
+            verifier: NoTokens(), metrics: MetricsRegistry(), logger: Logger(label: "test"), now: { Timestamp(1000) })
+        let result: Result<Void, any Error>
+        do {
+            _ = try await gateway.start()
+            result = .success(try await body(gateway))
+        } catch {
+            result = .failure(error)
+        }
+        await gateway.drain()
+        await gateway.stop()
+        loop.shutdown()
+        await loop.joined()
+        try result.get()
+    }
+
+    /// The session arrives; its client has gone again.
+    private func take(_ number: UInt64, startedAt: Int64, _ gateway: Gateway) async throws -> SessionID {
+        let id = SessionID(random: (number, number), at: former)
+        let handed = HandedSession(
+            user: user, anonymous: false, device: .web, startedAt: Timestamp(startedAt))
+        let lane = try #require(gateway.lane(0))
+        let state = SessionState(handed, id: id, from: former)
+        await lane.loop.run { lane.value.received(state, ConnectRequest(), nil, 0, nil) }
+        return id
+    }
+
+    @Test func `a user's session that was on its way when the user was put offline ends when it comes`() async throws {
+        try await withGateway { gateway in
+            let ended = await gateway.forceOffline(user)
+            #expect(ended == 0)
+            _ = try await take(1, startedAt: 900, gateway)
+            let left = await gateway.sessions(of: user)
+            #expect(left.isEmpty)
+            // One that has begun since is not meant.
+            let later = try await take(2, startedAt: 1100, gateway)
+            let sessions = await gateway.sessions(of: user)
+            #expect(sessions.map(\.session) == [later])
+        }
+    }
+
+    @Test func `a session that was on its way when it was ended ends when it comes`() async throws {
+        try await withGateway { gateway in
+            let other = try await take(1, startedAt: 900, gateway)
+            let wasHere = await gateway.forceOffline(SessionID(random: (2, 2), at: former))
+            #expect(!wasHere)
+            _ = try await take(2, startedAt: 900, gateway)
+            let sessions = await gateway.sessions(of: user)
+            #expect(sessions.map(\.session) == [other])
+        }
+    }
+}
