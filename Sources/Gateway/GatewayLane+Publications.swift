@@ -173,7 +173,10 @@ extension GatewayLane {
 
     private func kicked(_ id: SessionID, _ room: RoomID, _ reason: KickReason, _ ext: String?) {
         guard let session = sessions[id] else { return }
+        let isHere = session.isIn(room) || session.entering.contains { $0.room == room }
         forget(room, session)
+        // One that moves while it is put out may hear it twice.
+        guard isHere else { return }
         var kicked = KickedPush(room: room, reason: reason)
         kicked.ext = ext
         session.connection?.push(.kicked(kicked))

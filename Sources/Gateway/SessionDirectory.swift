@@ -34,6 +34,8 @@ final class SessionDirectory: Sendable {
 
     /// Longer than a session may be on its way from another node, and than it takes to ask all nodes.
     private static let orderLife = Duration.seconds(30)
+    /// The session may have begun by another node's clock.
+    private static let clockSkewSeconds: Int64 = 1
 
     private let state = Mutex(State())
 
@@ -77,7 +79,7 @@ final class SessionDirectory: Sendable {
             guard !state.offline.isEmpty else { return false }
             return [Offline.session(session), .user(user)].contains { target in
                 guard let order = state.offline[target], order.end > now else { return false }
-                return order.time.map { startedAt <= $0 } ?? true
+                return order.time.map { startedAt <= $0.adding(seconds: Self.clockSkewSeconds) } ?? true
             }
         }
     }

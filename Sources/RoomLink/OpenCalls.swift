@@ -177,11 +177,11 @@ public struct OpenCalls: Sendable {
     // MARK: - Leaders
 
     /// Whether what a node says of a shard in this term is to be heard: not what an earlier leader still says, and not
-    /// what a leader says that is lost, before it has said that it leads: it goes on from there when it is told what has
-    /// been shown.
+    /// what a later one says, or one that was lost, before it has said that it leads: it goes on from there when it is
+    /// told what has been shown.
     public func isCurrent(_ term: UInt64, of shard: ShardID) -> Bool {
         switch shards[shard] {
-        case .led(let leader)?, .doubted(let leader)?: term >= leader.term
+        case .led(let leader)?, .doubted(let leader)?: term == leader.term
         case .unled?: false
         case nil: true
         }

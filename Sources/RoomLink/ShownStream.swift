@@ -13,8 +13,8 @@ public struct ShownStream: Sendable {
 
     /// Somebody enters, with everything up to this place: whatever others were not shown by now was left out.
     public mutating func enter(at place: StreamPlace) {
-        if place.epoch == self.place.epoch { leaveOut(through: place.seq) } else { untold = [] }
-        self.place = place
+        if place.epoch == self.place.epoch { return leaveOut(through: place.seq) }
+        (untold, self.place) = ([], place)
     }
 
     /// Everybody gets a frame about these seqs: it shows all of them, or tells that some were left out.

@@ -58,7 +58,8 @@ extension RoomActor {
         guard let info = state.info, !info.closed else { return .roomClosed }
         let now = context.now()
         if !caller.anonymous, state.isBarred(caller.user, at: now) { return .blacklisted }
-        let since = now.adding(seconds: -context.policy.graceSeconds)
+        // Of an earlier leader's kicks it has been told, or is when it is announced.
+        let since = max(ledSince, now.adding(seconds: -context.policy.graceSeconds))
         return tail.kicked(caller.user, since: since) ? .byManager : nil
     }
 
@@ -74,13 +75,10 @@ extension RoomActor {
     func isLost(_ node: NodeID) -> Bool { context.lostNodes.value.contains(node) }
 
     /// A gateway node can't be reached: its sessions are in their grace.
-    /// - Returns: whether there are any.
-    func lose(_ node: NodeID, at now: Timestamp) -> Bool {
+    func lose(_ node: NodeID, at now: Timestamp) {
         missedPages.lose(node)
-        let lost = presence.keys(on: node).filter { unreachable[$0] == nil }
-        for key in lost { lose(key, at: now) }
+        for key in presence.keys(on: node) where unreachable[key] == nil { lose(key, at: now) }
         touch()
-        return !lost.isEmpty
     }
 
     /// A session can't be reached: its grace begins.

@@ -23,6 +23,8 @@ struct RoomSlots {
 
     private var slots: [RoomID: Slot] = [:]
     private var loadingCount = 0
+    /// How often rooms on their way could not be read; each is asked for again.
+    private var failures: [RoomID: Int] = [:]
     /// What was asked of storage before the catalogue was replaced is of another state.
     private(set) var generation = 0
 
@@ -39,8 +41,8 @@ struct RoomSlots {
     /// The rooms in memory.
     var active: some Sequence<RoomActor> { slots.values.lazy.compactMap { $0.room } }
 
-    /// Whether one more may be loaded that nobody has called.
-    var mayFetch: Bool { loadingCount < Self.fetchedAtOnceMax }
+    /// Whether one more may be loaded that nobody has called. Those that can't be read hold up no others.
+    var mayFetch: Bool { loadingCount - failures.count < Self.fetchedAtOnceMax }
 
     /// The room, if it is in memory.
     subscript(id: RoomID) -> RoomActor? { slots[id]?.room }
@@ -62,6 +64,7 @@ struct RoomSlots {
             guard work.mayWait(behind: waiting.count, max: Self.waitingPerRoomMax) else {
                 return .full(ChatError(.unavailable, "the room is still loading", retryAfterMs: 500))
             }
+            guard failures[id] == nil || work.isPresence else { return .full(Self.unreadable) }
             // Taken out while it grows, so that it is not copied.
             slots[id] = .loading([])
             waiting.append(work)
@@ -85,18 +88,43 @@ struct RoomSlots {
     mutating func endLoading(_ id: RoomID, _ room: RoomActor?) -> [RoomWork] {
         guard case .loading(let waiting) = slots[id] else { return [] }
         loadingCount -= 1
+        failures[id] = nil
         slots[id] = room.map { Slot.active($0) }
         return waiting
     }
 
+    /// What becomes of a room that could not be read.
+    struct Failure {
+        /// What has waited for it in vain.
+        var failed: [RoomWork]
+        /// How often it could not be read; nil when it is on its way no more, since nobody needs it. Else it is to be
+        /// asked for again.
+        var attempts: Int?
+    }
+
+    /// Of a room that could not be read.
+    static let unreadable = ChatError(.unavailable, "the room can't be read", retryAfterMs: 1000)
+
     /// The room could not be read. With `isLed` who is here goes on waiting for it, with `isNeeded` even nobody.
-    /// - Returns: what else has waited for it, and whether the room is still on its way: it is to be asked for again.
-    mutating func loadingFailed(_ id: RoomID, isNeeded: Bool, isLed: Bool) -> (failed: [RoomWork], isOnItsWay: Bool) {
-        guard case .loading(let waiting) = slots[id] else { return ([], false) }
-        let kept = isLed ? waiting.filter(\.isPresence) : []
-        guard isNeeded || !kept.isEmpty else { return (endLoading(id, nil), false) }
+    mutating func loadingFailed(_ id: RoomID, isNeeded: Bool, isLed: Bool) -> Failure {
+        guard case .loading(let waiting) = slots[id] else { return Failure(failed: []) }
+        // Who goes without having come was never here.
+        let kept = isLed && waiting.contains(where: \.isArrival) ? waiting.filter(\.isPresence) : []
+        guard isNeeded || !kept.isEmpty else { return Failure(failed: endLoading(id, nil)) }
         slots[id] = .loading(kept)
-        return (isLed ? waiting.filter { !$0.isPresence } : waiting, true)
+        failures[id, default: 0] += 1
+        return Failure(failed: kept.isEmpty ? waiting : waiting.filter { !$0.isPresence }, attempts: failures[id])
+    }
+
+    /// Takes out what waits for rooms, which stay on their way, and is of no use any more, or to be asked anew.
+    mutating func takeWaiting(where isTaken: (RoomWork) -> Bool = { _ in true }) -> [RoomWork] {
+        var taken: [RoomWork] = []
+        for (id, slot) in slots {
+            guard case .loading(let waiting) = slot, waiting.contains(where: isTaken) else { continue }
+            slots[id] = .loading(waiting.filter { !isTaken($0) })
+            taken += waiting.filter(isTaken)
+        }
+        return taken
     }
 
     // MARK: - Out of memory
@@ -116,6 +144,7 @@ struct RoomSlots {
         var all: [RoomWork] = []
         for case .loading(let waiting) in slots.values { all += waiting }
         slots = [:]
+        failures = [:]
         loadingCount = 0
         generation += 1
         return all

@@ -35,4 +35,13 @@ enum RoomWork {
         case .leave, .away, .moved, .announce, .follow: true
         }
     }
+
+    /// That somebody is here, whom the room may not know.
+    var isArrival: Bool {
+        guard case .call(let call) = self else { return false }
+        return switch call.body {
+        case .announce, .moved: true
+        default: false
+        }
+    }
 }

@@ -34,6 +34,8 @@ extension ShardHost {
         fail(proposals.takeStaged(), error, isInDoubt: isInDoubt)
         refusals.refuse(questions.takeAll())
         receiveEarly()
+        // What was said to this leader is said anew to the next, be it this one again.
+        for work in rooms.takeWaiting() { receive(work) }
         if ledTerm != nil { endLeading() }
     }
 
@@ -66,12 +68,13 @@ extension ShardHost {
     /// A node can't be reached: its gateway's sessions are away.
     func lost(_ node: NodeID) {
         replica?.lost(node)
+        // Connected again, it says anew who is here, and asks again what has no answer.
+        _ = rooms.takeWaiting { $0.key?.node == node }
+        early.removeAll { $0.key?.node == node }
         guard ledTerm != nil else { return }
         let now = context.now()
         for room in rooms.active {
-            if room.assumeIsolated({ $0.lose(node, at: now) }) {
-                gracesEnd = ClusterView.ticks() + UInt64(context.policy.graceSeconds + 2) * 10
-            }
+            room.assumeIsolated { $0.lose(node, at: now) }
             publisher.markDirty(room)
         }
     }

@@ -45,8 +45,7 @@ extension ShardHost {
                 context: context
             ) { room in me.value.stageLate(of: room) }
         } catch {
-            context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
-            return loadingFailed(id)
+            return loadingFailed(id, error)
         }
         // Its messages' times do not go back, whatever this node's clock says after a restart.
         if let time = room.assumeIsolated({ $0.newestTime }) { proposals.raiseStamp(to: time) }
@@ -56,13 +55,14 @@ extension ShardHost {
         for work in waiting { receive(work) }
     }
 
-    private func loadingFailed(_ id: RoomID) {
+    private func loadingFailed(_ id: RoomID, _ error: any Error) {
         let isHeldUp = queue.isHeldUp(by: id)
-        let (failed, isOnItsWay) = rooms.loadingFailed(id, isNeeded: isHeldUp, isLed: log.isEstablished)
-        if isOnItsWay { readAgain(id) }
-        for work in failed {
-            refusals.fail(work, ChatError(.unavailable, "the room can't be read", retryAfterMs: 1000))
+        let failure = rooms.loadingFailed(id, isNeeded: isHeldUp, isLed: log.isEstablished)
+        if let attempts = failure.attempts { readAgain(id, after: attempts) }
+        if failure.attempts ?? 1 == 1 {
+            context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
         }
+        for work in failure.failed { refusals.fail(work, RoomSlots.unreadable) }
         // Entries of this room wait: nothing of the shard is applied past what can't be applied. Who is here waits, too.
         guard isHeldUp else { return }
         let early = takeEarly()
@@ -72,9 +72,11 @@ extension ShardHost {
         }
     }
 
-    private func readAgain(_ id: RoomID) {
+    /// After 1, 2, 4 and then every 8 s, for as long as somebody needs it.
+    private func readAgain(_ id: RoomID, after attempts: Int) {
         let generation = rooms.generation
-        context.loop.schedule(afterMilliseconds: 1000) { [unowned self] in
+        let pauseMilliseconds: UInt64 = 1000 << UInt64(min(attempts - 1, 3))
+        context.loop.schedule(afterMilliseconds: pauseMilliseconds) { [unowned self] in
             if rooms.generation == generation, rooms.isLoading(id) { read(id) }
         }
     }

@@ -8,6 +8,10 @@ extension ShardHost {
     /// Digests, counts, deadlines: once a second.
     func tick() {
         endDoubt()
+        if ledTerm != nil, rooms.active.contains(where: { $0.assumeIsolated { !$0.unreachable.isEmpty } }) {
+            // And time to commit that they have left.
+            gracesEnd = ClusterView.ticks() + 20
+        }
         // Another leader would not know who is in a grace here, and nobody would see them leave.
         keeper.step(log, own: context.server, context.cluster, mayHandOver: ClusterView.ticks() >= gracesEnd)
         guard ledTerm != nil else { return }

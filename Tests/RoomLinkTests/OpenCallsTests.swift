@@ -100,6 +100,7 @@ import Wire
         #expect(try lane.leads("n3", 4) == nil)
         #expect(try lane.leads("n2", 5) == nil)
         #expect(lane.open.isCurrent(5, of: Lane.shard) && !lane.open.isCurrent(4, of: Lane.shard))
+        #expect(!lane.open.isCurrent(6, of: Lane.shard), "it has not been told what was shown")
         try lane.lost("n2")
         #expect(!lane.open.isCurrent(5, of: Lane.shard), "on its way since before, or sent too early")
         #expect(try lane.leads("n3", 4) == nil, "also while nobody leads")

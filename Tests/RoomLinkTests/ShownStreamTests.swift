@@ -38,6 +38,12 @@ import Testing
         #expect(untold == [11...13])
     }
 
+    @Test mutating func `an enter from before does not take the others back`() {
+        shown.show(13...13)
+        shown.enter(at: StreamPlace(epoch: "1", seq: 11))
+        #expect(shown.place.seq == 13)
+    }
+
     @Test mutating func `what the room has told is not told again`() {
         shown.show(13...13)
         shown.showSome(14...14)

@@ -46,13 +46,43 @@ struct RoomSlotsTests {
     @Test func `who is here goes on waiting for a room that could not be read, as long as it is led`() throws {
         var slots = RoomSlots()
         let room = try #require(RoomID("r"))
-        slots.beginLoading(room, [try RoomWork.enter("ann"), try RoomWork.leave("bob")])
+        slots.beginLoading(room, [try .enter("ann"), try .leave("bob"), try .moved("cid")])
         let first = slots.loadingFailed(room, isNeeded: false, isLed: true)
-        #expect(first.failed.map(\.name) == ["ann"] && first.isOnItsWay && slots.isLoading(room))
+        #expect(first.failed.map(\.name) == ["ann"] && first.attempts == 1 && slots.isLoading(room))
+        let (question, leaving) = (try RoomWork.enter("ann"), try RoomWork.leave("cid"))
+        #expect(slots.find(question).text == "the room can't be read", "at once, not after the next try")
+        #expect(slots.find(leaving).text == "waiting")
         let second = slots.loadingFailed(room, isNeeded: true, isLed: false)
-        #expect(second.failed.map(\.name) == ["bob"] && second.isOnItsWay)
+        #expect(second.failed.map(\.name) == ["bob", "cid", "cid"] && second.attempts == 2)
         let third = slots.loadingFailed(room, isNeeded: false, isLed: true)
-        #expect(third.failed.isEmpty && !third.isOnItsWay && slots.isAbsent(room))
+        #expect(third.failed.isEmpty && third.attempts == nil && slots.isAbsent(room))
+        #expect(slots.find(question).text == "absent", "whoever asks next has it read anew")
+    }
+
+    @Test func `for those alone who have gone no room is asked for again`() throws {
+        var slots = RoomSlots()
+        let room = try #require(RoomID("r"))
+        slots.beginLoading(room, [try .leave("bob")])
+        let failure = slots.loadingFailed(room, isNeeded: false, isLed: true)
+        #expect(failure.failed.map(\.name) == ["bob"] && failure.attempts == nil && slots.isAbsent(room))
+    }
+
+    @Test func `rooms that can't be read hold up no others`() throws {
+        var slots = RoomSlots()
+        for number in 0..<256 { slots.beginLoading(try #require(RoomID("r\(number)")), []) }
+        #expect(!slots.mayFetch)
+        _ = slots.loadingFailed(try #require(RoomID("r7")), isNeeded: true, isLed: true)
+        #expect(slots.mayFetch)
+    }
+
+    @Test func `what waits and is of no use any more is taken out, and its room stays on its way`() throws {
+        var slots = RoomSlots()
+        let room = try #require(RoomID("r"))
+        slots.beginLoading(room, [try RoomWork.enter("ann"), try RoomWork.leave("bob")])
+        let first = slots.takeWaiting { $0.name == "bob" }
+        #expect(first.map(\.name) == ["bob"] && slots.isLoading(room))
+        let rest = slots.takeWaiting()
+        #expect(rest.map(\.name) == ["ann"] && slots.isLoading(room))
     }
 
     @Test func `nobody's rooms are loaded beyond a few, and called ones beyond many`() throws {

@@ -17,6 +17,10 @@ extension RoomWork {
         try work(name, try #require(RoomID(room)), .leave)
     }
 
+    static func moved(_ name: String, _ room: String = "r") throws -> RoomWork {
+        try work(name, try #require(RoomID(room)), .moved(from: nil))
+    }
+
     private static func work(_ name: String, _ room: RoomID, _ body: RoomCall.Body) throws -> RoomWork {
         let address = SessionAddress(
             node: try #require(NodeID("n")), lane: 0, session: try #require(SessionID(name)), encoding: .json)
