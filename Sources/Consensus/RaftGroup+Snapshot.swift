@@ -96,6 +96,8 @@ extension RaftGroup {
         if let offer = installing, mark.index >= offer.mark.index { endInstallation() }
         // Whether it was waited for or not: the state is what it is.
         guard mark.index > handedOutIndex else { return }
+        // Of a leader that this server has not heard of. The log must not begin in a term that is not on disk.
+        if mark.term > term { becomeFollower(term: mark.term, leader: nil) }
         if log.term(at: mark.index) == mark.term {
             // Entries after it are right and stay.
             commit(upTo: mark.index)

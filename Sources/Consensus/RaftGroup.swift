@@ -164,6 +164,8 @@ public struct RaftGroup: Sendable {
             replacesLog = content.replacesLog
             // Without entries the store may not have the mark itself, if a crash came before the save.
             snapshotToSave = content.replacesLog || restored.firstIndex == 0 ? restored.snapshot : nil
+            // Nor its term, which no log on disk may be ahead of.
+            isHardStateDirty = snapshotToSave != nil
             commitIndex = content.appliedIndex
             appliedIndex = content.appliedIndex
             reportedLeadership.term = restored.hardState.term

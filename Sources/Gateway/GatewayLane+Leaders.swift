@@ -49,8 +49,18 @@ extension GatewayLane {
                     room: room, address: address(of: last), caller: last.state.caller, request: nil,
                     number: awaited.begin(room), body: .follow(place)))
         }
-        calls += asked
+        calls += ownAsked(asked)
         if !calls.isEmpty { shared.router.route(calls, to: node, from: number) }
+    }
+
+    /// What sessions that have gone to another lane had asked here is not asked again: an enter would bring them back, an
+    /// exit end what they have entered since. Nobody here waits for the answer.
+    private func ownAsked(_ calls: [RoomCall]) -> [RoomCall] {
+        calls.filter { call in
+            if sessions[call.address.session] != nil { return true }
+            if let request = call.request { _ = open.answered(call.address.session, request) }
+            return false
+        }
     }
 
     private func announcement(of session: Session, in room: RoomID) -> RoomCall {
@@ -69,7 +79,7 @@ extension GatewayLane {
     /// The replica hears it again. Nothing that was said to it or by it is lost, so nothing is said anew: a room that was
     /// told again what this lane has been shown would show what is on its way once more.
     func isTrusted(_ notice: ShardNotice, of node: NodeID) {
-        let asked = open.trusts(node, notice.shard, term: notice.term)
+        let asked = ownAsked(open.trusts(node, notice.shard, term: notice.term))
         if !asked.isEmpty { shared.router.route(asked, to: node, from: number) }
     }
 

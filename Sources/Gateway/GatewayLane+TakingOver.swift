@@ -65,7 +65,8 @@ extension GatewayLane {
     /// Who puts a session offline finds it where it is held, but not on its way.
     private func endIfPutOffline(_ id: SessionID) {
         guard let session = sessions[id],
-            shared.directory.isToEnd(id, of: session.state.caller.user, startedAt: session.state.startedAt)
+            shared.directory.isToEnd(
+                id, of: session.state.caller.user, startedAt: session.state.startedAt, at: configuration.node)
         else { return }
         _ = forceOffline([id])
     }

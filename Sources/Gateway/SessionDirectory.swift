@@ -34,7 +34,7 @@ final class SessionDirectory: Sendable {
 
     /// Longer than a session may be on its way from another node, and than it takes to ask all nodes.
     private static let orderLife = Duration.seconds(30)
-    /// The session may have begun by another node's clock.
+    /// A session that began at another node did so by that node's clock.
     private static let clockSkewSeconds: Int64 = 1
 
     private let state = Mutex(State())
@@ -57,7 +57,7 @@ final class SessionDirectory: Sendable {
     }
 
     /// To be called before the sessions that are to end are looked up: one that is on its way here, from another lane or
-    /// node, is ended by whoever takes it up, who asks ``isToEnd(_:of:startedAt:)`` after ``put(_:of:on:)``.
+    /// node, is ended by whoever takes it up, who asks ``isToEnd(_:of:startedAt:at:)`` after ``put(_:of:on:)``.
     func putOffline(_ target: Offline, at time: Timestamp) {
         let now = ContinuousClock.now
         let meant: Timestamp? = if case .user = target { time } else { nil }
@@ -73,13 +73,14 @@ final class SessionDirectory: Sendable {
     }
 
     /// Whether a session that has just been taken up was put offline while nobody held it.
-    func isToEnd(_ session: SessionID, of user: UserID, startedAt: Timestamp) -> Bool {
+    func isToEnd(_ session: SessionID, of user: UserID, startedAt: Timestamp, at node: NodeID) -> Bool {
         let now = ContinuousClock.now
+        let skew = session.birthplace == node ? 0 : Self.clockSkewSeconds
         return state.withLock { state in
             guard !state.offline.isEmpty else { return false }
             return [Offline.session(session), .user(user)].contains { target in
                 guard let order = state.offline[target], order.end > now else { return false }
-                return order.time.map { startedAt <= $0.adding(seconds: Self.clockSkewSeconds) } ?? true
+                return order.time.map { startedAt <= $0.adding(seconds: skew) } ?? true
             }
         }
     }

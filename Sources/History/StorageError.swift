@@ -68,4 +68,12 @@ public enum StorageHealth: Sendable, Hashable {
     /// Nothing is written any more. Nothing is lost, because the log keeps what was not synced; a restart replays it.
     /// No successor.
     case halted(StorageError)
+
+    /// Whether it may be given more.
+    public var takesRows: Bool {
+        switch self {
+        case .good, .retrying: true
+        case .overloaded, .halted: false
+        }
+    }
 }

@@ -143,10 +143,24 @@ public struct Presence: Sendable {
         return effects
     }
 
-    /// Takes note of a session that was here before this leader was: nobody is told.
-    public mutating func announce(_ visitor: Visitor, role: Role) {
-        guard visitors[visitor.key] == nil else { return }
+    /// Takes note of a session that was here before this leader was: nobody is told, but older sessions of its user that
+    /// do not go with it, because their node had not heard that they are out.
+    public mutating func announce(_ visitor: Visitor, role: Role) -> [PresenceEffect] {
+        guard visitors[visitor.key] == nil else { return [] }
+        let older = conflicting(with: visitor).filter { $0.enteredAt < visitor.enteredAt }
         add(visitor, isFixed: role.isFixed)
+        for session in older { remove(session.key) }
+        return older.map { .kick($0, reason: .conflictingLogin) }
+    }
+
+    /// Whether a session that is announced was put out by another one of its user, which is here.
+    public func isSuperseded(_ visitor: Visitor) -> Bool {
+        conflicting(with: visitor).contains { $0.enteredAt > visitor.enteredAt }
+    }
+
+    /// The same session may still be known at the node where it was.
+    private func conflicting(with visitor: Visitor) -> [Visitor] {
+        visitors(of: visitor.user).filter { $0.key.session != visitor.key.session && conflicts($0, visitor) }
     }
 
     private func conflicts(_ older: Visitor, _ newer: Visitor) -> Bool {

@@ -9,8 +9,8 @@ package struct HotTail {
     private var messages: ContiguousArray<Message> = []
     private var head = 0
     private var bytes = 0
-    /// Of those messages the ones that tell of a kick, so that nobody who is announced looks through all of them.
-    private var kicks: [(seq: UInt64, time: Timestamp, users: [UserID])] = []
+    /// Who was put out, for longer than those messages are here: whoever is announced may not have heard of it.
+    private var kicks = Kicks()
 
     package init() {}
 
@@ -22,8 +22,8 @@ package struct HotTail {
     package mutating func append(_ message: Message) {
         messages.append(message)
         bytes += Self.size(message)
-        if let seq = message.seq, case .notification(let notification) = message.body, notification.event == .kicked {
-            kicks.append((seq, message.time, notification.targets.map(\.user)))
+        if case .notification(let notification) = message.body, notification.event == .kicked {
+            for target in notification.targets { kicks.note(target.user, at: message.time) }
         }
         while messages.count - head > Self.messagesMax || (bytes > Self.bytesMax && messages.count - head > 1) {
             bytes -= Self.size(messages[head])
@@ -33,7 +33,6 @@ package struct HotTail {
             messages.removeFirst(head)
             head = 0
         }
-        while let oldest = kicks.first, let first = firstSeq, oldest.seq < first { kicks.removeFirst() }
     }
 
     package func message(seq: UInt64) -> Message? {
@@ -45,7 +44,6 @@ package struct HotTail {
     package mutating func erase(seq: UInt64) {
         guard let index = messages[head...].firstIndex(where: { $0.seq == seq }) else { return }
         messages[index].body = .recalled(messages[index].body.type)
-        kicks.removeAll { $0.seq == seq }
     }
 
     /// Whether every message after `seq` is still here.
@@ -64,10 +62,14 @@ package struct HotTail {
         return Array(messages[from..<min(messages.count, from + limit)])
     }
 
+    /// Notes that a user, or everybody (nil), was put out, of which no message may tell.
+    package mutating func noteKick(_ user: UserID?, at time: Timestamp) { kicks.note(user, at: time) }
+
     /// Whether a user was put out at that time or later.
-    package func kicked(_ user: UserID, since time: Timestamp) -> Bool {
-        kicks.contains { $0.time >= time && $0.users.contains(user) }
-    }
+    package func kicked(_ user: UserID, since time: Timestamp) -> Bool { kicks.contains(user, since: time) }
+
+    /// Whether everybody was put out at that time or later.
+    package func everybodyKicked(since time: Timestamp) -> Bool { kicks.everybody.map { $0 >= time } ?? false }
 
     /// Roughly what it occupies.
     package static func size(_ message: Message) -> Int {

@@ -83,6 +83,10 @@ package struct TurnStream {
     /// A lane's viewers are shown nothing until the lane has joined.
     package mutating func wait(_ lane: Lane) { waiting.insert(lane) }
 
+    /// A node can't be reached. Its lanes, which have announced sessions and may never say what those were shown, hear
+    /// nothing until they announce them anew.
+    package mutating func lose(_ node: NodeID) { waiting = waiting.filter { $0.node != node } }
+
     /// Whether the lane waits until it joins.
     package func isWaiting(_ lane: Lane) -> Bool { waiting.contains(lane) }
 

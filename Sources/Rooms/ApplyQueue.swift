@@ -26,10 +26,11 @@ struct ApplyQueue {
     /// The first has been applied.
     mutating func removeFirst() {
         head += 1
-        guard isEmpty else { return }
-        entries.removeAll(keepingCapacity: true)
+        // What was applied is let go of also when the queue never gets empty, at most half of it at a time.
+        guard isEmpty || head >= 1_024 && head >= entries.count / 2 else { return }
+        if isEmpty { entries.removeAll(keepingCapacity: true) } else { entries.removeFirst(head) }
+        fetchHead -= min(fetchHead, head)
         head = 0
-        fetchHead = 0
     }
 
     mutating func removeAll() { self = ApplyQueue() }

@@ -31,6 +31,9 @@ final class GroupLog {
     private var savesInFlight = 0
     private var isComplete = true
     private var hasRightClock = true
+    private var hasStorage = true
+    /// For how long saves have been on their way of which none has arrived.
+    private var ticksOfSave = 0
     /// Asks the driver to perform what an answer from the store has brought.
     var onInput: () -> Void = {}
     /// Whether the state machine is being replaced by a snapshot, or is to be.
@@ -220,8 +223,14 @@ final class GroupLog {
         setMayLead()
     }
 
+    /// Whether what is committed can be written where it is read from; it does not lead while it can't.
+    func setHasStorage(_ hasStorage: Bool) {
+        self.hasStorage = hasStorage
+        setMayLead()
+    }
+
     private func setMayLead() {
-        let mayLead = isComplete && hasRightClock
+        let mayLead = isComplete && hasRightClock && hasStorage && ticksOfSave < Self.saveTicksMax
         guard raft.mayLead != mayLead else { return }
         raft.mayLead = mayLead
         isDirty = true
@@ -240,12 +249,16 @@ final class GroupLog {
             if ticksSinceFailure >= Self.ticksBeforeRetry, savesInFlight == 0, !isInstalling() { restart() }
             return
         }
+        // A disk that hangs says nothing: what is committed elsewhere is acked by whoever can save it.
+        ticksOfSave = savesInFlight > 0 ? ticksOfSave + 1 : 0
+        setMayLead()
         raft.tick()
         isDirty = true
     }
 
     func persisted(save number: UInt64, generation: Int) {
         savesInFlight -= 1
+        ticksOfSave = 0
         guard generation == self.generation else { return }
         raft.persisted(save: number)
         isDirty = true
@@ -286,6 +299,8 @@ final class GroupLog {
     }
 
     private static let ticksBeforeRetry = 10
+    /// How long a save may last before this replica leaves leading to another one: 3 s.
+    private static let saveTicksMax = 30
     /// Some minutes of a busy shard.
     static let entriesRetained: UInt64 = 20_000
 

@@ -94,17 +94,19 @@ extension RoomActor {
         guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
         else { return completion(self, .failure(missing)) }
         if let message = tail.message(seq: seq) { return completion(self, .success(message)) }
-        storage.message(
-            incarnation, seq: seq,
-            completion: awaiting { room, result in
-                guard case .success(let row) = result else {
-                    return completion(room, .failure(ChatError(.internal, "history can't be read")))
-                }
-                guard let row, let message = try? HistoryCodec.decode(row.payload) else {
-                    return completion(room, .failure(missing))
-                }
-                completion(room, .success(message))
-            })
+        readingHistory { room in
+            room.storage.message(
+                incarnation, seq: seq,
+                completion: room.awaiting { room, result in
+                    guard case .success(let row) = result else {
+                        return completion(room, .failure(ChatError(.internal, "history can't be read")))
+                    }
+                    guard let row, let message = try? HistoryCodec.decode(row.payload) else {
+                        return completion(room, .failure(missing))
+                    }
+                    completion(room, .success(message))
+                })
+        }
     }
 
     /// The newest of a user's messages first, page by page, until history ends or they are older than `since`.
@@ -118,27 +120,29 @@ extension RoomActor {
         var query = HistoryQuery(incarnation: incarnation, limit: Int(Limits.pageItems))
         query.sender = user.text
         query.beforeSeq = seq
-        storage.page(
-            query,
-            completion: awaiting { room, result in
-                guard case .success(let page) = result else {
-                    return completion(room, .failure(ChatError(.internal, "history can't be read")))
-                }
-                var facts = facts
-                let rows = page.rows.prefix { $0.time >= since ?? $0.time }
-                for row in rows where !row.recalled {
-                    guard let type = MessageType(number: row.type) else { continue }
-                    facts.targets.append(RecallTarget(seq: row.seq, sender: user, time: row.time, type: type))
-                }
-                guard page.more, rows.count == page.rows.count, let last = rows.last else {
-                    return completion(room, .success(facts))
-                }
-                if facts.targets.count + Int(Limits.pageItems) > Self.recalledAtOnceMax {
-                    room.recallNow(facts.targets, for: proposal)
-                    facts.targets = []
-                }
-                room.collect(of: user, since: since, before: last.seq, facts, for: proposal, completion)
-            })
+        readingHistory { [query] room in
+            room.storage.page(
+                query,
+                completion: room.awaiting { room, result in
+                    guard case .success(let page) = result else {
+                        return completion(room, .failure(ChatError(.internal, "history can't be read")))
+                    }
+                    var facts = facts
+                    let rows = page.rows.prefix { $0.time >= since ?? $0.time }
+                    for row in rows where !row.recalled {
+                        guard let type = MessageType(number: row.type) else { continue }
+                        facts.targets.append(RecallTarget(seq: row.seq, sender: user, time: row.time, type: type))
+                    }
+                    guard page.more, rows.count == page.rows.count, let last = rows.last else {
+                        return completion(room, .success(facts))
+                    }
+                    if facts.targets.count + Int(Limits.pageItems) > Self.recalledAtOnceMax {
+                        room.recallNow(facts.targets, for: proposal)
+                        facts.targets = []
+                    }
+                    room.collect(of: user, since: since, before: last.seq, facts, for: proposal, completion)
+                })
+        }
     }
 
     /// More than one 323 can name: these go before the command itself, in the name of its actor.

@@ -19,7 +19,9 @@ extension RoomActor {
         query.types = request.types.isEmpty ? nil : Set(request.types.map(\.number))
         query.beforeSeq = request.beforeSeq
         query.afterSeq = request.afterSeq
-        storage.page(query, completion: awaiting { room, result in completion(room, Self.messages(result)) })
+        readingHistory { [query] room in
+            room.storage.page(query, completion: room.awaiting { completion($0, Self.messages($1)) })
+        }
     }
 
     private static func messages(_ result: Result<History.HistoryPage, StorageError>) -> Result<

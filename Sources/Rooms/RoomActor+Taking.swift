@@ -32,7 +32,10 @@ extension RoomActor {
         visitor.notifyExt = stay.notifyExt
         visitor.encoding = call.address.encoding
         visitor.isAway = stay.isAway
-        presence.announce(visitor, role: role(of: visitor))
+        if presence.isSuperseded(visitor) {
+            return stream.tell(lane, .kicked(key.session, .conflictingLogin, ext: nil))
+        }
+        perform(presence.announce(visitor, role: role(of: visitor)))
         suspend(lane)
         tellVoice(of: visitor, at: context.now())
     }
@@ -47,9 +50,11 @@ extension RoomActor {
     /// Why somebody who was here is not any more; nil for whoever is.
     private func exclusion(of caller: Caller, _ stay: Stay) -> KickReason? {
         // Of an earlier room of this name.
-        guard let info = state.info, !info.closed, stay.enteredAt >= info.createdAt else { return .roomClosed }
+        guard let info = state.info, !info.closed, stay.enteredAt >= info.createdAt,
+            !tail.everybodyKicked(since: stay.enteredAt)
+        else { return .roomClosed }
         if !caller.anonymous, state.isBarred(caller.user, at: context.now()) { return .blacklisted }
-        // Kept as long as an answer is; later its gateway has heard of it, or is gone.
+        // Known as long as an answer is; later its gateway has heard of it, or is gone.
         return tail.kicked(caller.user, since: stay.enteredAt) ? .byManager : nil
     }
 
@@ -77,6 +82,7 @@ extension RoomActor {
     /// A gateway node can't be reached: its sessions are in their grace.
     func lose(_ node: NodeID, at now: Timestamp) {
         missedPages.lose(node)
+        stream.lose(node)
         for key in presence.keys(on: node) where unreachable[key] == nil { lose(key, at: now) }
         touch()
     }

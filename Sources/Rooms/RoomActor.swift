@@ -56,6 +56,10 @@ actor RoomActor {
     var atHook = 0
     /// The first message of this turn, whose row is not with storage yet.
     private(set) var unwrittenFrom: UInt64?
+    /// Whether storage has not got all rows of this turn that concern history.
+    private var hasUnwrittenHistory = false
+    /// What reads history, and waits until they are with storage.
+    private var waitingReads: [@Sendable (isolated RoomActor) -> Void] = []
     private var roomRow: (record: RoomRecord, index: UInt64)?
     private var lastChangeIndex: UInt64 = 0
     private var isDirty = false
@@ -99,7 +103,7 @@ actor RoomActor {
         toldMuted = state.info?.muted ?? false
         for (robot, enteredAt) in state.robotsByEntering {
             guard let visitor = Visitor(robot, enteredAt: enteredAt) else { continue }
-            presence.announce(visitor, role: state.role(of: robot.user))
+            _ = presence.announce(visitor, role: state.role(of: robot.user))
         }
         let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
         for owner in state.transientOwners { absentOwners[owner] = graceEnd }
@@ -209,6 +213,7 @@ actor RoomActor {
             guard let seq = message.seq, let incarnation else { return }
             tail.append(message)
             if unwrittenFrom == nil { unwrittenFrom = seq }
+            hasUnwrittenHistory = true
             rows.history.append(
                 HistoryRow(
                     incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
@@ -217,14 +222,17 @@ actor RoomActor {
         case .erase(let seq, let day):
             guard let incarnation else { return }
             tail.erase(seq: seq)
+            hasUnwrittenHistory = true
             rows.erasures.append(Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index))
         case .publish(let message):
             publish(message)
             offerUnkept(message)
         case .kick(let user, let reason, let ext):
+            tail.noteKick(user, at: stamp.time)
             leave(presence.kick(user: user), reason, ext)
             noteEmptiness()
         case .kickAll(let reason, let ext):
+            tail.noteKick(nil, at: stamp.time)
             leave(presence.kickAll(), reason, ext)
             noteEmptiness()
         case .robotsEnter(let robots):
@@ -370,9 +378,33 @@ actor RoomActor {
                 $0.record.incarnation, $0.index)
         }
         roomRow = nil
+        readWritten()
         // It stays on the host's list then.
         (isDirty, wasReported) = (!arrivals.isEmpty, !arrivals.isEmpty)
         return TurnResult(publications: publications, roomRow: changed, hasMore: !arrivals.isEmpty)
+    }
+
+    /// Reads history, which has everything that was applied: the server API's callers, who are not told by what a turn
+    /// publishes, may ask for what was acked a moment ago.
+    func readingHistory(_ read: @escaping @Sendable (isolated RoomActor) -> Void) {
+        guard hasUnwrittenHistory else { return read(self) }
+        reads += 1
+        waitingReads.append(read)
+    }
+
+    /// The rows of this turn are handed to storage with its end.
+    private func readWritten() {
+        hasUnwrittenHistory = false
+        guard !waitingReads.isEmpty else { return }
+        let waiting = waitingReads
+        waitingReads = []
+        context.loop.execute { [self] in
+            assumeIsolated { room in
+                room.reads -= waiting.count
+                for read in waiting { read(room) }
+                room.wake()
+            }
+        }
     }
 
     /// Whether nothing would be lost if this room left memory.

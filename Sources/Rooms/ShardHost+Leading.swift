@@ -42,6 +42,11 @@ extension ShardHost {
     /// Everything of former leaders has been applied: this one begins to answer.
     func beginLeading() {
         ledTerm = log.term
+        // Asked before anybody was told that this leader knows who is here: it does not, and would say that they are not.
+        // Their gateways ask again, behind their announcements.
+        let isSession: (RoomWork) -> Bool = { $0.key != nil && !$0.isPresence }
+        refusals.refuse(early.filter(isSession) + rooms.takeWaiting(where: isSession))
+        early.removeAll(where: isSession)
         let now = context.now()
         ledSince = now
         for room in rooms.active {

@@ -8,6 +8,9 @@ extension ShardHost {
     /// Digests, counts, deadlines: once a second.
     func tick() {
         endDoubt()
+        // A replica that can't write what it is told would answer nobody.
+        log.setHasStorage(storage.health.takesRows)
+        if !queue.isEmpty { applyCommitted() }
         if ledTerm != nil, rooms.active.contains(where: { $0.assumeIsolated { !$0.unreachable.isEmpty } }) {
             // And time to commit that they have left.
             gracesEnd = ClusterView.ticks() + 20

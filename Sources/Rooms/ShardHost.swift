@@ -83,7 +83,7 @@ final class ShardHost: GroupLogDelegate {
         figures.uncommitted = Int64(proposals.count)
         figures.syncMs = log.lastSyncDuration / .milliseconds(1)
         figures.isFailing = log.hasFailed
-        figures.isOverloaded = storage.health == .overloaded
+        figures.isOverloaded = !storage.health.takesRows
         return figures
     }
 
@@ -162,7 +162,8 @@ final class ShardHost: GroupLogDelegate {
 
     /// Applies what is committed, as far as the rooms are in memory.
     func applyCommitted() {
-        guard !isHeld else { return }
+        // What storage can't take waits here, bounded by what the log hands out; storage would halt for good.
+        guard !isHeld, storage.health != .overloaded else { return }
         let before = appliedIndex
         while let entry = queue.first {
             guard entry.kind != .command || apply(entry) else { break }

@@ -45,7 +45,7 @@ struct ShardProposals {
     /// One proposal for everything that is staged. Returns what came of it if the log has not taken it.
     mutating func propose(to log: GroupLog, _ health: StorageHealth, at now: Timestamp) -> Refused? {
         let proposals = takeStaged()
-        guard health != .overloaded else {
+        guard health.takesRows else {
             return Refused(
                 proposals: proposals, error: ChatError(.unavailable, "the disk can't keep up", retryAfterMs: 1000))
         }

@@ -148,12 +148,13 @@ import WaitTestKit
                     }
                     // More than may be on its way is not taken.
                     let big = [UInt8](repeating: 0, count: 4 << 20)
-                    let refused = await other.run {
-                        (0..<9).map { _ in sender.value.send(big, on: .consensus, to: nobody) }
+                    let takenMax = LinkSender.waitingBytesMax / big.count
+                    let taken = await other.run {
+                        (0...takenMax).map { _ in sender.value.send(big, on: .consensus, to: nobody) }
                     }
-                    #expect(refused == [Bool](repeating: true, count: 8) + [false])
+                    #expect(taken == [Bool](repeating: true, count: takenMax) + [false])
                     _ = try await changes.wait(for: "the others to come back") {
-                        await other.run { returned.value.count } == 9 ? true : nil
+                        await other.run { returned.value.count } == 1 + takenMax ? true : nil
                     }
                     let isTakenAfterwards = await other.run {
                         sender.value.close()

@@ -21,14 +21,18 @@ private struct Scene {
         return PresenceKey(node: node, session: session)
     }
 
+    func visitor(_ name: String, _ session: String, device: Device = .web, node: String = "n1") -> Visitor {
+        Visitor(
+            key: Self.key(session, node: node), laneNumber: 0, user: user(name), profile: Profile(nick: session),
+            anonymous: false, device: device, enteredAt: now)
+    }
+
     @discardableResult
     mutating func enter(
         _ name: String, _ session: String, device: Device = .web, role: Role = .guest, node: String = "n1",
         _ change: (inout Visitor) -> Void = { _ in }
     ) throws -> [PresenceEffect] {
-        var visitor = Visitor(
-            key: Self.key(session, node: node), laneNumber: 0, user: user(name), profile: Profile(nick: session),
-            anonymous: false, device: device, enteredAt: now)
+        var visitor = visitor(name, session, device: device, node: node)
         change(&visitor)
         return try presence.enter(visitor, role: role, notify: notify, at: now)
     }
@@ -199,7 +203,7 @@ extension [PresenceEffect] {
     @Test func `announced sessions are told to nobody`() throws {
         var it = Scene(.kickOlder)
         for session in ["s1", "s2"] {
-            it.presence.announce(
+            _ = it.presence.announce(
                 Visitor(
                     key: Scene.key(session), laneNumber: 0, user: user("bob"), profile: Profile(), anonymous: false,
                     device: .web, enteredAt: it.now), role: .normal)
@@ -207,6 +211,31 @@ extension [PresenceEffect] {
         #expect(it.presence.sessionCount == 2)
         #expect(it.presence.online == 1)
         #expect(try it.presence.users(.fixedOnline, after: nil, limit: 9).items == [user("bob")])
+    }
+
+    @Test func `of announced sessions that do not go together the newer stays, whoever comes first`() throws {
+        for isOlderFirst in [true, false] {
+            var it = Scene(.kickOlder)
+            var (older, newer) = (it.visitor("bob", "s1"), it.visitor("bob", "s2"))
+            newer.enteredAt = it.now.adding(seconds: 1)
+            // The newer one's former key: it has moved.
+            var moved = newer
+            moved.key = Scene.key("s2", node: "n2")
+            if isOlderFirst {
+                #expect(!it.presence.isSuperseded(older))
+                let first = it.presence.announce(older, role: .normal)
+                #expect(first.isEmpty && !it.presence.isSuperseded(newer))
+                let second = it.presence.announce(newer, role: .normal)
+                #expect(second.kickedSessions == ["s1"])
+            } else {
+                let first = it.presence.announce(newer, role: .normal)
+                #expect(first.isEmpty && it.presence.isSuperseded(older))
+            }
+            let third = it.presence.announce(moved, role: .normal)
+            #expect(third.isEmpty && !it.presence.isSuperseded(moved))
+            older.isRobot = true
+            #expect(!it.presence.isSuperseded(older))
+        }
     }
 
     @Test func `lanes are those with viewers`() throws {

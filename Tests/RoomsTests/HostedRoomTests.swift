@@ -128,6 +128,17 @@ struct HostedRoomTests {
         }
     }
 
+    @Test func `history has what was acked a moment ago`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            for number in 0..<90 {
+                _ = try await hosted.rooms.perform(
+                    .post(MessageDraft(body: .text("\(number)"))), in: HostedRooms.room, as: .system, id: nil)
+                #expect(try await hosted.history().last?.body == .text("\(number)"))
+            }
+        }
+    }
+
     @Test func `who leaves while the log takes nothing is not here when it does again`() async throws {
         var options = HostedRooms.Options()
         let disk = FaultDisk()

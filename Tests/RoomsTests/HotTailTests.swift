@@ -28,17 +28,31 @@ struct HotTailTests {
         #expect(tail.messages(after: 1_000, lastSeq: 1_000, limit: 2) == [])
     }
 
-    @Test func `a kick is known for as long as its message is held, and to whoever was there then`() throws {
+    @Test func `a kick is known for ten minutes, whatever is said meanwhile, to whoever was there then`() throws {
         var tail = HotTail()
         tail.append(try kick(1, "ann"))
-        tail.append(try kick(2, "bob"))
-        let (ann, bob) = (try user("ann"), try user("bob"))
+        let (ann, bob, eve) = (try user("ann"), try user("bob"), try user("eve"))
+        // Of this one no message tells.
+        tail.noteKick(bob, at: Timestamp(2))
         #expect(tail.kicked(ann, since: Timestamp(1)) && !tail.kicked(ann, since: Timestamp(2)))
-        let eve = try user("eve")
         #expect(tail.kicked(bob, since: Timestamp(2)) && !tail.kicked(eve, since: Timestamp(0)))
-        for seq in 3...257 as ClosedRange<UInt64> { tail.append(try message(seq)) }
+        for seq in 2...1_000 as ClosedRange<UInt64> { tail.append(try message(seq)) }
+        #expect(tail.kicked(ann, since: Timestamp(0)) && tail.kicked(bob, since: Timestamp(0)))
+        tail.noteKick(eve, at: Timestamp(600_002))
         #expect(!tail.kicked(ann, since: Timestamp(0)) && tail.kicked(bob, since: Timestamp(0)))
-        tail.append(try message(258))
-        #expect(!tail.kicked(bob, since: Timestamp(0)))
+    }
+
+    @Test func `beyond the bound the oldest kicks are forgotten`() throws {
+        var tail = HotTail()
+        for number in 0...4_096 { tail.noteKick(try user("u\(number)"), at: Timestamp(5)) }
+        let (first, second) = (try user("u0"), try user("u1"))
+        #expect(!tail.kicked(first, since: Timestamp(0)) && tail.kicked(second, since: Timestamp(0)))
+    }
+
+    @Test func `everybody is put out when a room closes`() {
+        var tail = HotTail()
+        #expect(!tail.everybodyKicked(since: Timestamp(0)))
+        tail.noteKick(nil, at: Timestamp(5))
+        #expect(tail.everybodyKicked(since: Timestamp(5)) && !tail.everybodyKicked(since: Timestamp(6)))
     }
 }

@@ -308,7 +308,11 @@ extension ClusterSimulation {
             key: key, laneNumber: lane.number, user: call.caller.user, profile: stay.profile, anonymous: false,
             device: call.caller.device, enteredAt: stay.enteredAt)
         visitor.isAway = stay.isAway
-        room.presence.announce(visitor, role: replica.state.room.role(of: visitor.user))
+        if room.presence.isSuperseded(visitor) {
+            return room.stream.tell(lane, .kicked(key.session, .conflictingLogin, ext: nil))
+        }
+        let effects = room.presence.announce(visitor, role: replica.state.room.role(of: visitor.user))
+        perform(effects, &room)
         room.stream.wait(lane)
         room.stream.encodings.formUnion(room.presence.encodings)
     }

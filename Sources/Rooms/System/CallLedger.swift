@@ -23,14 +23,15 @@ struct CallLedger: Sendable {
 
     init(callsMax: Int = Self.callsMaxDefault) { self.callsMax = callsMax }
 
-    var isFull: Bool { order.count - head >= callsMax }
+    /// Counts what is known, not what is out of date, which a replica that was restored does not have.
+    var isFull: Bool { memories.count >= callsMax }
 
     func result(of key: String) -> SystemResult? { memories[key]?.result }
 
     mutating func remember(_ key: String, _ result: SystemResult, at time: Timestamp) {
         guard memories.updateValue(Memory(time: time, result: result), forKey: key) == nil else { return }
         order.append((key, time))
-        if order.count - head > callsMax { forgetOldest() }
+        while memories.count > callsMax { forgetOldest() }
     }
 
     /// Keeps how a call ended that has begun, or forgets it (nil); nothing when it is not known (any more).
