@@ -1,5 +1,6 @@
 import ChatModel
 import RoomLink
+import Synchronization
 
 /// What a command needs to know that neither the room's state nor its presence tells (DESIGN "Commands and apply"):
 /// the leader looks it up once, before it proposes.
@@ -27,6 +28,8 @@ struct FoundFacts: Sendable {
     /// At most `RoomActor.recalledAtOnceMax`.
     var targets: [RecallTarget] = []
     var copies: [Message] = []
+    /// Those that had to be recalled before.
+    let batches = RecalledBatches()
 
     /// The command with what was found in it.
     func complete(_ command: Command) -> Command {
@@ -38,5 +41,22 @@ struct FoundFacts: Sendable {
         default: break
         }
         return command
+    }
+}
+
+/// Recalls that go before the command that asked for them, which must not be acked without them.
+final class RecalledBatches: Sendable {
+    private let wasRefused = Atomic(false)
+
+    /// Whether one of them was not taken.
+    var isIncomplete: Bool { wasRefused.load(ordering: .relaxed) }
+
+    /// Who waits for one of them.
+    var origin: Proposal.Origin {
+        .server { result in
+            // What the room itself refuses it refuses of the command, too.
+            guard case .failure(let error) = result, error.code == .unavailable else { return }
+            self.wasRefused.store(true, ordering: .relaxed)
+        }
     }
 }

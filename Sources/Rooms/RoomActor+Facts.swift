@@ -39,6 +39,9 @@ extension RoomActor {
                     room.laterRecalls.append { $0.lookUpAndPropose(proposal, lookup, holding: key) }
                     return
                 }
+                guard !facts.batches.isIncomplete else {
+                    throw ChatError(.unavailable, "not all of the messages could be recalled", retryAfterMs: 1000)
+                }
                 try room.requireStillHere(key)
                 var proposal = proposal
                 proposal.command = facts.complete(proposal.command)
@@ -137,7 +140,7 @@ extension RoomActor {
                         return completion(room, .success(facts))
                     }
                     if facts.targets.count + Int(Limits.pageItems) > Self.recalledAtOnceMax {
-                        room.recallNow(facts.targets, for: proposal)
+                        room.recallNow(facts, for: proposal)
                         facts.targets = []
                     }
                     room.collect(of: user, since: since, before: last.seq, facts, for: proposal, completion)
@@ -146,11 +149,12 @@ extension RoomActor {
     }
 
     /// More than one 323 can name: these go before the command itself, in the name of its actor.
-    private func recallNow(_ targets: [RecallTarget], for proposal: Proposal) {
+    private func recallNow(_ facts: FoundFacts, for proposal: Proposal) {
         var command = proposal.command
         command.id = nil
-        command.body = .recall(targets, NotifyOptions(notifyExt: proposal.command.body.notifyExt))
-        late.append(claimMessages(of: Proposal(command: command, key: nil, origin: .room), targets))
+        command.body = .recall(facts.targets, NotifyOptions(notifyExt: proposal.command.body.notifyExt))
+        let batch = Proposal(command: command, key: nil, origin: facts.batches.origin)
+        late.append(claimMessages(of: batch, facts.targets))
     }
 
     /// Reading from storage: the room stays in memory meanwhile, and is published after `completion`.

@@ -609,6 +609,24 @@ import Testing
         #expect(committed.isEmpty, "the state has them already")
     }
 
+    @Test func `the term of a state that was put in place is saved with it`() throws {
+        // Of a leader that c has not heard of; a log on disk must not begin in a later term than the disk knows.
+        let cluster = try led()
+        var core = cluster["c"]
+        let known = core.term
+        let mark = SnapshotMark(index: 9, term: known + 3, membership: core.membership)
+        core.snapshotInstalled(mark)
+        let save = try #require(core.takeOutput().save)
+        #expect(save.snapshot == mark && save.hardState == HardState(term: known + 3))
+        // A crash came before the save: the state is there, and the log is not.
+        let restored = try RaftGroup(
+            id: core.id, group: TestCluster.group,
+            start: .restored(
+                RestoredLog(hardState: HardState(term: known + 3), snapshot: mark, appliedIndex: 9)), randomSeed: 1)
+        var again = restored
+        #expect(try #require(again.takeOutput().save).hardState == HardState(term: known + 3))
+    }
+
     @Test func `nothing is handed out while the state is being replaced`() throws {
         let cluster = try led()
         cluster.isolate("c")

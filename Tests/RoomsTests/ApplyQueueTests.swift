@@ -47,6 +47,18 @@ struct ApplyQueueTests {
         #expect(!queue.isHeldUp(by: a) && queue.isHeldUp(by: b))
     }
 
+    @Test func `a queue that never gets empty lets go of what was applied, and asks for no room twice`() throws {
+        var queue = ApplyQueue()
+        for index in 1...3_000 as ClosedRange<UInt64> { queue.append(contentsOf: [try entry(index, "r\(index)")]) }
+        for index in 1...2_000 as ClosedRange<UInt64> { #expect(queue.nextRoom()?.text == "r\(index)") }
+        for index in 1...2_999 as ClosedRange<UInt64> {
+            #expect(queue.first?.index == index)
+            queue.removeFirst()
+            if index == 1_700 { #expect(queue.nextRoom()?.text == "r2001") }
+        }
+        #expect(queue.first?.index == 3_000 && queue.nextRoom()?.text == "r3000")
+    }
+
     @Test func `a queue that was emptied begins anew`() throws {
         var queue = ApplyQueue()
         queue.append(contentsOf: [try entry(1, "a"), try entry(2, "b")])

@@ -93,6 +93,16 @@ struct TurnStreamTests {
         #expect(seen(next, by: lanes[1]) == ["shown 3-3"] && seen(next, by: lanes[2]).isEmpty)
     }
 
+    @Test func `a lane whose node is lost does not wait for ever`() throws {
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        let (lost, other) = (try lane("a", 0), try lane("b", 0))
+        stream.wait(lost)
+        stream.wait(other)
+        stream.lose(lost.node)
+        #expect(!stream.isWaiting(lost) && stream.isWaiting(other))
+    }
+
     @Test func `a lane that has no viewers any more is told what put its last one out`() throws {
         var stream = TurnStream()
         stream.encodings = [.json]
