@@ -154,8 +154,9 @@ public struct Presence: Sendable {
     }
 
     /// Whether a session that is announced was put out by another one of its user, which is here.
-    public func isSuperseded(_ visitor: Visitor) -> Bool {
-        conflicting(with: visitor).contains { $0.enteredAt > visitor.enteredAt }
+    /// - Parameter ledSince: who has entered since then did so at this leader, whatever other leaders' clocks have said.
+    public func isSuperseded(_ visitor: Visitor, ledSince: Timestamp) -> Bool {
+        conflicting(with: visitor).contains { $0.enteredAt > visitor.enteredAt || $0.enteredAt >= ledSince }
     }
 
     /// The same session may still be known at the node where it was.

@@ -1,7 +1,8 @@
 import ChatModel
 
-/// Who was put out of a room lately, by the latest time: for ten minutes, and at most `countMax` users, beyond which the
-/// oldest are forgotten. A gateway that can't be reached for longer says too late that they are here.
+/// Who was put out of a room lately, by the latest time: for ten minutes, as long as the room is in memory, and at most
+/// `countMax` users, beyond which the oldest are forgotten. A gateway that can't be reached for longer says too late that
+/// they are here.
 struct Kicks {
     static let countMax = 4_096
 

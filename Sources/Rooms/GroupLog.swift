@@ -32,7 +32,7 @@ final class GroupLog {
     private var isComplete = true
     private var hasRightClock = true
     private var hasStorage = true
-    /// For how long saves have been on their way of which none has arrived.
+    /// For how long saves have been on their way of which none has arrived, though others have saved as much.
     private var ticksOfSave = 0
     /// Asks the driver to perform what an answer from the store has brought.
     var onInput: () -> Void = {}
@@ -249,8 +249,9 @@ final class GroupLog {
             if ticksSinceFailure >= Self.ticksBeforeRetry, savesInFlight == 0, !isInstalling() { restart() }
             return
         }
-        // A disk that hangs says nothing: what is committed elsewhere is acked by whoever can save it.
-        ticksOfSave = savesInFlight > 0 ? ticksOfSave + 1 : 0
+        // A disk that hangs says nothing. It is worse than the others' when those have saved what this one has not: where
+        // all are slow, to leave leading would make it worse.
+        ticksOfSave = savesInFlight > 0 && raft.commitIndex > raft.persistedIndex ? ticksOfSave + 1 : 0
         setMayLead()
         raft.tick()
         isDirty = true

@@ -32,7 +32,7 @@ extension RoomActor {
         visitor.notifyExt = stay.notifyExt
         visitor.encoding = call.address.encoding
         visitor.isAway = stay.isAway
-        if presence.isSuperseded(visitor) {
+        if presence.isSuperseded(visitor, ledSince: ledSince) {
             return stream.tell(lane, .kicked(key.session, .conflictingLogin, ext: nil))
         }
         perform(presence.announce(visitor, role: role(of: visitor)))

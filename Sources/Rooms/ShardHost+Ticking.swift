@@ -9,7 +9,9 @@ extension ShardHost {
     func tick() {
         endDoubt()
         // A replica that can't write what it is told would answer nobody.
-        log.setHasStorage(storage.health.takesRows)
+        let takesRows = storage.health.takesRows
+        log.setHasStorage(takesRows)
+        if !takesRows { failEarly() }
         if !queue.isEmpty { applyCommitted() }
         if ledTerm != nil, rooms.active.contains(where: { $0.assumeIsolated { !$0.unreachable.isEmpty } }) {
             // And time to commit that they have left.

@@ -1,6 +1,7 @@
 import ChatModel
 import Consensus
 import EventLoop
+import History
 import RoomCore
 import RoomLink
 import Wire
@@ -65,6 +66,11 @@ extension ShardHost {
     /// Whether committed entries are still to be applied; then the work waits for that.
     func mustWait(_ work: RoomWork) -> Bool {
         if isUpToDate { return false }
+        // Nobody knows when that will be.
+        if !storage.health.takesRows, !work.isPresence {
+            refusals.fail(work, ShardProposals.tooSlow)
+            return true
+        }
         if work.mayWait(behind: early.count, max: Self.earlyMax) {
             early.append(work)
         } else {
@@ -78,6 +84,12 @@ extension ShardHost {
     func receiveEarly() {
         guard !early.isEmpty else { return }
         for work in takeEarly() { receive(work) }
+    }
+
+    /// Storage can't take what is to be applied: who asks is told so, and who is here waits.
+    func failEarly() {
+        for work in early where !work.isPresence { refusals.fail(work, ShardProposals.tooSlow) }
+        early.removeAll { !$0.isPresence }
     }
 
     func takeEarly() -> [RoomWork] {

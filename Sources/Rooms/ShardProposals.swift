@@ -42,13 +42,13 @@ struct ShardProposals {
 
     mutating func stage(_ proposals: [Proposal]) { staged.append(contentsOf: proposals) }
 
+    /// While storage takes no rows.
+    static let tooSlow = ChatError(.unavailable, "the disk can't keep up", retryAfterMs: 1000)
+
     /// One proposal for everything that is staged. Returns what came of it if the log has not taken it.
     mutating func propose(to log: GroupLog, _ health: StorageHealth, at now: Timestamp) -> Refused? {
         let proposals = takeStaged()
-        guard health.takesRows else {
-            return Refused(
-                proposals: proposals, error: ChatError(.unavailable, "the disk can't keep up", retryAfterMs: 1000))
-        }
+        guard health.takesRows else { return Refused(proposals: proposals, error: Self.tooSlow) }
         let time = max(now, lastStamp)
         do throws(RaftError) {
             let range = try log.propose(proposals.map { LogCodec.encode($0.command, time: time) })

@@ -214,6 +214,7 @@ extension [PresenceEffect] {
     }
 
     @Test func `of announced sessions that do not go together the newer stays, whoever comes first`() throws {
+        let never = Timestamp(.max)
         for isOlderFirst in [true, false] {
             var it = Scene(.kickOlder)
             var (older, newer) = (it.visitor("bob", "s1"), it.visitor("bob", "s2"))
@@ -222,19 +223,23 @@ extension [PresenceEffect] {
             var moved = newer
             moved.key = Scene.key("s2", node: "n2")
             if isOlderFirst {
-                #expect(!it.presence.isSuperseded(older))
+                #expect(!it.presence.isSuperseded(older, ledSince: never))
                 let first = it.presence.announce(older, role: .normal)
-                #expect(first.isEmpty && !it.presence.isSuperseded(newer))
+                #expect(first.isEmpty && !it.presence.isSuperseded(newer, ledSince: never))
                 let second = it.presence.announce(newer, role: .normal)
                 #expect(second.kickedSessions == ["s1"])
             } else {
                 let first = it.presence.announce(newer, role: .normal)
-                #expect(first.isEmpty && it.presence.isSuperseded(older))
+                #expect(first.isEmpty && it.presence.isSuperseded(older, ledSince: never))
+                // By the clock of another leader it had entered later.
+                older.enteredAt = newer.enteredAt.adding(seconds: 1)
+                #expect(!it.presence.isSuperseded(older, ledSince: never))
+                #expect(it.presence.isSuperseded(older, ledSince: newer.enteredAt))
             }
             let third = it.presence.announce(moved, role: .normal)
-            #expect(third.isEmpty && !it.presence.isSuperseded(moved))
+            #expect(third.isEmpty && !it.presence.isSuperseded(moved, ledSince: never))
             older.isRobot = true
-            #expect(!it.presence.isSuperseded(older))
+            #expect(!it.presence.isSuperseded(older, ledSince: never))
         }
     }
 

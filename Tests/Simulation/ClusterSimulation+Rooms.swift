@@ -308,7 +308,7 @@ extension ClusterSimulation {
             key: key, laneNumber: lane.number, user: call.caller.user, profile: stay.profile, anonymous: false,
             device: call.caller.device, enteredAt: stay.enteredAt)
         visitor.isAway = stay.isAway
-        if room.presence.isSuperseded(visitor) {
+        if room.presence.isSuperseded(visitor, ledSince: Timestamp(.max)) {
             return room.stream.tell(lane, .kicked(key.session, .conflictingLogin, ext: nil))
         }
         let effects = room.presence.announce(visitor, role: replica.state.room.role(of: visitor.user))
