@@ -27,7 +27,7 @@ public struct LinkParcel: Sendable, Hashable {
 /// end of a connection (``noteEnd(of:)``) is lost with it, also if there is another one already.
 public final class LinkSender {
     /// Payload bytes that may be on their way to the link's loop; what is offered beyond is not taken.
-    public static let waitingBytesMax = 96 << 20
+    public static let waitingBytesMax = LinkLane.calls.queueBytesMax + LinkLane.publications.queueBytesMax
 
     private let loop: EventLoop
     private let link: LoopBound<ClusterLink>

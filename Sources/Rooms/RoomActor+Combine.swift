@@ -47,17 +47,14 @@ extension RoomActor {
         let missing = ChatError(.notFound, "there is no COMBINE \(messageID) in \(id)", field: "messageId")
         guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
         else { return completion(self, .failure(missing)) }
-        readingHistory { room in
-            room.storage.message(
-                incarnation, seq: seq,
-                completion: room.awaiting { room, result in
-                    guard case .success(let row) = result else {
-                        return completion(room, .failure(ChatError(.internal, "history can't be read")))
-                    }
-                    guard let row, let message = try? HistoryCodec.decode(row.payload), case .combine = message.body,
+        readRow(incarnation, seq, missing) { room, result in
+            completion(
+                room,
+                result.flatMap { row in
+                    guard let message = try? HistoryCodec.decode(row.payload), case .combine = message.body,
                         let copies = try? HistoryCodec.decodeCopies(row.payload)
-                    else { return completion(room, .failure(missing)) }
-                    completion(room, .success(copies))
+                    else { return .failure(missing) }
+                    return .success(copies)
                 })
         }
     }

@@ -97,17 +97,11 @@ extension RoomActor {
         guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
         else { return completion(self, .failure(missing)) }
         if let message = tail.message(seq: seq) { return completion(self, .success(message)) }
-        readingHistory { room in
-            room.storage.message(
-                incarnation, seq: seq,
-                completion: room.awaiting { room, result in
-                    guard case .success(let row) = result else {
-                        return completion(room, .failure(ChatError(.internal, "history can't be read")))
-                    }
-                    guard let row, let message = try? HistoryCodec.decode(row.payload) else {
-                        return completion(room, .failure(missing))
-                    }
-                    completion(room, .success(message))
+        readRow(incarnation, seq, missing) { room, result in
+            completion(
+                room,
+                result.flatMap { row in
+                    (try? HistoryCodec.decode(row.payload)).map { .success($0) } ?? .failure(missing)
                 })
         }
     }
@@ -123,28 +117,24 @@ extension RoomActor {
         var query = HistoryQuery(incarnation: incarnation, limit: Int(Limits.pageItems))
         query.sender = user.text
         query.beforeSeq = seq
-        readingHistory { [query] room in
-            room.storage.page(
-                query,
-                completion: room.awaiting { room, result in
-                    guard case .success(let page) = result else {
-                        return completion(room, .failure(ChatError(.internal, "history can't be read")))
-                    }
-                    var facts = facts
-                    let rows = page.rows.prefix { $0.time >= since ?? $0.time }
-                    for row in rows where !row.recalled {
-                        guard let type = MessageType(number: row.type) else { continue }
-                        facts.targets.append(RecallTarget(seq: row.seq, sender: user, time: row.time, type: type))
-                    }
-                    guard page.more, rows.count == page.rows.count, let last = rows.last else {
-                        return completion(room, .success(facts))
-                    }
-                    if facts.targets.count + Int(Limits.pageItems) > Self.recalledAtOnceMax {
-                        room.recallNow(facts, for: proposal)
-                        facts.targets = []
-                    }
-                    room.collect(of: user, since: since, before: last.seq, facts, for: proposal, completion)
-                })
+        readPage(query) { room, result in
+            guard case .success(let page) = result else {
+                return completion(room, .failure(ChatError(.internal, "history can't be read")))
+            }
+            var facts = facts
+            let rows = page.rows.prefix { $0.time >= since ?? $0.time }
+            for row in rows where !row.recalled {
+                guard let type = MessageType(number: row.type) else { continue }
+                facts.targets.append(RecallTarget(seq: row.seq, sender: user, time: row.time, type: type))
+            }
+            guard page.more, rows.count == page.rows.count, let last = rows.last else {
+                return completion(room, .success(facts))
+            }
+            if facts.targets.count + Int(Limits.pageItems) > Self.recalledAtOnceMax {
+                room.recallNow(facts, for: proposal)
+                facts.targets = []
+            }
+            room.collect(of: user, since: since, before: last.seq, facts, for: proposal, completion)
         }
     }
 

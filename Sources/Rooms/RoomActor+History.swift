@@ -19,8 +19,31 @@ extension RoomActor {
         query.types = request.types.isEmpty ? nil : Set(request.types.map(\.number))
         query.beforeSeq = request.beforeSeq
         query.afterSeq = request.afterSeq
-        readingHistory { [query] room in
-            room.storage.page(query, completion: room.awaiting { completion($0, Self.messages($1)) })
+        readPage(query) { completion($0, Self.messages($1)) }
+    }
+
+    /// A page of rows, of everything that has been applied.
+    func readPage(
+        _ query: HistoryQuery,
+        _ completion: @escaping @Sendable (isolated RoomActor, Result<History.HistoryPage, StorageError>) -> Void
+    ) {
+        readingHistory { $0.storage.page(query, completion: $0.awaiting(completion)) }
+    }
+
+    /// One row, of everything that has been applied; fails with `missing` when there is none.
+    func readRow(
+        _ incarnation: Incarnation, _ seq: UInt64, _ missing: ChatError,
+        _ completion: @escaping @Sendable (isolated RoomActor, Result<HistoryRow, ChatError>) -> Void
+    ) {
+        readingHistory {
+            $0.storage.message(
+                incarnation, seq: seq,
+                completion: $0.awaiting { room, result in
+                    guard case .success(let row) = result else {
+                        return completion(room, .failure(ChatError(.internal, "history can't be read")))
+                    }
+                    completion(room, row.map { .success($0) } ?? .failure(missing))
+                })
         }
     }
 

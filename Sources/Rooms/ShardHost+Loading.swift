@@ -65,11 +65,7 @@ extension ShardHost {
         for work in failure.failed { refusals.fail(work, RoomSlots.unreadable) }
         // Entries of this room wait: nothing of the shard is applied past what can't be applied. Who is here waits, too.
         guard isHeldUp else { return }
-        let early = takeEarly()
-        self.early = early.filter(\.isPresence)
-        for work in early where !work.isPresence {
-            refusals.fail(work, ChatError(.unavailable, "a room of this shard can't be read", retryAfterMs: 1000))
-        }
+        failEarly(ChatError(.unavailable, "a room of this shard can't be read", retryAfterMs: 1000))
     }
 
     /// After 1, 2, 4 and then every 8 s, for as long as somebody needs it.

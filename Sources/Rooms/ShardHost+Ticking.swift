@@ -11,7 +11,7 @@ extension ShardHost {
         // A replica that can't write what it is told would answer nobody.
         let takesRows = storage.health.takesRows
         log.setHasStorage(takesRows)
-        if !takesRows { failEarly() }
+        if !takesRows { failEarly(ShardProposals.tooSlow) }
         if !queue.isEmpty { applyCommitted() }
         if ledTerm != nil, rooms.active.contains(where: { $0.assumeIsolated { !$0.unreachable.isEmpty } }) {
             // And time to commit that they have left.

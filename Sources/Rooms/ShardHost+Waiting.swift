@@ -86,10 +86,11 @@ extension ShardHost {
         for work in takeEarly() { receive(work) }
     }
 
-    /// Storage can't take what is to be applied: who asks is told so, and who is here waits.
-    func failEarly() {
-        for work in early where !work.isPresence { refusals.fail(work, ShardProposals.tooSlow) }
+    /// Nobody knows when everything will have been applied: who asks is told why, and who is here goes on waiting.
+    func failEarly(_ error: ChatError) {
+        let failed = early.filter { !$0.isPresence }
         early.removeAll { !$0.isPresence }
+        for work in failed { refusals.fail(work, error) }
     }
 
     func takeEarly() -> [RoomWork] {

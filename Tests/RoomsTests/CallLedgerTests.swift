@@ -22,4 +22,16 @@ struct CallLedgerTests {
         }
         #expect(ledger.stored.map(\.key) == ["2", "3", "4"])
     }
+
+    @Test func `calls that did not come about push nothing out that is known`() {
+        var ledger = CallLedger(callsMax: 3)
+        ledger.remember("kept", .done, at: Timestamp(0))
+        for number in 1..<100 as Range<Int64> {
+            ledger.remember("\(number)", .begun, at: Timestamp(number))
+            ledger.finish("\(number)", answer: nil)
+        }
+        #expect(ledger.stored.map(\.key) == ["kept"])
+        ledger.forget(at: Timestamp(0).adding(seconds: 600))
+        #expect(ledger.stored.isEmpty)
+    }
 }

@@ -32,6 +32,10 @@ struct CallLedger: Sendable {
         guard memories.updateValue(Memory(time: time, result: result), forKey: key) == nil else { return }
         order.append((key, time))
         while memories.count > callsMax { forgetOldest() }
+        // What is out of date goes, at least half of it all, and nothing that is known.
+        guard order.count - head > 2 * callsMax else { return }
+        order = order[head...].filter { memories[$0.key]?.time == $0.time }
+        head = 0
     }
 
     /// Keeps how a call ended that has begun, or forgets it (nil); nothing when it is not known (any more).
