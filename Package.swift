@@ -145,7 +145,8 @@ let package = Package(
                 "Rooms", "Gateway", "ServerAPI", "Replication",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
-                "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", logging, lifecycle, crypto,
+                "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "CShims",
+                logging, lifecycle, crypto,
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
@@ -216,13 +217,14 @@ let package = Package(
         tests(
             "NodeTests",
             [
-                "Node", "ServerAPI", "ChatModel", "LinkCore", "ClusterLink", "RoomLink", "EventLoop", "Transport",
-                "WaitTestKit", crypto,
+                "Node", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "RoomLink", "EventLoop",
+                "Transport", "Telemetry", "WaitTestKit", crypto, logging,
             ]),
         tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"]),
         .target(
-            name: "StorageTestKit", dependencies: ["CFaultVFS"], path: "Tests/StorageTestKit", swiftSettings: strict),
+            name: "StorageTestKit", dependencies: ["CFaultVFS", "SQLite"], path: "Tests/StorageTestKit",
+            swiftSettings: strict),
         tests("SQLiteTests", ["SQLite", "StorageTestKit"]),
         tests("LogStoreTests", ["LogStore", "Consensus", "SQLite", "StorageTestKit", "WaitTestKit"]),
         tests("HistoryTests", ["History", "ChatModel", "Wire", "SQLite", "StorageTestKit", "WaitTestKit"]),

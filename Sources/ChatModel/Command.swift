@@ -127,7 +127,8 @@ public enum CommandBody: Sendable, Hashable {
     case setMute(UserID, enable: Bool, NotifyOptions)
     case tempMute(UserID, seconds: Int64, NotifyOptions)
     case muteRoom(enable: Bool, NotifyOptions)
-    case kick(UserID, banSeconds: Int64, NotifyOptions)
+    /// `banSeconds`: 0 lifts a ban, nil leaves it as it is.
+    case kick(UserID, banSeconds: Int64?, NotifyOptions)
     /// `save`: a fixed member's profile outlives the stay.
     case updateMe(ProfileChanges, save: Bool, NotifyOptions)
     case queueSet(key: String, value: String, owner: UserID?, transient: Bool, ifVersion: Int64?, NotifyOptions)
@@ -184,6 +185,11 @@ public struct CommandFacts: Sendable, Hashable {
     public var delivered: Int64?
     /// What a COMBINE names, to be kept with it.
     public var copies: [Message] = []
+
+    /// Of whom a blacklisting names, if that is an anonymous member who is here: what its address is known by.
+    public var addressHash: UInt64?
+    /// For how long that address stays out; 0: not at all.
+    public var addressBarSeconds: Int64 = 0
 
     /// Whether the app has a webhook, to which what happens is owed.
     public var webhook = false

@@ -147,6 +147,8 @@ public struct MemberRecord: Sendable, Hashable {
     public var blacklisted = false
     public var tempMutedUntil: Timestamp?
     public var bannedUntil: Timestamp?
+    /// Of an anonymous member who was blacklisted.
+    public var barredAddress: BarredAddress?
     public var savedProfile: Profile?
     public var since: Timestamp
 
@@ -156,21 +158,22 @@ public struct MemberRecord: Sendable, Hashable {
     }
 }
 
+/// The address of an anonymous member who was blacklisted: nobody enters anonymously from there for a while.
+public struct BarredAddress: Sendable, Hashable {
+    /// What gateways know the address by; not the address itself.
+    public var hash: UInt64
+    public var until: Timestamp
+
+    public init(hash: UInt64, until: Timestamp) {
+        self.hash = hash
+        self.until = until
+    }
+}
+
 /// The durable standing; RESTRICTED follows from the flags of somebody with `none`.
 public enum FixedMemberRole: String, Sendable, Hashable, CaseIterable {
     case creator = "CREATOR"
     case manager = "MANAGER"
     case normal = "NORMAL"
     case none = "NONE"
-}
-
-/// A remembered result and when it may be forgotten.
-public struct CommandMemory: Sendable, Hashable {
-    public var result: CommandResult
-    public var time: Timestamp
-
-    public init(result: CommandResult, time: Timestamp) {
-        self.result = result
-        self.time = time
-    }
 }

@@ -38,8 +38,31 @@ public enum Limits {
     public static let queueBatchItems = 100
     public static let robots = 100
     public static let tokenBytes = 4 * kilobyte
+    /// A frame to a client, its head included.
+    public static let frameBytes = 256 * kilobyte
+    /// What a frame to a client carries: a head has at most 10 bytes.
+    public static let framePayloadBytes = frameBytes - 16
+    /// The head of the HTTP request that begins a connection.
+    public static let handshakeBytes = 16 * kilobyte
+    /// A frame of a client.
+    public static let clientFrameBytes = 1024 * kilobyte
+    /// A frame of a client whose `connect` has not been answered: that begins with `connect`, and any other.
+    public static let connectFrameBytes = 64 * kilobyte
+    public static let unconnectedFrameBytes = 16 * kilobyte
     /// How long a `clientId` is remembered (contract, "Retry").
     public static let commandMemorySeconds: Int64 = 600
+    /// What the results of one user's commands may occupy in a room's memory: those of 10 changes a second for 10
+    /// minutes, kept posts aside, and half as many more. Beyond it the user's oldest are forgotten first.
+    public static let rememberedBytesPerUser = 2 << 20
+    /// The same of all users together; beyond it those of whoever has more than an equal part go first, then the oldest.
+    public static let rememberedBytesPerRoom = 16 << 20
+    /// Nothing that is told a client in one reply of history is longer, in JSON, as which it is longest: a page ends
+    /// before it, and a COMBINE has no more copies (contract, "Rates").
+    public static let replyBytes = 256 * kilobyte
+    /// What of `replyBytes` is left for the reply around its messages.
+    public static let replyFrameBytes = 512
+    /// How many bytes of messages a page of history, and what a COMBINE copies, may have.
+    public static let pageBytes = replyBytes - replyFrameBytes
 }
 
 /// The settings (*cfg* in the contract) that room logic reads. Facts that come from here travel in commands,
@@ -50,7 +73,7 @@ public struct RoomPolicy: Sendable, Hashable {
     public var managersMax = 100
     public var queueElementsMax = 1_000
     public var robotsMax = Self.robotsMaxDefault
-    public static let robotsMaxDefault = 1_000
+    public static let robotsMaxDefault = 10_000
     public var recallWindowSeconds: Int64 = 120
     /// Above this many online, enters and exits of guests become one digest (350) a second.
     public var digestAboveOnline = 1_000
@@ -64,6 +87,8 @@ public struct RoomPolicy: Sendable, Hashable {
     public var retentionDays: Int64 = 10
     public var graceSeconds: Int64 = 10
     public var conflictPolicy = ConflictPolicy.kickOlder
+    /// For how long nobody enters anonymously from the address of an anonymous member who was blacklisted; 0: not at all.
+    public var anonymousBarSeconds: Int64 = 600
 
     public init() {}
 }

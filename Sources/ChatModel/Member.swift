@@ -24,6 +24,12 @@ public enum Role: String, Sendable, Hashable, CaseIterable {
     }
 }
 
+extension Role {
+    /// The role that guests and normal members see of somebody else: RESTRICTED says that a user is muted or blacklisted,
+    /// which is shown to managers and to oneself only, and is a GUEST's otherwise.
+    public var shownToOthers: Role { self == .restricted ? .guest : self }
+}
+
 /// What a member shows of itself in a room.
 public struct Profile: Sendable, Hashable {
     public var nick: String
@@ -65,6 +71,16 @@ public struct Member: Sendable, Hashable {
     }
 }
 
+extension Member {
+    /// As guests and normal members see somebody else: without what tells of mutes and the blacklist.
+    public var shownToOthers: Member {
+        var member = self
+        member.role = role.shownToOthers
+        (member.muted, member.tempMuted, member.tempMuteSeconds, member.blacklisted) = (false, false, 0, false)
+        return member
+    }
+}
+
 /// A user named in a notification.
 public struct UserName: Sendable, Hashable {
     public var user: UserID
@@ -85,6 +101,8 @@ public enum MemberKind: String, Sendable, Hashable, CaseIterable {
     case managers = "MANAGERS"
     case muted = "MUTED"
     case blacklisted = "BLACKLISTED"
+    /// Whom a kick keeps out for a time.
+    case banned = "BANNED"
 }
 
 /// What a client says it runs on; the conflict policy `perDevice` reads it.

@@ -20,16 +20,15 @@ public final class ClusterLink {
     private let hello: LinkHello
     private let configuration: ClusterLinkConfiguration
     private var tls: LinkTLS?
+    private var keys: LinkKeys
     private let tlsOutput = TLSOutput()
     private var peers: LinkPeers
     private var links: [LinkPeers.ConnectionID: LinkConnection] = [:]
     private var reachedBy: [NodeID: LinkConnection] = [:]
-    /// How often the connection of each node has ended. A cluster has few nodes.
-    private var endCounts: [NodeID: UInt64] = [:]
     /// Calls whose connection is not established, by their number.
     private var calls: [NodeID: UInt64] = [:]
     private var lastNumber: UInt64 = 0
-    private var incomingCount = 0
+    private var strangers: StrangerPlaces<LinkPeers.ConnectionID>
     private var dirty: [LinkConnection] = []
     private var writeBuffer: [UInt8] = []
     private var wakeUp: (due: UInt64, timer: LoopTimer)?
@@ -41,16 +40,22 @@ public final class ClusterLink {
     ///
     /// - Parameters:
     ///   - hello: what this node says about itself.
+    ///   - keys: what both sides of each connection prove themselves with.
     ///   - tls: with it every connection is secured; without it only connections of this machine (loopback) are made or
     ///     accepted.
     public init(
         loop: EventLoop, hello: LinkHello, configuration: ClusterLinkConfiguration = ClusterLinkConfiguration(),
-        tls: LinkTLS?
+        keys: LinkKeys, tls: LinkTLS?
     ) {
+        var hello = hello
+        if configuration.requireProof { hello.requireProof() }
         self.loop = loop
         self.hello = hello
         self.configuration = configuration
+        self.keys = keys
         self.tls = tls
+        strangers = StrangerPlaces(
+            configuration.strangers, patience: configuration.strangers.patience.wholeMilliseconds)
         peers = LinkPeers(me: hello, courtesy: configuration.courtesy.wholeMilliseconds)
         loop.addTurnEnd(.flush) { [self] in flush() }
     }
@@ -110,19 +115,22 @@ public final class ClusterLink {
         return true
     }
 
-    /// Sends what another loop, or this one, has meant for the connection that it knew of.
-    /// - Returns: as ``send(_:on:to:)``; true for what was meant for a connection that has ended, and is lost with it.
+    /// Sends what another loop, or this one, has meant for the connection that it knows of.
+    /// - Returns: as ``send(_:on:to:)``; false also for what was meant for a connection that has ended, and is lost with
+    ///   it.
     func send(_ parcel: LinkParcel) -> Bool {
-        guard parcel.ends == ends(of: parcel.node) else { return true }
+        guard let connection = parcel.connection, isReached(parcel.node, by: connection) else { return false }
         return send(parcel.payload, on: parcel.lane, to: parcel.node)
     }
 
-    private func ends(of node: NodeID) -> UInt64 { endCounts[node, default: 0] }
+    func isReached(_ node: NodeID, by connection: LinkPeers.ConnectionID) -> Bool {
+        reachedBy[node]?.id == connection
+    }
 
-    /// The connection by which a node is reached, if it is the one that whoever has heard of so many ends means.
-    func connection(to node: NodeID, afterEnds ends: UInt64) -> LinkPeers.ConnectionID? {
+    /// The connection by which a node is reached; nil when it is not. Each connection has another name.
+    public func connection(to node: NodeID) -> LinkPeers.ConnectionID? {
         loop.checkIsolated()
-        return ends == self.ends(of: node) ? reachedBy[node]?.id : nil
+        return reachedBy[node]?.id
     }
 
     /// Bytes that wait here for that node.
@@ -141,6 +149,12 @@ public final class ClusterLink {
     public var connectionCount: Int {
         loop.checkIsolated()
         return links.count
+    }
+
+    /// Connections that others have begun and that have not shown who they are.
+    public var strangerCount: Int {
+        loop.checkIsolated()
+        return strangers.count
     }
 
     /// There is such a node, reached at that address from now on: it is called until there is a connection.
@@ -183,10 +197,37 @@ public final class ClusterLink {
         if self.tls != nil { self.tls = tls }
     }
 
+    /// Proves itself by these from now on. Connections that exist stay.
+    public func use(_ keys: LinkKeys) {
+        loop.checkIsolated()
+        self.keys = keys
+    }
+
+    /// These nodes were taken out of the cluster, with the stores that they had (`LinkPeers.refuse`).
+    public func refuse(_ removed: [NodeID: Set<UInt64>]) {
+        loop.checkIsolated()
+        perform(peers.refuse(removed))
+    }
+
+    /// Whether a node is known at that address: who comes from there finds a place.
+    public func hasNode(at host: String) -> Bool {
+        loop.checkIsolated()
+        return peers.hasNode(at: host)
+    }
+
     /// Takes over a connection to the link port, with what was read of it; it has no handler.
     public func accept(_ connection: TCPConnection, received: [UInt8] = []) {
         loop.checkIsolated()
-        guard !isClosed, incomingCount < configuration.incomingMax else { return connection.close() }
+        guard !isClosed else { return connection.close() }
+        let host = connection.remoteAddress
+        let admission = strangers.admit(
+            LinkPeers.ConnectionID(lastNumber + 1), from: host, isKnown: peers.hasNode(at: host),
+            hasSpoken: !received.isEmpty, at: loop.nowMilliseconds)
+        guard case .admitted(let displaced) = admission else { return connection.close() }
+        if let displaced, let link = links[displaced] {
+            link.close()
+            gone(link)
+        }
         open(connection, called: nil, received)
     }
 
@@ -226,11 +267,11 @@ public final class ClusterLink {
                 guard let link = links[id] else { continue }
                 link.stage = .up(node)
                 link.wasUp = true
+                strangers.leave(id)
                 reachedBy[node] = link
                 notify(.up(node, version: version, boot: boot, store: store))
             case .down(let node):
                 reachedBy[node] = nil
-                endCounts[node, default: 0] += 1
                 notify(.down(node))
             }
         }
@@ -266,18 +307,20 @@ public final class ClusterLink {
     private func open(_ connection: TCPConnection, called: NodeID?, _ received: [UInt8]) {
         lastNumber += 1
         let link: LinkConnection
+        let greeting = LinkGreeting(
+            hello, nonce: LinkConnection.nonce(), isCaller: called != nil, expected: called, keys: keys)
         do throws(LinkError) {
             link = try LinkConnection(
-                connection, id: LinkPeers.ConnectionID(lastNumber), called: called, isCaller: called != nil, tls: tls,
-                output: tlsOutput, hello: hello, helloMilliseconds: configuration.helloTimeout.wholeMilliseconds,
-                owner: self)
+                connection, id: LinkPeers.ConnectionID(lastNumber), isCaller: called != nil, tls: tls,
+                output: tlsOutput, greeting: greeting,
+                helloMilliseconds: configuration.helloTimeout.wholeMilliseconds, owner: self)
         } catch {
+            strangers.leave(LinkPeers.ConnectionID(lastNumber))
             connection.close()
             if let called { return callFailed(called, error) }
             return notify(.failed(nil, error))
         }
         links[link.id] = link
-        if called == nil { incomingCount += 1 }
         mark(link)
         link.start(received)
         setTimer()
@@ -299,7 +342,11 @@ public final class ClusterLink {
         if let called = link.called, !link.wasUp {
             peers.failed(called, at: now, random: .random(in: 0..<1))
         }
-        if let error { notify(.failed(link.called ?? link.claimed, error)) }
+        if let error {
+            // Whoever says to be a node and goes is no sign that the node is gone.
+            let isProven = link.wasUp || (error.code != .closed && error.code != .timedOut)
+            notify(.failed(link.called ?? (isProven ? link.claimed : nil), error))
+        }
         perform(effects)
     }
 
@@ -406,23 +453,22 @@ extension ClusterLink: LinkConnectionOwner {
         }
     }
 
+    /// Nothing is done for anybody before it has proved who it is; then, and not before, it may replace a connection.
     private func greet(_ link: LinkConnection, _ frame: LinkFrame) throws(LinkError) {
-        guard frame.lane == .control else { throw .helloExpected }
-        switch try LinkControl(frame.payload) {
-        case .hello(let other): try greet(link, other)
-        case .refusal(let refusal):
+        switch try link.greet(frame) {
+        case .wait: break
+        case .send(let answer): link.offer(answer, mark)
+        case .refused(let error):
             link.close()
-            gone(link, refusal.error)
-        case .credit, .ping: throw .helloExpected
+            gone(link, error)
+        case .done(let other, let proof):
+            let effects = peers.hello(
+                other, on: link.id, expected: link.called,
+                certified: try link.certified(other.node), at: loop.nowMilliseconds)
+            let isRefused = effects.contains { if case .refuse(link.id, _) = $0 { true } else { false } }
+            if let proof, !isRefused { link.offer(proof, mark) }
+            perform(effects)
         }
-    }
-
-    private func greet(_ link: LinkConnection, _ other: LinkHello) throws(LinkError) {
-        link.claimed = other.node
-        let certified = try link.certified(other.node)
-        perform(
-            peers.hello(
-                other, on: link.id, expected: link.called, certified: certified, at: loop.nowMilliseconds))
     }
 
     private func take(_ frame: LinkFrame, from node: NodeID, _ link: LinkConnection) throws(LinkError) {
@@ -433,7 +479,7 @@ extension ClusterLink: LinkConnectionOwner {
             return receive(node, frame.payload, receipt)
         }
         switch try LinkControl(frame.payload) {
-        case .hello: throw LinkError(.malformed, "\(node) says hello twice")
+        case .hello, .proof: throw LinkError(.malformed, "\(node) says hello twice")
         case .refusal(let refusal):
             link.close()
             gone(link, refusal.error)
@@ -450,7 +496,7 @@ extension ClusterLink: LinkConnectionOwner {
 
     func linkDidClose(_ link: LinkConnection, _ error: LinkError) {
         guard links.removeValue(forKey: link.id) != nil else { return }
-        if link.called == nil { incomingCount -= 1 }
+        strangers.leave(link.id)
         guard !isClosed else { return }
         gone(link, error)
     }

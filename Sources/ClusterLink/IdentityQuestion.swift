@@ -9,17 +9,22 @@ extension ClusterLink {
     ///
     /// - Parameters:
     ///   - host: a numeric address or a name.
+    ///   - keys: as for a link: both sides prove that they have one.
+    ///   - requireProof: `ClusterLinkConfiguration.requireProof`.
     ///   - tls: as for a link: without it only a node of this machine is asked.
     ///   - node: who asks.
     ///   - timeout: for everything together but a name's look-up.
     /// - Throws: `closed` when there is no connection or it ends early, `timedOut`, `version`, `identity`, `malformed`,
-    ///   and what the other refuses with.
+    ///   `proof`, and what the other refuses with.
     public static func askIdentity(
-        loop: EventLoop, host: String, port: Int, tls: LinkTLS?, node: NodeID, timeout: Duration = .seconds(5)
+        loop: EventLoop, host: String, port: Int, keys: LinkKeys, requireProof: Bool = true, tls: LinkTLS?,
+        node: NodeID, timeout: Duration = .seconds(5)
     ) async throws(LinkError) -> (cluster: String, shards: UInt32) {
         let answer: Result<LinkHello, LinkError> = await withCheckedContinuation { continuation in
             loop.execute {
-                IdentityQuestion(.newcomer(node), tls) { continuation.resume(returning: $0) }
+                var hello = LinkHello.newcomer(node)
+                if requireProof { hello.requireProof() }
+                IdentityQuestion(hello, keys, tls) { continuation.resume(returning: $0) }
                     .ask(host, port, loop, timeout)
             }
         }
@@ -31,6 +36,7 @@ extension ClusterLink {
 /// One question for a node's hello. Its timer and its connection keep it alive.
 private final class IdentityQuestion: LinkConnectionOwner {
     private let hello: LinkHello
+    private let keys: LinkKeys
     private let tls: LinkTLS?
     private let output = TLSOutput()
     private var complete: ((Result<LinkHello, LinkError>) -> Void)?
@@ -39,8 +45,12 @@ private final class IdentityQuestion: LinkConnectionOwner {
     /// Who the other is; it may still refuse who asks.
     private var answer: LinkHello?
 
-    init(_ hello: LinkHello, _ tls: LinkTLS?, _ complete: @escaping (Result<LinkHello, LinkError>) -> Void) {
+    init(
+        _ hello: LinkHello, _ keys: LinkKeys, _ tls: LinkTLS?,
+        _ complete: @escaping (Result<LinkHello, LinkError>) -> Void
+    ) {
         self.hello = hello
+        self.keys = keys
         self.tls = tls
         self.complete = complete
     }
@@ -64,8 +74,10 @@ private final class IdentityQuestion: LinkConnectionOwner {
         guard complete != nil else { return connection.close() }
         do throws(LinkError) {
             let link = try LinkConnection(
-                connection, id: LinkPeers.ConnectionID(0), called: nil, isCaller: true, tls: tls, output: output,
-                hello: hello, helloMilliseconds: timeout.wholeMilliseconds, owner: self)
+                connection, id: LinkPeers.ConnectionID(0), isCaller: true, tls: tls, output: output,
+                greeting: LinkGreeting(
+                    hello, nonce: LinkConnection.nonce(), isCaller: true, expected: nil, keys: keys),
+                helloMilliseconds: timeout.wholeMilliseconds, owner: self)
             self.link = link
             linkDidDrain(link)
             link.start()
@@ -87,17 +99,16 @@ private final class IdentityQuestion: LinkConnectionOwner {
 
     func link(_ link: LinkConnection, didReceive frame: LinkFrame) {
         do throws(LinkError) {
-            guard frame.lane == .control else { throw .helloExpected }
-            // It ends the connection when it has looked at the newcomer's hello.
-            switch try LinkControl(frame.payload) {
-            case .hello(let other):
-                _ = try hello.understand(other, certified: try link.certified(other.node))
+            switch try link.greet(frame) {
+            case .wait: break
+            case .send(let proof): link.offer(proof, linkDidDrain)
+            // It ends the connection when it has looked at the newcomer's hello and its proof.
+            case .done(let other, _):
                 guard !other.isNewcomer else {
                     throw LinkError(.cluster, "\(other.node) has no data and belongs to no cluster yet")
                 }
                 answer = other
-            case .refusal(let refusal): throw refusal.error
-            case .credit, .ping: throw .helloExpected
+            case .refused(let error): throw error
             }
         } catch {
             end(.failure(error))

@@ -19,7 +19,7 @@ protocol LinkConnectionOwner: AnyObject {
 /// ``writeBytes`` at a time, so that what is urgent overtakes what is big.
 final class LinkConnection: ConnectionHandler {
     enum Stage {
-        /// Waits for the other's hello.
+        /// Waits for the other's hello and its proof.
         case greeting
         case up(NodeID)
         /// Nothing is read or written any more.
@@ -33,7 +33,7 @@ final class LinkConnection: ConnectionHandler {
 
     let id: LinkPeers.ConnectionID
     /// Whom this node has called; nil when it was called.
-    let called: NodeID?
+    var called: NodeID? { greeting.expected }
     let isSecured: Bool
     /// Whom the other side said to be.
     var claimed: NodeID?
@@ -43,7 +43,7 @@ final class LinkConnection: ConnectionHandler {
     /// Whether the end was told to `LinkPeers`.
     var isGone = false
     var isDirty = false
-    /// When the hello must have come, on the loop's clock.
+    /// When the hello and the proof must have come, on the loop's clock.
     var greetingDeadline: UInt64
     var heardAt: UInt64
     var sentAt: UInt64
@@ -53,18 +53,19 @@ final class LinkConnection: ConnectionHandler {
     var refusedLanes: Set<LinkLane> = []
 
     private let connection: TCPConnection
+    private var greeting: LinkGreeting
     private var owner: (any LinkConnectionOwner)?
     private var reader = LinkFrameReader()
     private var finishTimer: LoopTimer?
 
     /// Takes the connection over, begins TLS if it is to have it, and puts the hello into the outbox.
     init(
-        _ connection: TCPConnection, id: LinkPeers.ConnectionID, called: NodeID?, isCaller: Bool, tls: LinkTLS?,
-        output: TLSOutput, hello: LinkHello, helloMilliseconds: UInt64, owner: any LinkConnectionOwner
+        _ connection: TCPConnection, id: LinkPeers.ConnectionID, isCaller: Bool, tls: LinkTLS?,
+        output: TLSOutput, greeting: LinkGreeting, helloMilliseconds: UInt64, owner: any LinkConnectionOwner
     ) throws(LinkError) {
         self.connection = connection
         self.id = id
-        self.called = called
+        self.greeting = greeting
         self.owner = owner
         isSecured = tls != nil
         let now = connection.loop.nowMilliseconds
@@ -80,7 +81,7 @@ final class LinkConnection: ConnectionHandler {
                 throw LinkError(.identity, error.message)
             }
         }
-        _ = outbox.offer(LinkControl.hello(hello).frame)
+        _ = outbox.offer(greeting.frame)
         connection.handler = self
     }
 
@@ -109,6 +110,55 @@ final class LinkConnection: ConnectionHandler {
         }
         return other
     }
+
+    // MARK: - Greeting
+
+    /// What a frame of the greeting comes to.
+    enum Greeted {
+        case wait
+        case send(LinkFrame)
+        /// The other has proved who it is; the frame is still owed to it.
+        case done(LinkHello, proof: LinkFrame?)
+        /// The other does not want this connection.
+        case refused(LinkError)
+    }
+
+    /// The other's hello or proof has come.
+    func greet(_ frame: LinkFrame) throws(LinkError) -> Greeted {
+        guard frame.lane == .control else { throw .helloExpected }
+        let step: LinkGreeting.Step
+        switch try LinkControl(frame.payload) {
+        case .hello(let other):
+            claimed = other.node
+            step = try greeting.heard(
+                other, payload: frame.payload, certified: try certified(other.node), binding: try binding())
+        case .proof(let proof): step = try greeting.heard(proof: proof)
+        case .refusal(let refusal): return .refused(refusal.error)
+        case .credit, .ping: throw .helloExpected
+        }
+        return switch step {
+        case .wait: .wait
+        case .send(let answer): .send(answer)
+        case .done(let other, let proof): .done(other, proof: proof)
+        }
+    }
+
+    /// Puts a frame of the greeting into the outbox, which has room for it.
+    func offer(_ frame: LinkFrame, _ mark: (LinkConnection) -> Void) {
+        _ = outbox.offer(frame)
+        mark(self)
+    }
+
+    private func binding() throws(LinkError) -> [UInt8] {
+        guard isSecured else { return [] }
+        guard let binding = connection.channelBinding else {
+            throw LinkError(.proof, "the TLS of this connection has nothing to bind a proof to")
+        }
+        return binding
+    }
+
+    /// Of the system's generator, which nobody can foresee.
+    static func nonce() -> [UInt8] { (0..<LinkHello.nonceBytes).map { _ in .random(in: 0 ... .max) } }
 
     // MARK: - Writing
 

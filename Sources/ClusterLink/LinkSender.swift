@@ -8,9 +8,9 @@ public struct LinkParcel: Sendable, Hashable {
     public var node: NodeID
     public var lane: LinkLane
     public var payload: [UInt8]
-    /// How often the sender had heard that the node's connection had ended.
-    var ends: UInt64 = 0
-    /// The connection that has not taken it; nil where there was none.
+    /// The connection for which it is meant: the one that the sender's loop knows of.
+    var connection: LinkPeers.ConnectionID?
+    /// The connection that has not taken it; nil where that had ended.
     var refusedBy: LinkPeers.ConnectionID?
 
     public init(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) {
@@ -22,9 +22,12 @@ public struct LinkParcel: Sendable, Hashable {
 
 /// Sends over a ``ClusterLink`` from another loop: what one turn of this loop sends is handed over together at its end.
 ///
-/// Bound to its own loop, where it is made and used. Of one sender the frames of a lane stay in order, and none of them
-/// goes out on another connection than the one for which it was meant: what was sent before this loop has heard of the
-/// end of a connection (``noteEnd(of:)``) is lost with it, also if there is another one already.
+/// Bound to its own loop, where it is made and used. Of one sender the frames of a lane stay in order, and each is meant
+/// for the connection that this loop knows of (``note(_:reachedBy:)``) when it is sent. It goes out on no other one: what
+/// follows the end of a connection is done on every loop before anything is sent on the next, so what was sent earlier
+/// belongs to the former one and is lost with it.
+///
+/// A frame that is lost is said to be: by the result, or by `onRefused`.
 public final class LinkSender {
     /// Payload bytes that may be on their way to the link's loop; what is offered beyond is not taken.
     public static let waitingBytesMax = LinkLane.calls.queueBytesMax + LinkLane.publications.queueBytesMax
@@ -36,13 +39,14 @@ public final class LinkSender {
     private var parcels: [LinkParcel] = []
     private var parcelBytes = 0
     private var receipts: [LinkReceipt] = []
-    private var ends: [NodeID: UInt64] = [:]
+    /// By which connection each node is reached, as this loop has heard. A cluster has few nodes.
+    private var connections: [NodeID: LinkPeers.ConnectionID] = [:]
     private var isClosed = false
 
     /// On `loop` only, which holds it until it ends.
     ///
-    /// - Parameter onRefused: called on `loop` with frames that the link did not take (``ClusterLink/send(_:on:to:)``). From
-    ///     a link that is closed nothing comes back.
+    /// - Parameter onRefused: called on `loop` with frames that the link did not take (``ClusterLink/send(_:on:to:)``), or
+    ///     whose connection had ended before they came to the link's loop. From a link that is closed nothing comes back.
     public init(loop: EventLoop, link: LoopBound<ClusterLink>, onRefused: @escaping ([LinkParcel]) -> Void) {
         self.loop = loop
         self.link = link
@@ -52,12 +56,14 @@ public final class LinkSender {
 
     /// Sends `payload` after what was sent on the lane before.
     ///
-    /// - Returns: false when too much waits, and on the link's own loop when the link does not take it; nothing was sent
-    ///   then. Elsewhere what the link does not take comes back by `onRefused`.
+    /// - Returns: false when this loop knows of no connection to the node, when too much waits, and on the link's own loop
+    ///   when the link does not take it; nothing was sent then. Elsewhere what the link does not take comes back by
+    ///   `onRefused`.
     public func send(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) -> Bool {
         loop.checkIsolated()
+        guard let connection = connections[node] else { return false }
         var parcel = LinkParcel(payload, on: lane, to: node)
-        parcel.ends = ends[node, default: 0]
+        parcel.connection = connection
         if loop === link.loop { return link.value.send(parcel) }
         guard !isClosed, parcelBytes + waiting.count.load(ordering: .relaxed) + payload.count <= Self.waitingBytesMax
         else {
@@ -69,29 +75,26 @@ public final class LinkSender {
         return true
     }
 
-    /// The connection to a node has ended (`LinkEvent.down`), and this loop has done what follows from it. To be called
-    /// once for each end.
-    public func noteEnd(of node: NodeID) {
+    /// The node is reached by that connection (``ClusterLink/connection(to:)``), or not any more (nil). To be called at
+    /// each `LinkEvent.up` and `LinkEvent.down`, in their order with everything else that the link's loop tells this one,
+    /// and before anything else is told of the event: on the link's own loop at once.
+    public func note(_ node: NodeID, reachedBy connection: LinkPeers.ConnectionID?) {
         loop.checkIsolated()
-        ends[node, default: 0] += 1
+        connections[node] = connection
     }
 
-    /// Ends the connection on which what is sent here would go out (``ClusterLink/drop(_:because:)``).
+    /// The nodes that are reached, as far as this loop has heard.
+    public var reached: [NodeID] {
+        loop.checkIsolated()
+        return Array(connections.keys)
+    }
+
+    /// Ends the connection on which what is sent here would go out (``ClusterLink/drop(_:because:)``); one that was made
+    /// since stays.
     public func drop(_ node: NodeID, because error: LinkError) {
         loop.checkIsolated()
-        let ends = ends[node, default: 0]
-        // Here it is known which connection that is; one that is made before the job runs is another.
-        let known: LinkPeers.ConnectionID?
-        if loop === link.loop {
-            guard let id = link.value.connection(to: node, afterEnds: ends) else { return }
-            known = id
-        } else {
-            known = nil
-        }
-        link.loop.execute { [link] in
-            let link = link.value
-            if let id = known ?? link.connection(to: node, afterEnds: ends) { link.drop(id, because: error) }
-        }
+        guard let connection = connections[node] else { return }
+        link.loop.execute { [link] in link.value.drop(connection, because: error) }
     }
 
     /// A frame is dealt with (``ClusterLink/dealt(_:)``).
@@ -125,7 +128,9 @@ public final class LinkSender {
             for receipt in receipts { link.dealt(receipt) }
             var back: [LinkParcel] = []
             for var parcel in parcels where !link.send(parcel) {
-                parcel.refusedBy = link.connection(to: parcel.node, afterEnds: parcel.ends)
+                if let connection = parcel.connection, link.isReached(parcel.node, by: connection) {
+                    parcel.refusedBy = connection
+                }
                 back.append(parcel)
             }
             waiting.count.subtract(bytes, ordering: .relaxed)

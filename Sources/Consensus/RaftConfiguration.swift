@@ -5,8 +5,9 @@ public struct RaftConfiguration: Hashable, Sendable {
     public var electionTimeoutTicks = 10
     /// After a restart a voter neither votes nor campaigns until a leader has shown that its log holds all that was
     /// committed, or until it has heard of none for so many ticks: then all may have been stopped. Its disk may be an
-    /// older copy, which has forgotten what it promised. Even then it prefers the newest log that it hears of. 0: it votes
-    /// at once.
+    /// older copy, which has forgotten what it promised. Even then it prefers the newest log that it hears of. Two election
+    /// timeouts are enough where a voter that has forgotten nothing has itself heard of no leader for so many ticks. 0: it
+    /// votes at once.
     public var restartProofTicks = 0
     /// Ticks between two heartbeats of a leader; must be below `electionTimeoutTicks`.
     public var heartbeatTicks = 1

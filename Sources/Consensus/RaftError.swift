@@ -35,6 +35,8 @@ public struct RaftError: Error, Hashable, Sendable, CustomStringConvertible {
         case storageFailed
         /// What the store handed back contradicts itself.
         case corruptLog
+        /// What the store handed back is of a term above `RaftGroup.termMax`.
+        case termTooHigh
     }
 
     /// For programs.

@@ -61,7 +61,8 @@ extension RaftGroup {
     }
 
     mutating func tickElection() {
-        if let left = unprovenTicksLeft { unprovenTicksLeft = leader == nil ? (left > 1 ? left - 1 : nil) : left }
+        if leader == nil { leaderlessTicks += 1 }
+        tickProof()
         if let heard = heardLog {
             heardLog = heard.ticksLeft > 1 ? (heard.lastTerm, heard.lastIndex, heard.ticksLeft - 1) : nil
         }
@@ -123,32 +124,8 @@ extension RaftGroup {
     /// A server that is no voter, by its own log, would only disturb (thesis §4.2.3); one whose state is being replaced
     /// cannot lead.
     var canCampaign: Bool {
-        role != .leader && isVoter && installing == nil && !isUnproven
+        role != .leader && isVoter && installing == nil && !isUnproven && term < Self.termMax
             && (isSoleVoter || isAsNewAsHeard(lastIndex: log.lastIndex, lastTerm: log.lastTerm))
-    }
-
-    /// Restarted, and not shown by a leader that its disk has all that it had promised
-    /// (`RaftConfiguration.restartProofTicks`). A sole voter has nobody to ask.
-    var isUnproven: Bool { unprovenTicksLeft != nil && !isSoleVoter }
-
-    /// A leader has shown that the own log has all that was committed.
-    mutating func trustDisk() {
-        unprovenTicksLeft = nil
-        isDiskTrusted = true
-        heardLog = nil
-    }
-
-    /// Somebody wants to be elected for a log that ends there. A server that may have forgotten what it acked, and votes
-    /// because there was no leader for long, then neither asks for votes with an older log nor votes for one: what it
-    /// had acked may be in that newer one alone. Only for so long as somebody goes on boasting of it.
-    mutating func hearLog(lastIndex: UInt64, lastTerm: UInt64) {
-        guard !isDiskTrusted, isAsNewAsHeard(lastIndex: lastIndex, lastTerm: lastTerm) else { return }
-        heardLog = (lastTerm, lastIndex, configuration.restartProofTicks)
-    }
-
-    private func isAsNewAsHeard(lastIndex: UInt64, lastTerm: UInt64) -> Bool {
-        guard let heard = heardLog else { return true }
-        return (heard.lastTerm, heard.lastIndex) <= (lastTerm, lastIndex)
     }
 
     /// Within an election timeout of the leader's last word, others' campaigns are not answered (thesis §4.2.3): a
@@ -163,14 +140,21 @@ extension RaftGroup {
         leader = nil
         votes = [:]
         for voter in membership.voters where voter != id {
-            send(.preVote(lastIndex: log.lastIndex, lastTerm: log.lastTerm), to: voter)
+            askBefore(voter)
         }
         countVote(from: id, granted: true)
+    }
+
+    /// Sends a pre-vote.
+    mutating func askBefore(_ voter: ServerID) {
+        send(.preVote(lastIndex: log.lastIndex, lastTerm: log.lastTerm, hasWaited: hasWaited), to: voter)
     }
 
     /// A new term, and a vote for oneself in it. Neither the own vote counts nor is another's asked for before both
     /// are on disk, together with every entry that the request boasts of.
     mutating func campaign(isTransfer: Bool) {
+        // Nobody would hear the next one.
+        guard term < Self.termMax else { return }
         becomeFollower(term: term + 1, leader: nil)
         role = .candidate
         votedFor = id

@@ -132,7 +132,14 @@ extension RaftGroup {
 
     /// The node has begun anew, and may have come back with an older copy of its disk: what it had acked before is not
     /// counted until it acks it again.
+    ///
+    /// Without a leader it is asked for its vote at once: it may have none to give before it has heard who boasts of
+    /// which log.
     public mutating func peerRestarted(_ node: String) {
+        guard !isHalted else { return }
+        if role != .leader, role != .candidate, leader == nil, canCampaign {
+            for voter in membership.voters where voter.node == node && voter != id { askBefore(voter) }
+        }
         guard role == .leader else { return }
         for position in peers.indices where peers[position].id.node == node {
             if case .snapshot = peers[position].state { continue }

@@ -92,7 +92,7 @@ extension RaftGroup {
 
     /// The host's state is now, durably, the one that the snapshot describes.
     public mutating func snapshotInstalled(_ mark: SnapshotMark) {
-        guard !isHalted else { return }
+        guard !isHalted, isBelievable(mark) else { return }
         if let offer = installing, mark.index >= offer.mark.index { endInstallation() }
         // Whether it was waited for or not: the state is what it is.
         guard mark.index > handedOutIndex else { return }

@@ -26,7 +26,7 @@ public struct RaftGroup: Sendable {
         case restored(RestoredLog)
     }
 
-    /// No index or term of a peer is believed above this, so that counting on never overflows.
+    /// No index of a peer is believed above this, so that counting on never overflows. Terms: `termMax`.
     static let indexMax: UInt64 = 1 << 62
 
     /// This server.
@@ -50,7 +50,9 @@ public struct RaftGroup: Sendable {
     /// What this server is in the current term.
     public internal(set) var role = Role.follower
     /// The current term's leader; `nil` while unknown.
-    public internal(set) var leader: ServerID?
+    public internal(set) var leader: ServerID? {
+        didSet { if leader != nil { (leaderlessTicks, othersHaveWaited) = (0, false) } }
+    }
     /// Everything up to here is committed, as far as known here.
     public internal(set) var commitIndex: UInt64
     /// As far as the host has reported.
@@ -72,10 +74,18 @@ public struct RaftGroup: Sendable {
     public internal(set) var isHalted = false
     /// Messages and answers that made no sense and were dropped.
     public internal(set) var ignoredInputs: UInt64 = 0
+    /// Messages among them that named a term above `termMax`.
+    public internal(set) var refusedTerms: UInt64 = 0
 
     // Elections.
     /// Ticks left in which this server, restarted, says nothing about elections; nil once its log is known to be whole.
     var unprovenTicksLeft: Int?
+    /// Whose pre-votes wait for that, the newest of each voter.
+    var waitingAsks: [RaftMessage] = []
+    /// A voter that has forgotten nothing has known of no leader for so long.
+    var othersHaveWaited = false
+    /// Ticks since a leader was known, in this life.
+    var leaderlessTicks = 0
     /// No leader has shown since a restart that the log is whole; the time for that may be over.
     var isDiskTrusted = true
     /// The newest log that anybody has boasted of since the restart, and for how many ticks that counts; nil once the
@@ -155,6 +165,7 @@ public struct RaftGroup: Sendable {
             commitIndex = 0
             appliedIndex = 0
         case .restored(let restored):
+            if let error = restored.termError(in: group) { throw error }
             let content = try RestoredContent(restored)
             term = restored.hardState.term
             votedFor = restored.hardState.votedFor
@@ -270,8 +281,7 @@ public struct RaftGroup: Sendable {
 
     /// A message from another server. What is stale, not for this server or contradictory is dropped.
     public mutating func step(_ message: RaftMessage) {
-        guard !isHalted, message.group == group, message.to == id, message.from != id, message.term <= Self.indexMax
-        else {
+        guard !isHalted, message.group == group, message.to == id, message.from != id, isBelievable(message) else {
             ignoredInputs += 1
             return
         }
@@ -286,8 +296,9 @@ public struct RaftGroup: Sendable {
             return
         }
         switch message.body {
-        case .preVote(let lastIndex, let lastTerm):
+        case .preVote(let lastIndex, let lastTerm, let hasWaited):
             hearLog(lastIndex: lastIndex, lastTerm: lastTerm)
+            if isUnproven, keepAsk(message, hasWaited: hasWaited) { break }
             answerPreVote(message, lastIndex: lastIndex, lastTerm: lastTerm)
         case .preVoteReply(let granted):
             if role == .preCandidate { countVote(from: message.from, granted: granted) }
@@ -345,6 +356,8 @@ public struct RaftGroup: Sendable {
         guard index > commitIndex else { return }
         commitIndex = index
         if role == .leader {
+            // From here on the group's log is this one, whatever this server may have forgotten.
+            if isEstablished { trustDisk() }
             uncommitted.release(upTo: index)
             confirmReads()
         }

@@ -1,8 +1,9 @@
 /// What one server's core says to another's. The transport vouches for `from`; nothing else in it is trusted.
 public struct RaftMessage: Hashable, Sendable {
     public enum Body: Hashable, Sendable {
-        /// "Would you vote for me in the term after mine?" (thesis §9.6). Changes nothing at the receiver.
-        case preVote(lastIndex: UInt64, lastTerm: UInt64)
+        /// "Would you vote for me in the term after mine?" (thesis §9.6). Changes nothing at the receiver. `hasWaited`: the
+        /// sender has forgotten nothing and has known of no leader for `RaftConfiguration.restartProofTicks`.
+        case preVote(lastIndex: UInt64, lastTerm: UInt64, hasWaited: Bool = false)
         /// Whether the receiver would vote for the asker in the next term.
         case preVoteReply(granted: Bool)
         /// RequestVote (thesis §3.4). `isTransfer`: the leader itself asked for this election, so a voter that hears

@@ -93,7 +93,8 @@ final class Audience {
 
     /// A frame of which the room has made no bytes for these viewers.
     func lose(_ shared: SharedFrame, except excluded: [ClientConnection]) {
-        for index in viewers.indices where !excluded.contains(where: { $0 === viewers[index] }) {
+        let spared = Set(excluded.map { ObjectIdentifier($0) })
+        for index in viewers.indices where !spared.contains(ObjectIdentifier(viewers[index])) {
             settle(index)
             viewers[index].lose(shared, of: room)
         }

@@ -10,24 +10,18 @@ final class BarrageIntake {
     var caller: (address: SessionAddress, caller: Caller)?
     /// A timer is set for the end of the window.
     var isScheduled = false
-    private var echoes: [SessionID: [BarrageItem]] = [:]
+    private var echoes: [SessionID: BarrageEchoes] = [:]
 
     init(perSecond: Int, highPerSecond: Int) {
         sieve = BarrageSieve(perSecond: perSecond, highPerSecond: highPerSecond)
     }
 
-    /// Equal texts of a session are one item.
-    func echo(_ item: BarrageItem, to session: SessionID) {
-        if let index = echoes[session]?.firstIndex(where: { $0.text == item.text }) {
-            echoes[session]?[index].count += item.count
-        } else {
-            echoes[session, default: []].append(item)
-        }
-    }
+    /// Equal texts of a session are one item. What has no room stays among those that the session is told it was spared.
+    func echo(_ item: BarrageItem, to session: SessionID) { echoes[session, default: BarrageEchoes()].add(item) }
 
     func takeEchoes() -> [SessionID: [BarrageItem]] {
         guard !echoes.isEmpty else { return [:] }
         defer { echoes = [:] }
-        return echoes
+        return echoes.mapValues(\.items)
     }
 }

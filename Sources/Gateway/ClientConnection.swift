@@ -37,9 +37,12 @@ final class ClientConnection: ConnectionHandler {
     var session: Session?
     /// Rooms that this connection views, with its index in each hub.
     var views: [RoomID: Int] = [:]
-    /// Requests that wait while a `connect` is being decided; reading has stopped meanwhile.
-    var held: [ClientRequest] = []
-    var isHolding = false
+    /// A `connect` or `refresh` is being decided: no request is taken and nothing is read meanwhile.
+    private var isHolding = false
+    /// The rest of a frame some of whose requests have been taken: bounded by the frame.
+    private var unfinished: UnfinishedFrame?
+    /// A message has been inflated before `connect` was answered.
+    private var hasInflated = false
     /// When it must have connected, in loop time; nil once it has.
     var connectDeadlineMilliseconds: UInt64?
     var heartbeat: Heartbeat
@@ -53,8 +56,6 @@ final class ClientConnection: ConnectionHandler {
         didSet { tcp.isHeld = isDirty }
     }
     private var isReading = true
-    /// The socket has taken what it had not taken before.
-    private var hasDrained = false
     /// Closes as soon as everything queued has been written.
     private var closesWhenDrained = false
 
@@ -77,6 +78,17 @@ final class ClientConnection: ConnectionHandler {
     var places = Places()
     /// Why it is only told to come again; nil for one that is served.
     var noPlace: NoPlace?
+
+    /// Of the HTTP request.
+    private var handshakeBytes = 0
+    /// What the socket is just taking, and how much of it is for this connection alone.
+    private var inFlight: (frame: LaneFrame?, ownBytes: Int) = (nil, 0)
+    /// What the lane has counted for it.
+    private(set) var countedBytes = 0
+    /// Nothing is counted any more.
+    private var isGone = false
+    /// With which it has been closed from here; nil without a close frame.
+    private(set) var closeCode: CloseCode?
 
     /// Bytes that came and are not parsed, because the share of the turn was used up.
     private var unparsed: [UInt8] = []
@@ -101,12 +113,24 @@ final class ClientConnection: ConnectionHandler {
     // MARK: - In
 
     func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
+        defer { count() }
         heartbeat.heard(nowMilliseconds: lane.loop.nowMilliseconds)
         switch phase {
-        case .handshake: lane.readHandshake(bytes, of: self)
+        case .handshake:
+            // The parser bounds it.
+            handshakeBytes += bytes.count
+            lane.readHandshake(bytes, of: self)
         case .open:
             // Reading has stopped then, but what was read with it (records of TLS) still comes.
-            if unparsed.isEmpty { readFrames(bytes) } else { unparsed.append(contentsOf: bytes) }
+            if unparsed.isEmpty, unfinished == nil, mayTake {
+                readFrames(bytes)
+            } else {
+                unparsed.append(contentsOf: bytes)
+            }
+            if session == nil, untakenBytes > Self.receivedBeforeLoginMax {
+                close(.tooBig, "too much before connect")
+                release()
+            }
         case .closing: break
         }
     }
@@ -118,50 +142,122 @@ final class ClientConnection: ConnectionHandler {
             framesLeft = lane.configuration.framesPerTurnMax
             bytesLeft = lane.configuration.bytesPerTurnMax
         }
-        // A copy: what a frame leads to may look at the share.
-        var frames = framesLeft
-        let (taken, failure) = decoder.decode(bytes, framesMax: &frames) { event in
-            guard case .open = phase else { return }
-            switch event {
-            case .text(let text): takeText(text)
-            case .binary(let message): takeBinary(message)
-            case .compressed(let isText, let payload): takeCompressed(payload, isText: isText)
-            case .ping(let payload): enqueue(WebSocketFrameEncoder.frame(.pong, payload))
-            case .pong: break
-            case .close: answerClose()
+        // Taken out meanwhile: what a frame leads to may count or release what this connection holds.
+        var decoder = WebSocketFrameDecoder(role: .server)
+        swap(&decoder, &self.decoder)
+        var position = 0
+        // Frame by frame: what a frame leads to may forbid to take the next.
+        while position < bytes.count, framesLeft > 0, mayTake {
+            decoder.messageBytesMax = messageBytesMax
+            var frames = 1
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
+            let (taken, failure) = decoder.decode(rest, framesMax: &frames) { take($0) }
+            if let failure, case .open = phase {
+                close(CloseCode(rawValue: failure.closeCode) ?? .protocolError, failure.message)
             }
+            position += taken
+            framesLeft -= 1 - frames
         }
-        if let failure, case .open = phase {
-            close(CloseCode(rawValue: failure.closeCode) ?? .protocolError, failure.message)
-        }
-        guard case .open = phase else { return }
-        framesLeft = frames
-        bytesLeft -= taken
-        if taken < bytes.count { unparsed = Array(bytes[taken...]) }
+        guard case .open = phase else { return release() }
+        self.decoder = decoder
+        bytesLeft -= position
+        if position < bytes.count { unparsed = Array(bytes[position...]) }
         if framesLeft == 0 || bytesLeft <= 0 { lane.throttle(self) }
+        // Otherwise whatever forbids to take more has stopped reading, and lets it go on.
+        if !unparsed.isEmpty { pauseReading() }
+    }
+
+    private var messageBytesMax: Int { session == nil ? Limits.connectFrameBytes : Limits.clientFrameBytes }
+
+    private func take(_ event: WebSocketEvent) {
+        guard case .open = phase else { return }
+        switch event {
+        case .text(let text): takeText(text)
+        case .binary(let message): takeBinary(message)
+        case .compressed(let isText, let payload): takeCompressed(payload, isText: isText)
+        case .ping(let payload): enqueue(WebSocketFrameEncoder.frame(.pong, payload))
+        case .pong: break
+        case .close: answerClose()
+        }
     }
 
     private func takeText(_ text: UnsafeRawBufferPointer) {
         guard encoding == .json else {
             return close(.unsupportedData, "this subprotocol has binary frames only")
         }
-        ClientFrame.requests(inJSON: text, take)
+        takeFrame(text)
     }
 
     private func takeBinary(_ message: UnsafeRawBufferPointer) {
         guard encoding == .protobuf else {
             return close(.unsupportedData, "this subprotocol has text frames only")
         }
-        ClientFrame.requests(inProtobuf: message, take)
+        takeFrame(message)
     }
 
-    /// A compressed message becomes no larger than one that comes as it is may be.
+    private func takeFrame(_ bytes: UnsafeRawBufferPointer) {
+        if session == nil, bytes.count > Limits.unconnectedFrameBytes,
+            !ClientFrame.beginsWithConnect(bytes, encoding)
+        {
+            return close(.tooBig, "a frame of more than \(Limits.unconnectedFrameBytes) bytes before connect")
+        }
+        var reader = ClientFrameReader(encoding)
+        guard takeRequests(in: bytes, with: &reader) else { return }
+        unfinished = UnfinishedFrame(bytes: Array(bytes[reader.position...]), count: reader.count)
+        pauseReading()
+    }
+
+    /// Takes the requests of a frame one by one, as long as they may be.
+    /// - Returns: whether the rest of them must wait.
+    private func takeRequests(in bytes: UnsafeRawBufferPointer, with reader: inout ClientFrameReader) -> Bool {
+        while mayTake, let request = reader.next(in: bytes) {
+            guard reader.count <= lane.configuration.requestsPerFrameMax else {
+                refuseMore(request)
+                return false
+            }
+            take(request)
+        }
+        guard case .open = phase else { return false }
+        return reader.hasMore(in: bytes)
+    }
+
+    /// Goes on with the frame that was not finished.
+    private func takeUnfinished() {
+        guard var frame = unfinished else { return }
+        unfinished = nil
+        var reader = ClientFrameReader(encoding, position: frame.position, count: frame.count)
+        guard frame.bytes.withUnsafeBytes({ takeRequests(in: $0, with: &reader) }) else { return }
+        (frame.position, frame.count) = (reader.position, reader.count)
+        unfinished = frame
+        pauseReading()
+    }
+
+    /// A frame holds more requests than it may (contract, section 2).
+    private func refuseMore(_ request: Result<ClientRequest, RequestFailure>) {
+        let id =
+            switch request {
+            case .success(let request): request.id
+            case .failure(let failure): failure.id
+            }
+        reply(
+            id,
+            error: ChatError(
+                .badParameter, "a frame holds at most \(lane.configuration.requestsPerFrameMax) requests"))
+        close(.policyViolation, "too many requests in a frame")
+    }
+
+    /// A compressed message becomes no larger than one that comes as it is may be. Before `connect` is answered one is
+    /// inflated, no more: browsers compress whatever they send, their `connect` too.
     private func takeCompressed(_ payload: UnsafeRawBufferPointer, isText: Bool) {
         guard let inflater = lane.compression?.inflater else {
             return close(.protocolError, "compression was not negotiated")
         }
+        if session == nil {
+            guard !hasInflated else { return close(.policyViolation, "a compressed message before connect") }
+            hasInflated = true
+        }
         do throws(Inflater.Failure) {
-            let message = try inflater.inflate(payload, bytesMax: WebSocketFrameDecoder.messageBytesMaxDefault)
+            let message = try inflater.inflate(payload, bytesMax: messageBytesMax)
             message.withUnsafeBytes { message in
                 guard isText else { return takeBinary(message) }
                 guard WebSocketFrameDecoder.isText(message) else { return close(.invalidText, "text is not UTF-8") }
@@ -177,48 +273,115 @@ final class ClientConnection: ConnectionHandler {
 
     /// Goes on in another turn, or when what held it back has gone: first with what waits here.
     func continueReading() {
-        guard case .open = phase, mayRead else { return }
+        guard mayTake else { return }
+        takeUnfinished()
+        guard unfinished == nil, mayTake else { return }
         if !unparsed.isEmpty {
             let rest = unparsed
             unparsed = []
             rest.withUnsafeBytes { readFrames($0) }
         }
         if unparsed.isEmpty, shareTurn != lane.turn || framesLeft > 0 && bytesLeft > 0 { resumeReading() }
+        count()
     }
 
     /// What waits to be written.
     var waitingBytes: Int { queue.byteCount + (pending?.byteCount ?? 0) }
 
-    private var mayRead: Bool { !isHolding && queue.byteCount < lane.configuration.unreadRepliesBytesMax }
+    /// Bytes that came and have not been dealt with: of frames that are not whole, and of what may not be taken yet.
+    var untakenBytes: Int { unparsed.count + decoder.bufferedCount + (unfinished?.bytes.count ?? 0) }
+
+    /// Whether requests are taken: not while a token is checked, nor while the client does not read its replies.
+    private var mayTake: Bool {
+        guard case .open = phase, !isHolding else { return false }
+        return waitingBytes
+            < (session == nil ? Self.unconnectedRepliesBytesMax : lane.configuration.unreadRepliesBytesMax)
+    }
+
+    /// What may wait for a client that has not connected before nothing more of it is taken.
+    private static let unconnectedRepliesBytesMax = 16 * 1024
+
+    // MARK: - Memory
+
+    /// Tells the lane's buffers what of them is held for this connection alone.
+    func count() {
+        let now =
+            isGone
+            ? 0
+            : handshakeBytes + decoder.bufferedCapacity + unparsed.capacity + (unfinished?.bytes.capacity ?? 0)
+                + queue.ownByteCount + inFlight.ownBytes
+                + tcp.sealedByteCount
+        lane.buffers.ownBytes += now - countedBytes
+        countedBytes = now
+    }
+
+    /// What its end frees: with what the socket is taking, of which others may have a part.
+    var freeableBytes: Int { countedBytes - inFlight.ownBytes + (inFlight.frame?.byteCount ?? inFlight.ownBytes) }
+
+    /// What waits for it and maybe for others too.
+    var waitingSharedBytes: Int { queue.byteCount - queue.ownByteCount }
+
+    /// Loses all of rooms that waits for it, to be told so as soon as it takes something.
+    func shedAll() {
+        guard let session else { return }
+        let lane = lane
+        queue.shed(to: 0, losses: &session.state.losses) { lane.noteDropped($0) }
+        lane.noteShed(session)
+    }
+
+    /// The node is short of memory, and this connection holds much of it: lets it go at once.
+    func giveWay() {
+        release()
+        if case .open = phase, !tcp.isWriting, queue.isEmpty {
+            // Nobody waits for it to be read.
+            lane.turnAway(self, "the node is short of memory")
+        } else {
+            let wasClosing = if case .closing = phase { true } else { false }
+            phase = .closing
+            if !wasClosing { lane.detach(self) }
+            tcp.close()
+            (pending, queue) = (nil, SendQueue())
+        }
+        count()
+    }
+
+    /// Frees what has come and is of no use any more.
+    private func release() {
+        handshakeBytes = 0
+        decoder = WebSocketFrameDecoder(role: .server)
+        unparsed = []
+        unfinished = nil
+    }
 
     private func take(_ result: Result<ClientRequest, RequestFailure>) {
-        guard case .open = phase else { return }
         switch result {
         case .success(let request):
             malformedInARow = 0
-            if isHolding {
-                hold(request)
-            } else {
-                lane.handle(request, from: self)
-            }
-        case .failure(let failure):
-            if failure.error.code == .malformed { lane.shared.figures.malformed.add() }
-            if failure.id == nil, failure.error.code == .malformed {
-                malformedInARow += 1
-            } else {
-                malformedInARow = 0
-            }
-            reply(failure.id, error: failure.error)
-            if malformedInARow >= Self.malformedMax { close(.policyViolation, "too many malformed requests") }
+            lane.handle(request, from: self)
+        case .failure(let failure): take(failure)
         }
     }
 
-    private func hold(_ request: ClientRequest) {
-        guard held.count < Self.heldMax else { return close(.policyViolation, "too many requests before connect") }
-        held.append(request)
+    private func take(_ failure: RequestFailure) {
+        if failure.isUnknownOperation {
+            malformedInARow = 0
+            if failure.id != nil { reply(failure.id, error: failure.error) }
+            return
+        }
+        if failure.error.code == .malformed {
+            lane.shared.figures.malformed.add()
+            malformedInARow += 1
+        } else {
+            malformedInARow = 0
+        }
+        if session == nil, failure.isOfConnect, failure.error.code == .tooLarge, failure.error.field == "token" {
+            return lane.refuse(failure.error, failure.id, self)
+        }
+        reply(failure.id, error: failure.error)
+        if malformedInARow >= Self.malformedMax { close(.policyViolation, "too many malformed requests") }
     }
 
-    /// Stops taking requests until `resumeRequests`; those already parsed wait in order.
+    /// Stops taking requests until `resumeRequests`, in the middle of a frame too.
     func holdRequests() {
         isHolding = true
         pauseReading()
@@ -226,10 +389,6 @@ final class ClientConnection: ConnectionHandler {
 
     func resumeRequests() {
         isHolding = false
-        while !isHolding, !held.isEmpty {
-            guard case .open = phase else { return held.removeAll() }
-            lane.handle(held.removeFirst(), from: self)
-        }
         continueReading()
     }
 
@@ -240,11 +399,9 @@ final class ClientConnection: ConnectionHandler {
     }
 
     func resumeReading() {
-        guard !isReading, mayRead, unparsed.isEmpty else { return }
-        guard case .closing = phase else {
-            isReading = true
-            return tcp.startReading()
-        }
+        guard !isReading, mayTake, unparsed.isEmpty, unfinished == nil else { return }
+        isReading = true
+        tcp.startReading()
     }
 
     // MARK: - Out
@@ -309,7 +466,7 @@ final class ClientConnection: ConnectionHandler {
             if taken == 0 {
                 enqueue(frame)
             } else if taken < frame.byteCount {
-                tcp.write(frame.bytes, from: taken)
+                write(frame, from: taken)
                 taken = 0
             } else {
                 taken -= frame.byteCount
@@ -340,18 +497,27 @@ final class ClientConnection: ConnectionHandler {
     /// Writes what waits: once per turn and connection.
     func flush() {
         isDirty = false
+        defer { count() }
+        if !tcp.isWriting { inFlight = (nil, 0) }
         if let frame = pending {
             pending = nil
             let written = tcp.tryWrite(frame.bytes, from: 0)
-            if written < frame.byteCount { tcp.write(frame.bytes, from: written) }
-            return
+            if written < frame.byteCount { write(frame, from: written) }
+            return continueUnfinished()
         }
         writeQueue()
-        if queue.byteCount > lane.configuration.sendQueueBytesMax { shed() }
+        if session == nil {
+            if queue.byteCount > Self.bytesBeforeLoginMax { pauseReading() }
+        } else if queue.byteCount > lane.configuration.sendQueueBytesMax {
+            shed()
+        }
         afterWriting()
-        guard hasDrained else { return }
-        hasDrained = false
-        if !isReading || !unparsed.isEmpty { lane.continueReadingLater(self) }
+        continueUnfinished()
+    }
+
+    /// What was not taken because too many replies waited goes on in the next turn, when they have been written.
+    private func continueUnfinished() {
+        if !isReading, !isThrottled, mayTake { lane.continueReadingLater(self) }
     }
 
     /// When the socket has taken everything, what was lost is told in its place, before anything newer.
@@ -365,12 +531,21 @@ final class ClientConnection: ConnectionHandler {
         while !tcp.isWriting, queue.count > 1 {
             let bytes = lane.gather(from: &queue)
             let written = bytes.withUnsafeBytes { tcp.tryWrite($0) }
-            if written < bytes.count { tcp.write(SharedBytes(copying: bytes[written...]), from: 0) }
+            guard written < bytes.count else { continue }
+            let rest = SharedBytes(copying: bytes[written...])
+            tcp.write(rest, from: 0)
+            inFlight = (nil, rest.count)
         }
         if !tcp.isWriting, let frame = queue.popFirst() {
             let written = tcp.tryWrite(frame.bytes, from: 0)
-            if written < frame.byteCount { tcp.write(frame.bytes, from: written) }
+            if written < frame.byteCount { write(frame, from: written) }
         }
+    }
+
+    /// Hands over what the socket has not taken at once. The frame is kept until then, since it counts what it holds.
+    private func write(_ frame: LaneFrame, from offset: Int) {
+        tcp.write(frame.bytes, from: offset)
+        inFlight = (frame, frame.traffic == .reply ? frame.byteCount : 0)
     }
 
     /// The socket can't keep up: drops by class, and reads no further who is owed too many answers.
@@ -385,7 +560,6 @@ final class ClientConnection: ConnectionHandler {
 
     /// The end of the turn goes on writing: of many sockets that take more at once, a share per turn.
     func connectionDidDrain(_ connection: TCPConnection) {
-        hasDrained = true
         flushLater()
     }
 
@@ -396,6 +570,7 @@ final class ClientConnection: ConnectionHandler {
     /// Sends a close frame behind what waits and ends the connection.
     func close(_ code: CloseCode, _ reason: String) {
         if case .closing = phase { return }
+        closeCode = code
         if case .handshake = phase {
             phase = .closing
             return tcp.close()
@@ -406,6 +581,7 @@ final class ClientConnection: ConnectionHandler {
     }
 
     private func answerClose() {
+        closeCode = .normal
         lane.settle(self)
         enqueue(WebSocketFrameEncoder.close(code: CloseCode.normal.rawValue, reason: ""))
         endAfterWriting()
@@ -423,11 +599,13 @@ final class ClientConnection: ConnectionHandler {
         decoder.mayBeCompressed = isCompressed
         connectDeadlineMilliseconds = lane.loop.nowMilliseconds + UInt64(lane.configuration.connectSeconds) * 1000
         enqueue(response)
+        handshakeBytes = 0
         phase = .open
     }
 
     private func endAfterWriting() {
         phase = .closing
+        (unparsed, unfinished) = ([], nil)
         lane.detach(self)
         pauseReading()
         flush()
@@ -446,11 +624,18 @@ final class ClientConnection: ConnectionHandler {
 
     func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
         phase = .closing
+        release()
+        (pending, queue, inFlight) = (nil, SendQueue(), (nil, 0))
+        isGone = true
+        count()
         lane.didClose(self)
     }
 
     /// The tenth malformed request in a row closes the connection (contract, section 2).
     private static let malformedMax = 10
-    private static let heldMax = 256
+    /// Who has not connected is worth no more, in either direction.
+    static let bytesBeforeLoginMax = 64 * 1024
+    /// A frame of that size that is not complete, with its head.
+    private static let receivedBeforeLoginMax = bytesBeforeLoginMax + 14
     private static let closeMilliseconds: UInt64 = 5_000
 }

@@ -1,5 +1,5 @@
 /// Why the server ends a connection (contract, "Closing"; RFC 6455 §7.4.1).
-enum CloseCode: UInt16 {
+enum CloseCode: UInt16, CaseIterable {
     case normal = 1000
     case draining = 1001
     case protocolError = 1002

@@ -6,9 +6,14 @@ import Transport
 public struct ConnectionLimits: Sendable, Hashable {
     public var connectionsMax = 18_000
     /// From one IPv4 address or one /64 of IPv6.
-    public var perAddressMax = 18_000
+    public var perAddressMax = 10_000
+    /// This machine's own tools, tests and proxies are not held to `perAddressMax`: so it is by default, not where an
+    /// operator has chosen a number.
+    public var exemptsLoopback = true
     /// Of one user; anonymous clients have none.
     public var perUserMax = 20
+    /// Bytes that the buffers of all connections together may hold; beyond it the greediest give way.
+    public var bufferBytesMax = 512 << 20
 
     public init() {}
 }
@@ -20,13 +25,24 @@ final class ConnectionBudget: Sendable {
         var total = 0
         var byAddress: [IPRange: Int] = [:]
         var byUser: [UserID: Int] = [:]
+        var hasToldOfRefusal = false
     }
 
     private let counts: Mutex<Counts>
 
     init(_ limits: ConnectionLimits) { counts = Mutex(Counts(limits: limits)) }
 
-    func set(_ limits: ConnectionLimits) { counts.withLock { $0.limits = limits } }
+    func set(_ limits: ConnectionLimits) {
+        counts.withLock {
+            $0.limits = limits
+            $0.hasToldOfRefusal = false
+        }
+    }
+
+    /// Whether no address was refused under these limits before.
+    func isFirstRefusal() -> Bool {
+        counts.withLock { !exchange(&$0.hasToldOfRefusal, with: true) }
+    }
 
     /// Takes a place on the node; false when there is none.
     func takeConnection() -> Bool {
@@ -39,9 +55,12 @@ final class ConnectionBudget: Sendable {
 
     func giveConnection() { counts.withLock { $0.total -= 1 } }
 
-    /// Takes a place of an address; false when there is none.
-    func take(_ holder: IPRange) -> Bool {
-        counts.withLock { Self.take(holder, from: &$0.byAddress, max: $0.limits.perAddressMax) }
+    /// Takes a place of an address's holder; false when there is none.
+    func take(_ address: IPAddress) -> Bool {
+        counts.withLock {
+            let isExempt = $0.limits.exemptsLoopback && address.isLoopback
+            return Self.take(address.holder, from: &$0.byAddress, max: isExempt ? .max : $0.limits.perAddressMax)
+        }
     }
 
     func give(_ holder: IPRange) { counts.withLock { Self.give(holder, to: &$0.byAddress) } }

@@ -3,6 +3,7 @@ import EventLoop
 import Logging
 import Moderation
 import RoomLink
+import SessionCore
 import Sharding
 import Synchronization
 import TLS
@@ -101,6 +102,7 @@ public final class Gateway: Sendable {
         if let tls { shared.renew(tls) }
         shared.budget.set(limits.connections)
         shared.admission.set(limits.admission)
+        shared.userRates.withLock { $0.set(limits.rateLimits) }
         for lane in shared.lanes.withLock({ $0 }) {
             await lane.loop.run { lane.value.adoptLimits(of: limits) }
         }
@@ -148,6 +150,21 @@ public final class Gateway: Sendable {
     /// A node leads a shard from now on, as it says itself. What it tells of that shard's rooms comes after this.
     public func isLed(_ notice: ShardNotice, by node: NodeID) {
         onEachLane { $0.isLed(notice, by: node) }
+    }
+
+    /// What a node believes of each lane, of the shards that it leads; behind what their rooms have told.
+    public func hear(_ pulses: [ShardPulse], from node: NodeID) {
+        onEachLane { $0.hear(pulses, from: node) }
+    }
+
+    /// The same of one lane, which has asked, room by room.
+    public func hear(_ tallies: ShardTallies, from node: NodeID) {
+        guard let target = lane(tallies.lane) else { return }
+        if target.loop.isOnLoop {
+            target.value.hear(tallies, from: node)
+        } else {
+            target.loop.execute { target.value.hear(tallies, from: node) }
+        }
     }
 
     /// Nothing is heard of a shard's leader, but the connection to it has not ended: it is asked nothing.

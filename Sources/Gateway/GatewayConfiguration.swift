@@ -1,4 +1,5 @@
 import ChatModel
+import SessionCore
 import Transport
 
 /// The settings (*cfg* in the contract) of the client port.
@@ -23,10 +24,15 @@ public struct GatewayConfiguration: Sendable {
     public var changesBurst = 20.0
     public var readsPerSecond = 20.0
     public var readsBurst = 20.0
+    /// Bytes of changes, what a COMBINE copies included.
+    public var changeBytesPerSecond = 320.0 * 1024
+    public var changeBytesBurst = 640.0 * 1024
     /// Bytes that may wait for one slow connection before barrage, then messages, are dropped.
     public var sendQueueBytesMax = 256 * 1024
     /// Bytes of replies that may wait before the connection is read no further.
     public var unreadRepliesBytesMax = 512 * 1024
+    /// Requests in one frame; what is more is answered 414, once, and the connection closed with 1008.
+    public var requestsPerFrameMax = 256
     /// Frames of one connection taken in one turn; the rest waits, so that nobody starves the others.
     public var framesPerTurnMax = 64
     /// Bytes of one connection after which it is read no further in this turn. A read brings up to 64 KB, and a frame
@@ -44,6 +50,15 @@ public struct GatewayConfiguration: Sendable {
     public var highPerSecondMax = 10
 
     public init(node: NodeID) { self.node = node }
+
+    /// The rates of a session.
+    var rateLimits: RateLimits {
+        var limits = RateLimits()
+        (limits.changesPerSecond, limits.changesBurst) = (changesPerSecond, changesBurst)
+        (limits.readsPerSecond, limits.readsBurst) = (readsPerSecond, readsBurst)
+        (limits.bytesPerSecond, limits.bytesBurst) = (changeBytesPerSecond, changeBytesBurst)
+        return limits
+    }
 
     /// The URLs that clients are told: those of the configuration, else that of the client port, if it is bound to one
     /// address and clients reach it without a proxy. None otherwise: a wrong address is worse than none.
@@ -63,6 +78,9 @@ public struct GatewayConfiguration: Sendable {
         changesBurst = other.changesBurst
         readsPerSecond = other.readsPerSecond
         readsBurst = other.readsBurst
+        changeBytesPerSecond = other.changeBytesPerSecond
+        changeBytesBurst = other.changeBytesBurst
         sendQueueBytesMax = other.sendQueueBytesMax
+        requestsPerFrameMax = other.requestsPerFrameMax
     }
 }

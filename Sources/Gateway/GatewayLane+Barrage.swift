@@ -73,11 +73,13 @@ extension GatewayLane {
 
     /// Another node leads these rooms: what the former leader was sent and has not shown counts as left out.
     func loseBarrage(of shard: ShardID) {
-        for (room, hub) in hubs where shared.shardMap.shard(of: room) == shard {
-            guard let intake = hub.intake else { continue }
-            intake.sieve.loseOpen()
-            if !intake.sieve.isEmpty { schedule(intake, of: hub) }
-        }
+        for (room, hub) in hubs where shared.shardMap.shard(of: room) == shard { loseBarrage(of: hub) }
+    }
+
+    func loseBarrage(of hub: Hub) {
+        guard let intake = hub.intake else { return }
+        intake.sieve.loseOpen()
+        if !intake.sieve.isEmpty { schedule(intake, of: hub) }
     }
 
     // MARK: - What the leader says
@@ -134,23 +136,32 @@ extension GatewayLane {
             return
         }
         if let whole { hub.broadcast(whole, except: special.map(\.viewer)) }
-        var frames = sample.map { LaneFrames($0, of: hub.room) }
+        var frames = sample.map { LaneFrames($0, of: hub.room, countedIn: buffers) }
         for (viewer, own) in special {
             hub.settle(viewer)
             frames?.enqueue(to: viewer)
-            var ownFrames = LaneFrames(ownFrame(own, skipped, viewer.encoding, hub.room), of: hub.room)
-            ownFrames.enqueue(to: viewer)
+            for frame in ownFrames(own, skipped, viewer.encoding, hub.room) {
+                var ownFrames = LaneFrames(frame, of: hub.room, countedIn: buffers)
+                ownFrames.enqueue(to: viewer)
+            }
         }
     }
 
-    private func ownFrame(_ own: [BarrageItem], _ skipped: Int, _ encoding: ClientEncoding, _ room: RoomID)
-        -> SharedFrame
+    /// One as a rule; more where it would be longer than a frame may be.
+    private func ownFrames(_ own: [BarrageItem], _ skipped: Int, _ encoding: ClientEncoding, _ room: RoomID)
+        -> [SharedFrame]
     {
-        let count = own.reduce(0) { $0 + Int(clamping: $1.count) }
-        var writer = SharedFrameWriter(ClientEncodings(encoding))
-        writer.append(.barrage(BarragePush(room: room, items: own)))
-        if skipped > count { writer.append(skippedPush(skipped - count, room)) }
-        return writer.frame(.barrage(.high), barrage: max(skipped, count))
+        var left = skipped
+        let parts = FrameSize.parts(of: own, within: Limits.framePayloadBytes - 1024, FrameSize.of)
+        return parts.enumerated().map { index, items in
+            let count = items.reduce(0) { $0 + Int(clamping: $1.count) }
+            var writer = SharedFrameWriter(ClientEncodings(encoding))
+            writer.append(.barrage(BarragePush(room: room, items: Array(items))))
+            left -= count
+            guard index == parts.count - 1 else { return writer.frame(.barrage(.high), barrage: count) }
+            if left > 0 { writer.append(skippedPush(left, room)) }
+            return writer.frame(.barrage(.high), barrage: max(left + count, count))
+        }
     }
 
     private func skippedPush(_ count: Int, _ room: RoomID) -> Push {

@@ -12,6 +12,7 @@ extension GatewayLane {
     private static let connectionsAtATime = 16
 
     func flush() {
+        defer { keepWithinBudget() }
         flushDirty()
         guard !active.isEmpty else { return }
         fanOut()

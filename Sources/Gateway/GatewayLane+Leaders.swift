@@ -29,6 +29,7 @@ extension GatewayLane {
     /// asked again what nobody has answered.
     func isLed(_ notice: ShardNotice, by node: NodeID) {
         guard let asked = open.leads(node, notice.shard, term: notice.term) else { return }
+        watch.forget(notice.shard)
         missed.forget { room, _ in shared.shardMap.shard(of: room) == notice.shard }
         loseBarrage(of: notice.shard)
         var byRoom: [RoomID: [Session]] = [:]
@@ -39,28 +40,32 @@ extension GatewayLane {
         }
         var calls: [RoomCall] = []
         awaited.forget { shared.shardMap.shard(of: $0) == notice.shard }
-        for (room, sessions) in byRoom {
-            for session in sessions { calls.append(announcement(of: session, in: room)) }
-            guard let last = sessions.last else { continue }
-            // Without viewers there is nothing to catch up with.
-            let place = hubs[room]?.shown.place ?? StreamPlace(epoch: "", seq: .max)
-            calls.append(
-                RoomCall(
-                    room: room, address: address(of: last), caller: last.state.caller, request: nil,
-                    number: awaited.begin(room), body: .follow(place)))
-        }
+        for (room, sessions) in byRoom { calls += announcements(of: sessions, in: room) }
         calls += ownAsked(asked)
         if !calls.isEmpty { shared.router.route(calls, to: node, from: number) }
     }
 
     /// What sessions that have gone to another lane had asked here is not asked again: an enter would bring them back, an
     /// exit end what they have entered since. Nobody here waits for the answer.
-    private func ownAsked(_ calls: [RoomCall]) -> [RoomCall] {
+    func ownAsked(_ calls: [RoomCall]) -> [RoomCall] {
         calls.filter { call in
             if sessions[call.address.session] != nil { return true }
             if let request = call.request { _ = open.answered(call.address.session, request) }
             return false
         }
+    }
+
+    /// That these sessions are in the room, and what this lane's viewers have been shown of it.
+    func announcements(of sessions: [Session], in room: RoomID) -> [RoomCall] {
+        var calls = sessions.map { announcement(of: $0, in: room) }
+        guard let last = sessions.last else { return [] }
+        // Without viewers there is nothing to catch up with.
+        let place = hubs[room]?.shown.place ?? StreamPlace(epoch: "", seq: .max)
+        calls.append(
+            RoomCall(
+                room: room, address: address(of: last), caller: last.state.caller, request: nil,
+                number: awaited.begin(room, at: loop.nowMilliseconds), body: .follow(place)))
+        return calls
     }
 
     private func announcement(of session: Session, in room: RoomID) -> RoomCall {
@@ -96,6 +101,7 @@ extension GatewayLane {
     }
 
     private func giveUp(_ call: RoomCall, _ reason: String) {
+        if let request = call.request { settleCost(of: request, call.address.session, isRepeat: false) }
         guard let session = sessions[call.address.session], let request = call.request,
             let id = session.state.requests.end(request)
         else { return }

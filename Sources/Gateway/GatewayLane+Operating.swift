@@ -42,7 +42,8 @@ extension GatewayLane {
             else { return }
             guard
                 let frame = made[connection.encoding]
-                    ?? LaneFrame(shared, in: connection.encoding, of: nil, isDroppable: isDroppable)
+                    ?? LaneFrame(
+                        shared, in: connection.encoding, of: nil, countedIn: buffers, isDroppable: isDroppable)
             else { return }
             made[connection.encoding] = frame
             connection.enqueue(frame)

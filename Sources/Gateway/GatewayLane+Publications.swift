@@ -27,26 +27,38 @@ extension GatewayLane {
 
     private func perform(_ output: RoomOutput, of room: RoomID, from node: NodeID) {
         switch output {
-        case .frame(let frame): hubs[room]?.broadcast(frame)
+        case .frame(let frame):
+            if let seqs = frame.keptSeqs { roster.hear(seqs.upperBound, of: room) }
+            hubs[room]?.broadcast(frame)
         case .frameFor(let ids, let frame):
-            if let seqs = frame.keptSeqs { hubs[room]?.shown.showSome(seqs) }
-            var frames = LaneFrames(frame, of: room)
+            if let seqs = frame.keptSeqs {
+                roster.hear(seqs.upperBound, of: room)
+                hubs[room]?.shown.showSome(seqs)
+            }
+            var frames = LaneFrames(frame, of: room, countedIn: buffers)
             for id in ids {
                 guard let viewer = viewer(id, of: room) else { continue }
                 settle(viewer, in: room)
                 frames.enqueue(to: viewer)
             }
         case .frameExcept(let ids, let frame):
+            if let seqs = frame.keptSeqs { roster.hear(seqs.upperBound, of: room) }
             hubs[room]?.broadcast(frame, except: ids.compactMap { viewer($0, of: room) })
-        case .reply(let id, let request, let result, let isRepeat):
+        case .reply(let id, let request, let result, let isRepeat, let charged):
+            if case .failure(let error) = result, error.code == .notInRoom, announceUnknown(id, request, room, by: node)
+            {
+                return
+            }
             guard open.answered(id, request) else { return }
-            if isRepeat { sessions[id]?.changes.giveBack() }
+            settleCost(of: request, id, isRepeat: isRepeat, charged: charged)
             reply(to: id, request, result, of: room)
         case .retry(let id, let request):
             open.refused(id, request, by: node, at: loop.nowMilliseconds)
         case .profile(let id, let profile):
             sessions[id]?.state.show(profile, in: room)
-        case .following: hubs[room]?.goOn()
+        case .following(_, let seq):
+            roster.goOn(through: seq, of: room)
+            hubs[room]?.goOn()
         case .voice(let id, let voice):
             sessions[id]?.state.hear(voice, in: room)
         case .silence(let isMuted):
@@ -58,6 +70,7 @@ extension GatewayLane {
         case .barrage(let sample, let skipped):
             if let hub = hubs[room] { show(sample, skipped: skipped, in: hub) }
         case .gap(let seqs):
+            roster.hear(seqs.upperBound, of: room)
             hubs[room]?.tellGap(seqs)
         case .missed: break
         case .entered(let id, let request, let result, let missedAfter):
@@ -98,6 +111,7 @@ extension GatewayLane {
         _ missedAfter: UInt64?
     ) {
         let isOpen = request.map { open.answered(id, $0) } ?? true
+        if let request { settleCost(of: request, id, isRepeat: false) }
         guard let session = sessions[id] else {
             if case .success(let value) = result { enteredUnseen(id, room, value) }
             return
@@ -116,8 +130,14 @@ extension GatewayLane {
         switch result {
         case .failure(let error):
             if let asked { session.connection?.reply(asked, error: error) }
+        case .success where session.state.caller.rooms.map({ !$0.contains(room) }) ?? false:
+            // The token has been replaced by a narrower one since it asked.
+            leave(room, session)
+            let error = ChatError(.forbidden, "the token does not allow room \(room)", field: "room")
+            if let asked { session.connection?.reply(asked, error: error) }
         case .success(let value):
-            session.state.stay(Stay(value, notifyExt: notifyExt), in: room)
+            stay(Stay(value, notifyExt: notifyExt), session, in: room)
+            roster.hear(value.seq, of: room)
             session.state.hear(Voice(value.me, at: shared.now()), in: room)
             // Whoever went meanwhile stays a member for the grace, but views nothing; back again, it enters again.
             guard let asked, let connection = session.connection, case .open = connection.phase else { return }
@@ -150,7 +170,10 @@ extension GatewayLane {
         guard let session = sessions[id] else { return enteredUnseen(id, room, result) }
         // It may have asked again, and have its answer.
         guard !session.isIn(room) else { return }
-        session.state.stay(Stay(result, notifyExt: nil), in: room)
+        // Its token may be a narrower one by now.
+        guard session.state.caller.rooms?.contains(room) ?? true else { return leave(room, session) }
+        stay(Stay(result, notifyExt: nil), session, in: room)
+        roster.hear(result.seq, of: room)
         session.state.hear(Voice(result.me, at: shared.now()), in: room)
         call(
             RoomCall(
@@ -165,6 +188,7 @@ extension GatewayLane {
 
     private func exited(_ id: SessionID, _ room: RoomID, _ request: UInt32?) {
         let isOpen = request.map { open.answered(id, $0) } ?? false
+        if let request { settleCost(of: request, id, isRepeat: false) }
         guard let session = sessions[id] else { return }
         forget(room, session)
         guard let request, let asked = session.state.requests.end(request), isOpen else { return }
@@ -174,15 +198,28 @@ extension GatewayLane {
     private func kicked(_ id: SessionID, _ room: RoomID, _ reason: KickReason, _ ext: String?) {
         guard let session = sessions[id] else { return }
         let isHere = session.isIn(room) || session.entering.contains { $0.room == room }
+        let isEntering = session.isEntering(room)
         forget(room, session)
+        // It may have been announced after it was put out.
+        if awaited.awaits(room), !isEntering { leave(room, session) }
         // One that moves while it is put out may hear it twice.
         guard isHere else { return }
         var kicked = KickedPush(room: room, reason: reason)
         kicked.ext = ext
-        session.connection?.push(.kicked(kicked))
+        if let connection = session.connection {
+            connection.push(.kicked(kicked))
+        } else {
+            session.state.note(kicked)
+        }
     }
 
-    private func forget(_ room: RoomID, _ session: Session) {
+    private func stay(_ stay: Stay, _ session: Session, in room: RoomID) {
+        if !session.isIn(room) { roster.add(session, to: room, of: shared.shardMap.shard(of: room)) }
+        session.state.stay(stay, in: room)
+    }
+
+    func forget(_ room: RoomID, _ session: Session) {
+        if session.isIn(room) { roster.remove(session, from: room, of: shared.shardMap.shard(of: room)) }
         session.state.leave(room)
         session.entering.removeAll { $0.room == room }
         session.state.losses.forget(room)

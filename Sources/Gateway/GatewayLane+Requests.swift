@@ -29,22 +29,25 @@ extension GatewayLane {
             return connection.reply(request.id, error: ChatError(.badParameter, "room is missing", field: "room"))
         }
         if case .barrage(let barrage) = request.operation, sift(barrage, request.id, session, connection) { return }
-        if let refusal = refusal(of: request.operation, room, session) {
-            return connection.reply(request.id, error: refusal)
+        let cost: OpenCost?
+        do throws(ChatError) {
+            cost = try pay(for: request.operation, session)
+            if let refusal = refusal(of: request.operation, room, session) { throw refusal }
+        } catch {
+            return connection.reply(request.id, error: error)
         }
         let number = session.state.requests.begin(request.id)
-        call(
-            RoomCall(
-                room: room, address: address(of: session), caller: session.state.caller, request: number,
-                number: session.state.requests.count, body: .operation(request.operation),
-                rooms: request.operation.namesMessages ? session.state.rooms : []))
+        if let number, let cost, cost.cost != .read { session.costs[number] = cost }
+        var call = RoomCall(
+            room: room, address: address(of: session), caller: session.state.caller, request: number,
+            number: session.state.requests.count, body: .operation(request.operation),
+            rooms: request.operation.namesMessages ? session.state.rooms : [])
+        call.overRateMs = cost?.overRateMs
+        self.call(call)
     }
 
-    /// The checks that need no room: rates, being in the room, how many rooms.
+    /// The checks that need no room, but for rates: being in the room, how many rooms.
     private func refusal(of operation: ClientOperation, _ room: RoomID, _ session: Session) -> ChatError? {
-        if let wait = wait(for: operation, session) {
-            return ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
-        }
         if case .enter(let enter) = operation { return enterRefusal(enter, session) }
         if session.state.caller.anonymous, !operation.isOpenToAnonymous {
             return ChatError(.forbidden, "anonymous members only listen")
@@ -53,15 +56,6 @@ extension GatewayLane {
             return ChatError(.notInRoom, "\(session.state.caller.user) is not in \(room)")
         }
         return nil
-    }
-
-    private func wait(for operation: ClientOperation, _ session: Session) -> Int64? {
-        switch operation.kind {
-        // Never refused for rate: a connection is only read so fast.
-        case .barrage: nil
-        case .change: session.changes.take(nowMilliseconds: loop.nowMilliseconds)
-        case .read: session.reads.take(nowMilliseconds: loop.nowMilliseconds)
-        }
     }
 
     private func enterRefusal(_ request: EnterRequest, _ session: Session) -> ChatError? {
@@ -141,7 +135,7 @@ extension GatewayLane {
         }
     }
 
-    private func refuse(_ error: ChatError, _ id: UInt32?, _ connection: ClientConnection) {
+    func refuse(_ error: ChatError, _ id: UInt32?, _ connection: ClientConnection) {
         shared.figures.refusedTokens.add()
         connection.reply(id, error: error)
         connection.close(.authentication, "authentication failed")
@@ -165,7 +159,7 @@ extension GatewayLane {
             connection.places.user = user
         }
         let device = request.device
-        let caller: Caller
+        var caller: Caller
         if let claims {
             caller = Caller(
                 user: claims.user, anonymous: false, device: device, rooms: claims.rooms,
@@ -173,6 +167,7 @@ extension GatewayLane {
         } else {
             let user = resumed?.caller.user ?? Self.anonymousUser()
             caller = Caller(user: user, anonymous: true, device: device)
+            caller.addressHash = AddressHash.of(connection.address)
         }
         var state =
             resumed
@@ -181,6 +176,7 @@ extension GatewayLane {
         state.caller = caller
         state.encoding = connection.encoding
         state.hold(claims, at: shared.now())
+        let untold = state.takeUntoldKicks()
         let session = adopt(state)
         session.connection = connection
         connection.session = session
@@ -191,6 +187,9 @@ extension GatewayLane {
         result.heartbeatSeconds = configuration.heartbeatSeconds
         result.gateways = gateways
         result.resumed = resumed != nil
+        // In front of the reply, on which clients enter their rooms again.
+        for kick in untold { connection.push(.kicked(kick)) }
+        endForbiddenStays(of: session)
         connection.reply(id, .connect(result))
         warnOfExpiry(session, at: shared.now())
         connection.resumeRequests()
@@ -235,6 +234,7 @@ extension GatewayLane {
             session.state.hold(claims, at: shared.now())
             session.state.caller.rooms = claims.rooms
             connection.reply(id, .refresh(RefreshResult(expiresAt: claims.expiresAt)))
+            endForbiddenStays(of: session)
             warnOfExpiry(session, at: shared.now())
         case .failure(let error):
             shared.figures.refusedTokens.add()

@@ -32,6 +32,7 @@ extension GatewayLane {
         round.sessions = Array(sessions.keys)
         (round.queueBytes, round.slowSessions) = (0, 0)
         endHandOvers(at: loop.nowMilliseconds)
+        forgetIdleUsers()
         loop.executeLater { [unowned self] in goOnWithRound() }
     }
 
@@ -61,6 +62,7 @@ extension GatewayLane {
     }
 
     private func look(at connection: ClientConnection, _ now: UInt64, _ time: Timestamp) {
+        connection.count()
         let waitingBytes = connection.waitingBytes
         round.queueBytes += waitingBytes
         if waitingBytes > configuration.sendQueueBytesMax / 2 { round.slowSessions += 1 }

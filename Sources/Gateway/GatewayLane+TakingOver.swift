@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import RoomLink
 import SessionCore
+import Sharding
 import Synchronization
 import Wire
 
@@ -83,6 +84,8 @@ extension GatewayLane {
             old.close(.takenOver, "taken over by a newer connection")
         }
         sessions[id] = nil
+        isGone(session)
+        settleOpenCosts(of: session)
         session.state.requests.connectionEnded()
         // What it lost until now is part of what a resume brings back.
         session.state.losses = Losses()
@@ -90,8 +93,10 @@ extension GatewayLane {
     }
 
     func adopt(_ state: SessionState) -> Session {
-        let session = Session(state: state, configuration: configuration, nowMilliseconds: loop.nowMilliseconds)
+        let session = Session(state: state, rates: rates(of: state))
+        session.state.handedLevels = nil
         sessions[session.id] = session
+        for room in state.rooms { roster.add(session, to: room, of: shared.shardMap.shard(of: room)) }
         shared.directory.put(session.id, of: state.caller.user, on: number)
         return session
     }
@@ -133,7 +138,8 @@ extension GatewayLane {
         open.forget(id)
         let end = loop.nowMilliseconds + UInt64(configuration.graceSeconds) * 1000
         handedOver.append(HandedOver(session: id, caller: state.caller, rooms: state.rooms, until: end))
-        return state.handed
+        let user = state.caller.user
+        return state.handed(userLevels: shared.userRates.withLock { $0.levels(of: user) })
     }
 
     /// Once a second. A leave says nothing to a room that knows where the session is.

@@ -35,6 +35,16 @@ extension GatewayLane {
         session.connection?.push(.token(TokenPush(expiresInSeconds: max(0, (left + 999) / 1000))))
     }
 
+    /// A token whose `rooms` is narrower ends the stay in the other rooms, with reason 6.
+    func endForbiddenStays(of session: Session) {
+        guard let allowed = session.state.caller.rooms else { return }
+        for room in session.state.rooms where !allowed.contains(room) {
+            forget(room, session)
+            leave(room, session)
+            session.connection?.push(.kicked(KickedPush(room: room, reason: .tokenRevoked)))
+        }
+    }
+
     private static let lastMomentMilliseconds: Int64 = 1_000
 
     func isRevoked(_ state: SessionState) -> Bool {

@@ -4,6 +4,7 @@ import Logging
 import Moderation
 import RoomLink
 import SessionCore
+import Sharding
 import TLS
 import Telemetry
 import Transport
@@ -31,6 +32,9 @@ final class GatewayLane {
     var dirty: ContiguousArray<ClientConnection> = []
     /// Connections that brought more than their share in this turn; read again in the next.
     private var throttled: [ClientConnection] = []
+    /// What all connections hold, and who has to give it up.
+    let buffers = LaneBuffers()
+    var relief = Relief()
     /// Audiences that have frames to give.
     var active: ContiguousArray<Audience> = []
     /// Makes a turn when the first audience that waits for more may go on.
@@ -43,6 +47,9 @@ final class GatewayLane {
     var open = OpenCalls()
     /// Rooms that have been told what their viewers were shown.
     var awaited = AwaitedStreams()
+    /// Who is in which rooms, and what comes of comparing that with what their leaders believe.
+    var roster = LaneRoster()
+    var watch = StreamWatch()
     /// What is in the answers to enters that come next.
     var missed = HeardMissed()
     /// Sessions that other nodes were given lately, oldest first.
@@ -79,7 +86,7 @@ final class GatewayLane {
     /// Puts other limits in force, for the sessions that are here too.
     func adoptLimits(of other: GatewayConfiguration) {
         configuration.adoptLimits(of: other)
-        for session in sessions.values { session.setRates(configuration, nowMilliseconds: loop.nowMilliseconds) }
+        for session in sessions.values { session.rates.set(configuration.rateLimits) }
     }
 
     /// Binds the port and begins to accept. Returns the port.
@@ -93,7 +100,11 @@ final class GatewayLane {
         ownGateways = configuration.urls(port: listener.port, isSecure: shared.tls != nil)
         gateways = ownGateways
         loop.every(milliseconds: Heartbeat.tickMilliseconds) { [unowned self] in beginRound() }
-        loop.every(milliseconds: 100) { [unowned self] in giveUpHeldCalls() }
+        loop.every(milliseconds: Heartbeat.tickMilliseconds) { [unowned self] in watchLeaders() }
+        loop.every(milliseconds: 100) { [unowned self] in
+            giveUpHeldCalls()
+            askOverdueAgain()
+        }
         return listener.port
     }
 
@@ -174,11 +185,20 @@ final class GatewayLane {
     /// Counts a connection for the address that it comes from.
     func claim(_ address: IPAddress, for connection: ClientConnection) {
         connection.address = address
-        if shared.budget.take(address.holder) {
+        if shared.budget.take(address) {
             connection.places.holder = address.holder
         } else {
+            noteFull(address)
             refuse(connection, .full)
         }
+    }
+
+    /// One address with that many connections is more often a proxy than somebody greedy.
+    private func noteFull(_ address: IPAddress) {
+        guard shared.budget.isFirstRefusal() else { return }
+        logger.warning(
+            "an address has all connections that one may have; if it is a proxy, put it into trustedProxies",
+            metadata: ["address": "\(address)", "limit": "\(configuration.connections.perAddressMax)"])
     }
 
     /// There is no place for this connection. It is told so when its handshake is done, as far as that costs little: a
@@ -213,6 +233,7 @@ final class GatewayLane {
         if connection.noPlace != nil { refusing -= 1 }
         if connection.places.isOfNode { shared.budget.giveConnection() }
         if let holder = connection.places.holder { shared.budget.give(holder) }
+        shared.figures.closed(connection.closeCode)
         detach(connection)
     }
 
@@ -330,8 +351,14 @@ final class GatewayLane {
     /// The session is over: its rooms see an exit.
     func end(_ session: Session) {
         sessions[session.id] = nil
+        isGone(session)
         shared.directory.remove(session.id)
         for room in session.state.rooms { leave(room, session) }
+    }
+
+    /// The session is not on this lane any more.
+    func isGone(_ session: Session) {
+        for room in session.state.rooms { roster.remove(session, from: room, of: shared.shardMap.shard(of: room)) }
     }
 
     func leave(_ room: RoomID, _ session: Session) {

@@ -16,7 +16,10 @@ final class GatewayShared: Sendable {
     let verifier: any TokenVerifier
     let directory = SessionDirectory()
     let budget: ConnectionBudget
+    let buffers = NodeBuffers()
     let admission: AdmissionControl
+    /// What all sessions of a user on this node may ask together.
+    let userRates: Mutex<UserRates>
     let figures: GatewayFigures
     let now: @Sendable () -> Timestamp
     /// Of new connections; nil serves them without TLS.
@@ -40,10 +43,15 @@ final class GatewayShared: Sendable {
         context = Mutex(tls)
         budget = ConnectionBudget(configuration.connections)
         admission = AdmissionControl(configuration.admission)
+        userRates = Mutex(UserRates(configuration.rateLimits))
         figures = GatewayFigures(metrics: metrics)
         let directory = directory
         metrics.gauge("chatroom_sessions", "Sessions on this node, those in their grace included.") {
             Double(directory.count)
+        }
+        let buffers = buffers
+        metrics.gauge("chatroom_buffer_bytes", "What the buffers of client connections hold.") {
+            Double(buffers.bytes)
         }
         let budget = budget
         metrics.gauge("chatroom_connections", "Open client connections of this node.") { Double(budget.total) }
@@ -70,8 +78,13 @@ struct GatewayFigures: Sendable {
     let connectsPutOff: Counter
     let entersPutOff: Counter
     let malformed: Counter
+    let roomsSaidAnew: Counter
     let queueBytes: Counter
     let slowSessions: Counter
+    /// Connections that had to give way.
+    let closedForMemory: Counter
+    private let closedByCode: [CloseCode: Counter]
+    private let closedWithout: Counter
     /// One record for each frame and lane.
     let deliver: DurationHistogram
     /// CPU time of the loops' threads, in nanoseconds.
@@ -84,6 +97,16 @@ struct GatewayFigures: Sendable {
         droppedBarrage = metrics.counter(
             "chatroom_dropped_total", help, labels: [("class", "barrage"), ("cause", "slow")])
         shedSessions = metrics.counter("chatroom_slow_sessions_total", "How often a slow session lost frames.")
+        closedForMemory = metrics.counter(
+            "chatroom_dropped_total", help, labels: [("class", "connection"), ("cause", "memory")])
+        func closed(_ code: String) -> Counter {
+            metrics.counter(
+                "chatroom_connections_closed_total", "Client connections that have ended, by this node's close code.",
+                labels: [("code", code)])
+        }
+        closedByCode = Dictionary(
+            uniqueKeysWithValues: CloseCode.allCases.map { ($0, closed("\($0.rawValue)")) })
+        closedWithout = closed("none")
         queueBytes = metrics.gauge(
             "chatroom_send_queue_bytes", "Bytes that wait for slow clients; looked at once a second.")
         slowSessions = metrics.gauge(
@@ -101,8 +124,14 @@ struct GatewayFigures: Sendable {
         handshakesPutOff = putOff("handshake")
         connectsPutOff = putOff("connect")
         entersPutOff = putOff("enter")
+        roomsSaidAnew = metrics.counter(
+            "chatroom_rooms_announced_anew_total",
+            "Rooms whose sessions were announced to their leader once more, because something had got lost.")
         malformed = metrics.counter("chatroom_malformed_total", "Client frames that could not be understood.")
     }
+
+    /// - Parameter code: nil without a close frame of this node.
+    func closed(_ code: CloseCode?) { (code.flatMap { closedByCode[$0] } ?? closedWithout).add() }
 
     func dropped(_ traffic: FrameTraffic, count: Int) {
         switch traffic {

@@ -70,7 +70,9 @@ final class Hub {
         if let seqs = shared.keptSeqs { shown.show(seqs) }
         for audience in audiences where !audience.isEmpty {
             let compression = audience.isCompressed ? lane.compression : nil
-            guard let frame = LaneFrame(shared, in: audience.encoding, of: room, compression: compression) else {
+            let made = LaneFrame(
+                shared, in: audience.encoding, of: room, countedIn: lane.buffers, compression: compression)
+            guard let frame = made else {
                 audience.lose(shared, except: excluded)
                 continue
             }

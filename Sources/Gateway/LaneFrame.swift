@@ -14,6 +14,8 @@ final class LaneFrame: QueuedFrame {
     let barrageCount: Int
     /// When the oldest message in it was stamped, if there is one.
     let oldestTime: Timestamp?
+    /// Where it is counted for as long as anybody holds it; nil for what a single connection is counted for.
+    private let buffers: LaneBuffers?
 
     var byteCount: Int { bytes.count }
     var messageCount: Int { (keptSeqs?.count ?? 0) + unkeptCount }
@@ -27,7 +29,10 @@ final class LaneFrame: QueuedFrame {
         unkeptCount = 0
         barrageCount = 0
         oldestTime = nil
+        buffers = nil
     }
+
+    deinit { buffers?.sharedBytes -= bytes.count }
 
     /// One item, for one session or for all that understand `encoding`; never dropped.
     convenience init(_ item: ServerItem, in encoding: ClientEncoding) {
@@ -53,10 +58,12 @@ final class LaneFrame: QueuedFrame {
     }
 
     /// Something that a room (nil: the cluster) shows to its viewers; nil when the room did not know of anybody who understands `encoding`.
-    /// - Parameter compression: of those who have negotiated it.
+    /// - Parameters:
+    ///   - buffers: of the lane, where it is counted once, however many viewers have to wait for it.
+    ///   - compression: of those who have negotiated it.
     init?(
-        _ frame: SharedFrame, in encoding: ClientEncoding, of room: RoomID?, isDroppable: Bool = true,
-        compression: LaneCompression? = nil
+        _ frame: SharedFrame, in encoding: ClientEncoding, of room: RoomID?, countedIn buffers: LaneBuffers,
+        isDroppable: Bool = true, compression: LaneCompression? = nil
     ) {
         let encoded =
             switch encoding {
@@ -76,6 +83,10 @@ final class LaneFrame: QueuedFrame {
         unkeptCount = frame.unkept
         barrageCount = frame.barrage
         oldestTime = frame.oldestTime
+        // What can't be dropped is counted for those who hold it.
+        let isShared = traffic != .reply
+        self.buffers = isShared ? buffers : nil
+        if isShared { buffers.sharedBytes += bytes.count }
     }
 }
 
@@ -83,17 +94,19 @@ final class LaneFrame: QueuedFrame {
 struct LaneFrames {
     let shared: SharedFrame
     let room: RoomID
+    private let buffers: LaneBuffers
     private var made: [ClientEncoding: LaneFrame] = [:]
 
-    init(_ shared: SharedFrame, of room: RoomID) {
+    init(_ shared: SharedFrame, of room: RoomID, countedIn buffers: LaneBuffers) {
         self.shared = shared
         self.room = room
+        self.buffers = buffers
     }
 
     /// The frame for one encoding, or nil when the room has not encoded it.
     mutating func frame(in encoding: ClientEncoding) -> LaneFrame? {
         if let frame = made[encoding] { return frame }
-        let frame = LaneFrame(shared, in: encoding, of: room)
+        let frame = LaneFrame(shared, in: encoding, of: room, countedIn: buffers)
         made[encoding] = frame
         return frame
     }

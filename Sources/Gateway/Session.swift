@@ -2,6 +2,7 @@ import ChatModel
 import RoomCore
 import RoomLink
 import SessionCore
+import Wire
 
 /// What of a session moves with it from lane to lane when its client comes back on another connection.
 struct SessionState: Sendable {
@@ -26,6 +27,12 @@ struct SessionState: Sendable {
     /// The node that has handed it over, until its rooms have been told.
     var formerNode: NodeID?
     var losses = Losses()
+    /// What is left of its rates, from lane to lane; nil before a lane of this node has taken it up.
+    var rates: Rates?
+    /// What another node says is left: to it, and to all sessions of its user.
+    var handedLevels: (session: RateLevels, user: RateLevels?)?
+    /// Rooms that it was put out of while its client was away: told when the client is back.
+    private(set) var untoldKicks: [KickedPush] = []
 
     init(id: SessionID, caller: Caller, encoding: ClientEncoding, startedAt: Timestamp) {
         self.id = id
@@ -41,17 +48,39 @@ struct SessionState: Sendable {
         issuedAt = handed.issuedAt
         requests = SessionRequests(count: handed.requestCount)
         formerNode = node
+        handedLevels = (handed.levels, handed.userLevels)
+        for kick in handed.kicks { note(kick) }
         for item in handed.stays { stay(item.stay, in: item.room) }
     }
 
     /// What another node has to know of it.
-    var handed: HandedSession {
-        HandedSession(
+    /// - Parameter userLevels: what is left to all sessions of its user here; nil: all.
+    func handed(userLevels: RateLevels?) -> HandedSession {
+        var handed = HandedSession(
             user: caller.user, anonymous: caller.anonymous, device: caller.device, issuedAt: issuedAt,
             startedAt: startedAt, requestCount: requests.count,
             stays: rooms.compactMap { room in
                 stays[room].map { HandedSession.RoomStay(room: room, stay: $0) }
             })
+        if let rates { handed.levels = rates.levels }
+        handed.userLevels = userLevels
+        handed.kicks = untoldKicks
+        return handed
+    }
+
+    /// The client is not there to be told that it is out of a room. Of each room it is told once.
+    mutating func note(_ kick: KickedPush) {
+        untoldKicks.removeAll { $0.room == kick.room }
+        untoldKicks.append(kick)
+        // A session that is away enters nothing, so there are no more than it was in.
+        if untoldKicks.count > Self.untoldKicksMax { untoldKicks.removeFirst() }
+    }
+
+    private static let untoldKicksMax = 100
+
+    mutating func takeUntoldKicks() -> [KickedPush] {
+        defer { untoldKicks = [] }
+        return untoldKicks
     }
 
     /// The session is in a room, from now on or as before.
@@ -94,36 +123,19 @@ final class Session {
     var awaySinceMilliseconds: UInt64?
     /// Rooms asked for and not yet answered: they count towards the limit. With what is shown with the enter.
     var entering: [(room: RoomID, notifyExt: String?)] = []
-    var changes: TokenBucket
-    var reads: TokenBucket
+    var rates: Rates
+    /// What the requests cost that rooms have not answered yet, by their number: at most as many as may be open.
+    var costs: [UInt32: OpenCost] = [:]
 
     /// What its barrage is sampled by.
     let hash: UInt64
 
     var id: SessionID { state.id }
 
-    init(state: SessionState, configuration: GatewayConfiguration, nowMilliseconds: UInt64) {
+    init(state: SessionState, rates: Rates) {
         self.state = state
+        self.rates = rates
         hash = SampleHash.sender(state.id)
-        (changes, reads) = Self.rates(configuration, nowMilliseconds)
-    }
-
-    /// Begins anew with other rates.
-    func setRates(_ configuration: GatewayConfiguration, nowMilliseconds: UInt64) {
-        (changes, reads) = Self.rates(configuration, nowMilliseconds)
-    }
-
-    private static func rates(_ configuration: GatewayConfiguration, _ nowMilliseconds: UInt64)
-        -> (changes: TokenBucket, reads: TokenBucket)
-    {
-        (
-            TokenBucket(
-                ratePerSecond: configuration.changesPerSecond, burst: configuration.changesBurst,
-                nowMilliseconds: nowMilliseconds),
-            TokenBucket(
-                ratePerSecond: configuration.readsPerSecond, burst: configuration.readsBurst,
-                nowMilliseconds: nowMilliseconds)
-        )
     }
 
     func isIn(_ room: RoomID) -> Bool { state.stays[room] != nil }

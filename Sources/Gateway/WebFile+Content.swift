@@ -215,6 +215,7 @@ extension WebFile {
         const UNEXPLAINED_MAX = 256;
         const GAP_READS_MAX = 64;
         const PENDING_MAX = 256;
+        const LOSSES_MAX = 2;
         /** The server remembers a clientId for 10 minutes; a little less is safe. */
         const CHANGE_MS = 590_000;
         const READ_MS = 30_000;
@@ -281,7 +282,7 @@ extension WebFile {
           // Entering and leaving
 
           /** Enters, and stays over lost connections until exit, a kick or a failure. Options: nick, avatar, ext, notifyExt,
-           * withQueue. Resolves with the answer {room, me, epoch, seq, recovery, [queue]}. */
+           * withQueue. Resolves with the answer {room, me, epoch, seq, recovery, [queue, queueNext]}. */
           enter(options = {}) {
             if (!this.#client.isRunning) return Promise.reject(new ChatroomError("notConnected", "the client is not connected"));
             if (!this.isWanted) {
@@ -442,6 +443,13 @@ extension WebFile {
             // A SLOW gap is told before the messages behind it, so these are BUDGET's.
             if (ranges.length > 0) this.emit("gap", { ranges, cause: "BUDGET" });
             this._move(this.#epoch === null ? "connecting" : "lost");
+          }
+
+          /** The server does not know of this stay. */
+          _lose() {
+            this.#client.options.log("warning", `the server does not know that this client is in ${this.id}: it enters again`);
+            this._interrupt();
+            this._ask();
           }
 
           #cancelTimers() {
@@ -968,7 +976,7 @@ extension WebFile {
 
           #add(request) {
             const serial = this.#nextSerial++;
-            Object.assign(request, { createdAt: Date.now(), sentAt: null, wireId: null, notBefore: 0, refusals: 0 });
+            Object.assign(request, { createdAt: Date.now(), sentAt: null, wireId: null, notBefore: 0, refusals: 0, losses: 0 });
             this.#pending.set(serial, request);
             if (!request.internal) this.#tell(request, "sending");
             if (this.#canSend(request)) this.#put(serial, request);
@@ -1037,6 +1045,7 @@ extension WebFile {
               this.#tell(request, "sent", { receipt: result });
               return this.#finish(serial, null, result);
             }
+            if (this.#isLost(error, request)) return;
             const wait = this.#waitAfter(error, request);
             if (wait !== null) {
               request.refusals += 1;
@@ -1047,6 +1056,18 @@ extension WebFile {
             const failure = ChatroomError.of(error);
             this.#tell(request, "failed", { error: failure });
             this.#finish(serial, request.internal ? error : failure);
+          }
+
+          /**
+           * Whether the server does not know that this client is in a room where it believes to be. Then it enters with `since`,
+           * as after a lost connection, and the request is sent again after that, if it may be.
+           */
+          #isLost(refusal, request) {
+            const { room, operation } = request;
+            if (refusal.code !== 13007 || !room?.isWanted || operation === "exit" || request.losses >= LOSSES_MAX) return false;
+            request.losses += 1;
+            if (room.state === "entered") room._lose();
+            return request.repeating !== "never";
           }
 
           /** How long to wait before a refused request is sent again; null if the refusal is its answer. */

@@ -7,6 +7,7 @@ extension GossipMembership {
     ///
     /// - Parameter isNews: whether it is passed on if it is new here.
     mutating func hear(alive member: GossipMember, _ heard: UInt64, isNews: Bool = true, _ now: Duration) {
+        guard isBelievable(alive: heard) else { return }
         guard member.node != node else {
             hear(aliveSelf: member, heard)
             return
@@ -48,6 +49,7 @@ extension GossipMembership {
     mutating func hear(
         suspect suspected: NodeID, _ heard: UInt64, by suspecter: NodeID, isWitness: Bool = false, _ now: Duration
     ) {
+        guard isBelievable(heard) else { return }
         guard suspected != node else {
             refute(heard)
             return
@@ -79,6 +81,7 @@ extension GossipMembership {
     }
 
     mutating func hear(dead gone: NodeID, _ heard: UInt64, by witness: NodeID, _ now: Duration) {
+        guard isBelievable(heard) else { return }
         guard gone != node else {
             refute(heard)
             return
@@ -118,6 +121,7 @@ extension GossipMembership {
     /// What another node knows of one.
     mutating func merge(_ record: GossipRecord, isNews: Bool, _ now: Duration) {
         let subject = record.member.node
+        guard isBelievable(alive: record.incarnation) else { return }
         guard subject != node else {
             record.status == .alive ? hear(aliveSelf: record.member, record.incarnation) : refute(record.incarnation)
             return

@@ -14,6 +14,10 @@ public struct GossipMembership: Sendable {
     public internal(set) var own: GossipMember
     /// Of what this node says about itself; it raises this with each change and each refutation.
     public internal(set) var incarnation: UInt64
+    /// What is heard in a higher incarnation is not believed (``believe(incarnationsUpTo:now:)``).
+    var incarnationMax = GossipCodec.incarnationMax
+    /// News that was not believed for its incarnation.
+    public internal(set) var refusedIncarnations: UInt64 = 0
     var members: [NodeID: Known] = [:]
     /// The keys of `members`, in an order that only the events and the seed decide.
     var roster: [NodeID] = []

@@ -5,7 +5,10 @@ import ChatModel
 struct CatalogueChanges: Sendable {
     struct Key: Hashable, Sendable {
         var kind: UInt8
-        var key: String
+        /// By its bytes, as the file has it.
+        var key: ExactText
+
+        init(kind: UInt8, key: String) { (self.kind, self.key) = (kind, ExactText(key)) }
     }
 
     struct Room: Sendable {

@@ -6,7 +6,7 @@ import SQLite
 final class CatalogueFile {
     /// "CRca", so that tools can tell what the file is.
     private static let applicationID: Int64 = 0x4352_6361
-    private static let version: Int64 = 1
+    private static let version: Int64 = 2
 
     // Kind stands first, so that listing rooms does not walk over their members.
     private static let schema = """

@@ -7,10 +7,12 @@ enum DatabaseFormat {
         if try number(database, "SELECT count(*) FROM sqlite_schema") == 0 {
             try database.transaction { () throws(SQLiteError) in try database.execute(schema) }
         }
-        guard try number(database, "PRAGMA application_id") == applicationID,
-            try number(database, "PRAGMA user_version") == version
-        else {
-            throw StorageError(.unsupported, "\(database.path) is not a file of this version of the program")
+        let found = try number(database, "PRAGMA user_version") ?? 0
+        guard try number(database, "PRAGMA application_id") == applicationID, found == version else {
+            throw StorageError(
+                .unsupported,
+                "\(database.path) is not a file of this version of the program: it has format \(found), and this program "
+                    + "reads format \(version) only")
         }
     }
 

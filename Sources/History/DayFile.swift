@@ -6,7 +6,7 @@ import SQLite
 final class DayFile {
     /// "CRhi", so that tools can tell what the file is.
     private static let applicationID: Int64 = 0x4352_6869
-    private static let version: Int64 = 1
+    private static let version: Int64 = 2
 
     // The key stands first and the payload last, so that looking for rows never reads the pages of long payloads.
     private static let schema = """
@@ -19,6 +19,9 @@ final class DayFile {
             payload BLOB NOT NULL, PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
         CREATE TABLE tombstone (
             incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, log_index INTEGER NOT NULL, replacement BLOB,
+            PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
+        CREATE TABLE copies (
+            incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, payload BLOB NOT NULL,
             PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
         PRAGMA application_id = \(applicationID);
         PRAGMA user_version = \(version);
@@ -35,6 +38,8 @@ final class DayFile {
     private let upsert: Statement
     private let find: Statement
     private let replace: Statement
+    private let putCopies: Statement
+    private let dropCopies: Statement
     private let meta: Statement
     private let findTombstone: Statement
     private let putTombstone: Statement
@@ -78,6 +83,14 @@ final class DayFile {
                 """
                 UPDATE message SET recalled = 1, log_index = ?, payload = ? WHERE incarnation = ? AND seq = ?
                 """)
+            // Only beside the row that they came with: one that is there already may be a later one, without them.
+            putCopies = try database.prepare(
+                """
+                INSERT OR REPLACE INTO copies (incarnation, seq, payload)
+                SELECT incarnation, seq, ? FROM message
+                WHERE incarnation = ? AND seq = ? AND log_index = ? AND recalled = 0
+                """)
+            dropCopies = try database.prepare("DELETE FROM copies WHERE incarnation = ? AND seq = ?")
             meta = try database.prepare("UPDATE meta SET applied = ?, last_time = ?")
             findTombstone = try database.prepare(
                 "SELECT log_index, replacement FROM tombstone WHERE incarnation = ? AND seq = ?")
@@ -124,7 +137,26 @@ final class DayFile {
         upsert.bind(9, row.sender)
         upsert.bind(10, row.payload)
         try upsert.run()
+        try put(row.copies, of: row)
         lastTime = max(lastTime ?? row.time, row.time)
+    }
+
+    private func put(_ copies: [UInt8]?, of row: HistoryRow) throws(SQLiteError) {
+        if row.recalled {
+            try removeCopies(row.incarnation, row.seq)
+        } else if let copies {
+            putCopies.bind(1, copies)
+            putCopies.bind(bits: row.incarnation.number, 2)
+            putCopies.bind(3, Int64(clamping: row.seq))
+            putCopies.bind(4, Int64(clamping: row.index))
+            try putCopies.run()
+        }
+    }
+
+    private func removeCopies(_ incarnation: Incarnation, _ seq: UInt64) throws(SQLiteError) {
+        dropCopies.bind(bits: incarnation.number, 1)
+        dropCopies.bind(2, Int64(clamping: seq))
+        try dropCopies.run()
     }
 
     /// A row that comes after its recall is recalled from the start.
@@ -163,6 +195,7 @@ final class DayFile {
         replace.bind(bits: erasure.incarnation.number, 3)
         replace.bind(4, Int64(clamping: erasure.seq))
         try replace.run()
+        try removeCopies(erasure.incarnation, erasure.seq)
     }
 
     private func putTombstone(_ erasure: Erasure) throws(SQLiteError) {

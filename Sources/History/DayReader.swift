@@ -8,12 +8,13 @@ final class DayReader {
     private let last: Statement
     private var scans: [Scan: Statement] = [:]
     private let one: Statement
+    private let copies: Statement
 
     /// What of each row is read.
     enum Columns: String, CaseIterable {
         case all = "seq, log_index, time, type, recalled, command_high, command_low, sender, payload"
-        /// Sender and payload are then empty.
-        case withoutPayload = "seq, log_index, time, type, recalled, command_high, command_low, NULL, NULL"
+        /// The payload is then empty: its pages are not read.
+        case withoutPayload = "seq, log_index, time, type, recalled, command_high, command_low, sender, NULL"
     }
 
     private struct Scan: Hashable {
@@ -45,6 +46,7 @@ final class DayReader {
                 }
             }
             one = try database.prepare("SELECT \(Columns.all.rawValue) FROM message WHERE incarnation = ? AND seq = ?")
+            copies = try database.prepare("SELECT payload FROM copies WHERE incarnation = ? AND seq = ?")
         } catch {
             database.close()
             throw error
@@ -76,7 +78,7 @@ final class DayReader {
     /// Walks over rows with seqs in `range` until `visit` returns false. Returns whether it has seen all of them.
     func scan(
         _ incarnation: Incarnation, _ range: ClosedRange<Int64>, _ order: HistoryQuery.Order, _ columns: Columns,
-        _ visit: (RowView) -> Bool
+        _ visit: (RowView) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) -> Bool {
         guard let statement = scans[Scan(order: order, columns: columns)] else { return true }
         statement.bind(bits: incarnation.number, 1)
@@ -84,7 +86,7 @@ final class DayReader {
         statement.bind(3, range.upperBound)
         defer { statement.reset() }
         while try statement.step() {
-            guard visit(RowView(statement: statement, incarnation: incarnation)) else { return false }
+            guard try visit(RowView(statement: statement, incarnation: incarnation, reader: self)) else { return false }
         }
         return true
     }
@@ -93,7 +95,15 @@ final class DayReader {
         one.bind(bits: incarnation.number, 1)
         one.bind(2, seq)
         defer { one.reset() }
-        return try one.step() ? RowView(statement: one, incarnation: incarnation).row : nil
+        return try one.step() ? RowView(statement: one, incarnation: incarnation, reader: self).row : nil
+    }
+
+    /// What a message holds besides; nil when there is nothing.
+    func copies(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> [UInt8]? {
+        copies.bind(bits: incarnation.number, 1)
+        copies.bind(2, seq)
+        defer { copies.reset() }
+        return try copies.step() ? copies.bytes(0) : nil
     }
 }
 
@@ -101,11 +111,16 @@ final class DayReader {
 struct RowView {
     fileprivate let statement: Statement
     let incarnation: Incarnation
+    private let reader: DayReader
 
-    fileprivate init(statement: Statement, incarnation: Incarnation) {
+    fileprivate init(statement: Statement, incarnation: Incarnation, reader: DayReader) {
         self.statement = statement
         self.incarnation = incarnation
+        self.reader = reader
     }
+
+    /// The row with its payload, where the walk is one without.
+    func whole() throws(SQLiteError) -> HistoryRow? { try reader.row(incarnation, seq: seq) }
 
     var seq: Int64 { statement.int64(0) }
     var index: UInt64 { UInt64(clamping: statement.int64(1)) }

@@ -23,6 +23,8 @@ public struct HistoryQuery: Sendable, Hashable {
     public var sender: String?
     /// 1-100; other numbers are brought to the nearest of these.
     public var limit: Int
+    /// The rows come without their messages, which then count nothing.
+    public var withoutPayload = false
 
     public init(incarnation: Incarnation, order: Order = .descending, limit: Int = Int(Limits.pageItemsDefault)) {
         self.incarnation = incarnation
@@ -35,7 +37,8 @@ public struct HistoryQuery: Sendable, Hashable {
 public struct HistoryPage: Sendable, Hashable {
     /// In the order asked for.
     public var rows: [HistoryRow]
-    /// There is at least one row beyond the last one.
+    /// There is at least one row beyond the last one. A page ends before `limit` when the next message would be too much
+    /// for one reply (`Limits.pageBytes`); it has one at least.
     public var more: Bool
 }
 

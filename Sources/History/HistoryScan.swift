@@ -41,7 +41,8 @@ struct HistoryScan: Sendable {
 
     /// Shows rows to `visit` until it returns false or `rowsMax` were shown. Returns whether the walk is over.
     mutating func slice(
-        rowsMax: Int, _ columns: DayReader.Columns = .all, open: DayOpener, _ visit: (RowView) -> Bool
+        rowsMax: Int, _ columns: DayReader.Columns = .all, open: DayOpener,
+        _ visit: (RowView) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) -> Bool {
         var rowsLeft = rowsMax
         while let day = days.last {
@@ -56,10 +57,10 @@ struct HistoryScan: Sendable {
             }
             var isWanted = true
             var last = current.lowerBound
-            let isWhole = try reader.scan(incarnation, current, order, columns) { row in
+            let isWhole = try reader.scan(incarnation, current, order, columns) { (row) throws(SQLiteError) in
                 last = row.seq
                 rowsLeft -= 1
-                isWanted = visit(row)
+                isWanted = try visit(row)
                 return isWanted && rowsLeft > 0
             }
             guard isWanted else { return true }

@@ -11,35 +11,61 @@ protocol ReadTask: Sendable {
 enum ReadSlice {
     /// About two milliseconds of looking at rows.
     static let rowsMax = 2_048
+    /// Of rows that are read with their messages, of which each may have 32 KB and more.
+    static let payloadRowsMax = 32
+    /// Reads of nobody's any more that are dropped at a time.
+    static let skippedMax = 256
 }
 
-/// A page of history.
+/// A page of history. It ends with its limit of rows, or before a message that would make it longer than a reply may be.
 struct PageTask: ReadTask {
     private let query: HistoryQuery
     private let limit: Int
+    private let shownBytes: @Sendable ([UInt8]) -> Int
+    private let reader: HistoryReader?
+    /// Rows that are looked at and not wanted are read without their messages.
+    private let columns: DayReader.Columns
     private var scan: HistoryScan
     private var rows: [HistoryRow] = []
+    private var bytes = 0
 
-    init(_ query: HistoryQuery, days: [Int64], cutoff: Timestamp) {
+    init(
+        _ query: HistoryQuery, days: [Int64], cutoff: Timestamp, shownBytes: @escaping @Sendable ([UInt8]) -> Int,
+        reader: HistoryReader?
+    ) {
         self.query = query
+        self.shownBytes = shownBytes
+        self.reader = reader
         limit = min(max(query.limit, 1), Int(Limits.pageItems))
+        columns = query.withoutPayload || query.types != nil || query.sender != nil ? .withoutPayload : .all
         scan = HistoryScan(query, days: days, cutoff: cutoff)
     }
 
     mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryPage? {
-        var found = rows
-        var more = false
-        let isOver = try scan.slice(rowsMax: ReadSlice.rowsMax, open: open) { [query, limit] row in
+        var (found, bytes, more) = (rows, bytes, false)
+        let rowsMax = columns == .all ? ReadSlice.payloadRowsMax : ReadSlice.rowsMax
+        let isOver = try scan.slice(rowsMax: rowsMax, columns, open: open) {
+            [query, limit, columns, reader, shownBytes] (row) throws(SQLiteError) in
+            if reader?.isGone == true { return false }
             if let types = query.types, !types.contains(row.type) { return true }
-            if let sender = query.sender, row.sender != sender { return true }
+            if let sender = query.sender, row.sender?.utf8.elementsEqual(sender.utf8) != true { return true }
             if found.count == limit {
                 more = true
                 return false
             }
-            found.append(row.row)
+            let isWhole = columns == .all || query.withoutPayload
+            guard let one = isWhole ? row.row : try row.whole() else { return true }
+            if !query.withoutPayload {
+                bytes += shownBytes(one.payload)
+                if bytes > Limits.pageBytes, !found.isEmpty {
+                    more = true
+                    return false
+                }
+            }
+            found.append(one)
             return true
         }
-        rows = found
+        (rows, self.bytes) = (found, bytes)
         return isOver ? HistoryPage(rows: rows, more: more) : nil
     }
 }
@@ -48,13 +74,18 @@ struct PageTask: ReadTask {
 struct MessageTask: ReadTask {
     let incarnation: Incarnation
     let seq: UInt64
+    /// With what it holds besides.
+    let withCopies: Bool
     let days: [Int64]
     let cutoff: Timestamp
 
     mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryRow?? {
         for day in days.sorted(by: >) where day >= cutoff.day {
-            guard let row = try open(day)?.row(incarnation, seq: Int64(clamping: seq)) else { continue }
-            return .some(row.time >= cutoff ? row : nil)
+            let seq = Int64(clamping: seq)
+            guard let reader = try open(day), var row = try reader.row(incarnation, seq: seq) else { continue }
+            guard row.time >= cutoff else { return .some(nil) }
+            if withCopies, !row.recalled { row.copies = try reader.copies(incarnation, seq: seq) }
+            return .some(row)
         }
         return .some(nil)
     }
@@ -110,7 +141,7 @@ struct TailTask: ReadTask {
     mutating func slice(open: DayOpener) throws(SQLiteError) -> Tail? {
         var tail = self.tail
         if !hasRows {
-            hasRows = try scan.slice(rowsMax: ReadSlice.rowsMax, open: open) { [rowsMax] row in
+            hasRows = try scan.slice(rowsMax: ReadSlice.payloadRowsMax, open: open) { [rowsMax] row in
                 tail.rows.append(row.row)
                 return tail.rows.count < rowsMax
             }

@@ -5,7 +5,8 @@ struct ShardState: Sendable {
     /// Bytes of batches that are not in their files yet, taken or not.
     var pendingBytes = 0
     var isFlushScheduled = false
-    var waitingReads = 0
+    /// Of those that wait or are under way.
+    var reads = ReadCounts()
     var isClosed = false
 
     var appliedIndex: UInt64 = 0

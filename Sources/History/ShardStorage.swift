@@ -15,6 +15,7 @@ public final class ShardStorage: Sendable {
     let state: Monitor<ShardState>
     private let pool: StoragePool
     private let historyReads = Atomic<Int>(0)
+    private let lines = Monitor(ReadLines())
 
     private init(_ shard: ShardID, _ directory: String, _ pool: StoragePool, _ configuration: StorageConfiguration) {
         number = pool.nextNumber()
@@ -138,7 +139,7 @@ public final class ShardStorage: Sendable {
                 rowsMax: configuration.hotTailRows, roomIndex: record.index,
                 memorySeconds: configuration.commandMemorySeconds,
                 kept: try CommandRows.commands(in: rows, of: record.incarnation))
-            read(task) { result in
+            read(task, of: record.incarnation) { result in
                 done(result.map { LoadedRoom(catalogue: catalogue, tail: $0.rows, commands: $0.commands) })
             }
         }
@@ -148,25 +149,36 @@ public final class ShardStorage: Sendable {
     public var historyReadCount: Int { historyReads.load(ordering: .relaxed) }
 
     /// A page of a room's history.
+    ///
+    /// - Parameter reader: who asks, if it is a session: then it may fail with `.tooOften` and `.cancelled`.
     public func page(
-        _ query: HistoryQuery, completion: @escaping @Sendable (Result<HistoryPage, StorageError>) -> Void
+        _ query: HistoryQuery, for reader: HistoryReader? = nil,
+        completion: @escaping @Sendable (Result<HistoryPage, StorageError>) -> Void
     ) {
         historyReads.add(1, ordering: .relaxed)
-        withReads(completion) { [self] writer, done in
+        withReads(completion, room: query.incarnation, reader: reader) { [self] writer, done in
             let cutoff = configuration.cutoff(configuration.now())
-            read(PageTask(query, days: writer.dayNumbers, cutoff: cutoff), done)
+            let task = PageTask(
+                query, days: writer.dayNumbers, cutoff: cutoff, shownBytes: configuration.shownBytes, reader: reader)
+            read(task, of: query.incarnation, for: reader, done)
         }
     }
 
     /// One message; nil when there is none or it has expired.
+    ///
+    /// - Parameters:
+    ///   - withCopies: with what it holds besides (`HistoryRow.copies`).
+    ///   - reader: as in `page`.
     public func message(
-        _ incarnation: Incarnation, seq: UInt64,
+        _ incarnation: Incarnation, seq: UInt64, withCopies: Bool = false, for reader: HistoryReader? = nil,
         completion: @escaping @Sendable (Result<HistoryRow?, StorageError>) -> Void
     ) {
         historyReads.add(1, ordering: .relaxed)
-        withReads(completion) { [self] writer, done in
+        withReads(completion, room: incarnation, reader: reader) { [self] writer, done in
             let cutoff = configuration.cutoff(configuration.now())
-            read(MessageTask(incarnation: incarnation, seq: seq, days: writer.dayNumbers, cutoff: cutoff), done)
+            let task = MessageTask(
+                incarnation: incarnation, seq: seq, withCopies: withCopies, days: writer.dayNumbers, cutoff: cutoff)
+            read(task, of: incarnation, for: reader, done)
         }
     }
 
@@ -218,26 +230,30 @@ public final class ShardStorage: Sendable {
 
     /// Writes what waits and then runs `body` on the storage thread; `body` completes, at once or after a read on the
     /// reader thread.
+    ///
+    /// - Parameters:
+    ///   - waitingMax: of reads without a reader.
+    ///   - room: whose history is read; nil for what concerns the whole shard.
+    ///   - reader: nothing is done when it has gone.
     func withReads<Value: Sendable>(
         _ completion: @escaping @Sendable (Result<Value, StorageError>) -> Void, waitingMax: Int? = nil,
+        room: Incarnation? = nil, reader: HistoryReader? = nil,
         _ body:
             @escaping @Sendable (ShardWriter, @escaping @Sendable (Result<Value, StorageError>) -> Void) throws ->
             Void
     ) {
+        let place = room?.number ?? 0
         let refusal: StorageError? = state.withLock { state in
             if state.isClosed { return StorageError(.closed, "the storage was closed") }
-            guard state.waitingReads < waitingMax ?? configuration.waitingReadsMax else {
-                return StorageError(.overloaded, "\(state.waitingReads) reads wait")
-            }
-            state.waitingReads += 1
-            return nil
+            return state.reads.begin(
+                room: place, reader: reader, othersMax: waitingMax ?? configuration.waitingReadsMax, configuration)
         }
         if let refusal {
             completion(.failure(refusal))
             return
         }
         let done: @Sendable (Result<Value, StorageError>) -> Void = { [state] result in
-            state.update { $0.waitingReads -= 1 }
+            state.update { $0.reads.end(room: place, reader: reader) }
             completion(result)
         }
         writerThread.submit { [number] worker in
@@ -245,6 +261,7 @@ public final class ShardStorage: Sendable {
                 done(.failure(StorageError(.closed, "the storage was closed")))
                 return
             }
+            guard reader?.isGone != true else { return done(.failure(Self.cancelled)) }
             do {
                 try writer.flush(on: worker.thread)
                 try body(writer, done)
@@ -254,28 +271,66 @@ public final class ShardStorage: Sendable {
         }
     }
 
-    /// Runs a read on the reader thread, a slice at a time, with others in between.
+    /// Runs a read on the reader thread, a slice at a time, with others in between (`ReadQueue`).
+    ///
+    /// - Parameter room: nil for what concerns the whole shard.
     func read<Task: ReadTask>(
-        _ task: Task, _ completion: @escaping @Sendable (Result<Task.Value, StorageError>) -> Void
+        _ task: Task, of room: Incarnation? = nil, for reader: HistoryReader? = nil,
+        _ completion: @escaping @Sendable (Result<Task.Value, StorageError>) -> Void
     ) {
+        let waiting = WaitingRead(
+            reader: reader,
+            slice: { [self] worker in
+                var task = task
+                do throws(SQLiteError) {
+                    let value = try task.slice { (day) throws(SQLiteError) in
+                        try worker.readers.reader(
+                            ReaderCache.Key(storage: number, day: day), path: directory + "/" + UTCDay.fileName(day),
+                            vfs: configuration.vfs)
+                    }
+                    if reader?.isGone == true {
+                        completion(.failure(Self.cancelled))
+                    } else if let value {
+                        completion(.success(value))
+                    } else {
+                        read(task, of: room, for: reader, completion)
+                    }
+                } catch {
+                    completion(.failure(StorageError(error)))
+                }
+            },
+            cancel: { completion(.failure(Self.cancelled)) })
+        let begins = lines.withLock { lines in
+            lines.queue.append(waiting, room: room?.number ?? 0, reader: reader.map(ObjectIdentifier.init))
+            defer { lines.isServed = true }
+            return !lines.isServed
+        }
+        if begins { serveNext() }
+    }
+
+    /// One slice, then whatever other shards have for this thread.
+    private func serveNext() {
         readerThread.submit { [self] worker in
-            var task = task
-            do throws(SQLiteError) {
-                let value = try task.slice { (day) throws(SQLiteError) in
-                    try worker.readers.reader(
-                        ReaderCache.Key(storage: number, day: day), path: directory + "/" + UTCDay.fileName(day),
-                        vfs: configuration.vfs)
+            var skipped = 0
+            while let read = lines.withLock({ $0.queue.next() }) {
+                guard read.reader?.isGone == true else {
+                    read.slice(worker)
+                    break
                 }
-                if let value {
-                    completion(.success(value))
-                } else {
-                    read(task, completion)
-                }
-            } catch {
-                completion(.failure(StorageError(error)))
+                // These cost nothing.
+                read.cancel()
+                skipped += 1
+                if skipped >= ReadSlice.skippedMax { break }
             }
+            let goesOn = lines.withLock { lines in
+                lines.isServed = !lines.queue.isEmpty
+                return lines.isServed
+            }
+            if goesOn { serveNext() }
         }
     }
+
+    static let cancelled = StorageError(.cancelled, "whoever asked has gone")
 
     // MARK: - End
 
@@ -289,7 +344,7 @@ public final class ShardStorage: Sendable {
         guard !wasClosed else { return }
         // The jobs of reads stand before this one.
         _ = writerThread.ask { _ in }
-        state.wait { $0.waitingReads <= 0 ? true : nil }
+        state.wait { $0.reads.isEmpty ? true : nil }
         _ = readerThread.ask { [number] worker in
             worker.readers.closeAll(of: number)
             worker.closeSnapshots(of: number)

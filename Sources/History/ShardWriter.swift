@@ -264,7 +264,7 @@ final class ShardWriter {
                 // A failed sync: the kernel may drop what it could not write and say that all is well next time, so
                 // another try would prove nothing. The log still has everything that was not synced before.
                 state.halt = state.halt ?? failure
-            case .full, .io, .overflowed, .overloaded, .malformed, .refused, .expired, .closed:
+            case .full, .io, .overflowed, .overloaded, .tooOften, .cancelled, .malformed, .refused, .expired, .closed:
                 break
             }
         }

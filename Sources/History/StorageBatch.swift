@@ -43,11 +43,13 @@ public struct HistoryRow: Sendable, Hashable {
     public var command: CommandKey?
     /// The message, opaque here.
     public var payload: [UInt8]
+    /// What it holds besides, opaque here and kept apart: it goes with the recall. Only who asks for it is given it.
+    public var copies: [UInt8]?
     public var recalled: Bool
 
     public init(
         incarnation: Incarnation, seq: UInt64, index: UInt64, time: Timestamp, type: Int, sender: String?,
-        command: CommandKey?, payload: [UInt8], recalled: Bool = false
+        command: CommandKey?, payload: [UInt8], copies: [UInt8]? = nil, recalled: Bool = false
     ) {
         self.incarnation = incarnation
         self.seq = seq
@@ -57,6 +59,7 @@ public struct HistoryRow: Sendable, Hashable {
         self.sender = sender
         self.command = command
         self.payload = payload
+        self.copies = copies
         self.recalled = recalled
     }
 }
@@ -110,7 +113,7 @@ public struct StorageBatch: Sendable {
     /// Roughly what it occupies while it waits.
     var bytes: Int {
         let catalogueBytes = catalogue.reduce(0) { $0 + 160 + $1.key.utf8.count + ($1.value?.count ?? 0) }
-        let historyBytes = history.reduce(0) { $0 + 128 + $1.payload.count }
+        let historyBytes = history.reduce(0) { $0 + 128 + $1.payload.count + ($1.copies?.count ?? 0) }
         let erasureBytes = erasures.reduce(0) { $0 + 64 + ($1.replacement?.count ?? 0) }
         return 128 + catalogueBytes + historyBytes + erasureBytes + 96 * retired.count
     }

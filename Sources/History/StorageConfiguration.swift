@@ -21,8 +21,13 @@ public struct StorageConfiguration: Sendable {
     public var checkpointPages = 4_000
     /// Bytes of batches that go into one transaction.
     public var transactionBytesMax = 4 << 20
-    /// Reads that may wait. Beyond it they fail with `.overloaded`.
+    /// Reads of sessions that may wait, and as many others. Beyond it they fail with `.overloaded`.
     public var waitingReadsMax = 1_024
+    /// Of these, those of the sessions in one room. Beyond it they fail with `.overloaded`.
+    public var waitingReadsOfRoomMax = 256
+    /// Of these, those of one session: what it may ask in a second (contract, "Rates"). Beyond it they fail with
+    /// `.tooOften`.
+    public var waitingReadsOfReaderMax = 20
     /// Rooms that may wait to be loaded, other reads included. More than rooms may be loading at a time: after a failover
     /// all rooms with viewers are, and one that is refused has viewers who are told nothing.
     public var waitingLoadsMax = 16_384
@@ -33,6 +38,8 @@ public struct StorageConfiguration: Sendable {
     /// What stays of a payload when its message is recalled and the erasure brings no replacement. Must give the same
     /// for the same bytes.
     public var erased: @Sendable (_ payload: [UInt8]) -> [UInt8] = { _ in [] }
+    /// How much of a page (`Limits.pageBytes`) a payload takes. Called on reader threads.
+    public var shownBytes: @Sendable (_ payload: [UInt8]) -> Int = { $0.count }
     /// Called on a storage thread whenever the health has changed.
     public var onHealthChange: @Sendable (StorageHealth) -> Void = { _ in }
     /// Added to every checkpoint of a file, to measure how the system behaves on slower disks.

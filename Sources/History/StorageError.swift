@@ -18,6 +18,10 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
         case overflowed
         /// Too many reads wait, or too many snapshots are open.
         case overloaded
+        /// Too many reads of this reader wait.
+        case tooOften
+        /// Whoever wanted it has gone.
+        case cancelled
         /// What came from another node is no snapshot or no history.
         case malformed
         /// It can't be done in the present state; nothing has changed.

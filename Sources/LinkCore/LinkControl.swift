@@ -9,6 +9,8 @@ public enum LinkControl: Sendable, Hashable {
     case credit(LinkLane, bytes: UInt32)
     /// Says nothing but that this side is still there.
     case ping
+    /// That this side has a key of the cluster.
+    case proof([UInt8])
 
     /// As it travels.
     public var frame: LinkFrame { LinkFrame(.control, WireProtobuf.encode(Body(self))) }
@@ -57,8 +59,12 @@ public enum LinkControl: Sendable, Hashable {
             try seen +=
                 walker.choice(4, "ping", { if case .ping = current { Ping() } else { nil } }, { _ in control = .ping })
                 ? 1 : 0
+            try seen +=
+                walker.choice(
+                    5, "proof", { if case .proof(let mac) = current { Proof(mac: mac) } else { nil } },
+                    { control = .proof($0.mac) }) ? 1 : 0
             if W.isDecoding, seen != 1 {
-                throw ChatError(.malformed, "there must be one of hello, refusal, credit, ping")
+                throw ChatError(.malformed, "there must be one of hello, refusal, credit, ping, proof")
             }
         }
     }
@@ -67,6 +73,16 @@ public enum LinkControl: Sendable, Hashable {
         static var blank: Ping { Ping() }
 
         mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {}
+    }
+
+    private struct Proof: WireMessage {
+        var mac: [UInt8]
+
+        static var blank: Proof { Proof(mac: []) }
+
+        mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+            try walker.required(1, "mac", &mac, .nonEmptyBytes(LinkKeys.proofBytesMax))
+        }
     }
 
     private struct Credit: WireMessage {

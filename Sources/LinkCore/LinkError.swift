@@ -10,6 +10,10 @@ public struct LinkError: Error, Sendable, Hashable, CustomStringConvertible {
         case cluster = "CLUSTER"
         /// The other is not who it was expected to be, or who its certificate says it is.
         case identity = "IDENTITY"
+        /// The other has not proved that it has a key of the cluster.
+        case proof = "PROOF"
+        /// The other was taken out of the cluster.
+        case removed = "REMOVED"
         /// There is a connection between the two already, which stays.
         case duplicate = "DUPLICATE"
         /// The other has a different number of shards.

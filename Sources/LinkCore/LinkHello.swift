@@ -5,11 +5,16 @@ import Wire
 public struct LinkHello: WireMessage, Sendable, Hashable {
     /// What this program speaks. A version is added when the meaning of anything on the link changes, and the oldest is
     /// dropped two releases later, so that a cluster can be upgraded node by node.
-    public static let versions: ClosedRange<UInt32> = 1...3
+    public static let versions: ClosedRange<UInt32> = 1...4
     /// From this version on the bodies of frames may come by other nodes.
     public static let relayVersion: UInt32 = 2
     /// From this version on what many have missed is said once, apart from their answers (`RoomOutput.missed`).
     public static let missedVersion: UInt32 = 3
+
+    /// From this version on both sides prove that they have a key of the cluster (``LinkGreeting``).
+    public static let proofVersion: UInt32 = 4
+    /// Bytes of `nonce`.
+    public static let nonceBytes = 32
 
     public var oldestVersion = versions.lowerBound
     public var newestVersion = versions.upperBound
@@ -23,6 +28,8 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
     public var boot: UInt64
     /// How many shards the cluster has.
     public var shards: UInt32
+    /// Random, of this connection alone: what the other proves its key with. Empty before version 4.
+    public var nonce: [UInt8] = []
 
     public init(cluster: String, node: NodeID, store: UInt64, boot: UInt64, shards: UInt32) {
         self.cluster = cluster
@@ -37,6 +44,9 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
         LinkHello(cluster: "", node: node, store: 0, boot: 0, shards: 0)
     }
 
+    /// Names no version any more that has no proof.
+    public mutating func requireProof() { oldestVersion = max(oldestVersion, Self.proofVersion) }
+
     /// Whether it comes from a node that has no data yet.
     public var isNewcomer: Bool { cluster.isEmpty }
 
@@ -50,6 +60,7 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
         try walker.required(5, "store", &store, .none)
         try walker.required(6, "boot", &boot, .none)
         try walker.required(7, "shards", &shards, .none)
+        try walker.shown(8, "nonce", &nonce, .bytes(Self.nonceBytes))
     }
 
     /// The version that both speak: the newest.

@@ -46,6 +46,7 @@ public struct LinkPeers: Sendable {
     private struct Link: Sendable, Hashable {
         var connection: ConnectionID
         var boot: UInt64
+        var store: UInt64
         /// Whether this node has made it.
         var isOurs: Bool
         var since: UInt64
@@ -65,6 +66,8 @@ public struct LinkPeers: Sendable {
     private let courtesy: UInt64
     private var peers: [NodeID: Peer] = [:]
     private var nodes: [ConnectionID: NodeID] = [:]
+    /// Nodes with the stores that they had when they were taken out.
+    private var removed: [NodeID: Set<UInt64>] = [:]
 
     /// - Parameter courtesy: for how long the node with the greater ID leaves the first call to the other, in
     ///   milliseconds.
@@ -113,6 +116,26 @@ public struct LinkPeers: Sendable {
         return [.close(link.connection), .down(node)]
     }
 
+    /// These were taken out of the cluster, each with the store that it had then: they are not heard any more. With
+    /// another store, made since, a node may come again.
+    public mutating func refuse(_ removed: [NodeID: Set<UInt64>]) -> [Effect] {
+        self.removed = removed
+        return peers.keys.sorted().compactMap { node in
+            guard let link = peers[node]?.link, let error = refusal(of: node, store: link.store) else { return nil }
+            return .refuse(link.connection, error)
+        }
+    }
+
+    private func refusal(of node: NodeID, store: UInt64) -> LinkError? {
+        guard removed[node]?.contains(store) == true else { return nil }
+        return LinkError(
+            .removed,
+            "\(node) was taken out of the cluster; to take it in again, remove its data directory and start it")
+    }
+
+    /// Whether a node that this one was told of is at that address.
+    public func hasNode(at host: String) -> Bool { peers.values.contains { $0.isKnown && $0.host == host } }
+
     /// Time has passed: whom to call now.
     public mutating func tick(at now: UInt64) -> [Effect] {
         var effects: [Effect] = []
@@ -142,7 +165,7 @@ public struct LinkPeers: Sendable {
 
     // MARK: - Connections
 
-    /// The other side of a connection has said hello.
+    /// The other side of a connection has said hello, and proved it (``LinkGreeting``).
     ///
     /// - Parameters:
     ///   - expected: whom this node has called; nil when it was called.
@@ -157,12 +180,14 @@ public struct LinkPeers: Sendable {
                 return [.dismiss(connection)]
             }
             version = try me.agree(with: other, expected: expected, certified: certified)
+            if let refusal = refusal(of: other.node, store: other.store) { throw refusal }
         } catch {
             // The caller's shell reports `failed` when the connection is gone.
             return [.refuse(connection, error)]
         }
         let node = other.node
-        let new = Link(connection: connection, boot: other.boot, isOurs: expected != nil, since: now)
+        let new = Link(
+            connection: connection, boot: other.boot, store: other.store, isOurs: expected != nil, since: now)
         var effects: [Effect] = []
         if let old = peers[node]?.link {
             guard old.boot != new.boot || isPreferred(new, over: old, with: node) else {
@@ -197,11 +222,14 @@ public struct LinkPeers: Sendable {
             return [.down(node)]
         }
         let isOnTrial = peers[node]?.link.map { now - min($0.since, now) < Self.trialTime } ?? false
-        let failures = isOnTrial ? min(peers[node]?.failures ?? 0, 16) + 1 : 0
+        // Of the other side's calls only the other side's pauses speak: a node that stood still finds the calls that were
+        // given up meanwhile, of which each comes up and ends at once, and must not wait because of them.
+        let isOurs = peers[node]?.link?.isOurs ?? false
+        let failures = isOnTrial ? min(peers[node]?.failures ?? 0, 16) + (isOurs ? 1 : 0) : 0
         peers[node]?.failures = failures
         peers[node]?.link = nil
         if peers[node]?.calling != .underWay {
-            let pause = isOnTrial ? longestPause(after: failures - 1) : 0
+            let pause = failures > 0 ? longestPause(after: failures - 1) : 0
             peers[node]?.calling = .notBefore(now + pause + (me.node < node ? 0 : Self.firstPause))
         }
         return [.down(node)]

@@ -26,9 +26,13 @@ public enum ConsensusFrames {
         return frames
     }
 
-    /// - Parameter sender: whom the link vouches for: a message from another node is a fault, and ends the connection.
+    /// - Parameters:
+    ///   - sender: whom the link vouches for: a message from another node is a fault, and ends the connection.
+    ///   - store: that of its hello; so is a message of another store of its.
     /// - Throws: `malformed`, `identity`.
-    public static func messages(in payload: [UInt8], from sender: NodeID) throws(LinkError) -> [RaftMessage] {
+    public static func messages(in payload: [UInt8], from sender: NodeID, store: UInt64) throws(LinkError)
+        -> [RaftMessage]
+    {
         var messages: [RaftMessage] = []
         var rest = payload[...]
         while !rest.isEmpty {
@@ -41,8 +45,9 @@ public enum ConsensusFrames {
             } catch {
                 throw LinkError(.malformed, "no consensus message: \(error.message)")
             }
-            guard message.from.node == sender.text else {
-                throw LinkError(.identity, "\(sender) sent a message of \(message.from.node)")
+            guard message.from == ServerID(node: sender.text, store: store) else {
+                throw LinkError(
+                    .identity, "\(sender) sent a message of \(message.from.node) with the store \(message.from.store)")
             }
             messages.append(message)
         }
@@ -149,7 +154,8 @@ private struct WiredMessage: WireMessage {
         to = WiredServer(message.to)
         term = message.term
         switch message.body {
-        case .preVote(let lastIndex, let lastTerm): (kind, index, indexTerm) = (.preVote, lastIndex, lastTerm)
+        case .preVote(let lastIndex, let lastTerm, let hasWaited):
+            (kind, index, indexTerm, flag) = (.preVote, lastIndex, lastTerm, hasWaited)
         case .preVoteReply(let granted): (kind, flag) = (.preVoteReply, granted)
         case .vote(let lastIndex, let lastTerm, let isTransfer):
             (kind, index, indexTerm, flag) = (.vote, lastIndex, lastTerm, isTransfer)
@@ -177,7 +183,7 @@ private struct WiredMessage: WireMessage {
 
     private func body() throws(ChatError) -> RaftMessage.Body {
         switch kind {
-        case .preVote: return .preVote(lastIndex: index, lastTerm: indexTerm)
+        case .preVote: return .preVote(lastIndex: index, lastTerm: indexTerm, hasWaited: flag)
         case .preVoteReply: return .preVoteReply(granted: flag)
         case .vote: return .vote(lastIndex: index, lastTerm: indexTerm, isTransfer: flag)
         case .voteReply: return .voteReply(granted: flag)

@@ -16,8 +16,9 @@ struct GroupChange {
     /// Rows that a snapshot has made useless; they are below the trimmed index, so that nobody reads them.
     private var discarded: [Int64] = []
     private(set) var isStateChanged = false
-    /// The lowest index at which the log was cut, for the marks.
-    private(set) var cutAt: UInt64?
+    /// Set when something is taken away or replaced that the log had: up to here it is the same before and after. For
+    /// the marks, which must be true whichever of the two a crash leaves.
+    private(set) var unchangedThrough: LogPosition?
 
     init(_ log: GroupLog) {
         self.log = log
@@ -50,7 +51,6 @@ struct GroupChange {
     /// come back after a restart.
     mutating func truncate(from index: UInt64) -> [Int64] {
         guard index <= lastIndex, index > state.trimmed.index else { return [] }
-        cutAt = min(cutAt ?? index, index)
         if index > keptThrough {
             let kept = Int(index - keptThrough - 1)
             let removed = Array(rows[kept...])
@@ -62,7 +62,13 @@ struct GroupChange {
         let removed = (index...keptThrough).compactMap { log.row(at: $0) } + rows
         (rows, terms, memberships) = ([], TermRuns(), [])
         keptThrough = index - 1
+        lowerUnchanged(to: LogPosition(index: index - 1, term: log.term(at: index - 1) ?? 0))
         return removed
+    }
+
+    private mutating func lowerUnchanged(to position: LogPosition) {
+        if let unchangedThrough, unchangedThrough.index <= position.index { return }
+        unchangedThrough = position
     }
 
     /// Takes a snapshot's mark and returns the rows to delete in this transaction.
@@ -72,6 +78,8 @@ struct GroupChange {
         // An older snapshot than what was trimmed, or one whose last entry the log holds: the log stays.
         guard snapshot.index > state.trimmed.index, term(at: snapshot.index) != snapshot.term else { return [] }
         let conflicting = snapshot.index < lastIndex ? truncate(from: snapshot.index + 1) : []
+        // Any entry may be another one, up to where the old log began: also the one at the snapshot's end.
+        if log.lastIndex >= snapshot.index { lowerUnchanged(to: log.state.trimmed) }
         discarded += rows
         (rows, terms, memberships) = ([], TermRuns(), [])
         isReset = true

@@ -12,6 +12,8 @@ struct LogOpening {
     var lastRow: Int64 = 0
 
     static func databasePath(_ directory: String) -> String { directory + "/log.sqlite" }
+    /// Written to see whether the disk takes anything, and removed at once.
+    static func probePath(_ directory: String) -> String { directory + "/log.probe" }
     static func marksPath(_ directory: String) -> String { directory + "/log.marks" }
 
     /// To be called on the thread that will own the database.
@@ -131,19 +133,23 @@ struct LogOpening {
     private mutating func compareMarks(_ configuration: LogStoreConfiguration) throws {
         let path = Self.marksPath(configuration.directory)
         if configuration.create {
-            try FileSystem.replace(path, with: marks.encoded())
+            try FileSystem.replace(path, with: marks.encoded(), by: configuration.files)
             return
         }
         guard let bytes = try FileSystem.read(path, bytesMax: 1 << 24) else {
             // The making of the log may have ended between its two files; nothing was saved then.
             guard logs.isEmpty else {
-                throw Refusal.behind("\(path), which tells how far the log had come, is missing")
+                throw Refusal.unmarked("\(path), which tells how far the log had come, is missing", .behindMarks)
             }
-            try FileSystem.replace(path, with: marks.encoded())
+            try FileSystem.replace(path, with: marks.encoded(), by: configuration.files)
             return
         }
-        guard let found = Marks(encoded: bytes) else { throw Refusal.damaged("\(path) is damaged") }
-        if let objection = found.objection(to: logs, store: store) {
+        guard let found = Marks(encoded: bytes) else { throw Refusal.unmarked("\(path) is damaged", .corrupt) }
+        guard found.store == store else {
+            throw Refusal.unmarked(
+                "\(path) was written by another store (\(found.store), this one is \(store))", .behindMarks)
+        }
+        if let objection = found.objection(to: logs) {
             throw Refusal.behind(objection)
         }
         for (group, log) in logs { marks.groups[group] = log.mark }
@@ -155,6 +161,8 @@ struct LogOpening {
         case missing, exists, unsupported, busy
         case damaged(String)
         case behind(String)
+        /// Nothing contradicts the log, but what would show that it is whole can't be used.
+        case unmarked(String, LogStoreError.Code)
     }
 
     /// What an operator is told.
@@ -180,6 +188,14 @@ struct LogOpening {
             LogStoreError(
                 .behindMarks,
                 "The log in \(directory) has lost entries: \(what). \(LogStoreError.advice(directory))")
+        case Refusal.unmarked(let what, let code):
+            LogStoreError(
+                code,
+                """
+                The log in \(directory) can't be shown to be whole: \(what). Its entries were read without fault. If you \
+                have the log.marks of the same moment as this log, put that file back and start the node again. Only \
+                if you have not: \(LogStoreError.advice(directory))
+                """)
         case let error as SQLiteError where error.code == .corrupt || error.code == .notADatabase:
             explanation(of: Refusal.damaged(error.message), directory)
         case let error as SQLiteError where error.code == .busy:

@@ -31,7 +31,7 @@ public final class LogStore: Sendable {
                 let opening = try LogOpening(configuration) { .random(in: 1...UInt64(Int64.max)) }
                 let marks = MarksKeeper(
                     path: LogOpening.marksPath(configuration.directory), marks: opening.marks,
-                    interval: configuration.marksInterval)
+                    interval: configuration.marksInterval, files: configuration.files)
                 marks.start()
                 let writer = LogWriter(configuration, queue: queue, opening: opening, marks: marks)
                 opened.update { $0 = .success(opening.store) }
@@ -138,6 +138,9 @@ public final class LogStore: Sendable {
     // MARK: - Health and end
 
     public var status: LogStoreStatus { queue.withLock { $0.status } }
+
+    /// Whether the last write succeeded, a save's or a probe's. While it is false the disk is probed once a second.
+    public var takesWrites: Bool { queue.withLock { $0.status.failure == nil && $0.refusal == nil } }
 
     /// Set once the disk can no longer be trusted; every save then fails with it.
     public var refusal: LogStoreError? { queue.withLock { $0.refusal } }

@@ -1,3 +1,5 @@
+import SQLite
+
 /// Settings of a `LogStore`.
 public struct LogStoreConfiguration: Sendable {
     /// The data directory of the log. It is made when `create` is set.
@@ -19,10 +21,14 @@ public struct LogStoreConfiguration: Sendable {
     public var checkpointPages = 4_000
     /// The least time between two writes of the marks. DESIGN section 4 fixes a second.
     public var marksInterval = Duration.seconds(1)
+    /// How long nothing may have been written before a probe finds out whether the disk still takes anything.
+    public var probeInterval = Duration.seconds(3)
     /// Added to every sync, to measure how the system behaves on slower disks.
     public var syncDelayMicroseconds: UInt32 = 0
     /// The name of a registered SQLite VFS; nil is the operating system's files.
     public var vfs: String?
+    /// What the files beside the database, the marks above all, are written by.
+    public var files: any FileSteps = SystemFiles()
     /// After every sync, on the writer thread: how long the commit took and how many entries it made durable.
     public var onSync: @Sendable (_ duration: Duration, _ entries: Int) -> Void = { _, _ in }
 

@@ -52,6 +52,9 @@ final class LogTable {
         return try number("SELECT identity FROM store").map { UInt64(bitPattern: $0) }
     }
 
+    /// Writes what is there already.
+    func touch() throws(SQLiteError) { try database.execute("UPDATE store SET identity = identity") }
+
     init(_ database: Database) throws(SQLiteError) {
         self.database = database
         insertStatement = try database.prepare(

@@ -20,6 +20,9 @@ final class LogWriter {
     /// is emptied: they would look like transactions that were saved after a damaged one (see `WriteAheadLogCheck`).
     private var hasLeftovers = false
 
+    /// When a commit or a probe last showed whether the disk takes anything.
+    private var lastWrite = ContinuousClock.now
+
     private static let pauseAfterFailure = Duration.milliseconds(100)
     /// Rows that one idle transaction deletes: about a millisecond, by which it may delay a save.
     private static let idleSliceRows = 512
@@ -46,6 +49,7 @@ final class LogWriter {
             for request in turn.requests { request(self) }
             readSlice()
             checkpointIfDue()
+            probeIfDue()
             if turn.isClosing {
                 close()
                 return
@@ -65,9 +69,50 @@ final class LogWriter {
             hasFailed = false
         }
         let isIdle = uselessHead == useless.count || refusal != nil
-        return queue.wait { queue in
+        return queue.wait(atMost: max(.zero, probeInterval - (.now - lastWrite))) { queue in
             isIdle && !queue.isUrgent && queue.trims.isEmpty
                 ? nil : queue.nextTurn(bytesMax: configuration.transactionBytesMax, withTrims: true)
+        } ?? LogQueue.Turn()
+    }
+
+    // MARK: - Probes
+
+    private static let probeBytes = 64 << 10
+    private static let probeIntervalAfterFailure = Duration.seconds(1)
+
+    private var probeInterval: Duration {
+        if refusal != nil { return .seconds(3_600) }
+        return queue.withLock { $0.status.failure } == nil
+            ? configuration.probeInterval : Self.probeIntervalAfterFailure
+    }
+
+    /// A disk that is full, or fails, says so to who writes: where nobody does for a while, and after a failure, a probe is
+    /// written. It is a new file each time, because the write-ahead log writes over its own bytes, for which there is
+    /// always space. After a failure the log itself has to take something, too.
+    private func probeIfDue() {
+        guard refusal == nil, .now - lastWrite >= probeInterval else { return }
+        lastWrite = .now
+        let path = LogOpening.probePath(configuration.directory)
+        do throws(SQLiteError) {
+            // Before anything else: what is left of one that failed takes space.
+            try configuration.files.remove(path)
+            try configuration.files.write([UInt8](repeating: 0x55, count: Self.probeBytes), to: path)
+            try configuration.files.remove(path)
+        } catch {
+            do throws(SQLiteError) { try configuration.files.remove(path) } catch {}
+            let failure = LogStoreError(error)
+            queue.withLock { $0.status.failure = failure }
+            return
+        }
+        guard queue.withLock({ $0.status.failure }) != nil else { return }
+        do throws(SQLiteError) {
+            if hasLeftovers { try removeLeftovers() }
+            try table.database.begin()
+            try table.touch()
+            try table.database.commit()
+            queue.withLock { $0.status.failure = nil }
+        } catch {
+            abandon(LogQueue.Turn(), error)
         }
     }
 
@@ -104,6 +149,7 @@ final class LogWriter {
             return
         }
         hasFailed = false
+        lastWrite = .now
         adopt(staged)
         let duration = clock.now - start
         queue.withLock { queue in
@@ -210,12 +256,11 @@ final class LogWriter {
         staged.entries += save.entries.count
     }
 
-    /// A log that becomes shorter must not be found behind its marks; so they are lowered first.
+    /// A log that loses entries must not be found to contradict its marks, whether or not a crash comes before the commit;
+    /// so they are lowered first, to what it has in common with what it will be.
     private func lowerMarks(_ staged: Staged) throws(SQLiteError) {
         for (group, change) in staged.changes {
-            guard let cut = change.cutAt else { continue }
-            let index = max(cut - 1, change.state.trimmed.index)
-            let last = LogPosition(index: index, term: change.term(at: index) ?? 0)
+            guard let last = change.unchangedThrough else { continue }
             let hardState = log(group).state.hardState
             try marks.lower(group, to: Marks.Mark(term: hardState.term, vote: hardState.votedFor, last: last))
         }
@@ -242,6 +287,7 @@ final class LogWriter {
     /// The transaction failed: nothing of it counts.
     private func abandon(_ turn: LogQueue.Turn, _ error: SQLiteError) {
         hasFailed = true
+        lastWrite = .now
         hasLeftovers = true
         var failure = LogStoreError(error)
         do throws(SQLiteError) {
@@ -266,6 +312,10 @@ final class LogWriter {
             // Trims are repeated, because nobody waits for them.
             queue.trims.merge(turn.trims) { max($0, $1) }
             queue.failed.formUnion(turn.saves.map(\.save.group))
+        }
+        // What was lowered for them is as it was.
+        for group in Set(turn.saves.map(\.save.group)) {
+            if let log = logs[group], !log.isNew { marks.note(group, log.mark) }
         }
         answer(turn.saves, turn.saves.map { _ in .failure(failure) })
     }

@@ -74,10 +74,7 @@ struct Marks: Sendable, Hashable {
     }
 
     /// Why a log must not be used; nil when it is not behind.
-    func objection(to logs: [GroupID: GroupLog], store: UInt64) -> String? {
-        guard store == self.store else {
-            return "the marks were written by another store (\(self.store), this one is \(store))"
-        }
+    func objection(to logs: [GroupID: GroupLog]) -> String? {
         for (group, mark) in groups.sorted(by: { $0.key < $1.key }) {
             let log = logs[group]
             let term = log?.state.hardState.term ?? 0

@@ -11,23 +11,28 @@ import SQLite
 final class MarksKeeper: Sendable {
     private struct State: Sendable {
         var marks: Marks
+        /// The last entry that the file may claim of each group, whatever has become of writes that failed.
+        var claims: [GroupID: UInt64]
         var isDirty = false
         var isStopping = false
         var hasStopped = false
-        var failure: SQLiteError?
     }
 
     private let path: String
+    private let files: any FileSteps
     private let interval: Duration
     private let state: Monitor<State>
     /// Held while the file is written, so that an older state never replaces a newer one. The value is the number of
     /// writes.
     private let file = Monitor(0)
 
-    init(path: String, marks: Marks, interval: Duration) {
+    /// - Parameters:
+    ///   - marks: as the log is; the file was found to claim no more than that.
+    init(path: String, marks: Marks, interval: Duration, files: any FileSteps = SystemFiles()) {
         self.path = path
+        self.files = files
         self.interval = max(interval, .milliseconds(1))
-        state = Monitor(State(marks: marks))
+        state = Monitor(State(marks: marks, claims: marks.groups.mapValues(\.last.index)))
     }
 
     func start() {
@@ -39,7 +44,7 @@ final class MarksKeeper: Sendable {
             let isStopping = state.wait { $0.isStopping ? true : $0.isDirty ? false : nil }
             if state.withLock({ $0.isDirty }) {
                 // A failure leaves the older marks, which are true as well; the next interval tries again.
-                do throws(SQLiteError) { try write() } catch { state.withLock { $0.failure = error } }
+                do throws(SQLiteError) { try write() } catch {}
             }
             if isStopping {
                 state.update { $0.hasStopped = true }
@@ -61,31 +66,46 @@ final class MarksKeeper: Sendable {
         if isFirst { state.update { _ in } }
     }
 
-    /// The group's log is about to end at `mark`. When this returns, the file no longer claims more.
+    /// The group's log is about to have only what it had up to `mark` in common with what it was. When this returns, no
+    /// crash brings back a file that claims more.
     func lower(_ group: GroupID, to mark: Marks.Mark) throws(SQLiteError) {
-        let isLower = state.withLock { state in
-            guard let old = state.marks.groups[group], old.last.index > mark.last.index else { return false }
-            state.marks.groups[group] = mark
-            state.isDirty = true
-            return true
+        let (isClaimed, former) = state.withLock { state in
+            let former = state.marks.groups[group]
+            if let former, former.last.index > mark.last.index { state.marks.groups[group] = mark }
+            return (state.claims[group, default: 0] > mark.last.index, former)
         }
-        if isLower { try write() }
+        guard isClaimed else { return }
+        do throws(SQLiteError) {
+            try write()
+        } catch {
+            // The log stays as it is.
+            state.withLock { if let former { $0.marks.groups[group] = former } }
+            throw error
+        }
     }
 
-    /// Writes the marks as they are now.
+    /// Writes the marks as they are now. After an error either the former file is found after a crash or this one, and
+    /// the thread tries again.
     func write() throws(SQLiteError) {
         let failure: SQLiteError? = file.withLock { writes in
             let marks = state.withLock { state in
                 state.isDirty = false
+                for (group, mark) in state.marks.groups {
+                    state.claims[group] = max(state.claims[group] ?? 0, mark.last.index)
+                }
                 return state.marks
             }
             do throws(SQLiteError) {
-                try FileSystem.replace(path, with: marks.encoded())
+                try FileSystem.replace(path, with: marks.encoded(), by: files)
+                state.withLock { $0.claims = marks.groups.mapValues(\.last.index) }
                 writes += 1
                 return nil
             } catch {
-                state.withLock { $0.isDirty = true }
-                return error
+                // Wakes the thread, whoever has tried.
+                state.update { $0.isDirty = true }
+                // What can't be said of the log's own file: it can be written anew.
+                let code = error.code == .syncFailed ? .io : error.code
+                return SQLiteError(code: code, message: "the log's marks: \(error.message)")
             }
         }
         if let failure { throw failure }

@@ -1,4 +1,5 @@
 public import Gossip
+public import Transport
 
 /// Where a node's membership listens, and what bounds it.
 public struct MembershipConfiguration: Sendable {
@@ -15,9 +16,8 @@ public struct MembershipConfiguration: Sendable {
     public var exchangeTimeout = Duration.seconds(5)
     /// Exchanges that this node has begun and that have not ended. Further ones are left out: nothing depends on one.
     public var outgoingExchangesMax = 8
-    /// Exchanges that others have begun, with connections that have not said yet what they are for. Further connections
-    /// are closed at once; who wants one tries again.
-    public var incomingExchangesMax = 128
+    /// Exchanges that others have begun, with connections that have not said yet what they are for.
+    public var strangers = StrangerLimits()
 
     public init() {}
 }

@@ -19,6 +19,8 @@ public final class MembershipDriver {
     public private(set) var refusedCount = 0
     /// Packets that the system did not take.
     public private(set) var unsentCount = 0
+    /// Whether something else than gossip knows of a node at that address: who comes from there finds a place.
+    public var knowsOtherwise: (_ host: String) -> Bool = { _ in false }
 
     private let loop: EventLoop
     private let configuration: MembershipConfiguration
@@ -31,6 +33,7 @@ public final class MembershipDriver {
     /// What it is due for, and when it should come.
     private var wakeUp: (due: Duration, at: Duration, timer: LoopTimer)?
     private var incoming: [ObjectIdentifier: StateExchange] = [:]
+    private var strangers: StrangerPlaces<ObjectIdentifier>
     private var outgoing: [ObjectIdentifier: StateExchange] = [:]
     /// Whom an exchange was begun with that has not ended: one at a time with each.
     private var asked: Set<GossipAddress> = []
@@ -63,6 +66,8 @@ public final class MembershipDriver {
         self.wallClockMilliseconds = wallClockMilliseconds
         self.observe = observe
         self.takeOther = takeOther
+        strangers = StrangerPlaces(
+            configuration.strangers, patience: configuration.strangers.patience.wholeMilliseconds)
         var session: [UInt8] = []
         for _ in 0..<16 { session.append(.random(in: 0 ... .max)) }
         guard let sealer = PacketSealer(keys, session: session) else {
@@ -101,6 +106,9 @@ public final class MembershipDriver {
 
     /// How many are known in each state, this node included.
     public var memberCounts: [GossipRecord.Status: Int] { core.memberCounts }
+
+    /// Connections that others have begun and that have not said what they are for.
+    public var strangerCount: Int { strangers.count }
 
     /// Says something else about this node, if it is something else.
     public func update(_ change: (inout GossipMember) -> Void) {
@@ -150,6 +158,8 @@ public final class MembershipDriver {
             core.clockJumped(by: now - at)
             wakeUp?.at = now
         }
+        let clock = UInt64(clamping: wallClockMilliseconds())
+        core.believe(incarnationsUpTo: clock + min(.max - clock, Self.incarnationLead), now: clock)
         event(&core, now)
         for effect in core.takeEffects() {
             switch effect {
@@ -160,6 +170,9 @@ public final class MembershipDriver {
         }
         setTimer()
     }
+
+    /// Incarnations are milliseconds of a clock that is a minute off at most, and rise with refutations.
+    private static let incarnationLead: UInt64 = 86_400_000
 
     private func send(_ messages: [GossipMessage], to address: GossipAddress) {
         guard !isClosed, let (host, port) = address.hostAndPort,
@@ -207,9 +220,15 @@ public final class MembershipDriver {
     }
 
     private func accept(_ connection: TCPConnection) {
-        guard !isClosed, incoming.count < configuration.incomingExchangesMax else { return connection.close() }
+        guard !isClosed else { return connection.close() }
+        let (id, host) = (ObjectIdentifier(connection), connection.remoteAddress)
+        let admission = strangers.admit(
+            id, from: host, isKnown: isKnown(host), hasSpoken: false, at: loop.nowMilliseconds)
+        guard case .admitted(let displaced) = admission else { return connection.close() }
+        if let displaced { incoming[displaced]?.end() }
         let exchange = StateExchange(
-            connection, bytesMax: stateBytesMax, timeout: configuration.exchangeTimeout
+            connection, bytesMax: stateBytesMax, timeout: min(configuration.exchangeTimeout, limits.introduction),
+            firstByte: limits.firstByte
         ) { [self] exchange, sealed in
             guard let records = open(sealed, .question) else { return exchange.end() }
             handle { $0.merge(records, now: $1) }
@@ -223,10 +242,20 @@ public final class MembershipDriver {
         } onOther: { [self] connection, received in
             guard let takeOther else { return connection.close() }
             takeOther(connection, received)
-        } onEnd: { [self] in
-            incoming[ObjectIdentifier($0)] = nil
+        } onSpeak: { [self] in
+            strangers.spoke(id, at: loop.nowMilliseconds)
+        } onEnd: { [self] _ in
+            incoming[id] = nil
+            strangers.leave(id)
         }
-        incoming[ObjectIdentifier(exchange)] = exchange
+        incoming[id] = exchange
+    }
+
+    private var limits: StrangerLimits { configuration.strangers }
+
+    /// Whether a node is known at that address, by whichever way.
+    private func isKnown(_ host: String) -> Bool {
+        core.records.contains { $0.member.gossipAddress.hostAndPort?.host == host } || knowsOtherwise(host)
     }
 
     private func beginExchange(with address: GossipAddress) {

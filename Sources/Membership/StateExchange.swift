@@ -17,30 +17,44 @@ final class StateExchange: ConnectionHandler {
     private let bytesMax: Int
     private var received: [UInt8] = []
     private var timer: LoopTimer?
+    /// Until the first byte, where the other one is to speak first.
+    private var firstByteTimer: LoopTimer?
+    private var onSpeak: (() -> Void)?
     private var onFrame: ((StateExchange, [UInt8]) -> Void)?
     private var onOther: ((TCPConnection, [UInt8]) -> Void)?
     private var onEnd: ((StateExchange) -> Void)?
 
     /// - Parameters:
     ///   - bytesMax: Of what a frame carries; a longer one ends the connection.
+    ///   - firstByte: how soon the other one is to begin; nil: as soon as it likes within `timeout`.
     ///   - onFrame: Called with what the first frame carries, which is the only one that is read.
     ///   - onOther: Takes the connection over when it turns out to be none of an exchange, with what was read of it;
     ///     nil: then it is closed.
+    ///   - onSpeak: Called with the first bytes.
     ///   - onEnd: Called when the connection has closed or is handed on; the last call.
     init(
-        _ connection: TCPConnection, bytesMax: Int, timeout: Duration,
+        _ connection: TCPConnection, bytesMax: Int, timeout: Duration, firstByte: Duration? = nil,
         onFrame: @escaping (StateExchange, [UInt8]) -> Void,
-        onOther: ((TCPConnection, [UInt8]) -> Void)? = nil, onEnd: @escaping (StateExchange) -> Void
+        onOther: ((TCPConnection, [UInt8]) -> Void)? = nil, onSpeak: (() -> Void)? = nil,
+        onEnd: @escaping (StateExchange) -> Void
     ) {
         self.connection = connection
         self.bytesMax = bytesMax
         self.onFrame = onFrame
         self.onOther = onOther
+        self.onSpeak = onSpeak
         self.onEnd = onEnd
         connection.handler = self
         timer = connection.loop.schedule(afterMilliseconds: timeout.wholeMilliseconds) { [unowned self] in
             timer = nil
             end()
+        }
+        if let firstByte {
+            let milliseconds = firstByte.wholeMilliseconds
+            firstByteTimer = connection.loop.schedule(afterMilliseconds: milliseconds) { [unowned self] in
+                firstByteTimer = nil
+                end()
+            }
         }
         // Clients, however many, make nobody look dead.
         connection.hasPriority = true
@@ -65,6 +79,9 @@ final class StateExchange: ConnectionHandler {
 
     func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
         guard let onFrame else { return end() }
+        firstByteTimer?.cancel()
+        firstByteTimer = nil
+        if received.isEmpty { onSpeak?() }
         received += bytes
         if let onOther, !Self.preface.starts(with: received.prefix(Self.preface.count)) {
             return handOn(to: onOther)
@@ -97,8 +114,11 @@ final class StateExchange: ConnectionHandler {
     private func ended() {
         timer?.cancel()
         timer = nil
+        firstByteTimer?.cancel()
+        firstByteTimer = nil
         onFrame = nil
         onOther = nil
+        onSpeak = nil
         let onEnd = self.onEnd
         self.onEnd = nil
         onEnd?(self)

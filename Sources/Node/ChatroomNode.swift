@@ -61,7 +61,10 @@ public final class ChatroomNode: Service, Sendable {
         let linkTLS = configuration.linkTLS == nil ? nil : try (new.linkTLS ?? configuration.linkTLS)?.read()
         let ring = try file.clusterRing()
         try await keys.replace(with: file)
-        if let ring { await gossip.withLock { $0 }?.use(ring) }
+        if let ring {
+            await gossip.withLock { $0 }?.use(ring)
+            await links?.use(ring)
+        }
         if let linkTLS { await links?.use(linkTLS) }
         if let certificate { apiCertificate?.renew(from: certificate) }
         roomLimits.entersPerSecond = new.roomEntersPerSecond
@@ -168,11 +171,8 @@ public final class ChatroomNode: Service, Sendable {
         let membership: NodeMembership
         do {
             try await system.start()
-            (links, membership) = try await link(directory, identity, server, loops, router, nodes, system, cluster)
-            // Settings and revocations are to be known before anybody is served.
-            if await !system.settled(within: Self.systemWait) {
-                logger.warning("the system group has no leader yet; settings and revocations may be old")
-            }
+            (links, membership) = try await link(
+                directory, identity, server, loops, router, nodes, system, cluster, metrics)
             storages = try Self.openStorages(
                 directory, shardMap, configuration, StoragePool(writers: 2, readers: 2))
         } catch {
@@ -208,8 +208,16 @@ public final class ChatroomNode: Service, Sendable {
                 checkpointSeconds: configuration.checkpointSeconds, callbacks: callbacks.setup(), now: WallClock.now)
             dependencies.restoreGeneration = identity.restoreGeneration
             dependencies.limits = roomLimits
+            // The shards take part while the system group finds its leader: what both have to wait for after a restart they
+            // wait for together.
+            cluster.set(knowsSettings: false)
             try await rooms.start(dependencies)
+            // Settings and revocations are to be known before anybody is served.
+            if await !system.settled(within: Self.systemWait) {
+                logger.warning("the system group has no leader yet; settings and revocations may be old")
+            }
             await callbacks.start(rooms, gateway)
+            cluster.set(knowsSettings: true)
         } catch {
             await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(.storage, "a shard's log can't be used: \(error)")
@@ -253,23 +261,29 @@ public final class ChatroomNode: Service, Sendable {
             logControl: logControl, startedAt: startedAt)
         let (onReady, logger) = (onReady, logger)
         let node = configuration.node
+        let probes = ProbePort(configuration, service: service, certificate: apiCertificate, logger: logger)
+        var apiConfiguration = APIServerConfiguration(host: configuration.apiHost, port: configuration.apiPort)
+        apiConfiguration.connectionsMax = configuration.apiConnectionsMax
+        apiConfiguration.connectionsPerAddressMax = configuration.apiConnectionsPerAddressMax
         let api = APIServer(
-            configuration: APIServerConfiguration(host: configuration.apiHost, port: configuration.apiPort),
-            service: service, logger: logger, certificate: apiCertificate
+            configuration: apiConfiguration, service: service, logger: logger, certificate: apiCertificate
         ) { apiPort in
             var metadata: Logger.Metadata = [
                 "node": "\(node)", "client": "\(clientPort)", "api": "\(apiPort)",
             ]
+            if let port = probes?.port { metadata["probes"] = "\(port)" }
             if let port = gossip?.address.hostAndPort?.port { metadata["link"] = "\(port)" }
             logger.info("node is serving", metadata: metadata)
             onReady(NodePorts(client: clientPort, api: apiPort))
         }
         var failure: (any Error)?
+        let memory = MemoryKeeper.start(logger: logger)
         do {
-            try await api.run()
+            if let probes { try await probes.run(beside: api) } else { try await api.run() }
         } catch {
             failure = error
         }
+        memory.stop()
         self.gossip.withLock { $0 = nil }
         self.links.withLock { $0 = nil }
         await membership.stop()
@@ -294,13 +308,14 @@ public final class ChatroomNode: Service, Sendable {
 
     /// Makes an empty data directory for this node in the cluster that its seeds belong to. Asks until one answers.
     private func joinCluster(_ directory: DataDirectory) async throws {
+        guard let ring = try KeysFile.read(configuration.keysFile).clusterRing() else { throw Self.seedsWithoutKey }
         let loop = try EventLoop(name: "join")
         loop.start()
         defer { loop.shutdown() }
         var isFirst = true
         while true {
             do throws(NodeError) {
-                let identity = try await ClusterLinks.askIdentity(configuration, loop: loop)
+                let identity = try await ClusterLinks.askIdentity(configuration, ring: ring, loop: loop)
                 guard let shards = UInt16(exactly: identity.shards), shards > 0 else {
                     throw NodeError(.address, "a seed names \(identity.shards) shards")
                 }
@@ -319,27 +334,31 @@ public final class ChatroomNode: Service, Sendable {
         }
     }
 
+    private static let seedsWithoutKey = NodeError(.configuration, "link.seeds needs a cluster key in the keys file")
+
     private typealias Links = (links: ClusterLinks, gossip: ClusterGossip)
 
     /// Begins to speak to other nodes; nil for a node without cluster keys, which speaks to none.
     private func link(
         _ directory: DataDirectory, _ identity: ClusterIdentity, _ server: ServerID, _ loops: [EventLoop],
-        _ router: ClusterRouter, _ nodes: ClusterNodes, _ system: SystemGroup, _ cluster: ClusterView
+        _ router: ClusterRouter, _ nodes: ClusterNodes, _ system: SystemGroup, _ cluster: ClusterView,
+        _ metrics: MetricsRegistry
     ) async throws(NodeError) -> (Links?, NodeMembership) {
         let node = configuration.node
         guard let ring = try KeysFile.read(configuration.keysFile).clusterRing() else {
             guard configuration.linkSeeds.isEmpty else {
-                throw NodeError(.configuration, "link.seeds needs a cluster key in the keys file")
+                throw Self.seedsWithoutKey
             }
             let alone = NodeMembership(
                 directory, system: system, cluster: cluster, nodes: nodes, link: nil, logger: logger)
             await alone.follow(node)
             return (nil, alone)
         }
+        let refusals = PeerRefusals(metrics: metrics, logger: logger)
         let links = try await ClusterLinks.start(
-            configuration, cluster: identity, server: server, loop: loops[0], logger: logger
+            configuration, cluster: identity, server: server, ring: ring, loop: loops[0], logger: logger
         ) { link in
-            ClusterInbox(router: router, system: system, nodes: nodes).attach(to: link)
+            ClusterInbox(router: router, system: system, nodes: nodes, refusals: refusals).attach(to: link)
         }
         await router.connect(links.link, loops: loops)
         let membership = NodeMembership(
@@ -389,6 +408,7 @@ public final class ChatroomNode: Service, Sendable {
             var options = StorageConfiguration(now: WallClock.now)
             options.retentionDays = configuration.rooms.retentionDays
             options.erased = RoomHost.erased
+            options.shownBytes = RoomHost.shownBytes
             return try (0..<shardMap.shardCount).map {
                 try ShardStorage.open(
                     ShardID($0), directory: directory.shard($0), pool: pool, configuration: options)

@@ -4,6 +4,7 @@ import Gateway
 import Gossip
 import Membership
 import Rooms
+import ServerAPI
 import Sharding
 import Transport
 
@@ -14,6 +15,12 @@ public struct NodeConfiguration: Sendable {
     public var keysFile: String
     public var apiHost = "127.0.0.1"
     public var apiPort = 7401
+    /// Connections of the API port, in all and of one address.
+    public var apiConnectionsMax = APIServerConfiguration().connectionsMax
+    public var apiConnectionsPerAddressMax = APIServerConfiguration().connectionsPerAddressMax
+    public var probesHost = "127.0.0.1"
+    /// Of probes and metrics; nil: they are on the API port only.
+    public var probesPort: Int?
     /// Of the client port; nil serves it without TLS.
     public var tls: TLSFiles?
     /// Whether the API port speaks TLS too, where there is a certificate.
@@ -22,6 +29,8 @@ public struct NodeConfiguration: Sendable {
     public var linkPort = 7402
     /// Of the link; nil: only nodes on this machine are connected.
     public var linkTLS: LinkTLSFiles?
+    /// Whether a node must prove that it has a cluster key. False only while nodes of older versions are replaced.
+    public var linkRequiresProof = true
     /// Other nodes through which this one gets to know all, as host:port of their links.
     public var linkSeeds: [GossipAddress] = []
     /// Threads that carry connections and rooms.
@@ -64,6 +73,12 @@ public struct NodeConfiguration: Sendable {
         gateway.port = try settings.int("client.port", default: gateway.port, in: 0...65_535)
         apiHost = try settings.string("api.host") ?? apiHost
         apiPort = try settings.int("api.port", default: apiPort, in: 0...65_535)
+        apiConnectionsMax = try settings.int("api.connections", default: apiConnectionsMax, in: 1...100_000)
+        apiConnectionsPerAddressMax = try settings.int(
+            "api.connectionsPerAddress", default: apiConnectionsPerAddressMax, in: 1...100_000)
+        probesHost = try settings.string("probes.host") ?? probesHost
+        let probesPort = try settings.int("probes.port", default: -1, in: 0...65_535)
+        self.probesPort = probesPort < 0 ? nil : probesPort
         linkHost = try settings.string("link.host") ?? linkHost
         linkPort = try settings.int("link.port", default: linkPort, in: 0...65_535)
         for text in try settings.strings("link.seeds") {
@@ -73,6 +88,7 @@ public struct NodeConfiguration: Sendable {
             linkSeeds.append(seed)
         }
         linkTLS = try Self.linkTLS(&settings)
+        linkRequiresProof = try settings.bool("link.requireProof", default: true)
         let proxyTerminatesTLS = try settings.bool("proxyTerminatesTls", default: false)
         let certificateFile = try settings.string("tls.certificateFile")
         let keyFile = try settings.string("tls.keyFile")
@@ -83,6 +99,7 @@ public struct NodeConfiguration: Sendable {
         apiTLS = try settings.bool("api.tls", default: true)
         for (key, host, isSecure) in [
             ("client.host", gateway.host, tls != nil), ("api.host", apiHost, tls != nil && apiTLS),
+            ("probes.host", probesHost, tls != nil && apiTLS),
         ] where !isSecure && !Self.isLoopback(host) && !proxyTerminatesTLS {
             throw NodeError(
                 .configuration,
@@ -130,11 +147,22 @@ public struct NodeConfiguration: Sendable {
         gateway.changesBurst = Double(try settings.int("session.changesBurst", default: 20, in: 1...1_000_000_000))
         gateway.readsPerSecond = Double(try settings.int("session.readsPerSecond", default: 20, in: 1...1_000_000_000))
         gateway.readsBurst = gateway.readsPerSecond
+        gateway.requestsPerFrameMax = try settings.int("session.requestsPerFrame", default: 256, in: 1...65_536)
+        gateway.changeBytesPerSecond = Double(
+            try settings.int("session.changeBytesPerSecond", default: 320 * 1024, in: 1...1 << 40))
+        gateway.changeBytesBurst = Double(
+            try settings.int("session.changeBytesBurst", default: 640 * 1024, in: 1...1 << 40))
         gateway.sendQueueBytesMax = try settings.int("session.sendQueueBytes", default: 256 * 1024, in: 4096...1 << 30)
         gateway.connections.connectionsMax = try settings.int(
             "limits.connections", default: gateway.connections.connectionsMax, in: 1...10_000_000)
-        gateway.connections.perAddressMax = try settings.int(
-            "limits.connectionsPerAddress", default: gateway.connections.perAddressMax, in: 1...10_000_000)
+        // A number that an operator has chosen holds for this machine too.
+        let perAddressMax = try settings.int("limits.connectionsPerAddress", default: 0, in: 1...10_000_000)
+        if perAddressMax > 0 {
+            gateway.connections.perAddressMax = perAddressMax
+            gateway.connections.exemptsLoopback = false
+        }
+        gateway.connections.bufferBytesMax = try settings.int(
+            "limits.bufferBytes", default: gateway.connections.bufferBytesMax, in: 1 << 20...1 << 50)
         gateway.connections.perUserMax = try settings.int(
             "limits.connectionsPerUser", default: gateway.connections.perUserMax, in: 1...10_000_000)
         gateway.admission.handshakesPerSecond = try settings.int(
@@ -152,6 +180,8 @@ public struct NodeConfiguration: Sendable {
         rooms.blacklistedMax = try settings.int("rooms.blacklisted", default: 100_000, in: 1...10_000_000)
         rooms.queueElementsMax = try settings.int("rooms.queueElements", default: 1000, in: 1...1_000_000)
         rooms.robotsMax = try settings.int("rooms.robots", default: RoomPolicy.robotsMaxDefault, in: 0...100_000)
+        rooms.anonymousBarSeconds = Int64(
+            try settings.int("rooms.anonymousBarSeconds", default: 600, in: 0...86_400))
         rooms.recallWindowSeconds = Int64(try settings.int("rooms.recallSeconds", default: 120, in: 0...864_000))
         rooms.digestAboveOnline = try settings.int("rooms.digestAboveOnline", default: 1000, in: 0...10_000_000)
         rooms.onlinePushSeconds = Int64(try settings.int("rooms.onlinePushSeconds", default: 2, in: 1...3600))

@@ -203,6 +203,14 @@ extension NodeService {
         try await auditRecorder.page(before: before, limit: limit)
     }
 
+    func checkHead(ofSigned request: SignedRequest) throws(ChatError) {
+        try RequestSignature.check(request, at: WallClock.now())
+        // Key IDs are no secret: they stand in every request.
+        guard keys.adminKey(request.key) != nil else {
+            throw ChatError(.unauthorized, "X-Chatroom-Key names no admin key")
+        }
+    }
+
     /// The nonce goes through the system group's log, and only behind a signature that is right: it works once in the
     /// whole cluster, over restarts too.
     func administrator(signed request: SignedRequest) async throws(ChatError) -> String {

@@ -21,7 +21,7 @@ enum RequestSignature {
             code, authenticating: Data(text(of: request).utf8), using: key)
     }
 
-    /// - Throws: 401 when the request's time is not within five minutes, or its nonce is none.
+    /// - Throws: 401 when the request's time is not within five minutes, or its nonce or signature is none.
     static func check(_ request: SignedRequest, at now: Timestamp) throws(ChatError) {
         guard let time = Int64(request.time), time > 0 else {
             throw ChatError(.unauthorized, "X-Chatroom-Time must be Unix milliseconds")
@@ -33,6 +33,9 @@ enum RequestSignature {
         let nonce = request.nonce.utf8
         guard (1...64).contains(nonce.count), nonce.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw ChatError(.unauthorized, "X-Chatroom-Nonce must be 1-64 visible ASCII characters")
+        }
+        guard bytes(hex: request.signature) != nil else {
+            throw ChatError(.unauthorized, "X-Chatroom-Signature must be 64 hexadecimal digits")
         }
     }
 

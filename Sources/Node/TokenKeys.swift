@@ -110,11 +110,11 @@ final class TokenKeys: Sendable {
             throw ChatError(.unavailable, "no HS256 client key is configured, so this node can't issue tokens")
         }
         let seconds = request.ttlSeconds ?? 3600
-        guard (1...366 * 86_400).contains(seconds) else {
-            throw ChatError(.badParameter, "ttlSeconds must be 1 to 31622400", field: "ttlSeconds")
+        guard (1...Self.lifeSecondsMax).contains(seconds) else {
+            throw ChatError(.badParameter, "ttlSeconds must be 1 to \(Self.lifeSecondsMax)", field: "ttlSeconds")
         }
-        // Whole seconds, which every JWT library reads.
-        let expiresAt = now().milliseconds / 1000 + seconds
+        // Whole seconds, which every JWT library reads; never longer after `iat` than a token may live.
+        let expiresAt = min(now(), issuedAt).milliseconds / 1000 + seconds
         let payload = ClientPayload(
             sub: request.user.text, exp: Double(expiresAt), iat: Double(issuedAt.milliseconds) / 1000, nbf: nil,
             rooms: request.rooms?.map(\.text), nick: request.nick, avatar: request.avatar, iss: key.record.iss,
@@ -152,6 +152,10 @@ final class TokenKeys: Sendable {
         if let notBefore = payload.nbf, notBefore - Double(skewSeconds) > nowSeconds {
             throw Self.refusal("it is not valid yet")
         }
+        // From its issue where that is told: one that is renewed in time never gets older than this, whenever it is shown.
+        guard payload.exp - (payload.iat ?? nowSeconds) <= Double(Self.lifeSecondsMax) else {
+            throw Self.refusal("it lives for more than \(Self.lifeSecondsMax / 86_400) days")
+        }
         // It would outlive revocations; clocks of issuers are this exact also where a token gets no skew.
         if let issuedAt = payload.iat, issuedAt - Self.issuerSkewSeconds > nowSeconds {
             throw Self.refusal("its iat is in the future")
@@ -161,6 +165,8 @@ final class TokenKeys: Sendable {
 
     private static let adminSkewSeconds: Int64 = 30
     private static let issuerSkewSeconds = 30.0
+    /// How long a token may live (contract, section 3): 366 days.
+    private static let lifeSecondsMax: Int64 = 366 * 86_400
 
     private static func refusal(_ why: String) -> ChatError {
         ChatError(.unauthorized, "the token is refused: \(why)")

@@ -127,18 +127,19 @@ public struct BarrageSieve: Sendable {
 
     /// The held items by text, in the order in which the texts came; and for each item its group.
     private func groupByText(_ groups: inout [Group]) -> [Int32] {
-        var byText: [String: Int] = [:]
+        var byText: [ExactText: Int] = [:]
         byText.reserveCapacity(held.count)
         var places: [Int32] = []
         places.reserveCapacity(held.count)
         for (index, item) in held.enumerated() {
             let rank = BarrageRank(priority: item.priority, hash: item.hash)
-            if let known = byText[item.text] {
+            let text = ExactText(item.text)
+            if let known = byText[text] {
                 groups[known].count += item.count
                 groups[known].rank = min(groups[known].rank, rank)
                 places.append(Int32(truncatingIfNeeded: known))
             } else {
-                byText[item.text] = groups.count
+                byText[text] = groups.count
                 places.append(Int32(truncatingIfNeeded: groups.count))
                 groups.append(Group(first: index, rank: rank, count: item.count))
             }

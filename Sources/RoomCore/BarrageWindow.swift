@@ -9,7 +9,7 @@ import ChatModel
 /// its gateway, where that has sifted it.
 ///
 /// Bounded: at most `itemsMax` distinct texts are held; further ones are counted as skipped and echoed to their
-/// senders only. The echoes follow from what gateways read in a window.
+/// senders only, and at most `BarrageEchoes.itemsMax` texts of a session in a window are echoed at all.
 public struct BarrageWindow: Sendable {
     /// What one window shows.
     public struct Sample: Sendable, Hashable {
@@ -61,8 +61,10 @@ public struct BarrageWindow: Sendable {
     /// When the HIGH items of the last second came.
     private var high = Fifo<Int64>()
     private var held: [Held] = []
-    private var byText: [String: Int] = [:]
+    private var byText: [ExactText: Int] = [:]
     private var overflow: [Sample.Echo] = []
+    /// How many echoes each session may get: one for each text of it.
+    private var echoes: [PresenceKey: Int] = [:]
     /// Items that are not shown whatever the sample is.
     private var leftOut = 0
     private var counter: UInt64 = 0
@@ -85,13 +87,22 @@ public struct BarrageWindow: Sendable {
         let item = ranked(item)
         guard let index = place(of: item, hash ?? nextHash()) else {
             leftOut += Int(clamping: item.count)
-            if let sender { overflow.append(Sample.Echo(sender: sender, item: item)) }
+            if let sender, takeEcho(sender) { overflow.append(Sample.Echo(sender: sender, item: item)) }
             return
         }
         guard let sender else { return }
-        var own = item
-        own.count += held[index].own[sender]?.count ?? 0
-        held[index].own[sender] = own
+        if let own = held[index].own[sender] {
+            held[index].own[sender]?.count = own.count + item.count
+        } else if takeEcho(sender) {
+            held[index].own[sender] = item
+        }
+    }
+
+    private mutating func takeEcho(_ sender: PresenceKey) -> Bool {
+        let count = echoes[sender, default: 0]
+        guard count < BarrageEchoes.itemsMax else { return false }
+        echoes[sender] = count + 1
+        return true
     }
 
     /// Adds a candidate of a gateway's window, which echoes it itself.
@@ -118,14 +129,15 @@ public struct BarrageWindow: Sendable {
     /// Counts the item in where its text is held; nil when there is no place for another text.
     private mutating func place(of item: BarrageItem, _ hash: UInt64) -> Int? {
         let rank = BarrageRank(priority: item.priority, hash: hash)
-        if let index = byText[item.text] {
+        let text = ExactText(item.text)
+        if let index = byText[text] {
             held[index].item.count += item.count
             held[index].rank = min(held[index].rank, rank)
             held[index].item.priority = held[index].rank.priority
             return index
         }
         guard held.count < Self.itemsMax else { return nil }
-        byText[item.text] = held.count
+        byText[text] = held.count
         held.append(Held(item: item, rank: rank))
         return held.count - 1
     }
@@ -159,6 +171,7 @@ public struct BarrageWindow: Sendable {
         held.removeAll(keepingCapacity: true)
         byText.removeAll(keepingCapacity: true)
         overflow = []
+        echoes.removeAll(keepingCapacity: true)
         leftOut = 0
         return sample
     }

@@ -3,8 +3,10 @@ import ChatModel
 /// The results of the commands of the last 10 minutes, so that a repeat changes nothing (contract, "Retry").
 ///
 /// Kept posts come by the thousands a second: of them only key, seq, time and priority are held, in one dictionary
-/// per minute, so that neither growing nor forgetting ever touches more than a minute's worth. All other results are
-/// held whole, each with a row in the catalogue. Bounded by what a room accepts in 10 minutes.
+/// per minute, so that neither growing nor forgetting ever touches more than a minute's worth. They are bounded by what a
+/// room accepts in 10 minutes. Of all other results what a repeat needs is held (`RememberedResult`), each with a row in
+/// the catalogue; they are bounded in bytes for each user and for the room, and what is over a bound is forgotten before
+/// its time, which only its own repeat notices: it counts as a new command.
 struct CommandLedger: Sendable {
     struct Post: Sendable, Equatable {
         var seq: UInt64
@@ -20,22 +22,46 @@ struct CommandLedger: Sendable {
 
     private struct Expiring: Sendable {
         var key: CommandKey
+        var index: UInt64
         var time: Timestamp
+    }
+
+    /// What is held of one user's commands.
+    private struct Owner: Sendable {
+        var bytes = 0
+        var count = 0
+        /// Oldest first; may name what is forgotten already.
+        var order = Fifo<Expiring>()
     }
 
     /// Oldest first; at most 11.
     private(set) var minutes: [Minute] = []
     private(set) var results: [CommandKey: CommandMemory] = [:]
+    /// What the results count.
+    private(set) var bytes = 0
+    /// Oldest first; may name what is forgotten already.
     private var order = Fifo<Expiring>()
+    /// Those with results, by `CommandMemory.owner`.
+    private var owners: [UInt64: Owner] = [:]
+    private let userBytesMax: Int
+    private let roomBytesMax: Int
 
-    init() {}
+    /// The bounds are fixed: replicas that differ in them would forget differently. Others are for tests.
+    init(userBytesMax: Int = Limits.rememberedBytesPerUser, roomBytesMax: Int = Limits.rememberedBytesPerRoom) {
+        self.userBytesMax = userBytesMax
+        self.roomBytesMax = roomBytesMax
+    }
 
-    /// - Parameter results: in any order.
-    init(results: [(key: CommandKey, memory: CommandMemory)]) {
+    /// - Parameter results: in any order; what another ledger has held.
+    init(
+        results: [(key: CommandKey, memory: CommandMemory)], userBytesMax: Int = Limits.rememberedBytesPerUser,
+        roomBytesMax: Int = Limits.rememberedBytesPerRoom
+    ) {
+        self.init(userBytesMax: userBytesMax, roomBytesMax: roomBytesMax)
         let sorted = results.sorted {
-            ($0.memory.time, $0.key.high, $0.key.low) < ($1.memory.time, $1.key.high, $1.key.low)
+            ($0.memory.index, $0.key.high, $0.key.low) < ($1.memory.index, $1.key.high, $1.key.low)
         }
-        for (key, memory) in sorted { remember(memory, of: key) }
+        for (key, memory) in sorted { put(memory, of: key) }
     }
 
     static func isForgotten(_ time: Timestamp, at now: Timestamp) -> Bool {
@@ -47,7 +73,7 @@ struct CommandLedger: Sendable {
     static func sweepTime(_ time: Timestamp) -> Timestamp { time.adding(seconds: Limits.commandMemorySeconds + 60) }
 
     /// When the first row is to be swept; nil when there are none.
-    var nextSweep: Timestamp? { order.first.map { Self.sweepTime($0.time) } }
+    var nextSweep: Timestamp? { results.isEmpty ? nil : order.first.map { Self.sweepTime($0.time) } }
 
     /// The post that this command became, if that is not too long ago.
     func post(_ key: CommandKey, at now: Timestamp) -> Post? {
@@ -57,8 +83,8 @@ struct CommandLedger: Sendable {
         return nil
     }
 
-    /// The result of any other command, if that is not too long ago.
-    func result(_ key: CommandKey, at now: Timestamp) -> CommandResult? {
+    /// What is remembered of any other command, if that is not too long ago.
+    func result(_ key: CommandKey, at now: Timestamp) -> RememberedResult? {
         guard let memory = results[key], !Self.isForgotten(memory.time, at: now) else { return nil }
         return memory.result
     }
@@ -74,9 +100,22 @@ struct CommandLedger: Sendable {
         }
     }
 
-    mutating func remember(_ memory: CommandMemory, of key: CommandKey) {
-        results[key] = memory
-        order.append(Expiring(key: key, time: memory.time))
+    /// Remembers a result, and forgets what is over the bounds.
+    /// - Returns: the keys of what was forgotten, whose rows must go; never `key`.
+    mutating func remember(_ memory: CommandMemory, of key: CommandKey) -> [CommandKey] {
+        put(memory, of: key)
+        var forgotten: [CommandKey] = []
+        while memory.owner != 0, owners[memory.owner]?.bytes ?? 0 > userBytesMax, let oldest = oldest(of: memory.owner),
+            oldest != key
+        {
+            forget(oldest)
+            forgotten.append(oldest)
+        }
+        while bytes > roomBytesMax, let oldest = oldestOfRoom(adding: memory.owner, key), oldest != key {
+            forget(oldest)
+            forgotten.append(oldest)
+        }
+        return forgotten
     }
 
     /// Forgets what is too old, a bounded amount at a time, and returns the keys whose rows must go.
@@ -87,13 +126,11 @@ struct CommandLedger: Sendable {
             if Self.isForgotten(end, at: now) { minutes.removeFirst() }
         }
         var forgotten: [CommandKey] = []
-        while forgotten.count < Self.prunedAtOnceMax, let oldest = order.first, Self.isForgotten(oldest.time, at: now) {
-            order.removeFirst()
-            // The key may have been used again since.
-            if results[oldest.key]?.time == oldest.time {
-                results[oldest.key] = nil
-                forgotten.append(oldest.key)
-            }
+        while forgotten.count < Self.prunedAtOnceMax, let oldest = oldestOfAll(),
+            let time = results[oldest]?.time, Self.isForgotten(time, at: now)
+        {
+            forget(oldest)
+            forgotten.append(oldest)
         }
         return forgotten
     }
@@ -101,8 +138,74 @@ struct CommandLedger: Sendable {
     /// The history of these posts is over.
     mutating func forgetPosts() { minutes = [] }
 
+    // MARK: - Ages
+
+    private mutating func put(_ memory: CommandMemory, of key: CommandKey) {
+        // One that is too old may still be there.
+        forget(key)
+        results[key] = memory
+        bytes += memory.bytes
+        let expiring = Expiring(key: key, index: memory.index, time: memory.time)
+        order.append(expiring)
+        owners[memory.owner, default: Owner()].order.append(expiring)
+        owners[memory.owner]?.bytes += memory.bytes
+        owners[memory.owner]?.count += 1
+    }
+
+    private mutating func forget(_ key: CommandKey) {
+        guard let memory = results.removeValue(forKey: key) else { return }
+        bytes -= memory.bytes
+        owners[memory.owner]?.bytes -= memory.bytes
+        owners[memory.owner]?.count -= 1
+        let count = owners[memory.owner]?.count ?? 0
+        if count <= 0 {
+            owners[memory.owner] = nil
+        } else if let listed = owners[memory.owner]?.order.count, listed > 2 * count + Self.staleMax {
+            let shorter = live(owners[memory.owner]?.order ?? Fifo())
+            owners[memory.owner]?.order = shorter
+        }
+        if order.count > 2 * results.count + Self.staleMax { order = live(order) }
+    }
+
+    private func isLive(_ expiring: Expiring) -> Bool { results[expiring.key]?.index == expiring.index }
+
+    /// Without what is forgotten already: paid for by as many that were forgotten.
+    private func live(_ order: Fifo<Expiring>) -> Fifo<Expiring> {
+        var (rest, live) = (order, Fifo<Expiring>())
+        while let first = rest.first {
+            if isLive(first) { live.append(first) }
+            rest.removeFirst()
+        }
+        return live
+    }
+
+    private mutating func oldestOfAll() -> CommandKey? {
+        while let first = order.first {
+            if isLive(first) { return first.key }
+            order.removeFirst()
+        }
+        return nil
+    }
+
+    private mutating func oldest(of owner: UInt64) -> CommandKey? {
+        while let first = owners[owner]?.order.first {
+            if isLive(first) { return first.key }
+            owners[owner]?.order.removeFirst()
+        }
+        return nil
+    }
+
+    /// What goes when the room has too much: who has more than an equal part pays for himself.
+    private mutating func oldestOfRoom(adding owner: UInt64, _ key: CommandKey) -> CommandKey? {
+        let part = roomBytesMax / max(1, owners.count)
+        if owners[owner]?.bytes ?? 0 > part, let own = oldest(of: owner), own != key { return own }
+        return oldestOfAll()
+    }
+
     /// Milliseconds.
     private static let minute: Int64 = 60_000
     /// More than one, so that pruning keeps ahead of what is added.
     private static let prunedAtOnceMax = 8
+    /// So that the orders of few are not cleared all the time.
+    private static let staleMax = 64
 }

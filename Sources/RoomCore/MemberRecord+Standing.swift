@@ -18,8 +18,7 @@ extension MemberRecord {
 
     /// The next moment at which something of this record ends.
     var deadline: Timestamp? {
-        guard let tempMutedUntil, let bannedUntil else { return tempMutedUntil ?? bannedUntil }
-        return min(tempMutedUntil, bannedUntil)
+        [tempMutedUntil, bannedUntil, barredAddress?.until].compactMap { $0 }.min()
     }
 
     /// Milliseconds that the temporary mute still lasts; nil when there is none.

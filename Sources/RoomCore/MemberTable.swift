@@ -40,7 +40,14 @@ struct MemberTable: Sendable {
     /// Muted, temporarily or not.
     private(set) var muted = SortedList<UserID>()
     private(set) var blacklisted = SortedList<UserID>()
+    /// Kicked, and kept out for a time.
+    private(set) var banned = SortedList<UserID>()
+    /// The fixed members but those who are so by being muted or blacklisted only: what others than managers may know.
+    private(set) var named = SortedList<Place>()
     private(set) var deadlines = SortedList<Deadline>()
+    /// Addresses from which nobody enters anonymously: by their hash, who was blacklisted there last. At most as many as
+    /// are blacklisted.
+    private(set) var barredAddresses = PartitionedDictionary<UInt64, UserID>()
 
     init() {}
 
@@ -56,6 +63,8 @@ struct MemberTable: Sendable {
     mutating func set(_ record: MemberRecord?, of user: UserID) {
         let old = records[user]
         records[user] = record
+        if let hash = old?.barredAddress?.hash, barredAddresses[hash] == user { barredAddresses[hash] = nil }
+        if let hash = record?.barredAddress?.hash { barredAddresses[hash] = user }
         managerCount += (record?.role == .manager ? 1 : 0) - (old?.role == .manager ? 1 : 0)
         Self.move(
             in: &fixed, from: Self.place(old, user) { $0.effectiveRole.isFixed },
@@ -69,6 +78,12 @@ struct MemberTable: Sendable {
         Self.move(
             in: &blacklisted, from: old.flatMap { $0.blacklisted ? user : nil },
             to: record.flatMap { $0.blacklisted ? user : nil })
+        Self.move(
+            in: &banned, from: old.flatMap { $0.bannedUntil == nil ? nil : user },
+            to: record.flatMap { $0.bannedUntil == nil ? nil : user })
+        Self.move(
+            in: &named, from: Self.place(old, user) { $0.effectiveRole.shownToOthers.isFixed },
+            to: Self.place(record, user) { $0.effectiveRole.shownToOthers.isFixed })
         Self.move(
             in: &deadlines, from: old?.deadline.map { Deadline(time: $0, user: user) },
             to: record?.deadline.map { Deadline(time: $0, user: user) })

@@ -4,44 +4,46 @@ import ChatModel
 extension Presence {
     /// One page of TEMPORARY (latest entered first), TEMPORARY_REVERSED or FIXED_ONLINE (by entering). Throws 414 for
     /// a cursor that is none, and for the durable listings, which are the room's.
-    /// - Parameter limit: at least 1.
-    public func users(_ kind: MemberKind, after cursor: String?, limit: Int) throws(ChatError) -> Page<UserID, String> {
+    /// - Parameters:
+    ///   - limit: at least 1.
+    ///   - all: who is RESTRICTED is fixed, as managers and the server API see it; to others such a user is a guest.
+    public func users(_ kind: MemberKind, after cursor: String?, limit: Int, all: Bool = true) throws(ChatError)
+        -> Page<UserID, String>
+    {
         let after = try cursor.map(Self.position)
-        var collector = Collector(limit: max(1, limit))
-        switch kind {
-        case .temporary:
-            guests.descend(from: { place in after.map { Self.position(of: place) < $0 } ?? true }) {
-                collector.add($0)
-            }
-        case .temporaryReversed:
-            guests.ascend(skipping: { place in after.map { Self.position(of: place) <= $0 } ?? false }) {
-                collector.add($0)
-            }
-        case .fixedOnline:
-            fixed.ascend(skipping: { place in after.map { Self.position(of: place) <= $0 } ?? false }) {
-                collector.add($0)
-            }
-        case .fixed, .managers, .muted, .blacklisted:
+        return switch kind {
+        case .temporary: page(all ? [guests] : [guests, restricted], after, limit, latestFirst: true)
+        case .temporaryReversed: page(all ? [guests] : [guests, restricted], after, limit, latestFirst: false)
+        case .fixedOnline: page(all ? [fixed, restricted] : [fixed], after, limit, latestFirst: false)
+        case .fixed, .managers, .muted, .blacklisted, .banned:
             throw ChatError(.badParameter, "this listing is not of who is here", field: "kind")
         }
-        return Page(items: collector.users, next: collector.next)
     }
 
-    private struct Collector {
-        var limit: Int
-        var users: [UserID] = []
-        var last: Place?
-        var next: String?
-
-        mutating func add(_ place: Place) -> Bool {
-            guard users.count < limit else {
-                next = last.map { String($0.enteredAt.milliseconds, radix: 36) + "." + String($0.ordinal, radix: 36) }
-                return false
+    /// What the lists have together, in their order: of each no more is looked at than fits into the page.
+    private func page(_ lists: [SortedList<Place>], _ after: Position?, _ asked: Int, latestFirst: Bool)
+        -> Page<UserID, String>
+    {
+        let limit = max(1, asked)
+        var places: [Place] = []
+        for list in lists {
+            let end = places.count + limit
+            // One more tells that there is a next page.
+            let take: (Place) -> Bool = { place in
+                places.append(place)
+                return places.count <= end
             }
-            users.append(place.user)
-            last = place
-            return true
+            if latestFirst {
+                list.descend(from: { place in after.map { Self.position(of: place) < $0 } ?? true }, take)
+            } else {
+                list.ascend(skipping: { place in after.map { Self.position(of: place) <= $0 } ?? false }, take)
+            }
         }
+        if lists.count > 1 { places.sort { latestFirst ? $1 < $0 : $0 < $1 } }
+        let next = places.count > limit ? places[limit - 1] : nil
+        return Page(
+            items: places.prefix(limit).map(\.user),
+            next: next.map { String($0.enteredAt.milliseconds, radix: 36) + "." + String($0.ordinal, radix: 36) })
     }
 
     private typealias Position = (time: Int64, ordinal: UInt64)

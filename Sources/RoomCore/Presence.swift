@@ -15,11 +15,23 @@ public struct Presence: Sendable {
         var place: Place
         var profile: Profile
         var anonymous: Bool
-        var isFixed: Bool
+        var standing: Standing
         /// The session that entered last; its profile is shown.
         var newest: PresenceKey
         /// Older ones, oldest first.
         var others: [PresenceKey] = []
+    }
+
+    /// What a user is listed as.
+    enum Standing: Sendable {
+        case guest
+        /// Fixed only by being muted or blacklisted: a guest to all but managers.
+        case restricted
+        case fixed
+
+        init(_ role: Role) {
+            self = role == .restricted ? .restricted : role.isFixed ? .fixed : .guest
+        }
     }
 
     /// A place in the listings: by entering.
@@ -37,7 +49,10 @@ public struct Presence: Sendable {
     private var stays = PartitionedDictionary<UserID, Stay>()
     private(set) var guests = SortedList<Place>()
     private(set) var fixed = SortedList<Place>()
+    private(set) var restricted = SortedList<Place>()
     private var viewersByLane: [Lane: Int] = [:]
+    /// The sum of the numbers of each lane's sessions (`SampleHash.sender`).
+    private var sumsByLane: [Lane: UInt64] = [:]
     /// Lanes with at least one viewer, sorted.
     public private(set) var lanes: [Lane] = []
     private var viewersByEncoding: [ClientEncoding: Int] = [:]
@@ -55,6 +70,10 @@ public struct Presence: Sendable {
     public var online: Int { stays.count }
     /// Whether nobody is here, or robots only.
     public var isWithoutPeople: Bool { lanes.isEmpty }
+    /// How many sessions of the lane are here, and the sum of their numbers (`SampleHash.sender`).
+    public func tally(of lane: Lane) -> (sessions: UInt64, sum: UInt64) {
+        (UInt64(clamping: viewersByLane[lane] ?? 0), sumsByLane[lane] ?? 0)
+    }
     /// How many sessions are here, robots included.
     public var sessionCount: Int { visitors.count }
 
@@ -132,7 +151,7 @@ public struct Presence: Sendable {
         guard older.isEmpty || policy.conflictPolicy != .rejectNewer else {
             throw ChatError(.conflict, "\(visitor.user) is in this room with another session")
         }
-        let isNew = add(visitor, isFixed: role.isFixed)
+        let isNew = add(visitor, Standing(role))
         // The user stays while the older sessions go.
         for session in older { remove(session.key) }
         var effects = older.map { PresenceEffect.kick($0, reason: .conflictingLogin) }
@@ -148,7 +167,7 @@ public struct Presence: Sendable {
     public mutating func announce(_ visitor: Visitor, role: Role) -> [PresenceEffect] {
         guard visitors[visitor.key] == nil else { return [] }
         let older = conflicting(with: visitor).filter { $0.enteredAt < visitor.enteredAt }
-        add(visitor, isFixed: role.isFixed)
+        add(visitor, Standing(role))
         for session in older { remove(session.key) }
         return older.map { .kick($0, reason: .conflictingLogin) }
     }
@@ -178,7 +197,7 @@ public struct Presence: Sendable {
 
     /// Returns whether the user was not here before.
     @discardableResult
-    private mutating func add(_ visitor: Visitor, isFixed: Bool) -> Bool {
+    private mutating func add(_ visitor: Visitor, _ standing: Standing) -> Bool {
         // A key that changed hands would leave the former user behind.
         remove(visitor.key)
         visitors[visitor.key] = visitor
@@ -194,7 +213,7 @@ public struct Presence: Sendable {
         nextOrdinal += 1
         let stay = Stay(
             place: Place(enteredAt: visitor.enteredAt, ordinal: nextOrdinal, user: visitor.user),
-            profile: visitor.profile, anonymous: visitor.anonymous, isFixed: isFixed, newest: visitor.key)
+            profile: visitor.profile, anonymous: visitor.anonymous, standing: standing, newest: visitor.key)
         stays[visitor.user] = stay
         list(stay)
         return true
@@ -259,10 +278,11 @@ public struct Presence: Sendable {
     public mutating func setAway(_ key: PresenceKey, _ isAway: Bool) { visitors.update(key) { $0.isAway = isAway } }
 
     /// The user's standing has changed: fixed members and guests are listed and told apart.
-    public mutating func setFixed(_ user: UserID, _ isFixed: Bool) {
-        guard var stay = stays[user], stay.isFixed != isFixed else { return }
+    public mutating func setRole(_ user: UserID, _ role: Role) {
+        let standing = Standing(role)
+        guard var stay = stays[user], stay.standing != standing else { return }
         unlist(stay)
-        stay.isFixed = isFixed
+        stay.standing = standing
         stays[user] = stay
         list(stay)
     }
@@ -305,6 +325,8 @@ public struct Presence: Sendable {
         guard !visitor.isRobot else { return }
         let sharing = (viewersByEncoding[visitor.encoding] ?? 0) + change
         viewersByEncoding[visitor.encoding] = sharing == 0 ? nil : sharing
+        let number = SampleHash.sender(visitor.key.session)
+        sumsByLane[visitor.lane, default: 0] &+= change > 0 ? number : 0 &- number
         count(visitor.lane, by: change)
     }
 
@@ -316,14 +338,23 @@ public struct Presence: Sendable {
             lanes.removeAll { $0 == lane }
         }
         viewersByLane[lane] = viewers == 0 ? nil : viewers
+        if viewers == 0 { sumsByLane[lane] = nil }
     }
 
     private mutating func list(_ stay: Stay) {
-        if stay.isFixed { fixed.insert(stay.place) } else { guests.insert(stay.place) }
+        switch stay.standing {
+        case .guest: guests.insert(stay.place)
+        case .restricted: restricted.insert(stay.place)
+        case .fixed: fixed.insert(stay.place)
+        }
     }
 
     private mutating func unlist(_ stay: Stay) {
-        if stay.isFixed { fixed.remove(stay.place) } else { guests.remove(stay.place) }
+        switch stay.standing {
+        case .guest: guests.remove(stay.place)
+        case .restricted: restricted.remove(stay.place)
+        case .fixed: fixed.remove(stay.place)
+        }
     }
 
     // MARK: - Telling
@@ -331,6 +362,8 @@ public struct Presence: Sendable {
     private mutating func tellEnter(_ visitor: Visitor, role: Role, notify: EnterExitNotify, at now: Timestamp)
         -> Notification?
     {
+        // Everybody is told the same: one who is RESTRICTED comes and goes as a guest does.
+        let role = role.shownToOthers
         guard isTold(isFixed: role.isFixed, notify) else { return nil }
         if !role.isFixed, online > policy.digestAboveOnline {
             digest.enter(visitor, at: now)
@@ -351,8 +384,9 @@ public struct Presence: Sendable {
     private mutating func tellExit(
         _ stay: Stay, _ user: UserID, onlineBefore: Int, notify: EnterExitNotify, at now: Timestamp
     ) -> Notification? {
-        guard isTold(isFixed: stay.isFixed, notify) else { return nil }
-        if !stay.isFixed, onlineBefore > policy.digestAboveOnline {
+        let isFixed = stay.standing == .fixed
+        guard isTold(isFixed: isFixed, notify) else { return nil }
+        if !isFixed, onlineBefore > policy.digestAboveOnline {
             digest.exit(at: now)
             return nil
         }

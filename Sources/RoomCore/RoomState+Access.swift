@@ -33,10 +33,15 @@ extension RoomState {
     // MARK: - For the leader
 
     /// Whether a user may enter now. Throws 404, 403, 13002, and 13003 with `retryAfterMs` when a ban has an end.
-    /// - Parameter invitedByToken: the token's `rooms` names this room.
-    public func mayEnter(_ user: UserID, anonymous: Bool, invitedByToken: Bool, at now: Timestamp) throws(ChatError) {
+    /// - Parameters:
+    ///   - invitedByToken: the token's `rooms` names this room.
+    ///   - addressHash: what the address of an anonymous member is known by.
+    public func mayEnter(
+        _ user: UserID, anonymous: Bool, invitedByToken: Bool, addressHash: UInt64? = nil, at now: Timestamp
+    ) throws(ChatError) {
         try requireOpen()
-        if !anonymous { try requireNotBarred(user, at: now) }
+        try requireNotBarred(user, at: now)
+        if anonymous, let addressHash { try requireNotBarred(address: addressHash, at: now) }
         switch record?.info.entry {
         case .users where anonymous:
             throw ChatError(.forbidden, "\(room) is not open to anonymous members")
@@ -79,6 +84,9 @@ extension RoomState {
         return member.blacklisted || member.banLeft(at: now) != nil
     }
 
+    /// Whether the user was kicked for a time that has not passed.
+    public func isBanned(_ user: UserID, at now: Timestamp) -> Bool { members[user]?.banLeft(at: now) != nil }
+
     func requireNotBarred(_ user: UserID, at now: Timestamp) throws(ChatError) {
         guard let member = members[user] else { return }
         if member.blacklisted { throw ChatError(.blacklisted, "\(user) is blacklisted in \(room)") }
@@ -86,6 +94,14 @@ extension RoomState {
             throw ChatError(
                 .blacklisted, "\(user) may enter \(room) again in \(Self.seconds(left)) s", retryAfterMs: left)
         }
+    }
+
+    private func requireNotBarred(address hash: UInt64, at now: Timestamp) throws(ChatError) {
+        guard let user = members.barredAddresses[hash], let until = members[user]?.barredAddress?.until, until > now
+        else { return }
+        throw ChatError(
+            .blacklisted, "nobody may enter \(room) anonymously from this address now",
+            retryAfterMs: until.milliseconds(since: now))
     }
 
     func requireNotMuted(_ user: UserID, at now: Timestamp) throws(ChatError) {

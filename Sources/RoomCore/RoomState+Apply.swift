@@ -8,13 +8,13 @@ extension RoomState {
     /// A refused command changes nothing at all and is not remembered, so its ID can be used again.
     /// - Parameter key: the hash of the command's ID; nil when it has none and every try is a command of its own.
     public mutating func apply(_ command: Command, key: CommandKey?, at stamp: Stamp) -> [Effect] {
-        if let key, let first = remembered(key, at: stamp.time) {
+        if let key, let first = remembered(key, of: command, at: stamp.time) {
             return [.result(first)]
         }
         var outcome = Outcome()
         do throws(ChatError) {
             let result = try decide(command, key, stamp, &outcome)
-            if let key { remember(result, of: key, command.body, stamp, &outcome) }
+            if let key { remember(result, of: key, command, stamp, &outcome) }
             prune(at: stamp.time, &outcome)
             return outcome.effects(result: result, roomRow: outcome.touchesRoom ? roomRow(at: stamp.time) : nil)
         } catch {
@@ -105,18 +105,22 @@ extension RoomState {
     // MARK: - Memory
 
     private mutating func remember(
-        _ result: CommandResult, of key: CommandKey, _ body: CommandBody, _ stamp: Stamp, _ outcome: inout Outcome
+        _ result: CommandResult, of key: CommandKey, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
     ) {
         // A kept post is found again in history; anything else needs a row of its own.
-        if case .post = body, case .posted(_, .kept(let seq), let time, let priority, _) = result {
+        if case .post = command.body, case .posted(_, .kept(let seq), let time, let priority, _) = result {
             ledger.remember(CommandLedger.Post(seq: seq, time: time, priority: priority), of: key)
             return
         }
-        let memory = CommandMemory(result: result, time: stamp.time)
-        ledger.remember(memory, of: key)
+        guard let remembered = Self.remembered(result, of: command.body) else { return }
+        let memory = CommandMemory(
+            result: remembered, time: stamp.time, index: stamp.index, owner: CommandMemory.owner(command.actor))
         outcome.rows.append(
             CatalogueChange(
                 kind: .command, key: key.text, value: .command(memory), deadline: CommandLedger.sweepTime(stamp.time)))
+        for forgotten in ledger.remember(memory, of: key) {
+            outcome.rows.append(CatalogueChange(kind: .command, key: forgotten.text, value: nil))
+        }
     }
 
     mutating func prune(at now: Timestamp, _ outcome: inout Outcome) {

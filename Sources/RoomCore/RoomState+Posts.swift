@@ -56,9 +56,9 @@ extension RoomState {
         case .server(let name):
             var profile = profile(of: name.user, command.facts)
             if !name.nick.isEmpty { profile.nick = name.nick }
-            return Sender(user: name.user, profile: profile, role: role(of: name.user))
+            return Sender(user: name.user, profile: profile, role: role(of: name.user).shownToOthers)
         case .member(let user, let profile, _):
-            return Sender(user: user, profile: profile, role: role(of: user))
+            return Sender(user: user, profile: profile, role: role(of: user).shownToOthers)
         }
     }
 

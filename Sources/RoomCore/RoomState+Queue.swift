@@ -68,7 +68,7 @@ extension RoomState {
         return .element(element)
     }
 
-    /// Overwrites what is there: one 320, in the order given. Each keeps whether it is transient. With nothing there
+    /// Overwrites what is there: one 320 (see `notifyBatch`), in the order given. Each keeps whether it is transient. With nothing there
     /// nobody is told.
     mutating func queueSetMany(
         _ pairs: [QueuePair], _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
@@ -94,11 +94,7 @@ extension RoomState {
             put(element, &outcome)
             changed.append(element)
         }
-        if !changed.isEmpty {
-            notify(
-                .queueBatchChanged, options, of: [], .queueBatch(change: .batchUpdate, elements: changed), command,
-                stamp, &outcome)
-        }
+        notifyBatch(.batchUpdate, changed, options, command, stamp, &outcome)
         return .missing(missing)
     }
 
@@ -144,7 +140,7 @@ extension RoomState {
         return .done
     }
 
-    /// The room itself takes elements away: one 320 without operator.
+    /// The room itself takes elements away: one 320 (see `notifyBatch`) without operator.
     mutating func removeElements(
         _ elements: [QueueElement], _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
     ) {
@@ -153,13 +149,26 @@ extension RoomState {
             drop(element.key, &outcome)
             removed.append(element)
         }
-        guard !removed.isEmpty else { return }
         var own = command
         own.actor = .system
-        notify(
-            .queueBatchChanged, NotifyOptions(), of: [], .queueBatch(change: .partClear, elements: removed), own, stamp,
-            &outcome)
+        notifyBatch(.partClear, removed, NotifyOptions(), own, stamp, &outcome)
     }
+
+    /// One 320 for all elements; none for none. Where it would be longer than a frame may be it is several, one behind
+    /// the other, each with a seq of its own and as many of the elements, in order, as fit.
+    private mutating func notifyBatch(
+        _ change: QueueChange, _ elements: [QueueElement], _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ outcome: inout Outcome
+    ) {
+        for part in FrameSize.parts(of: elements, within: Self.batchBytesMax, FrameSize.of) {
+            notify(
+                .queueBatchChanged, options, of: [], .queueBatch(change: change, elements: Array(part)), command, stamp,
+                &outcome)
+        }
+    }
+
+    /// The rest of a frame is for what is around the elements: `notifyExt` and the operator's nick.
+    private static let batchBytesMax = Limits.framePayloadBytes - 16 * Limits.kilobyte
 
     // MARK: - Rows
 

@@ -54,6 +54,7 @@ extension RoomState {
             updateMember(user, stamp, &outcome) {
                 $0.blacklisted = enable
                 if enable { $0.role = .none }
+                $0.barredAddress = enable ? command.facts.barredAddress(at: stamp.time) : nil
             }
             notify(enable ? .blacklisted : .unblacklisted, options, of: [user], .none, command, stamp, &outcome)
         }
@@ -65,14 +66,21 @@ extension RoomState {
     }
 
     /// Whether the user is here is the leader's knowledge; without a ban a kick of somebody who is away is its to
-    /// refuse. A new ban replaces an older one, and 0 leaves it.
+    /// refuse. A new ban replaces an older one, 0 lifts it, and nil leaves it.
     mutating func kick(
-        _ user: UserID, _ banSeconds: Int64, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ user: UserID, _ banSeconds: Int64?, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
         _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireMayKick(user, by: command.actor)
-        try requireDuration(banSeconds, field: "banSeconds")
-        if banSeconds > 0 {
+        if let banSeconds { try requireDuration(banSeconds, field: "banSeconds") }
+        if banSeconds == 0, members[user]?.banLeft(at: stamp.time) != nil {
+            // Who is banned is not here: nobody is put out, and nobody is told.
+            updateMember(user, stamp, &outcome) { $0.bannedUntil = nil }
+            return .done
+        }
+        // The ban has ended since the leader looked, which would not have proposed this of somebody who is away.
+        if banSeconds == 0, command.facts.names[user] == nil { return .done }
+        if let banSeconds, banSeconds > 0 {
             try requireRoomForDeadline(user)
             updateMember(user, stamp, &outcome) { $0.bannedUntil = stamp.time.adding(seconds: banSeconds) }
         }
@@ -106,6 +114,7 @@ extension RoomState {
             updateMember(due.user, stamp, &outcome) {
                 if endsMute { $0.tempMutedUntil = nil }
                 if let end = $0.bannedUntil, end <= stamp.time { $0.bannedUntil = nil }
+                if let end = $0.barredAddress?.until, end <= stamp.time { $0.barredAddress = nil }
             }
             if endsMute {
                 notify(.temporaryMuteLifted, NotifyOptions(), of: [due.user], .none, command, stamp, &outcome)
@@ -177,6 +186,14 @@ extension RoomState {
             notify(.memberUpdatedInfo, options, of: [user], .member(set: set), command, stamp, &outcome)
         }
         return .member(member(user, command.facts, at: stamp.time))
+    }
+}
+
+extension CommandFacts {
+    /// The address that a blacklisting keeps out, if there is one.
+    fileprivate func barredAddress(at now: Timestamp) -> BarredAddress? {
+        guard let addressHash, addressBarSeconds > 0 else { return nil }
+        return BarredAddress(hash: addressHash, until: now.adding(seconds: addressBarSeconds))
     }
 }
 

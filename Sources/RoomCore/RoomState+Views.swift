@@ -32,16 +32,18 @@ extension RoomState {
     // MARK: - Listings
 
     /// One page of a durable listing: FIXED by time of becoming one, MANAGERS (the creator first, though nobody
-    /// manages it) likewise, MUTED (temporary too) and BLACKLISTED by user. Costs O(log n + page).
+    /// manages it) likewise, MUTED (temporary too), BLACKLISTED and BANNED by user. Costs O(log n + page).
     ///
     /// Throws 414 for a cursor that is none, and for the listings of who is here, which are presence's.
-    /// - Parameter limit: at least 1.
-    public func members(_ kind: MemberKind, after cursor: String?, limit: Int, at now: Timestamp) throws(ChatError)
-        -> Page<Member, String>
-    {
+    /// - Parameters:
+    ///   - limit: at least 1.
+    ///   - all: FIXED with those who are RESTRICTED, whom managers and the server API see.
+    public func members(
+        _ kind: MemberKind, after cursor: String?, limit: Int, at now: Timestamp, all: Bool = true
+    ) throws(ChatError) -> Page<Member, String> {
         switch kind {
         case .fixed:
-            return try page(members.fixed, after: cursor, limit, at: now)
+            return try page(all ? members.fixed : members.named, after: cursor, limit, at: now)
         case .managers:
             return try page(members.managers, after: cursor, limit, at: now)
         case .muted:
@@ -49,6 +51,11 @@ extension RoomState {
             return try page(members.muted, after: cursor, limit, at: now) { $0.muted || $0.tempMuted }
         case .blacklisted:
             return try page(members.blacklisted, after: cursor, limit, at: now) { _ in true }
+        case .banned:
+            // One whose time is up stays in the list until the room's `expire`.
+            return try page(members.banned, after: cursor, limit, at: now) {
+                members[$0.user]?.banLeft(at: now) != nil
+            }
         case .fixedOnline, .temporary, .temporaryReversed:
             throw ChatError(.badParameter, "this listing is of who is here", field: "kind")
         }

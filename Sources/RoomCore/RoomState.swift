@@ -95,17 +95,6 @@ public struct RoomState: Sendable {
     /// Since when the room is empty, as far as the log knows.
     public var emptySince: Timestamp? { @inline(never) get { record?.emptySince } }
 
-    /// What this command has answered before, if that was within `Limits.commandMemorySeconds`: a leader may answer
-    /// it without proposing.
-    public func remembered(_ key: CommandKey, at now: Timestamp) -> CommandResult? {
-        if let incarnation = record?.incarnation, let post = ledger.post(key, at: now) {
-            return .posted(
-                messageID: MessageID.kept(incarnation, seq: post.seq).text, place: .kept(seq: post.seq),
-                time: post.time, priority: post.priority)
-        }
-        return ledger.result(key, at: now)
-    }
-
     // MARK: - Numbers
 
     /// The seq and ID of the next kept message.

@@ -12,8 +12,11 @@ public enum SampleHash {
     }
 
     /// Of a session, whose ID nobody chooses (FNV-1a).
-    public static func sender(_ session: SessionID) -> UInt64 {
-        session.text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    public static func sender(_ session: SessionID) -> UInt64 { text(session.text) }
+
+    /// FNV-1a.
+    static func text(_ text: String) -> UInt64 {
+        text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }
 
     /// Of one thing that a session has sent, by its number among those.

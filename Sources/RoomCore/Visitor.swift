@@ -46,6 +46,8 @@ public struct Visitor: Sendable, Hashable {
     public var notifyExt: String?
     /// A member that the server API has put here; it counts, and receives nothing.
     public var isRobot = false
+    /// Of an anonymous session: what its address is known by, so that a blacklisting can keep it out.
+    public var addressHash: UInt64?
     /// The client's connection is gone, and its session in its grace.
     public var isAway = false
 

@@ -15,6 +15,9 @@ extension HandedSession: WireMessage {
         try walker.shown(5, "startedAt", &startedAt)
         try walker.shown(6, "requestCount", &requestCount)
         try walker.list(7, "stays", &stays)
+        try walker.required(8, "levels", &levels)
+        try walker.optional(9, "userLevels", &userLevels)
+        try walker.list(10, "kicks", &kicks)
     }
 }
 
@@ -29,6 +32,18 @@ extension HandedSession.RoomStay: WireMessage {
         try walker.required(1, "room", &room)
         try walker.required(2, "stay", &wired)
         if W.isDecoding { stay = wired.stay }
+    }
+}
+
+extension RateLevels: WireMessage {
+    public static var blank: RateLevels { RateLevels() }
+    public static var schemaName: String { "RateLevels" }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "changes", &changes)
+        try walker.shown(2, "reads", &reads)
+        try walker.shown(3, "bytes", &bytes)
+        try walker.shown(4, "repeats", &repeats)
     }
 }
 

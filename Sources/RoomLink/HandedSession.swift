@@ -1,4 +1,5 @@
 import ChatModel
+import Wire
 
 /// A session as one gateway node hands it over to another, to which its client has come back.
 public struct HandedSession: Sendable, Equatable {
@@ -12,6 +13,12 @@ public struct HandedSession: Sendable, Equatable {
     public var requestCount: UInt64
     /// The rooms it is in, in the order of entering, with what their leaders were told of it.
     public var stays: [RoomStay]
+    /// What is left of its rates, and of those of its user, as far as the node that hands it over knows.
+    public var levels = RateLevels()
+    /// nil: nothing has been taken of them lately.
+    public var userLevels: RateLevels?
+    /// What its client has not been told, because it was away: rooms that it is out of.
+    public var kicks: [KickedPush] = []
 
     /// A stay with its room.
     public struct RoomStay: Sendable, Equatable {

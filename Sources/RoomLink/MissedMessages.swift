@@ -11,6 +11,9 @@ public struct MissedMessages: Sendable, Equatable {
     /// As the reply's `missed` stands in it (`EnterResult.encodeMissed`); nil in an encoding that none of them uses.
     var content: SharedBody
 
+    /// The bytes of the longer encoding.
+    public var byteCount: Int { max(content.json?.count ?? 0, content.protobuf?.count ?? 0) }
+
     /// - Parameter encodings: of the sessions.
     public init(_ messages: [Message], after seq: UInt64, encodings: ClientEncodings) {
         func encoded(_ encoding: ClientEncoding) -> [UInt8]? {

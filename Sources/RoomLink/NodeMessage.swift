@@ -17,6 +17,13 @@ public enum NodeMessage: Sendable, Equatable {
     case bodyRequest(BodyNames)
     /// The sending node does not have these bodies any more.
     case bodiesGone(BodyNames)
+    /// The shards that the sending node leads, once a second, behind what their rooms have told.
+    case pulses([ShardPulse])
+    /// A lane of the sending node has something else than the pulses say.
+    case tallyRequest(TallyRequest)
+    case tallies(ShardTallies)
+    /// Behind the calls of the lane.
+    case recount(LaneRecount)
 }
 
 /// What came from another node can't be understood.

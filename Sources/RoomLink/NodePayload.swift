@@ -31,6 +31,10 @@ public enum NodePayload {
         case body = 8
         case bodyRequest = 9
         case bodiesGone = 10
+        case pulses = 11
+        case tallyRequest = 12
+        case tallies = 13
+        case recount = 14
     }
 
     /// The message in as many payloads as it takes, in order; none for an empty list. The payloads of one message must
@@ -63,6 +67,13 @@ public enum NodePayload {
             return writer.finish()
         case .bodyRequest(let names): return single(.bodyRequest, WiredBodyNames(names: names)) ?? []
         case .bodiesGone(let names): return single(.bodiesGone, WiredBodyNames(names: names)) ?? []
+        case .pulses(let pulses):
+            var writer = PayloadWriter([Kind.pulses.rawValue])
+            for pulse in pulses { writer.append { WireProtobuf.appendDelimited(WiredPulse(pulse), to: &$0) } }
+            return writer.finish()
+        case .tallyRequest(let request): return single(.tallyRequest, WiredTallyRequest(request)) ?? []
+        case .tallies(let tallies): return single(.tallies, WiredTallies(tallies)) ?? []
+        case .recount(let recount): return single(.recount, WiredRecount(recount)) ?? []
         }
     }
 

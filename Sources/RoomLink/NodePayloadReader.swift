@@ -48,6 +48,13 @@ public struct NodePayloadReader: Sendable {
                 return .body(body.body)
             case .bodyRequest: return .bodyRequest(try cursor.rest(WiredBodyNames.self).names)
             case .bodiesGone: return .bodiesGone(try cursor.rest(WiredBodyNames.self).names)
+            case .pulses:
+                var pulses: [ShardPulse] = []
+                while !cursor.isAtEnd { pulses.append(try cursor.delimited(WiredPulse.self).pulse) }
+                return .pulses(pulses)
+            case .tallyRequest: return .tallyRequest(try cursor.rest(WiredTallyRequest.self).request)
+            case .tallies: return .tallies(try cursor.rest(WiredTallies.self).tallies)
+            case .recount: return .recount(try cursor.rest(WiredRecount.self).recount)
             case .part: throw NodeMessageError(.malformed, "a part of a part")
             }
         }

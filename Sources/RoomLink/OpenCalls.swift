@@ -14,6 +14,10 @@ public struct OpenCalls: Sendable {
     public static let leaderlessMilliseconds: UInt64 = 3_000
     /// How long a leader may take to answer, before nobody waits any more.
     public static let answerMilliseconds: UInt64 = 30_000
+    /// A call that its leader has not answered for so long is asked again, once.
+    public static let askAgainMilliseconds: UInt64 = 10_000
+    /// How often a call is repeated because its leader did not know the session.
+    public static let unknownMax = 2
     /// Calls that wait for a leader, or for their answer; a further one is refused.
     public static let openMax = 50_000
 
@@ -32,6 +36,10 @@ public struct OpenCalls: Sendable {
         /// was asked may not have arrived.
         private(set) var askedOf: NodeID?
         private var askedCount = 0
+        /// Whether it was asked again for having no answer.
+        var isAskedAgain = false
+        /// How often its leader did not know its session.
+        var unknownCount = 0
 
         init(_ call: RoomCall, of shard: ShardID, at nowMilliseconds: UInt64) {
             self.call = call
@@ -88,6 +96,7 @@ public struct OpenCalls: Sendable {
     private var heldCount = 0
     /// When all calls are looked at next.
     private var sweepAt: UInt64 = 0
+    private var unansweredAt: UInt64 = 0
 
     public init() {}
 
@@ -98,6 +107,24 @@ public struct OpenCalls: Sendable {
     public func leader(of shard: ShardID) -> Leader? {
         guard case .led(let leader)? = shards[shard] else { return nil }
         return leader
+    }
+
+    /// Who leads a shard, also while that is doubted.
+    public func leaderNode(of shard: ShardID) -> NodeID? {
+        switch shards[shard] {
+        case .led(let leader)?, .doubted(let leader)?: leader.node
+        case .unled?, nil: nil
+        }
+    }
+
+    /// Whether that node leads the shard in that term, as it has said, be it doubted or not.
+    public func isLed(_ shard: ShardID, by node: NodeID, term: UInt64) -> Bool {
+        leaderNode(of: shard) == node && isCurrent(term, of: shard)
+    }
+
+    /// Whether the call has no answer.
+    public func isOpen(_ session: SessionID, _ request: UInt32) -> Bool {
+        numbers[Key(session: session, request: request)] != nil
     }
 
     // MARK: - Asking
@@ -172,6 +199,31 @@ public struct OpenCalls: Sendable {
         guard calls[number]?.heldSince == nil else { return }
         calls[number]?.heldSince = nowMilliseconds
         heldCount += 1
+    }
+
+    /// A leader does not know the session of this call, which is in the room: it is told, and asked again behind that.
+    /// - Returns: what it is to be asked; nil when that has been tried.
+    public mutating func unknown(_ session: SessionID, _ request: UInt32) -> RoomCall? {
+        guard let number = numbers[Key(session: session, request: request)]?.first, var open = calls[number],
+            open.heldSince == nil, open.unknownCount < Self.unknownMax, let node = open.askedOf
+        else { return nil }
+        open.unknownCount += 1
+        open.ask(node)
+        calls[number] = open
+        return open.call
+    }
+
+    /// A leader is told anew who is in these rooms.
+    /// - Returns: what it is to be asked once more behind that, oldest first.
+    public mutating func askAgain(in rooms: Set<RoomID>) -> [RoomCall] {
+        var again: [RoomCall] = []
+        for number in calls.filter({ rooms.contains($0.value.call.room) }).keys.sorted() {
+            guard var open = calls[number], open.heldSince == nil, let node = open.askedOf else { continue }
+            open.ask(node)
+            calls[number] = open
+            again.append(open.call)
+        }
+        return again
     }
 
     // MARK: - Leaders
@@ -269,5 +321,24 @@ public struct OpenCalls: Sendable {
             remove(number, Key(session: open.call.address.session, request: request))
         }
         return due.sorted { $0.key < $1.key }.map(\.value.call)
+    }
+
+    /// Calls that their leaders have not answered for long, oldest first: each is to be asked of its leader once more, who
+    /// answers a repeated one as the first time.
+    public mutating func unanswered(at nowMilliseconds: UInt64) -> [(node: NodeID, call: RoomCall)] {
+        guard nowMilliseconds >= unansweredAt else { return [] }
+        unansweredAt = nowMilliseconds + 1_000
+        let due = calls.filter {
+            !$0.value.isAskedAgain && $0.value.heldSince == nil
+                && $0.value.madeAt + Self.askAgainMilliseconds <= nowMilliseconds
+        }
+        var all: [(NodeID, RoomCall)] = []
+        for number in due.keys.sorted() {
+            guard let node = calls[number]?.askedOf, let call = calls[number]?.call else { continue }
+            calls[number]?.isAskedAgain = true
+            calls[number]?.ask(node)
+            all.append((node, call))
+        }
+        return all
     }
 }

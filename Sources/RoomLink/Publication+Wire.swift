@@ -103,8 +103,13 @@ struct WiredOutput: WireMessage {
         if let barrage = try walkBarrage(&walker, current) { read = barrage }
         try walker.choice(
             30, "following",
-            { if case .following(let number) = current { WiredFollowing(number: number) } else { nil } },
-            { read = .following($0.number) })
+            {
+                if case .following(let number, let seq) = current {
+                    WiredFollowing(number: number, through: seq)
+                } else {
+                    nil
+                }
+            }, { read = .following($0.number, through: $0.through) })
         try walker.choice(
             31, "missed", { WiredMissed(current) },
             { it in
@@ -223,8 +228,8 @@ extension RoomOutput {
     var replacement: RoomOutput? {
         let error = ChatError(.tooLarge, "the answer is too large to be sent to this node")
         switch self {
-        case .reply(let session, let request, _, let isRepeat):
-            return .reply(session, request: request, .failure(error), isRepeat: isRepeat)
+        case .reply(let session, let request, _, let isRepeat, let charged):
+            return .reply(session, request: request, .failure(error), isRepeat: isRepeat, charged: charged)
         case .entered(let session, let request, .success, _):
             return .entered(session, request: request, .failure(error))
         case .frame(let frame), .frameFor(_, let frame), .frameExcept(_, let frame):
@@ -256,6 +261,7 @@ private struct WiredReply: WireMessage {
     /// In the place of an item that has lists which may be empty.
     var enter: EnterReply?
     var request: UInt32
+    var charged: UInt32 = 0
 
     static var blank: WiredReply {
         WiredReply(session: .blank, item: .unknown, isRepeat: false, enter: nil, request: 0)
@@ -271,7 +277,7 @@ private struct WiredReply: WireMessage {
     }
 
     init?(_ output: RoomOutput) {
-        guard case .reply(let session, let request, let result, let isRepeat) = output else { return nil }
+        guard case .reply(let session, let request, let result, let isRepeat, let charged) = output else { return nil }
         if case .success(.enter(let result)) = result {
             self.init(
                 session: session, item: .unknown, isRepeat: isRepeat, enter: EnterReply(result), request: request)
@@ -279,17 +285,19 @@ private struct WiredReply: WireMessage {
             self.init(
                 session: session, item: .reply(id: request, result), isRepeat: isRepeat, enter: nil, request: request)
         }
+        self.charged = UInt32(clamping: charged)
     }
 
     var output: RoomOutput {
         if let enter {
-            return .reply(session, request: request, .success(.enter(enter.result)), isRepeat: isRepeat)
+            return .reply(
+                session, request: request, .success(.enter(enter.result)), isRepeat: isRepeat, charged: Int(charged))
         }
         guard case .reply(let request?, let result) = item else {
             let error = ChatError(.internal, "an answer of a later version")
-            return .reply(session, request: request, .failure(error), isRepeat: isRepeat)
+            return .reply(session, request: request, .failure(error), isRepeat: isRepeat, charged: Int(charged))
         }
-        return .reply(session, request: request, result, isRepeat: isRepeat)
+        return .reply(session, request: request, result, isRepeat: isRepeat, charged: Int(charged))
     }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -299,6 +307,7 @@ private struct WiredReply: WireMessage {
         var reply: ServerItem? = enter == nil ? item : nil
         try walker.optional(4, "item", &reply)
         try walker.optional(5, "enter", &enter)
+        try walker.defaulted(6, "charged", &charged, default: 0)
         if W.isDecoding { item = reply ?? .unknown }
     }
 }
@@ -374,12 +383,14 @@ private struct WiredMissed: WireMessage {
 
 private struct WiredFollowing: WireMessage {
     var number: UInt64
+    var through: UInt64
 
-    static var blank: WiredFollowing { WiredFollowing(number: 0) }
+    static var blank: WiredFollowing { WiredFollowing(number: 0, through: 0) }
     static var schemaName: String { "FollowingOutput" }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.shown(1, "number", &number)
+        try walker.shown(2, "through", &through)
     }
 }
 

@@ -4,8 +4,10 @@ import Wire
 /// One thing that a room tells a lane. A lane performs them in order, so that per room and lane acks, enter results
 /// and messages are one ordered stream (contract, "Order"). Answers are boxed: they are large, and copied on their way.
 public enum RoomOutput: Sendable, Equatable {
-    /// `isRepeat`: a `clientId` again, which costs no rate.
-    indirect case reply(SessionID, request: UInt32, Result<OperationResult, ChatError>, isRepeat: Bool = false)
+    /// `isRepeat`: a `clientId` again, which costs no rate. `charged`: bytes that the change has brought along besides
+    /// its request, for the session's rate in bytes: what a COMBINE copies.
+    indirect case reply(
+        SessionID, request: UInt32, Result<OperationResult, ChatError>, isRepeat: Bool = false, charged: Int = 0)
     /// The answer to an enter. On success the session sees what follows this, and the reply's seq is the stream's here.
     /// `missedAfter`: the result's `missed` is the `missed` that was said of this seq.
     indirect case entered(SessionID, request: UInt32?, Result<EnterResult, ChatError>, missedAfter: UInt64? = nil)
@@ -29,8 +31,9 @@ public enum RoomOutput: Sendable, Equatable {
     case profile(SessionID, Profile)
     /// These kept messages are too many to be shown again to viewers that a dead leader had not told of them.
     case gap(ClosedRange<UInt64>)
-    /// From here on the room's stream goes on from what the lane said in the `follow` of this number.
-    case following(UInt64)
+    /// From here on the room's stream goes on from what the lane said in the `follow` of this number: what the lane lacks
+    /// up to `through` comes now.
+    case following(UInt64, through: UInt64 = 0)
     /// What the session may say from here on.
     case voice(SessionID, Voice)
     /// Whether only creator and managers may speak from here on.
@@ -94,4 +97,14 @@ public protocol PublicationSink: Sendable {
     /// This node's replica of a shard has not heard the leader of that term for an election timeout: whoever waits for
     /// it here looks out for the next.
     func doubts(_ leader: NodeID, _ notice: ShardNotice)
+    /// Once a second of each room loop, behind what its rooms have told: what this node leads there is said to every node,
+    /// with what is known of its lanes.
+    func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]])
+    /// Answers a lane of that node, behind what the shard's rooms have told.
+    func tell(_ tallies: ShardTallies, to node: NodeID)
+}
+
+extension PublicationSink {
+    public func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]]) {}
+    public func tell(_ tallies: ShardTallies, to node: NodeID) {}
 }

@@ -25,6 +25,8 @@ public struct Caller: Sendable, Hashable {
     public var device: Device
     /// The token's `rooms` claim; nil allows all.
     public var rooms: [RoomID]?
+    /// Of an anonymous session: what its client's address is known by, alike on all nodes; not the address itself.
+    public var addressHash: UInt64?
     /// The token's nick and avatar: the last fallback of the profile.
     public var tokenProfile: Profile
 
@@ -98,6 +100,9 @@ public struct RoomCall: Sendable, Equatable {
     public var body: Body
     /// The rooms that the session is in, where the operation needs them: for a COMBINE.
     public var rooms: [RoomID]
+    /// The session is beyond its rate: only a repeat of what has been answered is answered, all else refused with 416 and
+    /// this wait, in milliseconds.
+    public var overRateMs: Int64?
 
     public init(
         room: RoomID, address: SessionAddress, caller: Caller, request: UInt32?, number: UInt64 = 0, body: Body,
@@ -118,4 +123,16 @@ public protocol RoomRouter: Sendable {
     /// Hands over what one lane's loop turn has for one node, in order. Called on the lane's loop. What does not arrive
     /// there is asked again when the connection to that node is known to have ended.
     func route(_ calls: [RoomCall], to node: NodeID, from lane: Int)
+    /// Asks the leader of a shard what it knows of a lane.
+    func ask(_ request: TallyRequest, of node: NodeID)
+    /// Behind what the lane has routed to that node.
+    func recount(_ recount: LaneRecount, at node: NodeID)
+    /// Nothing is heard of what another node leads: the connection to it is of no use, and is to be made anew.
+    func drop(_ node: NodeID)
+}
+
+extension RoomRouter {
+    public func ask(_ request: TallyRequest, of node: NodeID) {}
+    public func recount(_ recount: LaneRecount, at node: NodeID) {}
+    public func drop(_ node: NodeID) {}
 }

@@ -72,6 +72,18 @@ public struct SharedFrameWriter: Sendable {
         isEmpty = false
     }
 
+    /// Appends a push, unless the frame, in one of the encodings, would be longer than a frame may be.
+    /// - Returns: false when it is not appended, and is to begin the next frame. What is the first is always appended.
+    public mutating func appendIfFits(_ push: Push) -> Bool {
+        let before = (json: json.count, protobuf: protobuf.count, isEmpty: isEmpty, oldestTime: oldestTime)
+        append(push)
+        guard !before.isEmpty, byteCount > Limits.framePayloadBytes else { return true }
+        json.removeLast(json.count - before.json)
+        protobuf.removeLast(protobuf.count - before.protobuf)
+        oldestTime = before.oldestTime
+        return false
+    }
+
     /// The frame of all that was appended.
     public func frame(
         _ traffic: SharedFrame.Traffic, keptSeqs: ClosedRange<UInt64>? = nil, unkept: Int = 0, barrage: Int = 0

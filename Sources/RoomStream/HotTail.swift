@@ -22,8 +22,9 @@ package struct HotTail {
     package mutating func append(_ message: Message) {
         messages.append(message)
         bytes += Self.size(message)
-        if case .notification(let notification) = message.body, notification.event == .kicked {
-            for target in notification.targets { kicks.note(target.user, at: message.time) }
+        if case .notification(let notification) = message.body, let reason = notification.event.putsOut {
+            let cause = PutOut(reason, ext: notification.notifyExt)
+            for target in notification.targets { kicks.note(target.user, at: message.time, cause) }
         }
         while messages.count - head > Self.messagesMax || (bytes > Self.bytesMax && messages.count - head > 1) {
             bytes -= Self.size(messages[head])
@@ -63,10 +64,12 @@ package struct HotTail {
     }
 
     /// Notes that a user, or everybody (nil), was put out, of which no message may tell.
-    package mutating func noteKick(_ user: UserID?, at time: Timestamp) { kicks.note(user, at: time) }
+    package mutating func noteKick(_ user: UserID?, at time: Timestamp, _ cause: PutOut) {
+        kicks.note(user, at: time, cause)
+    }
 
-    /// Whether a user was put out at that time or later.
-    package func kicked(_ user: UserID, since time: Timestamp) -> Bool { kicks.contains(user, since: time) }
+    /// Why a user was put out at that time or later; nil for whoever was not.
+    package func kicked(_ user: UserID, since time: Timestamp) -> PutOut? { kicks.cause(of: user, since: time) }
 
     /// Whether everybody was put out at that time or later.
     package func everybodyKicked(since time: Timestamp) -> Bool { kicks.everybody.map { $0 >= time } ?? false }
@@ -85,5 +88,16 @@ package struct HotTail {
         default: size += 500
         }
         return size
+    }
+}
+
+extension EventCode {
+    /// Why those are out whom the notification names; nil when it puts nobody out.
+    fileprivate var putsOut: KickReason? {
+        switch self {
+        case .kicked: .byManager
+        case .blacklisted: .blacklisted
+        default: nil
+        }
     }
 }

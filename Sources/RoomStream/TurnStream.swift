@@ -41,13 +41,15 @@ package struct TurnStream {
     /// what was left out.
     package mutating func show(_ message: Message) {
         if let seq = message.seq, let last = keptSeqs?.upperBound, seq != last + 1 { endFrame() }
-        writer.append(.message(message))
+        if !writer.appendIfFits(.message(message)) {
+            endFrame()
+            writer.append(.message(message))
+        }
         if let seq = message.seq {
             keptSeqs = (keptSeqs?.lowerBound ?? seq)...seq
         } else {
             unkept += 1
         }
-        if writer.byteCount >= Self.frameBytesMax { endFrame() }
     }
 
     /// A message for some sessions, behind what was shown so far.
@@ -108,7 +110,7 @@ package struct TurnStream {
         _ place: StreamPlace, _ lane: Lane, number: UInt64, epoch: String, tail: HotTail, lastSeq: UInt64
     ) {
         join(lane)
-        tell(lane, .following(number))
+        tell(lane, .following(number, through: lastSeq))
         guard place.epoch == epoch, place.seq < lastSeq else { return }
         let held = max(place.seq, (tail.firstSeq ?? lastSeq + 1) - 1)
         if held > place.seq { tell(lane, .gap(place.seq + 1...held)) }
@@ -116,11 +118,14 @@ package struct TurnStream {
         var writer = blankWriter
         var first = held + 1
         for message in missed {
-            writer.append(.message(message))
-            guard let seq = message.seq, writer.byteCount >= Self.frameBytesMax || seq == lastSeq else { continue }
-            tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq)))
-            writer = blankWriter
-            first = seq + 1
+            guard let seq = message.seq else { continue }
+            if !writer.appendIfFits(.message(message)) {
+                tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq - 1)))
+                writer = blankWriter
+                writer.append(.message(message))
+                first = seq
+            }
+            if seq == lastSeq { tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq))) }
         }
     }
 
@@ -172,7 +177,4 @@ package struct TurnStream {
     private func sees(_ lane: Lane, _ item: Int) -> Bool {
         !waiting.contains(lane) && item >= joined[lane] ?? 0
     }
-
-    /// A frame stays far below the 1 MB that a client must take.
-    package static let frameBytesMax = 256 * 1024
 }

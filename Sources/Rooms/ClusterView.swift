@@ -13,6 +13,8 @@ public final class ClusterView: Sendable {
         var deadSince: [String: UInt64] = [:]
         /// Nodes that are not to lead.
         var wrongClocks: Set<String> = []
+        /// This node has the system group's state as of now, or has waited for it for long.
+        var knowsSettings = true
     }
 
     private let shardCount: UInt16
@@ -47,6 +49,9 @@ public final class ClusterView: Sendable {
             $0.placement = placement
         }
     }
+
+    /// Whether this node's rooms have what the system group says of them; its shards do not lead before, if others can.
+    public func set(knowsSettings: Bool) { content.withLock { $0.knowsSettings = knowsSettings } }
 
     /// The nodes whose clocks are too far off the others'.
     public func set(wrongClocks: Set<NodeID>) {

@@ -27,7 +27,7 @@ extension FactLookup {
 struct FoundFacts: Sendable {
     /// At most `RoomActor.recalledAtOnceMax`.
     var targets: [RecallTarget] = []
-    var copies: [Message] = []
+    var copies = MessageCopies()
     /// Those that had to be recalled before.
     let batches = RecalledBatches()
 
@@ -37,7 +37,7 @@ struct FoundFacts: Sendable {
         switch command.body {
         case .recall(_, let options): command.body = .recall(targets, options)
         case .setBlacklist: command.facts.recalled = targets
-        case .post: command.facts.copies = copies
+        case .post: command.facts.copies = copies.messages
         default: break
         }
         return command

@@ -32,6 +32,7 @@ final class GroupLog {
     private var isComplete = true
     private var hasRightClock = true
     private var hasStorage = true
+    private var knowsSettings = true
     /// For how long saves have been on their way of which none has arrived, though others have saved as much.
     private var ticksOfSave = 0
     /// Asks the driver to perform what an answer from the store has brought.
@@ -131,6 +132,8 @@ final class GroupLog {
     var membership: GroupMembership { raft.membership }
     var commitIndex: UInt64 { raft.commitIndex }
     var appliedIndex: UInt64 { raft.appliedIndex }
+    /// Whether the store, which all groups share, takes saves at present, as far as known.
+    var takesWrites: Bool { store.takesWrites }
     /// Of the store, which all groups share.
     var lastSyncDuration: Duration { store.status.lastSyncDuration }
 
@@ -229,8 +232,17 @@ final class GroupLog {
         setMayLead()
     }
 
+    /// Whether the settings are known by which the state machine's owner serves; it does not lead before.
+    func setKnowsSettings(_ knows: Bool) {
+        knowsSettings = knows
+        setMayLead()
+    }
+
     private func setMayLead() {
-        let mayLead = isComplete && hasRightClock && hasStorage && ticksOfSave < Self.saveTicksMax
+        // A full disk or one that fails is found out for all groups together, also for those in which nothing happens.
+        let mayLead =
+            isComplete && hasRightClock && hasStorage && knowsSettings && takesWrites
+            && ticksOfSave < Self.saveTicksMax
         guard raft.mayLead != mayLead else { return }
         raft.mayLead = mayLead
         isDirty = true
@@ -246,7 +258,8 @@ final class GroupLog {
             ticksSinceFailure += 1
             // What is still on its way to the disk would be unknown to a core made before it arrives.
             // So would a state that is just being put in place.
-            if ticksSinceFailure >= Self.ticksBeforeRetry, savesInFlight == 0, !isInstalling() { restart() }
+            let isDue = ticksSinceFailure >= Self.ticksBeforeRetry && takesWrites
+            if isDue, savesInFlight == 0, !isInstalling() { restart() }
             return
         }
         // A disk that hangs says nothing. It is worse than the others' when those have saved what this one has not: where
@@ -292,6 +305,8 @@ final class GroupLog {
         do throws(RaftError) {
             raft = try Self.restore(group, server, store, configuration, raft.handedOutIndex, installed)
             hasFailed = false
+            ticksOfSave = 0
+            setMayLead()
             generation += 1
             isDirty = true
         } catch {

@@ -34,6 +34,7 @@ final class LogDriver {
     private var savesInFlight = 0
     /// `pump` comes at the end of this turn's work.
     private var isPumpAhead = false
+    private var tookWrites = true
     /// When time was last looked at.
     private var heardAt: UInt64
     /// The store joins those that wait in one sync, so a further one costs no sync of its own; with two, what came while
@@ -60,8 +61,23 @@ final class LogDriver {
 
     private func tick() {
         noteTime()
+        noteStore()
         for group in groups { group.tick() }
         pump()
+    }
+
+    private func noteStore() {
+        let takesWrites = store.takesWrites
+        guard takesWrites != tookWrites else { return }
+        tookWrites = takesWrites
+        if takesWrites {
+            logger.notice("the log can be written again")
+        } else {
+            let reason = (store.refusal ?? store.status.failure).map { "\($0)" } ?? ""
+            logger.error(
+                "the log can't be written; this node leads nothing that another one can lead until it can",
+                metadata: ["error": "\(reason)"])
+        }
     }
 
     /// What other nodes' groups have sent, in order; of groups that are not here nothing is heard.

@@ -26,6 +26,10 @@ final class LoopHost {
     private var reportedActive = 0
     private var pace = ProposalPace()
     private var paceTimer: LoopTimer?
+    /// Lanes are to be told this turn what is believed of them.
+    private var isPulseDue = false
+    /// Lanes that want to know it room by room.
+    private var tallyRequests: [(NodeID, TallyRequest)] = []
 
     /// What the app's callbacks demand of the rooms of this loop.
     var callbacks: LoopCallbacks { context.callbacks.value }
@@ -104,7 +108,57 @@ final class LoopHost {
         var isLeftOver = false
         for shard in shards.values where shard.publish(untilNanoseconds: end) { isLeftOver = true }
         outbox.deliver()
+        tellTallies()
         if isLeftOver { loop.executeLater {} }
+    }
+
+    // MARK: - What lanes are told of themselves
+
+    private func tellTallies() {
+        for (node, request) in tallyRequests {
+            let lane = Lane(node: node, number: request.lane)
+            let tallies =
+                shards[request.shard]?.tallies(of: lane)
+                ?? ShardTallies(shard: request.shard, lane: request.lane, term: nil)
+            context.sink.tell(tallies, to: node)
+        }
+        tallyRequests = []
+        guard isPulseDue else { return }
+        isPulseDue = false
+        var led: [ShardNotice] = []
+        var tallies: [NodeID: [ShardID: [LaneTally]]] = [:]
+        for (shard, host) in shards {
+            guard let pulse = host.pulse() else { continue }
+            led.append(pulse.notice)
+            for (node, lanes) in pulse.tallies { tallies[node, default: [:]][shard] = lanes }
+        }
+        if !led.isEmpty { context.sink.pulse(led, tallies) }
+    }
+
+    /// A lane of that node asks. One answer a turn and shard is enough: further requests of a turn are left out.
+    func receive(_ request: TallyRequest, from node: NodeID) {
+        guard tallyRequests.count < Self.tallyRequestsMax, !tallyRequests.contains(where: { $0 == (node, request) })
+        else { return }
+        tallyRequests.append((node, request))
+        loop.executeLater {}
+    }
+
+    private static let tallyRequestsMax = 1_024
+
+    /// A lane of that node announces these rooms' sessions anew, behind this.
+    func receive(_ recount: LaneRecount, from node: NodeID, _ rooms: [(ShardID, RoomID)]) {
+        let lane = Lane(node: node, number: recount.lane)
+        let context = context
+        waitingCalls.append(
+            rooms.map { shard, room in
+                (
+                    shard,
+                    .visit(room) { room in
+                        let now = context.now()
+                        room?.assumeIsolated { $0.recount(lane, at: now) }
+                    }
+                )
+            })
     }
 
     /// How many are in each room in memory that is not empty.
@@ -189,6 +243,7 @@ final class LoopHost {
     }
 
     private func everySecond() {
+        isPulseDue = true
         secondsSinceCleaning += 1
         var active = 0
         for shard in shards.values {

@@ -2,6 +2,7 @@ import ChatModel
 import RoomCore
 import RoomLink
 import RoomStream
+import Wire
 
 /// What those have missed who enter at about the same time: in a storm most of them the same. Made and told once, not once
 /// for each.
@@ -36,12 +37,18 @@ struct MissedPages {
     /// The lanes that were told something.
     var toldLanes: [Lane] { told.keys.sorted() }
 
-    /// - Parameter messages: asked for when nobody has missed the same.
-    mutating func page(after seq: UInt64, _ messages: () -> [Message]) -> Page {
+    /// - Parameters:
+    ///   - bytesMax: as many of them as have so many bytes, be it none; the rest is in history.
+    ///   - messages: asked for when nobody has missed the same.
+    mutating func page(after seq: UInt64, bytesMax: Int, _ messages: () -> [Message]) -> Page {
         if let page = pages[seq] { return page }
-        let missed = messages()
-        let page = Page(
-            messages: MissedMessages(missed, after: seq, encodings: encodings), lastSeq: missed.last?.seq ?? seq)
+        var missed = messages()
+        var encoded = MissedMessages(missed, after: seq, encodings: encodings)
+        if encoded.byteCount > bytesMax {
+            missed = Array(missed.prefix(EnterResult.fittingMissed(missed, within: bytesMax)))
+            encoded = MissedMessages(missed, after: seq, encodings: encodings)
+        }
+        let page = Page(messages: encoded, lastSeq: missed.last?.seq ?? seq)
         pages[seq] = page
         return page
     }

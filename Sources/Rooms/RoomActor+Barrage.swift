@@ -52,7 +52,7 @@ extension RoomActor {
         -> BarrageItem
     {
         try state.maySpeak(visitor.user, anonymous: visitor.anonymous, at: now)
-        let role = state.role(of: visitor.user)
+        let role = state.role(of: visitor.user).shownToOthers
         var item = BarrageItem(
             from: Sender(user: visitor.user, profile: visitor.profile, role: role), text: try passed(text, "text"),
             time: now)
@@ -105,22 +105,14 @@ extension RoomActor {
     private func frames(of items: [BarrageItem]) -> [SharedFrame] {
         var frames: [SharedFrame] = []
         for priority in [Priority.high, .normal, .low] {
-            var waiting: [BarrageItem] = []
-            var bytes = 0
-            func end() {
-                guard !waiting.isEmpty else { return }
+            let parts = FrameSize.parts(
+                of: items.filter { $0.priority == priority }, within: Limits.framePayloadBytes - 1024, FrameSize.of)
+            for part in parts {
                 var writer = stream.blankWriter
-                writer.append(.barrage(BarragePush(room: id, items: waiting)))
+                writer.append(.barrage(BarragePush(room: id, items: Array(part))))
                 frames.append(
-                    writer.frame(.barrage(priority), barrage: waiting.reduce(0) { $0 + Int(clamping: $1.count) }))
-                (waiting, bytes) = ([], 0)
+                    writer.frame(.barrage(priority), barrage: part.reduce(0) { $0 + Int(clamping: $1.count) }))
             }
-            for item in items where item.priority == priority {
-                waiting.append(item)
-                bytes += item.text.utf8.count + (item.ext?.utf8.count ?? 0) + (item.style?.utf8.count ?? 0)
-                if bytes >= TurnStream.frameBytesMax { end() }
-            }
-            end()
         }
         return frames
     }

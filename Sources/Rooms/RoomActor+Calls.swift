@@ -15,6 +15,18 @@ extension ClientOperation {
     }
 }
 
+extension RoomCall.Body {
+    /// Whether nobody is at the other end any more; also while the session's calls wait for what it reads.
+    fileprivate func endsReads(_ visitor: Visitor?, from address: SessionAddress) -> Bool {
+        switch self {
+        case .leave: true
+        // One that has come back on another lane is not away.
+        case .away: visitor.map { $0.laneNumber == address.lane } ?? true
+        default: false
+        }
+    }
+}
+
 /// What sessions ask of their room. Soft things are answered here; durable ones become proposals.
 extension RoomActor {
     func handle(_ call: RoomCall, at now: Timestamp) -> [Proposal] {
@@ -24,6 +36,7 @@ extension RoomActor {
             take(batch, from: Lane(node: call.address.node, number: call.address.lane), at: now)
             return []
         }
+        if call.body.endsReads(presence.visitor(key), from: call.address) { cancelReads(of: key) }
         // A client need not wait for its enter's answer: what it asks next comes after it.
         if arrivals.contains(key) { settleArrivals() }
         if case .operation(.enter) = call.body { holdIfThrownOut(call.caller.user, key) }
@@ -75,9 +88,12 @@ extension RoomActor {
         if let change = DurableChange(operation) {
             var proposal = proposal(change, call, visitor)
             // It is in the log already, and needs no second place there.
-            if let id = proposal.key, let first = state.remembered(id, at: now) {
+            if let id = proposal.key, let first = state.remembered(id, of: proposal.command, at: now) {
                 answer(proposal.origin, first, isRepeat: true)
                 return takeLate()
+            }
+            if let wait = call.overRateMs {
+                throw ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
             }
             proposal.moderate = true
             try requireTarget(of: proposal, at: now)
@@ -101,7 +117,10 @@ extension RoomActor {
             result.seq = state.lastSeq
             reply(call, .success(.room(result)))
         case .history(let request):
-            page(request.query) { room, result in
+            try requireReached(visitor)
+            let reader = beginReading(visitor.key)
+            page(request.query, for: reader) { room, result in
+                room.endReading(visitor.key, reader)
                 room.reply(
                     call,
                     result.map { page in
@@ -112,19 +131,17 @@ extension RoomActor {
             }
         case .members(let request):
             try requireMayList(request.kind, visitor)
-            let page = try members(request.kind, after: request.after, limit: Int(request.limit), at: now)
-            var result = MembersResult(members: page.items)
-            result.next = page.next
-            reply(call, .success(.members(result)))
+            reply(call, .success(.members(try membersInFrame(request, at: now, for: visitor.user))))
         case .membersById(let request):
             try requireMayList(.fixed, visitor)
-            reply(
-                call,
-                .success(.membersById(MembersResult(members: request.users.compactMap { member($0, at: now) }))))
+            reply(call, .success(.membersById(try membersInFrame(request, at: now, for: visitor.user))))
         case .queue(let request):
-            reply(call, .success(.queue(try queuePage(request))))
+            reply(call, .success(.queue(try queueInFrame(request))))
         case .combined(let request):
-            combined(request.messageID) { room, result in
+            try requireReached(visitor)
+            let reader = beginReading(visitor.key)
+            combined(request.messageID, for: reader) { room, result in
+                room.endReading(visitor.key, reader)
                 room.reply(call, result.map { .combined(MessagesResult(messages: $0)) })
             }
         default:
@@ -150,7 +167,7 @@ extension RoomActor {
     /// Refuses what depends on who is here; a repeat gets the first answer all the same.
     func requireTarget(of proposal: Proposal, at now: Timestamp) throws(ChatError) {
         guard let refusal = refusal(of: proposal.command.body) else { return }
-        if let key = proposal.key, state.remembered(key, at: now) != nil { return }
+        if let key = proposal.key, state.remembers(key, at: now) { return }
         if case .kick(let user, _, _) = proposal.command.body {
             // Who may not kick is told so, whoever is here.
             try state.requireMayKick(user, by: proposal.command.actor)
@@ -158,11 +175,14 @@ extension RoomActor {
         throw refusal
     }
 
-    /// A kick that bans nobody needs somebody to kick, and an anonymous member cannot hold a role.
+    /// A kick that bans nobody and lifts no ban needs somebody to kick, and an anonymous member cannot hold a role.
     private func refusal(of body: CommandBody) -> ChatError? {
         switch body {
-        case .kick(let user, banSeconds: 0, _) where !presence.isHere(user):
+        case .kick(let user, banSeconds: nil, _) where !presence.isHere(user):
             ChatError(.notFound, "\(user) is not in \(id)", field: "user")
+        case .kick(let user, banSeconds: 0, _)
+        where !presence.isHere(user) && !state.isBanned(user, at: context.now()):
+            ChatError(.notFound, "\(user) is not in \(id), and not banned either", field: "user")
         case .setManager(let user, enable: true, _) where presence.isAnonymous(user),
             .setMember(let user, enable: true, _) where presence.isAnonymous(user),
             .setRole(let user, .manager, _) where presence.isAnonymous(user),
@@ -175,7 +195,7 @@ extension RoomActor {
 
     private func requireMayList(_ kind: MemberKind, _ visitor: Visitor) throws(ChatError) {
         guard !visitor.anonymous else { throw ChatError(.forbidden, "anonymous members can't list members") }
-        guard kind != .muted && kind != .blacklisted || state.role(of: visitor.user).rank > 0 else {
+        guard ![.muted, .blacklisted, .banned].contains(kind) || state.role(of: visitor.user).rank > 0 else {
             throw ChatError(.forbidden, "this listing is for managers")
         }
     }
@@ -204,9 +224,9 @@ extension RoomActor {
         if let visitor = presence.visitor(key) {
             tellVoice(of: visitor, at: context.now())
             if isLost(key.node) { lose(key, at: context.now()) }
-        } else if !arrivals.contains(key), holds[key] == nil, let reason = recentExclusion(of: call.caller) {
+        } else if !arrivals.contains(key), holds[key] == nil, let cause = recentExclusion(of: call.caller) {
             // Its former lane was told, and had given it away already.
-            tell(call, .kicked(key.session, reason, ext: nil))
+            tell(call, .kicked(key.session, cause.reason, ext: cause.ext))
         }
         stream.encodings.formUnion(presence.encodings)
     }
@@ -214,6 +234,7 @@ extension RoomActor {
     /// What the session had asked at the other node and has no answer to is answered to nobody; its client asks again.
     private func takeOver(_ old: PresenceKey, _ key: PresenceKey, _ call: RoomCall) {
         arrivals.forget(old)
+        cancelReads(of: old)
         // What it says for its lane holds on.
         holds[old]?.calls.removeAll { if case .operation = $0.body { true } else { false } }
         guard presence.visitor(old)?.user == call.caller.user else { return }

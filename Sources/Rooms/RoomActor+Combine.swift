@@ -15,14 +15,16 @@ extension RoomActor {
         copy(messageIDs[...], [:], completion)
     }
 
+    /// - Parameter bytes: of what was found; more than a COMBINE may copy is not read.
     private func copy(
-        _ messageIDs: ArraySlice<String>, _ found: [String: Message],
+        _ messageIDs: ArraySlice<String>, _ found: [String: Message], bytes: Int = 0,
         _ completion: @escaping @Sendable (Result<[String: Message], ChatError>) -> Void
     ) {
+        guard bytes <= MessageCopies.bytesMax else { return completion(.failure(MessageCopies.tooLarge)) }
         guard let messageID = messageIDs.first else { return completion(.success(found)) }
         let rest = messageIDs.dropFirst()
         find(messageID) { room, result in
-            var found = found
+            var (found, bytes) = (found, bytes)
             switch result {
             case .success(let message):
                 if !message.isRecalled, message.body.type != .notification {
@@ -30,29 +32,31 @@ extension RoomActor {
                     // The sender's own business.
                     copy.clientID = nil
                     found[messageID] = copy
+                    bytes += HistoryCodec.shownBytes(copy)
                 }
             case .failure(let error):
                 guard error.code == .notFound else { return completion(.failure(error)) }
             }
-            room.copy(rest, found, completion)
+            room.copy(rest, found, bytes: bytes, completion)
         }
     }
 
     /// The copies that a COMBINE of this room holds. Fails with 404 when there is no such message, and for one that
     /// is recalled, whose copies are gone with its body.
     func combined(
-        _ messageID: String,
+        _ messageID: String, for reader: HistoryReader,
         _ completion: @escaping @Sendable (isolated RoomActor, Result<[Message], ChatError>) -> Void
     ) {
         let missing = ChatError(.notFound, "there is no COMBINE \(messageID) in \(id)", field: "messageId")
         guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
         else { return completion(self, .failure(missing)) }
-        readRow(incarnation, seq, missing) { room, result in
+        readRow(incarnation, seq, missing, withCopies: true, for: reader) { room, result in
             completion(
                 room,
                 result.flatMap { row in
-                    guard let message = try? HistoryCodec.decode(row.payload), case .combine = message.body,
-                        let copies = try? HistoryCodec.decodeCopies(row.payload)
+                    guard !row.recalled, let message = try? HistoryCodec.decode(row.payload),
+                        case .combine = message.body,
+                        let copies = try? HistoryCodec.decodeCopies(row.copies ?? [])
                     else { return .failure(missing) }
                     return .success(copies)
                 })

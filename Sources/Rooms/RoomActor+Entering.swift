@@ -42,7 +42,8 @@ extension RoomActor {
     private func checkMayEnter(_ request: EnterRequest, _ call: RoomCall, at now: Timestamp) throws(ChatError) {
         let caller = call.caller
         try state.mayEnter(
-            caller.user, anonymous: caller.anonymous, invitedByToken: caller.rooms?.contains(id) == true, at: now)
+            caller.user, anonymous: caller.anonymous, invitedByToken: caller.rooms?.contains(id) == true,
+            addressHash: caller.addressHash, at: now)
         guard caller.anonymous else { return }
         guard let nick = request.nick, !nick.isEmpty else {
             throw ChatError(.badParameter, "an anonymous member needs a nick", field: "nick")
@@ -59,7 +60,9 @@ extension RoomActor {
         query.afterSeq = since
         query.limit = Limits.missedMessages
         hold(arrival.key)
-        page(query) { room, result in
+        let reader = beginReading(arrival.key)
+        page(query, for: reader) { room, result in
+            room.endReading(arrival.key, reader)
             var arrival = arrival
             switch result {
             case .success(let page):
@@ -140,6 +143,7 @@ extension RoomActor {
             key: arrival.key, laneNumber: arrival.call.address.lane, user: caller.user, profile: profile,
             anonymous: caller.anonymous, device: caller.device, enteredAt: now)
         visitor.notifyExt = request.notifyExt
+        visitor.addressHash = caller.addressHash
         visitor.encoding = arrival.call.address.encoding
         // Its node is reached again, and may have nothing to announce: an enter without an answer is asked again.
         unreachable[arrival.key] = nil
@@ -153,8 +157,9 @@ extension RoomActor {
             room: roomView ?? RoomView(info: info, online: Int64(presence.online)),
             me: presence.overlay(state.member(caller.user, at: now)), epoch: epoch,
             seq: state.lastSeq)
-        if request.withQueue { result.queue = queueElements() }
-        let missedAfter = request.since.flatMap { fillMissed(&result, arrival, since: $0) }
+        let missed = request.since.map { fillMissed(&result, arrival, info, since: $0) }
+        let missedAfter = missed?.after
+        if request.withQueue { fillQueue(&result, beside: missed?.bytes ?? 0, info) }
         tell(
             arrival.call,
             .entered(
@@ -165,14 +170,19 @@ extension RoomActor {
         perform(effects)
     }
 
-    /// What came after `since`, at most 100 messages, without a hole before the reply's `seq`.
-    /// - Returns: the seq for which the lane has been told what the result lacks; nil when it lacks nothing.
-    private func fillMissed(_ result: inout EnterResult, _ arrival: Arrival, since: UInt64) -> UInt64? {
+    /// What came after `since`, at most 100 messages and at most as long as they may be, without a hole before the
+    /// reply's `seq`.
+    /// - Returns: how many bytes they have; and the seq for which the lane has been told what the result lacks, nil when
+    ///   it lacks nothing.
+    private func fillMissed(_ result: inout EnterResult, _ arrival: Arrival, _ info: RoomInfo, since: UInt64)
+        -> (bytes: Int, after: UInt64?)
+    {
         guard arrival.request.epoch == epoch, since <= state.lastSeq, arrival.stored?.recovered != false else {
             result.recovered = false
-            return nil
+            return (0, nil)
         }
         result.recovered = true
+        let bytesMax = missedBytes(info)
         if let stored = arrival.stored {
             var (missed, more) = (stored.messages, stored.more)
             let last = missed.last?.seq ?? since
@@ -180,18 +190,28 @@ extension RoomActor {
                 missed += newer(than: last, limit: Limits.missedMessages - missed.count)
                 more = (missed.last?.seq ?? since) < state.lastSeq
             }
+            let count = EnterResult.fittingMissed(missed, within: bytesMax)
+            if count < missed.count { (missed, more) = (Array(missed.prefix(count)), true) }
             (result.missed, result.missedMore) = (missed, more)
-            return nil
+            return (bytesMax, nil)
         }
         guard since < state.lastSeq else {
             (result.missed, result.missedMore) = ([], false)
-            return nil
+            return (0, nil)
         }
-        let page = missedPages.page(after: since) { newer(than: since, limit: Limits.missedMessages) }
+        let page = missedPages.page(after: since, bytesMax: bytesMax) {
+            newer(than: since, limit: Limits.missedMessages)
+        }
+        let bytes = page.messages.byteCount
+        guard bytes <= bytesMax else {
+            // Made for others, before the room was given a longer announcement: history has it all.
+            (result.missed, result.missedMore) = ([], true)
+            return (0, nil)
+        }
         result.missedMore = page.lastSeq < state.lastSeq
         let lane = Lane(node: arrival.call.address.node, number: arrival.call.address.lane)
         if missedPages.mustTell(lane, after: since) { stream.tell(lane, .missed(page.messages)) }
-        return since
+        return (bytes, since)
     }
 
     private func newer(than seq: UInt64, limit: Int) -> [Message] {

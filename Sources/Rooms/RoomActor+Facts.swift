@@ -16,7 +16,7 @@ extension RoomActor {
     func propose(_ proposal: Proposal, after lookup: FactLookup, holding key: PresenceKey?, at now: Timestamp)
         -> [Proposal]
     {
-        if let id = proposal.key, state.remembered(id, at: now) != nil { return [proposal] }
+        if let id = proposal.key, state.remembers(id, at: now) { return [proposal] }
         // What somebody who is to be thrown out said while history is read would stay.
         let proposal = holdTarget(of: proposal)
         if let key { hold(key) }
@@ -45,6 +45,7 @@ extension RoomActor {
                 try room.requireStillHere(key)
                 var proposal = proposal
                 proposal.command = facts.complete(proposal.command)
+                proposal.origin = proposal.origin.charged(facts.copies.bytes)
                 for sender in Set(facts.targets.compactMap(\.sender)) {
                     proposal.command.facts.names[sender] = room.presence.profile(of: sender)
                 }
@@ -116,10 +117,13 @@ extension RoomActor {
         }
         var query = HistoryQuery(incarnation: incarnation, limit: Int(Limits.pageItems))
         query.sender = user.text
+        query.withoutPayload = true
         query.beforeSeq = seq
         readPage(query) { room, result in
-            guard case .success(let page) = result else {
-                return completion(room, .failure(ChatError(.internal, "history can't be read")))
+            let page: History.HistoryPage
+            switch result {
+            case .success(let read): page = read
+            case .failure(let error): return completion(room, .failure(ChatError(reading: error)))
             }
             var facts = facts
             let rows = page.rows.prefix { $0.time >= since ?? $0.time }

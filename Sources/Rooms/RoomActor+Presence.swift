@@ -35,6 +35,7 @@ extension RoomActor {
         for effect in effects {
             switch effect {
             case .kick(let visitor, let reason):
+                cancelReads(of: visitor.key)
                 stream.tell(visitor.lane, .kicked(visitor.key.session, reason, ext: nil))
             case .arrived(let user):
                 offer(.enter, user, presence.profile(of: user))
@@ -70,6 +71,21 @@ extension RoomActor {
         absentOwners[element.owner] = context.now().adding(seconds: context.policy.graceSeconds)
     }
 
+    /// A session has taken a seat, and its user has left or was kicked while that was on its way through the log: the
+    /// seat goes at once. Whom the server API seats has the grace to enter; and who has asked a former leader is not here
+    /// yet, but may be announced.
+    func clearSeatsOfGone(by proposal: Proposal) {
+        guard case .session = proposal.origin, let user = proposal.command.actor.user, !presence.isHere(user) else {
+            return
+        }
+        switch proposal.command.body {
+        case .queueSet, .queueSetMany: break
+        default: return
+        }
+        clearSeats(of: [user])
+        if !late.isEmpty { wakeLater() }
+    }
+
     /// The grace of owners who did not come has passed.
     func clearAbandonedSeats(at now: Timestamp) {
         guard !absentOwners.isEmpty else { return }
@@ -92,6 +108,7 @@ extension RoomActor {
         stream.endFrame()
         for user in Set(visitors.map(\.user)) { offer(.exit, user, nil) }
         for visitor in visitors where !visitor.isRobot {
+            cancelReads(of: visitor.key)
             stream.tell(visitor.lane, .kicked(visitor.key.session, reason, ext: ext))
         }
     }
@@ -112,24 +129,38 @@ extension RoomActor {
     // MARK: - Listings
 
     /// nil for somebody who is neither here nor known: a guest is a member only while here.
-    func member(_ user: UserID, at now: Timestamp) -> Member? {
-        guard presence.isHere(user) || state.role(of: user).isFixed else { return nil }
-        return presence.overlay(state.member(user, at: now))
+    /// - Parameter viewer: who asks; nil is the server API.
+    func member(_ user: UserID, at now: Timestamp, for viewer: UserID?) -> Member? {
+        let role = state.role(of: user)
+        guard presence.isHere(user) || (seesAll(viewer) ? role : role.shownToOthers).isFixed || viewer == user else {
+            return nil
+        }
+        return shown(presence.overlay(state.member(user, at: now)), to: viewer)
     }
 
-    func members(_ kind: MemberKind, after: String?, limit: Int, at now: Timestamp) throws(ChatError)
-        -> Page<Member, String>
+    /// - Parameter viewer: who asks; nil is the server API.
+    func members(_ kind: MemberKind, after: String?, limit: Int, at now: Timestamp, for viewer: UserID?)
+        throws(ChatError) -> Page<Member, String>
     {
         switch kind {
-        case .fixed, .managers, .muted, .blacklisted:
-            var page = try state.members(kind, after: after, limit: limit, at: now)
-            page.items = page.items.map(presence.overlay)
+        case .fixed, .managers, .muted, .blacklisted, .banned:
+            var page = try state.members(kind, after: after, limit: limit, at: now, all: seesAll(viewer))
+            page.items = page.items.map { shown(presence.overlay($0), to: viewer) }
             return page
         case .fixedOnline, .temporary, .temporaryReversed:
-            let page = try presence.users(kind, after: after, limit: limit)
-            return Page(items: page.items.map { presence.overlay(state.member($0, at: now)) }, next: page.next)
+            let page = try presence.users(kind, after: after, limit: limit, all: seesAll(viewer))
+            return Page(
+                items: page.items.map { shown(presence.overlay(state.member($0, at: now)), to: viewer) },
+                next: page.next)
         }
     }
+
+    /// Mutes and the blacklist are shown to managers, to the server API and to oneself (contract, "Operations").
+    private func shown(_ member: Member, to viewer: UserID?) -> Member {
+        seesAll(viewer) || viewer == member.user ? member : member.shownToOthers
+    }
+
+    private func seesAll(_ viewer: UserID?) -> Bool { viewer.map { state.role(of: $0).rank > 0 } ?? true }
 
     func queueElements() -> [QueueElement] {
         (try? state.queuePage(after: nil, limit: state.queueCount))?.items.map(shown) ?? []

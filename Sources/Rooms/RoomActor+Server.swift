@@ -37,9 +37,9 @@ extension RoomActor {
         case .copies(let messageIDs, let user):
             copies(messageIDs, for: user) { completion($0.map(RoomAnswer.copies)) }
         case .members(let kind, let after, let limit):
-            completion(.success(.members(try members(kind, after: after, limit: limit, at: now))))
+            completion(.success(.members(try members(kind, after: after, limit: limit, at: now, for: nil))))
         case .member(let user):
-            guard let member = member(user, at: now) else {
+            guard let member = member(user, at: now, for: nil) else {
                 throw ChatError(.notFound, "\(user) is not a member of \(id)")
             }
             completion(.success(.member(member)))
@@ -60,20 +60,19 @@ extension RoomActor {
     private func known(_ id: CommandID?, at now: Timestamp) -> CommandID? {
         guard let id, id.scope.hasPrefix("/api ") else { return id }
         let former = CommandID(scope: "/api", text: id.text)
-        return state.remembered(commandKey(former), at: now) == nil ? id : former
+        return state.remembers(commandKey(former), at: now) ? former : id
     }
 
     private func propose(
         _ body: CommandBody, _ actor: Actor, showing profile: Profile?, _ moderate: Bool, _ id: CommandID?,
         _ completion: @escaping @Sendable (Result<CommandResult, ChatError>) -> Void, at now: Timestamp
     ) throws(ChatError) -> [Proposal] {
-        let key = id.map(commandKey)
+        var proposal = proposal(body, actor, profile, id, completion)
         // Whoever was kicked by the first try is not here for the second, which is answered like the first.
-        if let key, let first = state.remembered(key, at: now) {
+        if let key = proposal.key, let first = state.remembered(key, of: proposal.command, at: now) {
             answer(.server(completion), first, isRepeat: true)
             return []
         }
-        var proposal = proposal(body, actor, profile, id, completion)
         proposal.moderate = moderate
         try requireTarget(of: proposal, at: now)
         if case .post(let draft) = body, case .combine(_, _, let messageIDs) = draft.body {
@@ -114,7 +113,7 @@ extension RoomActor {
         var item = given
         item.time = now
         if let sender = given.from {
-            let role = presence.isAnonymous(sender.user) ? Role.anonymous : state.role(of: sender.user)
+            let role = presence.isAnonymous(sender.user) ? Role.anonymous : state.role(of: sender.user).shownToOthers
             item.from = Sender(user: sender.user, profile: shown(sender.profile, of: sender.user), role: role)
         }
         barrage.add(item, from: nil)

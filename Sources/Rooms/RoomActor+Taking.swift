@@ -23,8 +23,8 @@ extension RoomActor {
             if let visitor = presence.visitor(key) { tellVoice(of: visitor, at: context.now()) }
             return
         }
-        if let reason = exclusion(of: call.caller, stay) {
-            return stream.tell(lane, .kicked(key.session, reason, ext: nil))
+        if let cause = exclusion(of: call.caller, stay) {
+            return stream.tell(lane, .kicked(key.session, cause.reason, ext: cause.ext))
         }
         var visitor = Visitor(
             key: key, laneNumber: lane.number, user: call.caller.user, profile: stay.profile,
@@ -32,6 +32,7 @@ extension RoomActor {
         visitor.notifyExt = stay.notifyExt
         visitor.encoding = call.address.encoding
         visitor.isAway = stay.isAway
+        visitor.addressHash = call.caller.addressHash
         if presence.isSuperseded(visitor, ledSince: ledSince) {
             return stream.tell(lane, .kicked(key.session, .conflictingLogin, ext: nil))
         }
@@ -48,24 +49,29 @@ extension RoomActor {
     }
 
     /// Why somebody who was here is not any more; nil for whoever is.
-    private func exclusion(of caller: Caller, _ stay: Stay) -> KickReason? {
+    private func exclusion(of caller: Caller, _ stay: Stay) -> PutOut? {
         // Of an earlier room of this name.
         guard let info = state.info, !info.closed, stay.enteredAt >= info.createdAt,
             !tail.everybodyKicked(since: stay.enteredAt)
-        else { return .roomClosed }
-        if !caller.anonymous, state.isBarred(caller.user, at: context.now()) { return .blacklisted }
-        // Known as long as an answer is; later its gateway has heard of it, or is gone.
-        return tail.kicked(caller.user, since: stay.enteredAt) ? .byManager : nil
+        else { return PutOut(.roomClosed) }
+        return putOut(caller, since: stay.enteredAt)
     }
 
     /// Why somebody who was here a moment ago was put out; nil for whoever went otherwise.
-    func recentExclusion(of caller: Caller) -> KickReason? {
-        guard let info = state.info, !info.closed else { return .roomClosed }
-        let now = context.now()
-        if !caller.anonymous, state.isBarred(caller.user, at: now) { return .blacklisted }
+    func recentExclusion(of caller: Caller) -> PutOut? {
+        guard let info = state.info, !info.closed else { return PutOut(.roomClosed) }
         // Of an earlier leader's kicks it has been told, or is when it is announced.
-        let since = max(ledSince, now.adding(seconds: -context.policy.graceSeconds))
-        return tail.kicked(caller.user, since: since) ? .byManager : nil
+        return putOut(caller, since: max(ledSince, context.now().adding(seconds: -context.policy.graceSeconds)))
+    }
+
+    /// Known as long as an answer is; later the gateway has heard of it, or is gone. Who may not be here is out, whatever
+    /// is known of when that happened.
+    private func putOut(_ caller: Caller, since time: Timestamp) -> PutOut? {
+        let known = tail.kicked(caller.user, since: time)
+        guard known == nil, let record = state.memberRecord(of: caller.user),
+            state.isBarred(caller.user, at: context.now())
+        else { return known }
+        return PutOut(record.blacklisted ? .blacklisted : .byManager)
     }
 
     /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all see.
@@ -91,6 +97,7 @@ extension RoomActor {
     func lose(_ key: PresenceKey, at now: Timestamp) {
         unreachable[key] = now.adding(seconds: context.policy.graceSeconds)
         presence.setAway(key, true)
+        cancelReads(of: key)
     }
 
     /// Whoever has not been announced again has left.

@@ -52,6 +52,8 @@ actor RoomActor {
     var late: [Proposal] = []
     /// Whoever waits for storage on behalf of this room: it stays in memory meanwhile.
     var reads = 0
+    /// Sessions that read history.
+    var readers: [PresenceKey: SessionReads] = [:]
     /// Messages of this room that are with the pre-send hook.
     var atHook = 0
     /// The first message of this turn, whose row is not with storage yet.
@@ -186,6 +188,7 @@ actor RoomActor {
         for effect in effects {
             perform(effect, proposal.command.facts, stamp, incarnation ?? state.incarnation, &rows)
         }
+        clearSeatsOfGone(by: proposal)
         release(proposal)
         isDirty = true
         if state.isOwing { context.callbacks.value.note(id, shard) }
@@ -198,7 +201,7 @@ actor RoomActor {
         switch effect {
         case .catalogue(let change):
             if change.kind == .member, let user = UserID(change.key) {
-                presence.setFixed(user, state.role(of: user).isFixed)
+                presence.setRole(user, state.role(of: user))
                 tellVoices(of: user)
             }
             if case .queue(let element, _)? = change.value { noteOwner(of: element) }
@@ -218,7 +221,8 @@ actor RoomActor {
                 HistoryRow(
                     incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
                     type: message.body.type.number, sender: message.from?.user.text, command: key,
-                    payload: HistoryCodec.encode(message, copies: facts.copies)))
+                    payload: HistoryCodec.encode(message),
+                    copies: facts.copies.isEmpty ? nil : HistoryCodec.encode(copies: facts.copies)))
         case .erase(let seq, let day):
             guard let incarnation else { return }
             tail.erase(seq: seq)
@@ -228,11 +232,11 @@ actor RoomActor {
             publish(message)
             offerUnkept(message)
         case .kick(let user, let reason, let ext):
-            tail.noteKick(user, at: stamp.time)
+            tail.noteKick(user, at: stamp.time, PutOut(reason, ext: ext))
             leave(presence.kick(user: user), reason, ext)
             noteEmptiness()
         case .kickAll(let reason, let ext):
-            tail.noteKick(nil, at: stamp.time)
+            tail.noteKick(nil, at: stamp.time, PutOut(reason, ext: ext))
             leave(presence.kickAll(), reason, ext)
             noteEmptiness()
         case .robotsEnter(let robots):
@@ -293,7 +297,7 @@ actor RoomActor {
                 Lane(node: to.address.node, number: to.address.lane),
                 .reply(
                     to.address.session, request: request, to.shape.answer(result, view: roomView),
-                    isRepeat: isRepeat && !isRefused))
+                    isRepeat: isRepeat && !isRefused, charged: isRepeat && !isRefused ? 0 : to.charged))
         }
     }
 
@@ -323,7 +327,7 @@ actor RoomActor {
     }
 
     /// The same from within the host's own work, which must be done first.
-    private func wakeLater() {
+    func wakeLater() {
         context.loop.execute { [self] in assumeIsolated { $0.wake() } }
     }
 
@@ -450,6 +454,10 @@ actor RoomActor {
         for user in users { names[user] = presence.profile(of: user) }
         var facts = CommandFacts(policy: context.policy, names: names)
         facts.webhook = context.callbacks.value.webhook != nil
+        if case .setBlacklist(let user, enable: true, _)? = body {
+            facts.addressHash = presence.visitors(of: user).last { $0.anonymous }?.addressHash
+            facts.addressBarSeconds = context.policy.anonymousBarSeconds
+        }
         if case .post(let draft)? = body, !draft.to.isEmpty {
             facts.delivered = Int64(Set(draft.to).count { presence.isAddressable($0) })
         }

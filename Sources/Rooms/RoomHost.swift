@@ -17,6 +17,7 @@ public final class RoomHost: Sendable {
     private let shardMap: ShardMap
     private let storages: [ShardStorage]
     private let hosts = Mutex<[LoopBound<LoopHost>]>([])
+    private let store = Mutex<LogStore?>(nil)
     private let node: NodeID
     private let elsewhere: any RoomsElsewhere
 
@@ -74,9 +75,10 @@ public final class RoomHost: Sendable {
 
     /// Opens every shard and begins to serve. Throws `RaftError` when a log contradicts itself.
     public func start(_ given: Dependencies) async throws {
+        store.withLock { $0 = given.store }
         let figures = RoomFigures(metrics: given.metrics, now: given.now)
         let copies:
-            @Sendable ([String], UserID?, [RoomID], @escaping @Sendable (Result<[Message], ChatError>) -> Void)
+            @Sendable ([String], UserID?, [RoomID], @escaping @Sendable (Result<MessageCopies, ChatError>) -> Void)
                 -> Void = { [weak self] messageIDs, user, rooms, completion in
                     guard let self else {
                         return completion(.failure(ChatError(.unavailable, "the node is stopping", retryAfterMs: 500)))
@@ -140,9 +142,12 @@ public final class RoomHost: Sendable {
         return HistoryCodec.encode(message)
     }
 
+    /// How much of a page of history a stored message takes.
+    public static let shownBytes: @Sendable ([UInt8]) -> Int = { HistoryCodec.shownBytes(of: $0) }
+
     private func copy(
         _ messageIDs: [String], for user: UserID?, from rooms: [RoomID],
-        _ completion: @escaping @Sendable (Result<[Message], ChatError>) -> Void
+        _ completion: @escaping @Sendable (Result<MessageCopies, ChatError>) -> Void
     ) {
         Task {
             do throws(ChatError) {
@@ -157,6 +162,21 @@ public final class RoomHost: Sendable {
     }
 
     // MARK: - Between nodes
+
+    /// A lane of a node, maybe this one, asks what is believed of it.
+    public func receive(_ request: TallyRequest, from node: NodeID) {
+        onLoop(Int(request.shard.number) % loops.count) { $0.receive(request, from: node) }
+    }
+
+    /// A lane of a node, maybe this one, announces its sessions of some rooms anew: in the order of its calls.
+    public func receive(_ recount: LaneRecount, from node: NodeID) {
+        var byLoop: [Int: [(ShardID, RoomID)]] = [:]
+        for room in recount.rooms {
+            let shard = shardMap.shard(of: room)
+            byLoop[Int(shard.number) % loops.count, default: []].append((shard, room))
+        }
+        for (number, rooms) in byLoop { onLoop(number) { $0.receive(recount, from: node, rooms) } }
+    }
 
     /// Consensus messages that another node has sent, of any shards.
     public func receive(_ messages: [RaftMessage]) {
@@ -491,6 +511,11 @@ public final class RoomHost: Sendable {
     public func unreadiness() async -> String? {
         let all = hosts.withLock { $0 }
         guard all.count == loops.count else { return "the shards are being opened" }
+        let store = store.withLock { $0 }
+        if let failure = store?.refusal { return "the log is not written any more: \(failure.message)" }
+        if let failure = store?.status.failure {
+            return "the log can't be written (\(failure.message)); this node leads nothing that another one can lead"
+        }
         return nil
     }
 }

@@ -40,6 +40,13 @@ struct Proposal: Sendable {
         case server(@Sendable (Result<CommandResult, ChatError>) -> Void)
         /// The room's own: nobody waits.
         case room
+
+        /// The same, with what the change has brought along besides its request.
+        func charged(_ bytes: Int) -> Origin {
+            guard case .session(var request) = self else { return self }
+            request.charged = bytes
+            return .session(request)
+        }
     }
 
     var command: Command
@@ -60,6 +67,8 @@ struct SessionRequest: Sendable {
     var address: SessionAddress
     var request: UInt32?
     var shape: AnswerShape
+    /// What it has brought along besides the request, for its session's rate in bytes.
+    var charged = 0
     /// When the room took it up.
     var startedAt = ContinuousClock.now
 }

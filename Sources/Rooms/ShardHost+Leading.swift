@@ -94,6 +94,8 @@ extension ShardHost {
             context.sink.hears(leader, notice)
         } else if log.isLeader {
             followed.forget()
+        } else if log.hasFailed || !log.takesWrites {
+            // It is this replica that has gone silent, not the leader.
         } else if log.membership.voters.contains(context.server), let silent = followed.doubt() {
             context.sink.doubts(silent.node, silent.notice)
         }

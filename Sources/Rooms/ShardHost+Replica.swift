@@ -28,7 +28,10 @@ extension ShardHost: ShardApplier {
     func reached(_ node: NodeID) { replica?.reached(node) }
 
     /// Every 100 ms.
-    func tickReplica() { replica?.tick() }
+    func tickReplica() {
+        log.setKnowsSettings(context.cluster.current.knowsSettings)
+        replica?.tick()
+    }
 
     func log(_ log: GroupLog, needsSnapshot offer: RaftOutput.SnapshotOffer) {
         guard let replica else { return log.snapshotInstallFailed(offer.mark) }

@@ -89,13 +89,16 @@ final class ShardHost: GroupLogDelegate {
 
     // MARK: - Calls
 
+    /// Leads, and is not about to leave that to a replica whose disk takes something.
+    private var isToLead: Bool { log.isEstablished && (log.isSoleVoter || log.takesWrites) }
+
     func receive(_ call: RoomCall) {
-        guard log.isEstablished else { return refusals.refuse(call) }
+        guard isToLead else { return refusals.refuse(call) }
         if mayAnswer(call) { take(.call(call)) } else { confirm(.call(call)) }
     }
 
     func receive(_ call: ServerCall) {
-        guard log.isEstablished else { return call.fail(refusals.notLeading()) }
+        guard isToLead else { return call.fail(refusals.notLeading()) }
         if log.isSoleVoter || call.isDurable { take(.server(call)) } else { confirm(.server(call)) }
     }
 

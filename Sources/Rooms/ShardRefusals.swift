@@ -9,12 +9,14 @@ struct ShardRefusals {
     let outbox: Outbox
 
     /// Whether another node could; what a sole voter can't write nobody can.
-    var mayAskElsewhere: Bool { !(log.hasFailed && log.isSoleVoter) }
+    var mayAskElsewhere: Bool { !(isFailing && log.isSoleVoter) }
+    /// This node's disk takes nothing: what is to be durable goes to others at once, or to nobody.
+    private var isFailing: Bool { log.hasFailed || !log.takesWrites }
 
     func notLeading(_ reason: String = "no leader for this room yet") -> ChatError {
         ChatError(
-            .unavailable, log.hasFailed ? "this node can't write to its disk; it keeps trying" : reason,
-            retryAfterMs: log.hasFailed ? 1000 : 500, field: mayAskElsewhere ? ChatError.leaderField : nil)
+            .unavailable, isFailing ? "this node can't write to its disk; it keeps trying" : reason,
+            retryAfterMs: isFailing ? 1000 : 500, field: mayAskElsewhere ? ChatError.leaderField : nil)
     }
 
     // MARK: - Not here

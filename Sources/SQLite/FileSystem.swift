@@ -71,17 +71,24 @@ public enum FileSystem {
 
     /// Replaces a file so that, whenever the power is cut, either the old or the new contents are there; when this
     /// returns, the new ones.
-    public static func replace(_ path: String, with bytes: [UInt8]) throws(SQLiteError) {
+    public static func replace(
+        _ path: String, with bytes: [UInt8], by files: any FileSteps = SystemFiles()
+    ) throws(SQLiteError) {
         let temporary = path + ".new"
-        let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw failure(temporary) }
+        try files.write(bytes, to: temporary)
+        try files.rename(temporary, to: path)
+        try files.syncDirectory(of: path)
+    }
+
+    /// Makes a file, or empties it, writes the bytes and syncs it.
+    static func write(_ bytes: [UInt8], to path: String) throws(SQLiteError) {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw failure(path) }
         var isWritten = writeAll(bytes[...], to: file)
         if isWritten, fsync(file) != 0 { isWritten = false }
         let reason = errno
         Glibc.close(file)
-        guard isWritten else { throw failure(temporary, reason) }
-        try rename(temporary, to: path)
-        try syncDirectory(of: path)
+        guard isWritten else { throw failure(path, reason) }
     }
 
     /// Gives a file another name, in the place of what has it. Durable after `syncDirectory`.
@@ -129,7 +136,7 @@ public enum FileSystem {
     private static func writeAll(_ bytes: ArraySlice<UInt8>, to file: Int32) -> Bool {
         var rest = bytes
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             rest = rest.dropFirst(count)

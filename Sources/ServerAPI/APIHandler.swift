@@ -29,7 +29,7 @@ struct APIHandler: Sendable {
         var signature: String
     }
 
-    /// - Parameter body: reads the body; called at most once, and only for who is authorized or has signed it.
+    /// - Parameter body: reads the body; called at most once, and only for who is authorized or names a key to have signed it with.
     func answer(_ head: Head, body: () async throws(ChatError) -> [UInt8]) async -> APIResponse {
         var administrator: String?
         var refusal: ChatError?
@@ -52,7 +52,7 @@ struct APIHandler: Sendable {
     /// Every changing call, the refused ones too (contract, section 4). Query and body are left out: they may hold
     /// what is secret.
     private func record(_ head: Head, _ administrator: String?, _ status: Int, _ refusal: ChatError?) {
-        let path = head.target.prefix { $0 != "?" }
+        let path = String(decoding: head.target.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
         service.record(
             AuditItem(
                 time: now(), administrator: administrator, address: head.address,
@@ -66,6 +66,10 @@ struct APIHandler: Sendable {
     private func respond(
         _ head: Head, _ administrator: inout String?, body: () async throws(ChatError) -> [UInt8]
     ) async throws(ChatError) -> APIResponse {
+        // A target is ASCII (RFC 9112 §3.2): what follows may divide it as text, at the cost of bytes.
+        guard head.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw ChatError(.malformed, "the request target has bytes that must be percent-encoded")
+        }
         let halves = head.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = halves.first ?? ""
         let route: Route
@@ -78,13 +82,15 @@ struct APIHandler: Sendable {
         var signedBody: [UInt8]?
         if route.needsAuthorization {
             if let signature = head.signature, head.authorization == nil {
-                let bytes = try await body()
-                signedBody = bytes
-                administrator = try await service.administrator(
-                    signed: SignedRequest(
-                        key: signature.key, time: signature.time, nonce: signature.nonce,
-                        signature: signature.signature, method: head.method, path: String(path),
-                        query: halves.count == 2 ? String(halves[1]) : "", body: bytes))
+                var signed = SignedRequest(
+                    key: signature.key, time: signature.time, nonce: signature.nonce,
+                    signature: signature.signature, method: head.method, path: String(path),
+                    query: halves.count == 2 ? String(halves[1]) : "", body: [])
+                // A stranger's body is not read.
+                try service.checkHead(ofSigned: signed)
+                signed.body = try await body()
+                signedBody = signed.body
+                administrator = try await service.administrator(signed: signed)
             } else {
                 administrator = try await authorize(head)
             }
@@ -132,6 +138,9 @@ struct APIHandler: Sendable {
     private func authorize(_ head: Head) async throws(ChatError) -> String {
         guard let field = head.authorization else {
             throw ChatError(.unauthorized, "Authorization: Bearer <admin key> is missing, and so is a signature")
+        }
+        guard field.utf8.allSatisfy({ $0 < 0x7F }) else {
+            throw ChatError(.unauthorized, "the admin key or token is not valid")
         }
         let parts = field.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {

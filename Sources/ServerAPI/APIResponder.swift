@@ -33,9 +33,11 @@ struct APIResponder: HTTPResponder {
             deadline?.cancel()
             return bytes
         }
-        await reader.discard()
-        deadline?.cancel()
-        return Self.response(answer, closing: reader.hasRest ? channel : nil)
+        guard reader.hasRest else {
+            deadline?.cancel()
+            return Self.response(answer)
+        }
+        return Self.response(answer, before: reader, on: channel, deadline: deadline)
     }
 
     /// All four, or nothing.
@@ -49,24 +51,36 @@ struct APIResponder: HTTPResponder {
 
     private static let idempotencyKey = HTTPField.Name.constant("Idempotency-Key")
 
-    /// - Parameter channel: the connection to close after the answer, because more of the request may follow on it.
-    private static func response(_ answer: APIResponse, closing channel: (any Channel)?) -> Response {
+    private static func response(_ answer: APIResponse) -> Response {
+        let (status, fields, buffer) = parts(of: answer)
+        return Response(status: status, headers: fields, body: ResponseBody(byteBuffer: buffer))
+    }
+
+    /// Answers at once although more of the request may come, and throws that away afterwards: the connection lives on if
+    /// it ends within its bounds.
+    private static func response(
+        _ answer: APIResponse, before reader: RequestBodyReader, on channel: any Channel, deadline: Scheduled<Void>?
+    ) -> Response {
+        let (status, common, buffer) = parts(of: answer)
+        var fields = common
+        if !reader.mayBeDiscarded { fields[.connection] = "close" }
+        let body = ResponseBody(contentLength: buffer.readableBytes) { writer in
+            var reader = reader
+            try await writer.write(buffer)
+            try await writer.finish(nil)
+            await reader.discard()
+            deadline?.cancel()
+            if reader.hasRest { channel.close(promise: nil) }
+        }
+        return Response(status: status, headers: fields, body: body)
+    }
+
+    private static func parts(of answer: APIResponse) -> (HTTPResponse.Status, HTTPFields, ByteBuffer) {
         var fields = HTTPFields()
         fields[.contentType] = answer.contentType
         fields[.cacheControl] = "no-store"
         for (name, value) in answer.headers { fields[.constant(name)] = value }
-        let buffer = ByteBuffer(bytes: answer.body)
-        let status = HTTPResponse.Status(code: answer.status)
-        guard let channel else {
-            return Response(status: status, headers: fields, body: ResponseBody(byteBuffer: buffer))
-        }
-        fields[.connection] = "close"
-        let body = ResponseBody(contentLength: buffer.readableBytes) { writer in
-            try await writer.write(buffer)
-            try await writer.finish(nil)
-            channel.close(promise: nil)
-        }
-        return Response(status: status, headers: fields, body: body)
+        return (HTTPResponse.Status(code: answer.status), fields, ByteBuffer(bytes: answer.body))
     }
 }
 

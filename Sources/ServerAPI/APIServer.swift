@@ -15,6 +15,7 @@ public struct APIServer: Service {
     private let configuration: APIServerConfiguration
     private let handler: APIHandler
     private let certificate: APICertificate?
+    private let name: String
     private let onBound: @Sendable (Int) async -> Void
     private let logger: Logger
 
@@ -27,13 +28,32 @@ public struct APIServer: Service {
         certificate: APICertificate? = nil, onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         now: @escaping @Sendable () -> Timestamp = Self.systemTime
     ) {
+        self.init(
+            "server API", Routes.all(bodyBytesMax: configuration.bodyBytesMax), configuration, service, logger,
+            certificate, onBound, now)
+    }
+
+    /// Of probes and metrics alone, on a port of their own: they have connections of their own, so that whatever goes on
+    /// at the server API's port does not silence them.
+    public init(
+        probes configuration: APIServerConfiguration, service: any ClusterService, logger: Logger,
+        certificate: APICertificate? = nil, onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+    ) {
+        self.init(
+            "probes", Routes.operating, configuration, service, logger, certificate, onBound, Self.systemTime)
+    }
+
+    private init(
+        _ name: String, _ routes: [Route], _ configuration: APIServerConfiguration, _ service: any ClusterService,
+        _ logger: Logger, _ certificate: APICertificate?, _ onBound: @escaping @Sendable (Int) async -> Void,
+        _ now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.name = name
         self.configuration = configuration
         self.certificate = certificate
         self.onBound = onBound
         self.logger = logger
-        handler = APIHandler(
-            table: RouteTable(Routes.all(bodyBytesMax: configuration.bodyBytesMax)), service: service, logger: logger,
-            now: now)
+        handler = APIHandler(table: RouteTable(routes), service: service, logger: logger, now: now)
     }
 
     /// Serves until it is shut down.
@@ -44,9 +64,8 @@ public struct APIServer: Service {
             responder: APIResponder(handler: handler, configuration: configuration),
             server: certificate.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http,
             configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(
-                    configuration.connectionsMax, logger: logger)),
+                // Nobody is kept waiting there: who comes is taken, and somebody else gives way (``APIPlaces``).
+                address: .hostname(configuration.host, port: configuration.port), backlog: 1_024),
             onServerRunning: { await onBound($0.localAddress?.port ?? configuration.port) },
             logger: logger)
         do {
@@ -56,7 +75,7 @@ public struct APIServer: Service {
         } catch {
             throw ServerAPIError(
                 code: .listening,
-                message: "the server API cannot listen on \(configuration.host):\(configuration.port): \(error)")
+                message: "the \(name) cannot listen on \(configuration.host):\(configuration.port): \(error)")
         }
     }
 
@@ -66,7 +85,9 @@ public struct APIServer: Service {
     }
 
     private var channelConfiguration: HTTP1Channel.Configuration {
-        HTTP1Channel.Configuration(
+        let connections = APIConnections(configuration)
+        return HTTP1Channel.Configuration(
+            additionalChannelHandlers: [APIConnectionWatch(connections)],
             idleTimeout: .seconds(configuration.idleSeconds),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: configuration.headerFieldBytesMax,

@@ -12,8 +12,15 @@ public struct APIServerConfiguration: Sendable, Hashable {
     public var headerBytesMax = 32 << 10
     /// Header lines of one request.
     public var headerCountMax = 100
-    /// Open connections; further ones wait in the listen queue.
+    /// Open connections. For a further one the connection gives way that has waited longest for a whole request.
     public var connectionsMax = 1_000
+    /// Of one IPv4 address or one /64 of IPv6, in the same way; loopback is no exception.
+    public var connectionsPerAddressMax = 500
+    /// Seconds from the first byte of a request, or from the connection's begin, to the end of its head; then the
+    /// connection is cut.
+    public var headSeconds: Int64 = 10
+    /// Seconds after which a connection is cut that does not read its answer.
+    public var unreadSeconds: Int64 = 30
     /// Seconds without a byte of a request after which a connection is closed, also between two requests.
     public var idleSeconds: Int64 = 60
     /// Seconds from a request's head to the end of its body, after which the connection is closed.

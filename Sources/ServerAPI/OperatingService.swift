@@ -43,6 +43,10 @@ public protocol OperatingService: Sendable {
     /// - Parameter before: only items with a lower ID.
     func audit(before: Int64?, limit: Int) async throws(ChatError) -> [AuditItem]
 
+    /// Throws 401 for what is wrong with a signed request whatever its body is: an unknown key, a time too far off, a
+    /// nonce or a signature that is none.
+    /// - Parameter request: without its body, which has not been read.
+    func checkHead(ofSigned request: SignedRequest) throws(ChatError)
     /// Who signed this request. Throws 401 when the signature is wrong, too old, too early, or used before.
     func administrator(signed request: SignedRequest) async throws(ChatError) -> String
 

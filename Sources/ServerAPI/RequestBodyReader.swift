@@ -10,6 +10,8 @@ struct RequestBodyReader {
     let bytesMax: Int
     /// Whether more of the body may follow on the connection, which then cannot be used for another request.
     private(set) var hasRest: Bool
+    /// A body can be iterated once: what stopped in the middle is not read on.
+    private var hasBegun = false
 
     /// Bytes beyond the bound that are still read, because a connection that is closed on unread bytes loses the
     /// answer (RFC 9112, section 9.6).
@@ -31,6 +33,7 @@ struct RequestBodyReader {
         }
         var bytes: [UInt8] = []
         var total = 0
+        hasBegun = true
         do {
             for try await buffer in body {
                 total += buffer.readableBytes
@@ -50,9 +53,13 @@ struct RequestBodyReader {
         return bytes
     }
 
+    /// Whether ``discard()`` may come to the end; false when it is known to be beyond the bound, or reading has stopped.
+    var mayBeDiscarded: Bool { !hasBegun && (declaredBytes ?? 0) <= Self.discardedBytesMax }
+
     /// Reads on without keeping anything, up to a bound.
     mutating func discard() async {
-        guard hasRest, (declaredBytes ?? 0) <= Self.discardedBytesMax else { return }
+        guard hasRest, mayBeDiscarded else { return }
+        hasBegun = true
         var total = 0
         do {
             for try await buffer in body {

@@ -41,7 +41,7 @@ extension Routes {
         },
         Route(
             method: .post, path: "/v1/rooms/{room}/members/{user}/kick", name: "kickMember",
-            summary: "Put a user out; with banSeconds also forbid entering for that time.",
+            summary: "Put a user out; with banSeconds also forbid entering for that time; 0 lifts a ban.",
             request: RequestDescription(body: KickBody.self, required: false), answer: .json(DoneAnswer.self),
             isIdempotent: true, refusals: [.forbidden, .notFound, .roomClosed]
         ) { request, service throws(ChatError) in

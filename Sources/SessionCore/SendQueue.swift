@@ -36,6 +36,8 @@ public struct SendQueue<Frame: QueuedFrame> {
     private var frames: ContiguousArray<Frame> = []
     private var head = 0
     public private(set) var byteCount = 0
+    /// What of ``byteCount`` nobody else holds: frames that are for this connection alone.
+    public private(set) var ownByteCount = 0
 
     public init() {}
 
@@ -46,6 +48,7 @@ public struct SendQueue<Frame: QueuedFrame> {
     public mutating func append(_ frame: Frame) {
         frames.append(frame)
         byteCount += frame.byteCount
+        if frame.traffic == .reply { ownByteCount += frame.byteCount }
     }
 
     public mutating func popFirst() -> Frame? {
@@ -53,6 +56,7 @@ public struct SendQueue<Frame: QueuedFrame> {
         let frame = frames[head]
         head += 1
         byteCount -= frame.byteCount
+        if frame.traffic == .reply { ownByteCount -= frame.byteCount }
         if head == frames.count {
             frames = []
             head = 0

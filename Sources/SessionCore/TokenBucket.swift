@@ -1,7 +1,7 @@
 /// A rate with a burst: `ratePerSecond` tokens flow in, at most `burst` wait. The clock is passed in.
 public struct TokenBucket: Sendable, Hashable {
-    public let ratePerSecond: Double
-    public let burst: Double
+    public private(set) var ratePerSecond: Double
+    public private(set) var burst: Double
     private var tokens: Double
     private var lastMilliseconds: UInt64
 
@@ -15,20 +15,47 @@ public struct TokenBucket: Sendable, Hashable {
 
     /// Takes one token; nil when there was one, else how long until there will be, in milliseconds (at least 1).
     public mutating func take(nowMilliseconds: UInt64) -> Int64? {
+        if let wait = wait(for: 1, nowMilliseconds: nowMilliseconds) { return wait }
+        take(1)
+        return nil
+    }
+
+    /// How long until so many tokens are there, in milliseconds (at least 1); nil when they are. More than the burst wait
+    /// for a full bucket, and leave a debt when they are taken.
+    public mutating func wait(for amount: Double, nowMilliseconds: UInt64) -> Int64? {
         if nowMilliseconds > lastMilliseconds {
             tokens = min(burst, tokens + Double(nowMilliseconds - lastMilliseconds) * ratePerSecond / 1000)
             lastMilliseconds = nowMilliseconds
         }
-        guard tokens < 1 else {
-            tokens -= 1
-            return nil
-        }
+        let needed = min(amount, burst)
+        guard tokens < needed else { return nil }
         guard ratePerSecond > 0 else { return Int64.max }
         // Less than a microsecond is the sum's rounding, not a time to wait.
-        let milliseconds = ((1 - tokens) * 1000 / ratePerSecond - 0.001).rounded(.up)
+        let milliseconds = ((needed - tokens) * 1000 / ratePerSecond - 0.001).rounded(.up)
         return max(1, Int64(exactly: milliseconds) ?? .max)
     }
 
+    /// Takes so many, whether they are there or not: what is missing is a debt, of at most what flows in within a minute.
+    public mutating func take(_ amount: Double) {
+        tokens = max(-ratePerSecond * Self.debtSeconds, tokens - max(0, amount))
+    }
+
     /// Gives back what was taken for something that then cost nothing (a repeat; contract, "Retry").
-    public mutating func giveBack() { tokens = min(burst, tokens + 1) }
+    public mutating func giveBack(_ amount: Double = 1) { tokens = min(burst, tokens + max(0, amount)) }
+
+    /// Another rate from now on. What is left stays, with what the burst has grown by.
+    public mutating func set(ratePerSecond: Double, burst: Double) {
+        tokens = min(burst, tokens + max(0, burst - self.burst))
+        (self.ratePerSecond, self.burst) = (ratePerSecond, burst)
+    }
+
+    /// What is left, in thousandths.
+    public var level: Int64 { Int64(exactly: (tokens * 1000).rounded(.down)) ?? (tokens > 0 ? .max : 0) }
+
+    /// No more is left than this, in thousandths.
+    public mutating func restrict(to level: Int64) {
+        tokens = min(tokens, max(-ratePerSecond * Self.debtSeconds, Double(level) / 1000))
+    }
+
+    private static let debtSeconds = 60.0
 }

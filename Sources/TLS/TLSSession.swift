@@ -96,6 +96,18 @@ public final class TLSSession {
         return names
     }
 
+    /// What this connection alone has, the same at both of its ends (`tls-exporter`, RFC 9266); nil before the handshake
+    /// is done.
+    public var channelBinding: [UInt8]? {
+        guard isReady else { return nil }
+        let label = "EXPORTER-Channel-Binding"
+        var bytes = [UInt8](repeating: 0, count: 32)
+        ERR_clear_error()
+        let result = SSL_export_keying_material(ssl, &bytes, bytes.count, label, label.utf8.count, nil, 0, 0)
+        ERR_clear_error()
+        return result == 1 ? bytes : nil
+    }
+
     /// Takes sealed bytes and gives what they hold to `body`, record by record.
     /// - Parameter flush: called when there is output that must go before `body` is called, which may seal itself.
     public func receive(

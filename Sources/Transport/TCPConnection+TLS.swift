@@ -16,6 +16,12 @@ extension TCPConnection {
         sendSealed(session)
     }
 
+    /// With TLS, sealed bytes that wait here for the socket; 0 without.
+    public var sealedByteCount: Int {
+        guard tls != nil else { return 0 }
+        return (bytesInFlight?.count ?? 0) + sealedWaiting.count
+    }
+
     /// Sealed bytes have come.
     func receiveSealed(_ bytes: UnsafeRawBufferPointer, _ tls: TLSSession) {
         let outcome = tls.receive(bytes, flush: { sendSealed(tls) }) { opened in

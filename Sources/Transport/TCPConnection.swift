@@ -192,6 +192,12 @@ public final class TCPConnection: LoopHandle {
         return tls?.peerNames ?? []
     }
 
+    /// What this TLS connection alone has (``TLSSession/channelBinding``); nil without TLS.
+    public var channelBinding: [UInt8]? {
+        checkOnLoop()
+        return tls?.channelBinding
+    }
+
     /// From now on everything is sealed. To be called before anything is written or, but for what is redelivered, read.
     func secure(_ session: TLSSession) {
         checkOnLoop()

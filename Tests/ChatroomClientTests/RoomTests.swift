@@ -45,6 +45,35 @@ import Wire
         #expect(Script.seqs(Script.roomEvents(script.effects)) == [11, 12, 13, 14])
     }
 
+    @Test func `a server that does not know of the stay makes the client enter from where it was, and ask again`() {
+        let script = Script()
+        script.goIn(seq: 10)
+        script.push(seq: 11)
+        let ticket = script.ticket()
+        let send = SendRequest(
+            room: Script.room, clientID: "c", draft: MessageDraft(body: .text("hello")))
+        script.happens(.perform(ticket: ticket, .send(send)))
+        script.refuse(script.written.last, ChatError(.notInRoom, "who is that?"))
+        #expect(script.outcome(ticket) == nil, "it is sent again")
+        #expect(script.roomEvents == [.state(.lost), .state(.entering)])
+        let enter = script.written.last
+        #expect(enter?.operation == .enter(EnterRequest(room: Script.room, since: 11, epoch: "e")))
+        script.answer(enter, .enter(Script.resumed(seq: 13, missed: 12...13)))
+        #expect(Script.seqs(script.roomEvents) == [12, 13])
+        #expect(script.written.last?.operation == .send(send))
+        // Not for ever.
+        for _ in 0..<2 {
+            script.refuse(script.written.last, ChatError(.notInRoom, "who is that?"))
+            if let enter = script.written.last, case .enter = enter.operation {
+                script.answer(enter, .enter(Script.resumed(seq: 13)))
+            }
+        }
+        guard case .failure(let error)? = script.outcome(ticket) else {
+            return #expect(Bool(false), "the refusal is its answer")
+        }
+        #expect(error.refusal?.code == .notInRoom)
+    }
+
     @Test func `a client that has received nothing yet resumes too`() {
         let script = Script()
         script.goIn(seq: 0)

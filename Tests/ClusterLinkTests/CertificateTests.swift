@@ -27,7 +27,7 @@ import Testing
                 #expect(await station.payloads(.calls, from: other) == expected)
             }
             let answer = try await ClusterLink.askIdentity(
-                loop: loop, host: "127.0.0.1", port: a.port,
+                loop: loop, host: "127.0.0.1", port: a.port, keys: Station.keys(1),
                 tls: try authority.issue(commonName: "n", dnsNames: ["new"]), node: Station.node("new"))
             #expect(answer.cluster == "c1" && answer.shards == 16)
         }
@@ -52,7 +52,8 @@ import Testing
             #expect(await !a.events.contains(.up(b.id, version: LinkHello.versions.upperBound, boot: 1, store: 7)))
             await #expect(throws: LinkError.self) {
                 try await ClusterLink.askIdentity(
-                    loop: loop, host: "127.0.0.1", port: a.port, tls: thief, node: Station.node("new"))
+                    loop: loop, host: "127.0.0.1", port: a.port, keys: Station.keys(1), tls: thief,
+                    node: Station.node("new"))
             }
             let nameless = try authority.issue(commonName: "not a node", dnsNames: [])
             let d = try await Station.start(Station.hello("d"), on: loop, tls: nameless)

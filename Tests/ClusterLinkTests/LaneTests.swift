@@ -120,15 +120,7 @@ import WaitTestKit
             try await connected(loop) { a, b in
                 try await withLoop { other in
                     let changes = Changes()
-                    let link = await loop.run { LoopBound(onLoop: a.box.value.link, loop: loop) }
-                    let (sender, returned) = await other.run {
-                        let returned = LoopBound(onLoop: [LinkParcel](), loop: other)
-                        let sender = LinkSender(loop: other, link: link) {
-                            returned.value += $0
-                            changes.note()
-                        }
-                        return (LoopBound(onLoop: sender, loop: other), returned)
-                    }
+                    let (sender, returned) = await makeSender(of: a, on: other, changes)
                     for turn in 0..<10 as Range<UInt8> {
                         let sent = await other.run {
                             (0..<20 as Range<UInt8>).allSatisfy {
@@ -138,13 +130,18 @@ import WaitTestKit
                         #expect(sent)
                     }
                     let nobody = Station.node("nobody")
-                    let isTaken = await other.run { sender.value.send([9], on: .calls, to: nobody) }
+                    let isTaken = await other.run {
+                        // Of whom nothing was heard nobody is sent anything; of an end this loop may not have heard.
+                        let isKnown = sender.value.send([8], on: .calls, to: nobody)
+                        sender.value.note(nobody, reachedBy: LinkPeers.ConnectionID(.max))
+                        return !isKnown && sender.value.send([9], on: .calls, to: nobody)
+                    }
                     #expect(isTaken)
                     try await b.wait("all frames") { $0.arrivals.count == 200 }
                     let expected = (0..<10).flatMap { turn in (0..<20).map { [UInt8(turn), UInt8($0)] } }
                     #expect(await b.payloads(.calls, from: a.id) == expected)
                     _ = try await changes.wait(for: "the frame to come back") {
-                        await other.run { returned.value } == [LinkParcel([9], on: .calls, to: nobody)] ? true : nil
+                        await other.run { returned.value.map(\.payload) } == [[9]] ? true : nil
                     }
                     // More than may be on its way is not taken.
                     let big = [UInt8](repeating: 0, count: 4 << 20)
@@ -172,26 +169,42 @@ import WaitTestKit
                 try await withLoop { other in
                     let link = await loop.run { LoopBound(onLoop: a.box.value.link, loop: loop) }
                     var senders: [LoopBound<LinkSender>] = []
+                    let changes = Changes()
+                    let lost = await other.run { LoopBound(onLoop: [LinkParcel](), loop: other) }
+                    let former = await loop.run { link.value.connection(to: Self.b) }
                     // Of the link's own loop too.
                     for place in [other, loop] {
                         senders.append(
                             await place.run {
-                                LoopBound(onLoop: LinkSender(loop: place, link: link) { _ in }, loop: place)
+                                let sender = LinkSender(loop: place, link: link) { parcels in
+                                    lost.value += parcels
+                                    changes.note()
+                                }
+                                sender.note(Self.b, reachedBy: former)
+                                return LoopBound(onLoop: sender, loop: place)
                             })
                     }
                     await loop.run { link.value.drop(Self.b, because: LinkError(.closed, "the test ends it")) }
                     try await a.wait("the next connection") { recorded in
                         recorded.events.count { if case .up(Self.b, _, _, _) = $0 { true } else { false } } == 2
                     }
-                    for sender in senders {
-                        let isTaken = await sender.loop.run {
-                            let isTaken = sender.value.send([1], on: .publications, to: Self.b)
+                    let next = await loop.run { link.value.connection(to: Self.b) }
+                    for (place, sender) in senders.enumerated() {
+                        let areTaken = await sender.loop.run {
+                            let first = sender.value.send([1], on: .publications, to: Self.b)
                             // It knows of the end no more than the frame: the next connection stays.
                             sender.value.drop(Self.b, because: LinkError(.closed, "too much waits"))
-                            sender.value.noteEnd(of: Self.b)
-                            return isTaken && sender.value.send([2], on: .publications, to: Self.b)
+                            sender.value.note(Self.b, reachedBy: nil)
+                            let between = sender.value.send([1], on: .publications, to: Self.b)
+                            sender.value.note(Self.b, reachedBy: next)
+                            return [first, between, sender.value.send([2], on: .publications, to: Self.b)]
                         }
-                        #expect(isTaken)
+                        // On the link's own loop it is known at once that the first one is lost; from the other it comes
+                        // back.
+                        #expect(areTaken == [place == 0, false, true])
+                    }
+                    _ = try await changes.wait(for: "what is lost to come back") {
+                        await other.run { lost.value.map(\.payload) } == [[1]] ? true : nil
                     }
                     try await b.wait("what was sent behind the end") { recorded in
                         recorded.arrivals.filter { $0.payload == [2] }.count == 2
@@ -208,8 +221,10 @@ import WaitTestKit
     private func makeSender(
         of station: Station, on other: EventLoop, _ changes: Changes
     ) async -> (sender: LoopBound<LinkSender>, returned: LoopBound<[LinkParcel]>) {
-        let link = await station.box.loop.run {
-            LoopBound(onLoop: station.box.value.link, loop: station.box.loop)
+        let (link, reached) = await station.box.loop.run {
+            let link = station.box.value.link
+            let reached = link.reached.map { ($0, link.connection(to: $0)) }
+            return (LoopBound(onLoop: link, loop: station.box.loop), reached)
         }
         return await other.run {
             let returned = LoopBound(onLoop: [LinkParcel](), loop: other)
@@ -217,6 +232,7 @@ import WaitTestKit
                 returned.value += $0
                 changes.note()
             }
+            for (node, connection) in reached { sender.note(node, reachedBy: connection) }
             return (LoopBound(onLoop: sender, loop: other), returned)
         }
     }
@@ -229,7 +245,11 @@ import WaitTestKit
             try await withLoop { other in
                 let changes = Changes()
                 let (sender, returned) = await makeSender(of: a, on: other, changes)
-                let isTaken = await other.run { sender.value.send([1], on: .calls, to: Self.b) }
+                let isTaken = await other.run {
+                    // It has not heard of the end of that one.
+                    sender.value.note(Self.b, reachedBy: LinkPeers.ConnectionID(.max))
+                    return sender.value.send([1], on: .calls, to: Self.b)
+                }
                 #expect(isTaken)
                 let parcels = try await changes.wait(for: "the frame to come back") {
                     let all = await other.run { returned.value }

@@ -67,6 +67,43 @@ struct RawPeer: Sendable {
         await send(bytes)
     }
 
+    /// What it has got so far, in frames.
+    private func frames() async throws -> [LinkFrame] {
+        let received = await box.loop.run { box.value.received }
+        var reader = LinkFrameReader()
+        received.withUnsafeBytes { reader.append($0) }
+        var frames: [LinkFrame] = []
+        while let frame = try reader.next() { frames.append(frame) }
+        return frames
+    }
+
+    /// Says to be that node, and proves it by the keys. `between` is sent between hello and proof.
+    func introduce(
+        _ hello: LinkHello, keys: LinkKeys = Station.keys(1), between: [LinkFrame] = []
+    ) async throws {
+        var greeting = LinkGreeting(
+            hello, nonce: (0..<LinkHello.nonceBytes).map { _ in .random(in: 0 ... .max) }, isCaller: true,
+            expected: nil, keys: keys)
+        await send([greeting.frame] + between)
+        let frame = try await changes.wait(for: "a hello") {
+            try await frames().first { if case .hello = try LinkControl($0.payload) { true } else { false } }
+        }
+        guard case .hello(let other) = try LinkControl(frame.payload),
+            case .send(let proof) = try greeting.heard(other, payload: frame.payload, certified: nil, binding: [])
+        else { throw LinkError(.malformed, "no hello") }
+        await send([proof])
+    }
+
+    /// The reason for which it was refused.
+    func refusal() async throws -> LinkError {
+        try await changes.wait(for: "a refusal") {
+            for frame in try await frames() where frame.lane == .control {
+                if case .refusal(let refusal) = try LinkControl(frame.payload) { return refusal.error }
+            }
+            return nil
+        }
+    }
+
     /// Waits for the end of the connection.
     func closed() async throws {
         _ = try await changes.wait(for: "the end of a connection") {

@@ -1,6 +1,7 @@
 import ChatModel
 import ClusterLink
 import EventLoop
+import GossipSeal
 import LinkCore
 import Testing
 import Transport
@@ -69,13 +70,21 @@ struct Station: Sendable {
         return configuration
     }
 
+    /// Cluster keys, the first of which proves.
+    static func keys(_ numbers: UInt8...) -> LinkKeys {
+        guard let ring = KeyRing(numbers.map { [UInt8](repeating: $0, count: KeyRing.keyBytes) }) else {
+            preconditionFailure("\(numbers) make no ring")
+        }
+        return LinkKeys(prove: { ring.proof(of: $0) }, accepts: { ring.isProof($0, of: $1) })
+    }
+
     static func start(
-        _ hello: LinkHello, on loop: EventLoop, port: Int = 0, tls: LinkTLS? = nil,
+        _ hello: LinkHello, on loop: EventLoop, port: Int = 0, keys: LinkKeys = keys(1), tls: LinkTLS? = nil,
         configuration: ClusterLinkConfiguration = eager
     ) async throws -> Station {
         let changes = Changes()
         let (box, port) = try await loop.run { () throws(TransportError) in
-            let link = ClusterLink(loop: loop, hello: hello, configuration: configuration, tls: tls)
+            let link = ClusterLink(loop: loop, hello: hello, configuration: configuration, keys: keys, tls: tls)
             let recorded = record(link, changes)
             let listener = try TCPListener(loop: loop, host: "127.0.0.1", port: port, reusePort: false) {
                 link.accept($0)

@@ -3,6 +3,7 @@ import ClusterLink
 import EventLoop
 import LinkCore
 import Testing
+import Transport
 
 /// What comes from outside of the cluster, and from nodes that hang.
 @Suite(.timeLimit(.minutes(3))) struct StrangerTests {
@@ -53,11 +54,13 @@ import Testing
             let a = try await Station.start(Station.hello("a"), on: loop)
             await a.run { $0.heldLanes = [.bulk] }
             let hello = LinkControl.hello(Station.hello("x")).frame
+            let proof = LinkControl.proof([1]).frame
             let piece = LinkFrame(.bulk, [UInt8](repeating: 0, count: LinkLane.bulk.frameBytesMax))
             for frames in [
-                [hello, hello], [hello, LinkFrame(.control, [1])], [hello] + Array(repeating: piece, count: 5),
+                [hello], [proof], [LinkFrame(.control, [1])], Array(repeating: piece, count: 5),
             ] {
                 let stranger = try await RawPeer.connect(to: a.port, on: loop)
+                try await stranger.introduce(Station.hello("x"))
                 await stranger.send(frames)
                 try await stranger.control("the reason") {
                     if case .refusal(let refusal) = $0 { refusal.error.code == .malformed } else { false }
@@ -76,7 +79,7 @@ import Testing
         try await withLoop { [configuration] loop in
             let a = try await Station.start(Station.hello("a"), on: loop, configuration: configuration)
             let stranger = try await RawPeer.connect(to: a.port, on: loop)
-            await stranger.send([LinkControl.hello(Station.hello("x")).frame])
+            try await stranger.introduce(Station.hello("x"))
             try await a.wait("it up") {
                 $0.events.contains(.up(Station.node("x"), version: LinkHello.versions.upperBound, boot: 1, store: 7))
             }
@@ -94,21 +97,31 @@ import Testing
         try await withLoop { [configuration] loop in
             let a = try await Station.start(Station.hello("a"), on: loop, configuration: configuration)
             let stranger = try await RawPeer.connect(to: a.port, on: loop)
-            await stranger.send([LinkControl.hello(Station.hello("x")).frame, LinkControl.ping.frame])
+            try await stranger.introduce(Station.hello("x"))
+            await stranger.send([LinkControl.ping.frame])
             try await stranger.control("a ping") { $0 == .ping }
             #expect(await a.reached == [Station.node("x")])
         }
     }
 
-    @Test func `connections beyond the bound are closed at once`() async throws {
+    @Test func `beyond the bound who waits for longest makes place, and who is up takes none`() async throws {
         var configuration = Station.eager
-        configuration.incomingMax = 1
+        configuration.strangers.perAddress = 1
+        configuration.strangers.patience = .zero
+        configuration.helloTimeout = .seconds(600)
         try await withLoop { [configuration] loop in
             let a = try await Station.start(Station.hello("a"), on: loop, configuration: configuration)
+            for name in ["x", "y", "z"] {
+                try await RawPeer.connect(to: a.port, on: loop).introduce(Station.hello(name))
+                try await a.up(Station.node(name))
+            }
             let first = try await RawPeer.connect(to: a.port, on: loop)
             try await first.control("a hello") { if case .hello = $0 { true } else { false } }
-            try await RawPeer.connect(to: a.port, on: loop).closed()
-            #expect(await a.connectionCount == 1)
+            let second = try await RawPeer.connect(to: a.port, on: loop)
+            try await first.closed()
+            try await second.control("a hello") { if case .hello = $0 { true } else { false } }
+            #expect(await a.connectionCount == 4)
+            #expect(await a.reached == ["x", "y", "z"].map(Station.node))
         }
     }
 }

@@ -365,4 +365,130 @@ import Testing
         for _ in 0..<2 * ticks where cluster["a"].role == .follower { cluster.tick("a") }
         #expect(cluster["a"].role == .preCandidate)
     }
+
+    // MARK: Back from the loss of a majority
+
+    /// b and c are killed; a has been without a leader for as long as the proof lasts, but for `early` ticks.
+    private func alone(early: Int = 0) throws -> TestCluster {
+        let cluster = try proving()
+        try cluster.propose("a", "x")
+        cluster.settle()
+        for name in ["b", "c"] { cluster.crash(name) }
+        while cluster["a"].isLeader { cluster.tick("a") }
+        cluster.tick("a", cluster["a"].configuration.restartProofTicks - early)
+        cluster.network = []
+        return cluster
+    }
+
+    /// As hosts do it: both are told of the connection, then time passes on both.
+    private func comesBack(_ name: String, to cluster: TestCluster) throws -> Int {
+        try cluster.restart(name)
+        cluster.act("a") { $0.peerRestarted(name) }
+        cluster.settle()
+        var ticks = 0
+        while !cluster["a"].isEstablished, !cluster[name].isEstablished, ticks < 200 {
+            ticks += 1
+            tickAll(cluster, "a", name)
+        }
+        return ticks
+    }
+
+    @Test func `one of two killed voters comes back and has a vote after two election timeouts, not five`() throws {
+        for _ in 0..<10 {
+            let cluster = try alone()
+            let ticks = try comesBack("b", to: cluster)
+            #expect(ticks == 2 * cluster["a"].configuration.electionTimeoutTicks)
+            #expect(cluster["a"].isEstablished)
+        }
+    }
+
+    @Test func `where nobody has waited for long, the one that asked is answered when the whole proof's time is over`()
+        throws
+    {
+        let cluster = try alone(early: 29)
+        let ticks = try comesBack("b", to: cluster)
+        #expect(ticks <= cluster["a"].configuration.restartProofTicks)
+    }
+
+    @Test func `a voter that came back with the newer log asks itself as soon as it may`() throws {
+        let cluster = try proving()
+        cluster.isolate("a")
+        cluster.elect("b")
+        try cluster.propose("b", "of b and c")
+        cluster.settle()
+        for name in ["b", "c"] { cluster.crash(name) }
+        cluster.heal()
+        cluster.tick("a", 60)
+        let ticks = try comesBack("c", to: cluster)
+        #expect(cluster["c"].isEstablished && ticks <= 2 * cluster["a"].configuration.electionTimeoutTicks)
+        tickAll(cluster, "c")
+        #expect(cluster.commands("a").contains("of b and c"))
+    }
+
+    /// a, cut off, lacks what b and c have acked; c comes back with a copy of its disk that lacks it too. As long as b is
+    /// in reach of either of them, a must not win by the vote of c.
+    @Test(arguments: [true, false]) func `an older copy does not elect who lacks what it had acked`(
+        reachesReturned: Bool
+    ) throws {
+        let cluster = try proving()
+        cluster.isolate("a")
+        cluster.elect("b")
+        let old = cluster.server("c").disk
+        try cluster.propose("b", "acked")
+        cluster.settle()
+        #expect(cluster.commands("b") == ["acked"])
+        cluster.crash("c")
+        // a has waited for ever so long.
+        cluster.tick("a", 100)
+        cluster.network = []
+        cluster.tick("b", 25)
+        cluster.network = []
+        #expect(!cluster["b"].isLeader)
+        let (a, b, c) = (TestCluster.id("a"), TestCluster.id("b"), TestCluster.id("c"))
+        let cutPair: Set<ServerID> = reachesReturned ? [a, b] : [b, c]
+        cluster.loses = { cutPair == [$0.from, $0.to] }
+        try cluster.add("c", start: .restored(old.restored(appliedIndex: 0)), disk: old)
+        for name in ["a", "b"] where cutPair != [TestCluster.id(name), c] {
+            cluster.act(name) { $0.peerRestarted("c") }
+        }
+        cluster.settle()
+        for _ in 0..<100 {
+            for name in ["a", "c", "b"] { cluster.tick(name) }
+            cluster.settle()
+            #expect(!cluster["a"].isLeader || cluster["a"].lastIndex >= cluster["b"].lastIndex)
+            if ["a", "b", "c"].contains(where: { cluster[$0].isEstablished }) { break }
+        }
+        #expect(cluster["b"].isEstablished, "it alone has what was acked")
+    }
+
+    @Test func `who has come back itself, or hears a leader, vouches for nobody`() throws {
+        let cluster = try proving()
+        for name in ["a", "b", "c"] { cluster.crash(name) }
+        try cluster.restart("a")
+        cluster.tick("a", 200)
+        #expect(cluster["a"].leaderlessTicks >= 200 && !cluster["a"].hasWaited)
+        try cluster.restart("b")
+        cluster.act("a") { $0.peerRestarted("b") }
+        cluster.settle()
+        cluster.tick("b", cluster["b"].configuration.restartProofTicks - 1)
+        cluster.settle()
+        #expect(cluster["b"].isUnproven && !cluster["b"].othersHaveWaited)
+
+        let fresh = try alone()
+        #expect(fresh["a"].hasWaited)
+        fresh.step(fresh.message(from: "b", to: "a", term: 9, .heartbeat(commitIndex: 0, readRound: 0)))
+        #expect(!fresh["a"].hasWaited && fresh["a"].leaderlessTicks == 0)
+    }
+
+    @Test func `a leader that has committed an entry of its term trusts its disk`() throws {
+        let cluster = try proving()
+        for name in ["a", "b", "c"] { cluster.crash(name) }
+        for name in ["a", "b", "c"] { try cluster.restart(name) }
+        cluster.tick("a", 30)
+        cluster.tick("b", 30)
+        cluster.network = []
+        cluster.act("b") { $0.leader = nil }
+        cluster.elect("a")
+        #expect(cluster["a"].isEstablished && cluster["a"].isDiskTrusted)
+    }
 }

@@ -3,8 +3,9 @@
 /// Up to five servers on a network and disks that fail in every way a seed can think of.
 ///
 /// Messages are lost, doubled and reordered; disks keep only what was synced and sometimes refuse; servers crash,
-/// lose what they had in memory, join, are removed and come back empty under a new store; snapshots, transfers and
-/// reads happen at any time. The cores are the real ones, and nothing but the seed decides.
+/// lose what they had in memory, stand still, join, are removed and come back empty under a new store; snapshots,
+/// transfers and reads happen at any time. Hosts say what they know and what is not so: that a leader's connection has
+/// ended, that a server has begun anew, that a replica may not lead. The cores are the real ones, and nothing but the seed decides.
 struct Simulation {
     /// A fault that Raft does not tolerate, to see the checkers find it.
     enum Sabotage: Hashable, CaseIterable {
@@ -46,6 +47,7 @@ struct Simulation {
     private(set) var elections = 0
     private(set) var installs = 0
     private(set) var changes = 0
+    private(set) var hints = 0
 
     var committedCount: Int { checkers.committed.count }
 
@@ -62,6 +64,7 @@ struct Simulation {
         configuration.committedBytesMax = 400
         configuration.applyingBytesMax = 900
         configuration.promotionLagEntriesMax = 5
+        if seed % 4 != 0 { configuration.restartProofTicks = 3 * configuration.electionTimeoutTicks }
         self.configuration = configuration
         lossPercent = random.next() % 15
         let voters = (0..<(random.next() % 4 == 0 ? 1 : 3)).map { ServerID(node: "n\($0)", store: 1) }
@@ -120,7 +123,8 @@ struct Simulation {
         case 978..<982: partition()
         case 982..<990: if sabotage != .cutsForEver, sabotage != .forgesReadReplies { cut = [] }
         case 990..<994: transfer(from: position)
-        case 994..<997: try replaceRemoved(position)
+        case 994..<996: try replaceRemoved(position)
+        case 996..<999: hint(position)
         default: rewind(position)
         }
     }
@@ -130,6 +134,7 @@ struct Simulation {
         isCalm = true
         lossPercent = 0
         if sabotage != .cutsForEver { cut = [] }
+        for position in servers.indices { servers[position].core.mayLead = true }
         for position in servers.indices where servers[position].isDown || servers[position].core.isHalted {
             crash(position)
             try restart(position)
@@ -359,6 +364,7 @@ struct Simulation {
         server.ledTerm = 0
         server.applied = Array(server.applied.prefix(server.durableCount))
         servers[position] = server
+        tellOthers(of: position) { $0.leaderMayBeGone($1) }
     }
 
     private mutating func restart(_ position: Int) throws {
@@ -371,6 +377,30 @@ struct Simulation {
         servers[position].core = try make(server.core.id, start: .restored(restored))
         servers[position].isDown = false
         run(position)
+        tellOthers(of: position) { $0.peerRestarted($1) }
+    }
+
+    /// What a host finds out, or believes to.
+    private mutating func hint(_ position: Int) {
+        guard !servers[position].isDown else { return }
+        hints += 1
+        let other = servers[pick()].core.id.node
+        switch random.next() % 4 {
+        case 0: act(position) { $0.leaderMayBeGone(other) }
+        case 1: act(position) { $0.peerRestarted(other) }
+        case 2:
+            let ticks = Int(random.next() % 25)
+            act(position) { $0.clockJumped(ticks: ticks) }
+        default: servers[position].core.mayLead.toggle()
+        }
+    }
+
+    /// The connection to a server that has died ends, and there is a new one when it is back.
+    private mutating func tellOthers(of position: Int, _ tell: (inout RaftGroup, String) -> Void) {
+        let name = servers[position].core.id.node
+        for other in servers.indices where other != position && !servers[other].isDown && chance(80) {
+            act(other) { tell(&$0, name) }
+        }
     }
 
     private mutating func failDisk(_ position: Int) {

@@ -12,7 +12,7 @@ import Testing
     }()
 
     @Test func `nothing committed is lost or contradicted, whatever the network, disks and power do`() throws {
-        var (committed, elections, installs, changes) = (0, 0, 0, 0)
+        var (committed, elections, installs, changes, hints) = (0, 0, 0, 0, 0)
         for seed in Self.seeds {
             var simulation = try Simulation(seed: seed)
             try simulation.run(steps: 3_000)
@@ -21,13 +21,14 @@ import Testing
             elections += simulation.elections
             installs += simulation.installs
             changes += simulation.changes
+            hints += simulation.hints
         }
         print("seeds \(Self.seeds.count), committed \(committed), elections \(elections)")
-        print("snapshots installed \(installs), membership changes \(changes)")
+        print("snapshots installed \(installs), membership changes \(changes), hints \(hints)")
         // A simulation in which nothing happens proves nothing.
         #expect(committed > 20 * Self.seeds.count)
         #expect(elections > Self.seeds.count)
-        if Self.seeds.count > 20 { #expect(installs > 0 && changes > 0) }
+        if Self.seeds.count > 20 { #expect(installs > 0 && changes > 0 && hints > 0) }
     }
 
     @Test(arguments: [

@@ -139,7 +139,7 @@ struct TranscriptRunner {
 
     private static func describe(_ body: RaftMessage.Body) -> String {
         switch body {
-        case .preVote(let index, let term): "pre-vote, log ends at \(index)/\(term)"
+        case .preVote(let index, let term, _): "pre-vote, log ends at \(index)/\(term)"
         case .preVoteReply(let granted): granted ? "pre-vote granted" : "pre-vote denied"
         case .vote(let index, let term, let isTransfer):
             "vote\(isTransfer ? " (transfer)" : ""), log ends at \(index)/\(term)"

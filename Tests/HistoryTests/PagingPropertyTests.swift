@@ -22,7 +22,9 @@ private struct NaiveHistory {
         }
         let sorted = fitting.sorted { query.order == .ascending ? $0.seq < $1.seq : $0.seq > $1.seq }
         let limit = min(max(query.limit, 1), 100)
-        return (Array(sorted.prefix(limit)), sorted.count > limit)
+        var page = Array(sorted.prefix(limit))
+        while page.count > 1, page.reduce(0, { $0 + $1.payload.count }) > Limits.pageBytes { page.removeLast() }
+        return (page, sorted.count > page.count)
     }
 }
 

@@ -73,12 +73,14 @@ extension ShardStorage {
         try await answer { loadRoom(room, completion: $0) }
     }
 
-    func page(_ query: HistoryQuery) async throws -> History.HistoryPage {
-        try await answer { page(query, completion: $0) }
+    func page(_ query: HistoryQuery, for reader: HistoryReader? = nil) async throws -> History.HistoryPage {
+        try await answer { page(query, for: reader, completion: $0) }
     }
 
-    func message(_ seq: UInt64, of incarnation: Incarnation = life) async throws -> HistoryRow? {
-        try await answer { message(incarnation, seq: seq, completion: $0) }
+    func message(
+        _ seq: UInt64, of incarnation: Incarnation = life, withCopies: Bool = false
+    ) async throws -> HistoryRow? {
+        try await answer { message(incarnation, seq: seq, withCopies: withCopies, completion: $0) }
     }
 
     func rooms(_ kind: CatalogueKind = .room, after: RoomID? = nil, limit: Int = 100) async throws -> [CatalogueRow] {

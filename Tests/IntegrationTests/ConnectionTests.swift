@@ -304,7 +304,16 @@ extension IntegrationTests {
                     request.appendJSON(to: &longest)
                     longest += [UInt8](repeating: 0x20, count: 1 << 20 - longest.count)
                 } else {
-                    while longest.count < 1 << 20 - 16 { request.appendProtobuf(to: &longest) }
+                    // One request with a field that no version knows, which fills it up.
+                    request.appendProtobuf(to: &longest)
+                    let content = Array(longest.dropFirst())
+                    let padding = 1 << 20 - content.count - 8
+                    func varint(_ value: Int) -> [UInt8] {
+                        value < 0x80 ? [UInt8(value)] : [UInt8(value & 0x7F | 0x80)] + varint(value >> 7)
+                    }
+                    let unknown = varint(1000 << 3 | 2) + varint(padding) + [UInt8](repeating: 0, count: padding)
+                    longest = varint(content.count + unknown.count) + content + unknown
+                    #expect((1 << 20 - 8...1 << 20).contains(longest.count))
                 }
                 await busy.write(encoding.opcode, longest)
                 _ = try await busy.reply(to: 7).get()

@@ -42,6 +42,26 @@ extension IntegrationTests {
             await stranger.kill()
         }
 
+        @Test func `who has another cluster key is told no cluster, and a node that asks for no proof warns of it`()
+            async throws
+        {
+            let first = try await Self.node("n1")
+            let port = try #require(first.linkPort)
+            let stranger = try TestNode(["nodeId": "n3", "link": ["port": 0, "seeds": ["127.0.0.1:\(port)"]]])
+            var keys = TestNode.keys
+            keys["cluster"] = [["secret": String(repeating: "b", count: 32)]]
+            try stranger.write(keys, to: stranger.keysPath, mode: 0o600)
+            let refused = try Program("chatroomd", ["--config", stranger.configPath])
+            let line = try await refused.errorLine { $0.contains("no seed answers yet") }
+            #expect(line?.contains("does not prove that it has a cluster key") == true)
+            refused.signal(SIGKILL)
+            _ = try await refused.ended()
+            #expect(try await first.stop()?.errors.contains("link.requireProof is false") == false)
+            try first.rewrite { $0["link"] = ["port": 0, "requireProof": false] }
+            try await first.start()
+            #expect(try await first.stop()?.errors.contains("link.requireProof is false") == true)
+        }
+
         @Test func `seeds need a cluster key, and a key must be long enough`() async throws {
             let node = try TestNode(["link": ["port": 0, "seeds": ["127.0.0.1:1"]]])
             try await node.create()

@@ -17,6 +17,7 @@ extension IntegrationTests {
             ("chatroom_shard_commit_lag", "gauge", ["shard"]), ("chatroom_leader_changes_total", "counter", []),
             ("chatroom_gossip_members", "gauge", ["state"]), ("chatroom_disk_free_bytes", "gauge", []),
             ("chatroom_token_refused_total", "counter", []),
+            ("chatroom_connections_closed_total", "counter", ["code"]),
         ]
 
         @Test func `every name of the contract is there, described and well formed`() async throws {

@@ -74,6 +74,8 @@ extension IntegrationTests {
             (#"{"client": {"port": 70000}}"#, "client.port"),
             (#"{"client": {"host": "0.0.0.0", "port": 0}}"#, "TLS"),
             (#"{"api": {"host": "0.0.0.0", "port": 0}}"#, "TLS"),
+            (#"{"probes": {"host": "0.0.0.0", "port": 0}}"#, "probes.host 0.0.0.0"),
+            (#"{"limits": {"bufferBytes": 1000}}"#, "limits.bufferBytes"),
             (#"{"tls": {"certificateFile": "a"}}"#, "tls.keyFile"),
             (#"{"tls": {"keyFile": "a"}}"#, "tls.certificateFile"),
             (#"{"tls": {"certificateFile": "/none", "keyFile": "/none"}}"#, "/none"),

@@ -39,7 +39,9 @@ import Testing
         let sent = messages(bodies)
         let frames = ConsensusFrames.frames(of: sent)
         #expect(frames.count == 1)
-        #expect(try ConsensusFrames.messages(in: try #require(frames.first).payload, from: Names.node("a")) == sent)
+        #expect(
+            try ConsensusFrames.messages(in: try #require(frames.first).payload, from: Names.node("a"), store: 1)
+                == sent)
         #expect(ConsensusFrames.frames(of: []).isEmpty)
     }
 
@@ -49,13 +51,19 @@ import Testing
             (0..<10).map { .append(previousIndex: $0, previousTerm: 1, commitIndex: 0, entries: [entry]) })
         let frames = ConsensusFrames.frames(of: sent)
         #expect(frames.count == 4)
-        #expect(try frames.flatMap { try ConsensusFrames.messages(in: $0.payload, from: Names.node("a")) } == sent)
+        #expect(
+            try frames.flatMap { try ConsensusFrames.messages(in: $0.payload, from: Names.node("a"), store: 1) } == sent
+        )
     }
 
     @Test func `a message in another node's name is refused`() {
         for frame in ConsensusFrames.frames(of: messages([.timeoutNow])) {
-            #expect(throws: LinkError(.identity, "b sent a message of a")) {
-                try ConsensusFrames.messages(in: frame.payload, from: Names.node("b"))
+            #expect(throws: LinkError(.identity, "b sent a message of a with the store 1")) {
+                try ConsensusFrames.messages(in: frame.payload, from: Names.node("b"), store: 1)
+            }
+            // Of a former store, which the node has no more.
+            #expect(throws: LinkError(.identity, "a sent a message of a with the store 1")) {
+                try ConsensusFrames.messages(in: frame.payload, from: Names.node("a"), store: 2)
             }
         }
     }
@@ -65,7 +73,9 @@ import Testing
         let node = Names.node("a")
         var whole = 0
         for length in 0..<payload.count {
-            if (try? ConsensusFrames.messages(in: Array(payload.prefix(length)), from: node)) != nil { whole += 1 }
+            if (try? ConsensusFrames.messages(in: Array(payload.prefix(length)), from: node, store: 1)) != nil {
+                whole += 1
+            }
         }
         // Only a cut between two messages leaves a frame.
         #expect(whole == bodies.count)
@@ -75,10 +85,10 @@ import Testing
             for _ in 0..<Int.random(in: 1...8, using: &random) {
                 damaged[Int.random(in: 0..<damaged.count, using: &random)] = .random(in: 0...255, using: &random)
             }
-            _ = try? ConsensusFrames.messages(in: damaged, from: node)
+            _ = try? ConsensusFrames.messages(in: damaged, from: node, store: 1)
         }
         #expect(throws: LinkError.self) {
-            try ConsensusFrames.messages(in: [0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0], from: node)
+            try ConsensusFrames.messages(in: [0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0], from: node, store: 1)
         }
     }
 }

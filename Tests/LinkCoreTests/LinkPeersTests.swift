@@ -91,6 +91,17 @@ import Testing
         #expect(peers.nextCall == now)
     }
 
+    @Test func `calls of the other side that end at once do not put off one's own`() {
+        var peers = LinkPeers(me: hello("b"))
+        peers.know(a, host: "h", port: 1, at: 0)
+        // A node that stood still finds calls that were given up meanwhile, each with a hello and its end.
+        for number in 1...20 as ClosedRange<UInt64> {
+            _ = peers.hello(hello("a"), on: ID(number), expected: nil, certified: nil, at: 60_000)
+            #expect(peers.closed(ID(number), at: 60_000) == [.down(a)])
+        }
+        #expect(peers.nextCall == 60_000 + LinkPeers.firstPause)
+    }
+
     @Test func `a node without data is answered and makes no link, and is nobody whom one calls`() {
         var peers = LinkPeers(me: hello("a"))
         let newcomer = LinkHello.newcomer(b)

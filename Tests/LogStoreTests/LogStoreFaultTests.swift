@@ -3,6 +3,7 @@ import LogStore
 import StorageTestKit
 import Synchronization
 import Testing
+import WaitTestKit
 
 /// What a group must still know, by what its saves' completions have said.
 private struct Promise: Sendable {
@@ -226,6 +227,43 @@ private struct Promise: Sendable {
         #expect(try store.restored(groupA).firstIndex == 3)
         #expect(try store.restored(groupA).recent == entries(3...7))
         store.close()
+    }
+
+    @Test(arguments: [FaultFiles.Step.write, .shortWrite, .sync])
+    func `a store that nobody writes to finds out that its disk takes nothing, and when it does again`(
+        step: FaultFiles.Step
+    ) async throws {
+        let files = FaultFiles()
+        var options = configuration(directory, create: true, disk: disk)
+        options.files = files
+        options.probeInterval = .milliseconds(20)
+        let store = try LogStore.open(options)
+        #expect(store.takesWrites)
+        files.fail(step)
+        try await poll("it is found out") { !store.takesWrites }
+        #expect(store.status.failure?.code == (step == .sync ? .io : .full))
+        files.fail(nil)
+        try await poll("it has space again") { store.takesWrites }
+        store.close()
+        #expect(try !directory.names().contains("log.probe"), "nothing is left")
+    }
+
+    @Test func `after a save that failed the store says that it takes some again before anybody tries`() async throws {
+        let store = try LogStore.open(configuration(directory, create: true, disk: disk))
+        defer { store.close() }
+        try await store.save(GroupSave(group: groupA, entries: entries(1...5)))
+        disk.isFull = true
+        await #expect(throws: LogStoreError.self) {
+            try await store.save(GroupSave(group: groupA, entries: [entry(6)]))
+        }
+        #expect(!store.takesWrites)
+        let operations = disk.operations
+        try await poll("the log was tried again") { disk.operations > operations }
+        #expect(!store.takesWrites, "other files may still have space")
+        disk.isFull = false
+        try await poll("it takes saves") { store.takesWrites }
+        #expect(try store.restored(groupA).lastIndex == 5)
+        try await store.save(GroupSave(group: groupA, entries: [entry(6)]))
     }
 
     // MARK: - Damage

@@ -127,32 +127,39 @@ import Transport
         }
     }
 
-    @Test func `exchanges beyond the bound are closed at once, and the end of one makes place`() async throws {
+    @Test func `beyond the bound who has waited longest without a word makes place`() async throws {
         try await withLoop { loop in
             var configuration = Participant.quick
-            configuration.incomingExchangesMax = 2
-            configuration.exchangeTimeout = .seconds(600)
+            configuration.strangers.perAddress = 2
+            configuration.strangers.firstByte = .seconds(600)
+            configuration.strangers.introduction = .seconds(600)
             let member = try await Participant.start("n1", on: loop, configuration: configuration)
             let first = try await Caller.connect(to: member.address, on: loop)
             let second = try await Caller.connect(to: member.address, on: loop)
             let third = try await Caller.connect(to: member.address, on: loop)
-            await third.closed()
-            for other in [first, second] {
+            await first.closed()
+            for other in [second, third] {
                 let isClosed = await other.isClosed
                 #expect(!isClosed)
             }
-            await first.close()
             let other = try await Participant.start("n2", on: loop, seeds: [member.address])
             await other.wait { $0.alive == [member.id, other.id] }
         }
     }
 
-    @Test func `a silent connection is closed after a time`() async throws {
+    @Test func `who says nothing at first is closed soon, and who does not end later`() async throws {
+        #expect(StrangerLimits().firstByte <= .seconds(1))
         try await withLoop { loop in
             var configuration = Participant.quick
-            configuration.exchangeTimeout = .milliseconds(50)
+            configuration.strangers.firstByte = .milliseconds(50)
+            configuration.strangers.introduction = .seconds(600)
+            configuration.exchangeTimeout = .seconds(600)
             let member = try await Participant.start("n1", on: loop, configuration: configuration)
             await (try Caller.connect(to: member.address, on: loop)).closed()
+            configuration.strangers.introduction = .milliseconds(50)
+            let strict = try await Participant.start("n2", on: loop, configuration: configuration)
+            let answer = try await Caller.exchange(Array("gsp".utf8), with: strict.address, on: loop)
+            #expect(answer == [])
         }
     }
 }

@@ -25,6 +25,9 @@ final class RelayNode {
     private(set) var requests = 0
     /// Bodies that have come from each node.
     private(set) var bodies: [NodeID: Int] = [:]
+    /// What is done in the turn in which a node is reached, for the so many-th time.
+    var onUp: (NodeID, Int) -> Void = { _, _ in }
+    private var ups = 0
     /// How often the connection of each node has ended.
     private(set) var ends: [NodeID: Int] = [:]
 
@@ -33,7 +36,11 @@ final class RelayNode {
         tree = router.tree
         var configuration = ClusterLinkConfiguration()
         configuration.courtesy = .zero
-        link = ClusterLink(loop: loop, hello: hello, configuration: configuration, tls: nil)
+        // So that there may be nodes of older versions.
+        configuration.requireProof = false
+        link = ClusterLink(
+            loop: loop, hello: hello, configuration: configuration,
+            keys: LinkKeys(prove: { _ in [1] }, accepts: { proof, _ in proof == [1] }), tls: nil)
         intake = PublicationIntake(node, link: link, tree: tree) { [unowned self] message, _ in
             if case .publications(let publications) = message {
                 outputs += publications.flatMap(\.outputs).map(\.output)
@@ -43,12 +50,15 @@ final class RelayNode {
         link.observe { [unowned self] event in
             switch event {
             case .up(let other, let version, _, _):
+                router.note(other, reachedBy: link.connection(to: other))
                 readers[other] = [:]
                 tree.reached(other, version: version)
+                ups += 1
+                onUp(other, ups)
             case .down(let other):
                 intake?.lost(other)
                 tree.lost(other)
-                router.noteEnd(of: other)
+                router.note(other, reachedBy: nil)
                 ends[other, default: 0] += 1
             case .hasRoom, .failed: break
             }
@@ -98,10 +108,11 @@ struct RelayStation: Sendable {
     ///   - links: the loop of its links.
     ///   - rooms: that of its rooms.
     static func start(
-        _ name: String, versions: ClosedRange<UInt32> = LinkHello.versions, links: EventLoop, rooms: EventLoop
+        _ name: String, boot: UInt64 = 1, versions: ClosedRange<UInt32> = LinkHello.versions, links: EventLoop,
+        rooms: EventLoop
     ) async throws -> RelayStation {
         let id = try #require(NodeID(name))
-        var hello = LinkHello(cluster: "c1", node: id, store: 7, boot: 1, shards: 16)
+        var hello = LinkHello(cluster: "c1", node: id, store: 7, boot: boot, shards: 16)
         (hello.oldestVersion, hello.newestVersion) = (versions.lowerBound, versions.upperBound)
         let (router, changes) = (ClusterRouter(node: id), Changes())
         let (box, link, port) = try await links.run { [hello] () throws(TransportError) in

@@ -52,6 +52,10 @@ import Testing
         var request = Self.post
         request.signature = text
         #expect(!RequestSignature.isValid(request, key: Self.key))
+        // Before anybody reads its body.
+        let now = Timestamp(1_732_150_000_000)
+        #expect(throws: ChatError.self) { try RequestSignature.check(request, at: now) }
+        #expect(throws: Never.self) { try RequestSignature.check(Self.post, at: now) }
     }
 
     private func isAccepted(time: String, nonce: String = "n", at now: Int64) -> Bool {

@@ -82,11 +82,37 @@ import Testing
 
     @Test func `garbage is no cursor, and who is here is asked of presence`() {
         let it = Dialogue()
-        for kind in [MemberKind.fixed, .managers, .muted, .blacklisted] {
+        for kind in [MemberKind.fixed, .managers, .muted, .blacklisted, .banned] {
             #expect(throws: ChatError.self) { try it.state.members(kind, after: "a/b", limit: 1, at: it.now) }
         }
         for kind in [MemberKind.temporary, .temporaryReversed, .fixedOnline] {
             #expect(throws: ChatError.self) { try it.state.members(kind, after: nil, limit: 1, at: it.now) }
         }
+    }
+
+    @Test func `who is fixed by a flag only is not in the list that others than managers see`() throws {
+        var it = Dialogue()
+        it.tell(.setMute(user("muted"), enable: true, NotifyOptions()), by: .system)
+        it.tell(.setBlacklist(user("barred"), enable: true, NotifyOptions()), by: .system)
+        it.tell(.setMute(user("normal"), enable: true, NotifyOptions()), by: .system)
+        let all = try Self.all(it.state, .fixed, limit: 2, at: it.now).map(\.text)
+        #expect(all.sorted() == ["barred", "creator", "manager", "muted", "normal"])
+        let first = try it.state.members(.fixed, after: nil, limit: 2, at: it.now, all: false)
+        let rest = try it.state.members(.fixed, after: first.next, limit: 2, at: it.now, all: false)
+        #expect((first.items + rest.items).map(\.user.text).sorted() == ["creator", "manager", "normal"])
+        #expect(first.items.count == 2 && rest.next == nil)
+    }
+
+    @Test func `BANNED lists whom a kick keeps out, until that is over or lifted`() throws {
+        var it = Dialogue()
+        for (name, seconds) in [("a", 10), ("b", 20), ("c", 30)] as [(String, Int64)] {
+            it.tell(.kick(user(name), banSeconds: seconds, NotifyOptions()), by: .system)
+        }
+        #expect(try Self.all(it.state, .banned, limit: 2, at: it.now) == ["a", "b", "c"].map(user))
+        it.tell(.kick(user("c"), banSeconds: 0, NotifyOptions()), by: .system)
+        it.pass(seconds: 10)
+        #expect(try Self.all(it.state, .banned, limit: 2, at: it.now) == [user("b")])
+        it.tell(.expire, by: .system)
+        #expect(try Self.all(it.state, .banned, limit: 2, at: it.now) == [user("b")])
     }
 }

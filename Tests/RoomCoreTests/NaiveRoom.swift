@@ -183,7 +183,12 @@ struct NaiveRoom {
             return Answer(events: seconds > 0 ? [.temporarilyMuted] : had ? [.temporaryMuteLifted] : [])
         case .kick(let user, let seconds, _):
             guard mayActOn(user, actor) else { return Answer(code: .forbidden) }
-            if seconds > 0 { people[user, default: Person()].bannedUntil = now + seconds * 1000 }
+            if seconds == 0 {
+                // Nobody is here: a ban is lifted, or there is nothing to do.
+                people[user]?.bannedUntil = nil
+                return Answer()
+            }
+            if let seconds { people[user, default: Person()].bannedUntil = now + seconds * 1000 }
             return Answer(events: [.kicked] + loseSeats(user), kicked: [user])
         case .updateMe:
             return actor.user == nil ? Answer(code: .badParameter) : Answer(events: [.memberUpdatedInfo])

@@ -64,7 +64,7 @@ import Testing
         it.tell(.setMute(user("bob"), enable: true, NotifyOptions()), by: .system)
         it.tell(.muteRoom(enable: true, NotifyOptions()), by: .system)
         let bob = Actor.server(UserName(user: user("bob"), nick: "Bob"))
-        #expect(it.tell(Self.text(), by: bob).shown.first?.from?.role == .restricted)
+        #expect(it.tell(Self.text(), by: bob).shown.first?.from?.role == .guest)
         #expect(it.tell(Self.text(), by: bob).shown.first?.from?.profile.nick == "Bob")
         #expect(it.tell(Self.text(), by: .system).shown.map(\.from) == [nil])
     }

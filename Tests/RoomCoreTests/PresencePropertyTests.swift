@@ -49,7 +49,7 @@ import Testing
                 naive.removeAll { $0.visitor.user == name }
             default:
                 let isFixed = Bool.random(using: &random)
-                presence.setFixed(name, isFixed)
+                presence.setRole(name, isFixed ? .normal : .guest)
                 for index in naive.indices where naive[index].visitor.user == name { naive[index].isFixed = isFixed }
             }
             if Bool.random(using: &random) { now = now.adding(milliseconds: 7) }

@@ -281,11 +281,42 @@ extension [PresenceEffect] {
         var it = Scene()
         try it.enter("a", "s1")
         try it.enter("b", "s2", role: .normal)
-        it.presence.setFixed(user("a"), true)
-        it.presence.setFixed(user("b"), false)
-        it.presence.setFixed(user("nobody"), true)
+        it.presence.setRole(user("a"), .normal)
+        it.presence.setRole(user("b"), .guest)
+        it.presence.setRole(user("nobody"), .normal)
         #expect(try it.presence.users(.fixedOnline, after: nil, limit: 9).items == [user("a")])
         #expect(try it.presence.users(.temporary, after: nil, limit: 9).items == [user("b")])
+    }
+
+    @Test func `who is RESTRICTED is fixed to managers and a guest to all others, page by page`() throws {
+        var it = Scene()
+        for (index, role) in [Role.guest, .restricted, .normal, .restricted, .guest].enumerated() {
+            try it.enter("u\(index)", "s\(index)", role: role)
+        }
+        func names(_ kind: MemberKind, all: Bool) throws -> [String] {
+            var (names, cursor) = ([String](), String?.none)
+            repeat {
+                let page = try it.presence.users(kind, after: cursor, limit: 2, all: all)
+                names += page.items.map(\.text)
+                cursor = page.next
+            } while cursor != nil && names.count < 10
+            return names
+        }
+        #expect(try names(.fixedOnline, all: true) == ["u1", "u2", "u3"])
+        #expect(try names(.temporaryReversed, all: true) == ["u0", "u4"])
+        #expect(try names(.fixedOnline, all: false) == ["u2"])
+        #expect(try names(.temporaryReversed, all: false) == ["u0", "u1", "u3", "u4"])
+        #expect(try names(.temporary, all: false) == ["u4", "u3", "u1", "u0"])
+    }
+
+    @Test func `who is RESTRICTED comes and goes as a guest does`() throws {
+        var it = Scene()
+        let effects = try it.enter("muted", "s1", role: .restricted)
+        let roles = effects.compactMap { effect -> Role? in
+            guard case .show(let shown) = effect, case .entered(_, _, let role, _) = shown.data else { return nil }
+            return role
+        }
+        #expect(roles == [.guest])
     }
 
     @Test func `updating oneself holds for all sessions until exit`() throws {

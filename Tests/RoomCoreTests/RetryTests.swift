@@ -86,9 +86,11 @@ import Testing
         var it = Dialogue()
         let result = it.tell(Self.post, by: member("bob"), key: 1).result
         let key = CommandKey(high: 7, low: 1)
-        #expect(it.state.remembered(key, at: it.now) == result)
-        #expect(it.state.remembered(CommandKey(high: 7, low: 2), at: it.now) == nil)
+        let command = Command(id: nil, room: it.room, actor: member("bob"), body: Self.post)
+        #expect(it.state.remembered(key, of: command, at: it.now) == result)
+        #expect(!it.state.remembers(CommandKey(high: 7, low: 2), at: it.now))
         it.pass(seconds: Limits.commandMemorySeconds)
-        #expect(it.state.remembered(key, at: it.now) == nil)
+        #expect(!it.state.remembers(key, at: it.now))
+        #expect(it.state.remembered(key, of: command, at: it.now) == nil)
     }
 }

@@ -73,13 +73,13 @@ import Testing
                 Self.setMember(target, false), .setMute(user(target), enable: true, NotifyOptions()),
                 .setBlacklist(user(target), enable: true, NotifyOptions()),
                 .tempMute(user(target), seconds: 1, NotifyOptions()),
-                .kick(user(target), banSeconds: 0, NotifyOptions()),
+                .kick(user(target), banSeconds: nil, NotifyOptions()),
             ] {
                 #expect(it.tell(body, by: member("manager")).code == .forbidden)
             }
         }
         #expect(
-            it.tell(.kick(user("creator"), banSeconds: 0, NotifyOptions()), by: member("creator")).code == .forbidden)
+            it.tell(.kick(user("creator"), banSeconds: nil, NotifyOptions()), by: member("creator")).code == .forbidden)
         #expect(it.tell(Self.setManager("creator", false), by: member("creator")).code == .forbidden)
         #expect(
             it.tell(.setMute(user("guest2"), enable: true, NotifyOptions()), by: member("guest")).code == .forbidden)

@@ -27,6 +27,7 @@ extension RoomState {
         if owed != other.owed { return "owed" }
         if slow.times != other.slow.times { return "slow" }
         if ledger.results != other.ledger.results { return "results" }
+        if ledger.bytes != other.ledger.bytes { return "bytes of results" }
         if ledger.livePosts(at: now) != other.ledger.livePosts(at: now) { return "posts" }
         return nil
     }

@@ -16,7 +16,7 @@ import Testing
         .tempMute(user(name), seconds: seconds, NotifyOptions())
     }
 
-    private static func kick(_ name: String, _ banSeconds: Int64 = 0) -> CommandBody {
+    private static func kick(_ name: String, _ banSeconds: Int64? = nil) -> CommandBody {
         .kick(user(name), banSeconds: banSeconds, NotifyOptions(notifyExt: "why"))
     }
 
@@ -235,5 +235,56 @@ import Testing
         #expect(code("manager") == nil)
         it.tell(.closeRoom(NotifyOptions()), by: .system)
         #expect(code("manager") == .roomClosed)
+    }
+
+    @Test func `banSeconds 0 lifts a ban of somebody who is away, without 313, and nil leaves it`() {
+        var it = Dialogue()
+        it.tell(Self.kick("bob", 600), by: member("manager"))
+        it.tell(Self.kick("bob", nil), by: member("manager"))
+        #expect(it.state.isBanned(user("bob"), at: it.now))
+        let lifted = it.tell(Self.kick("bob", 0), by: member("manager"))
+        #expect(lifted.events.isEmpty && lifted.code == nil)
+        #expect(!it.state.isBanned(user("bob"), at: it.now) && it.state.nextDeadline == nil)
+        // The ban may have ended since the leader looked: nobody is told of a kick of nobody.
+        #expect(it.tell(Self.kick("bob", 0), by: member("manager")).events.isEmpty)
+        // Whoever is here is put out by it as by any other kick.
+        it.facts.names = [user("bob"): Profile()]
+        #expect(it.tell(Self.kick("bob", 0), by: member("manager")).events == [.kicked])
+        #expect(it.tell(Self.kick("bob", 0), by: member("normal")).code == .forbidden)
+    }
+
+    @Test func `the address of an anonymous member who is blacklisted stays out for its time, the member for good`()
+        throws
+    {
+        var it = Dialogue()
+        (it.facts.addressHash, it.facts.addressBarSeconds) = (77, 600)
+        it.tell(.setBlacklist(user("anon-1"), enable: true, NotifyOptions()), by: member("manager"))
+        func refusal(_ name: String, anonymous: Bool = true, from hash: UInt64?) -> ChatError? {
+            do throws(ChatError) {
+                try it.state.mayEnter(
+                    user(name), anonymous: anonymous, invitedByToken: false, addressHash: hash, at: it.now)
+                return nil
+            } catch { return error }
+        }
+        #expect(refusal("anon-1", from: 5)?.code == .blacklisted)
+        #expect(refusal("anon-2", from: 77)?.retryAfterMs == 600_000)
+        #expect(refusal("anon-2", from: 78) == nil && refusal("anon-2", from: nil) == nil)
+        // Users are known by their names.
+        #expect(refusal("bob", anonymous: false, from: 77) == nil)
+        it.pass(seconds: 600)
+        #expect(refusal("anon-2", from: 77) == nil)
+        // And the address is forgotten then.
+        it.tell(.expire, by: .system)
+        #expect(it.state.memberRecord(of: user("anon-1"))?.barredAddress == nil && it.state.nextDeadline == nil)
+        #expect(refusal("anon-1", from: 5)?.code == .blacklisted)
+    }
+
+    @Test func `taking an anonymous member from the blacklist opens the address again`() throws {
+        var it = Dialogue()
+        (it.facts.addressHash, it.facts.addressBarSeconds) = (77, 600)
+        it.tell(.setBlacklist(user("anon-1"), enable: true, NotifyOptions()), by: member("manager"))
+        it.tell(.setBlacklist(user("anon-1"), enable: false, NotifyOptions()), by: member("manager"))
+        try it.state.mayEnter(user("anon-2"), anonymous: true, invitedByToken: false, addressHash: 77, at: it.now)
+        try it.state.mayEnter(user("anon-1"), anonymous: true, invitedByToken: false, addressHash: 77, at: it.now)
     }
 }

@@ -32,7 +32,7 @@ import Wire
     }
 
     @Test mutating func `what comes before a room goes on is not shown, what comes behind is`() throws {
-        let number = awaited.begin(room)
+        let number = awaited.begin(room, at: 0)
         #expect(try !takes(shown, of: room), "on its way since before")
         #expect(try !takes(exited, of: room), "it is asked again")
         #expect(try takes(answer, of: room) && takes(kicked, of: room))
@@ -42,8 +42,8 @@ import Wire
     }
 
     @Test mutating func `only the last that the leader was told counts`() throws {
-        let first = awaited.begin(room)
-        let second = awaited.begin(room)
+        let first = awaited.begin(room, at: 0)
+        let second = awaited.begin(room, at: 0)
         #expect(first != second)
         #expect(try !takes(.following(first), of: room) && !takes(shown, of: room))
         #expect(try takes(.following(second), of: room) && takes(shown, of: room))
@@ -51,10 +51,37 @@ import Wire
     }
 
     @Test mutating func `a room that nobody is in any more is not awaited`() throws {
-        _ = awaited.begin(room)
-        let number = awaited.begin(other)
+        _ = awaited.begin(room, at: 0)
+        let number = awaited.begin(other, at: 0)
         awaited.forget { $0 == room }
         #expect(try takes(shown, of: room) && !takes(shown, of: other))
         #expect(try takes(.following(number), of: other))
+    }
+
+    @Test mutating func `a leader that does not go on is told once more, after longer and longer pauses`() throws {
+        var now: UInt64 = 1_000
+        _ = awaited.begin(room, at: now)
+        var pauses: [UInt64] = []
+        for _ in 0..<6 {
+            let asked = now
+            while awaited.overdue(at: now) != [room] { now += 100 }
+            pauses.append(now - asked)
+            _ = awaited.begin(room, at: now)
+        }
+        #expect(pauses == [2_000, 4_000, 8_000, 16_000, 16_000, 16_000])
+        let number = awaited.begin(room, at: now)
+        #expect(awaited.awaits(room))
+        #expect(try takes(.following(number), of: room))
+        #expect(!awaited.awaits(room))
+        #expect(awaited.overdue(at: now + 100_000) == [], "it has gone on")
+        _ = awaited.begin(room, at: now)
+        #expect(awaited.overdue(at: now + AwaitedStreams.pauseFirst) == [room], "from the beginning")
+    }
+
+    @Test mutating func `a room whose leader can't be told now comes again`() throws {
+        _ = awaited.begin(room, at: 0)
+        #expect(awaited.overdue(at: 2_000) == [room])
+        #expect(awaited.overdue(at: 2_100) == [])
+        #expect(awaited.overdue(at: 4_000) == [room])
     }
 }

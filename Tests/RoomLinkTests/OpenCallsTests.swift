@@ -50,6 +50,44 @@ import Wire
         #expect(lane.expire() == [call])
     }
 
+    @Test mutating func `a call that its leader does not answer for long is asked of it once more`() throws {
+        _ = try lane.leads("n2", 5)
+        let call = try lane.call()
+        _ = lane.add(call)
+        lane.now += OpenCalls.askAgainMilliseconds - 1
+        #expect(lane.open.unanswered(at: lane.now).isEmpty)
+        lane.now += 1_000
+        let again = lane.open.unanswered(at: lane.now)
+        #expect(again.map(\.call) == [call])
+        #expect(again.first?.node == (try lane.node("n2")))
+        lane.now += OpenCalls.askAgainMilliseconds
+        #expect(lane.open.unanswered(at: lane.now).isEmpty)
+        // It was asked twice, so the first refusal does not mean that the leader has it no more.
+        try lane.refused(by: "n2")
+        #expect(lane.expire().isEmpty && lane.open.count == 1)
+        #expect(try lane.answered())
+    }
+
+    @Test mutating func `a call whose session its leader does not know is repeated, twice at most`() throws {
+        let call = try lane.call()
+        let session = try lane.session("s1")
+        _ = lane.add(call)
+        #expect(lane.open.unknown(session, 1) == nil, "nobody has it")
+        _ = try lane.leads("n2", 5)
+        for _ in 0..<OpenCalls.unknownMax { #expect(lane.open.unknown(session, 1) == call) }
+        #expect(lane.open.unknown(session, 1) == nil)
+        #expect(try lane.answered())
+    }
+
+    @Test mutating func `calls of rooms that are announced anew are asked again, those of others are not`() throws {
+        _ = try lane.leads("n2", 5)
+        let calls = [try lane.call("s1", 1, "a"), try lane.call("s2", 1, "b"), try lane.call("s1", 2, "c")]
+        for call in calls { _ = lane.add(call) }
+        #expect(lane.open.askAgain(in: [try lane.room("other")]).isEmpty)
+        #expect(lane.open.askAgain(in: [try lane.room("live")]) == calls)
+        #expect(lane.open.count == 3)
+    }
+
     @Test mutating func `what needs no answer is not kept`() throws {
         let leave = try lane.call("s1", nil, .leave)
         let silent = try lane.call("s1", nil, "")

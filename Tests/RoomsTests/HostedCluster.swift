@@ -100,6 +100,8 @@ final class HostedNode: Sendable {
     let rooms: RoomHost
     let storage: ShardStorage
     let store: LogStore
+    /// Where the log's disk is probed.
+    let files = FaultFiles()
     let cluster = ClusterView(shardCount: 1)
     private let link: MemoryLink
     private let loop: EventLoop
@@ -114,11 +116,14 @@ final class HostedNode: Sendable {
         loop.start()
         var log = LogStoreConfiguration(directory: directory + "/log")
         log.create = isNew
+        log.files = files
+        log.probeInterval = .milliseconds(300)
         store = try LogStore.open(log)
         pool = StoragePool(writers: 1, readers: 1)
         let now: @Sendable () -> Timestamp = { Timestamp(Int64(Date().timeIntervalSince1970 * 1000)) }
         var configuration = StorageConfiguration(now: now)
         configuration.erased = RoomHost.erased
+        configuration.shownBytes = RoomHost.shownBytes
         storage = try ShardStorage.open(
             ShardID(0), directory: directory + "/shard", pool: pool, configuration: configuration)
         var logger = Logger(label: "test")

@@ -28,12 +28,18 @@ final class ToldOutputs: PublicationSink {
     private struct State {
         var outputs: [RoomOutput] = []
         var waiters: [Waiter] = []
+        var tallies: [ShardTallies] = []
     }
 
     private let state = Mutex(State())
     private let ledCount = Atomic<Int>(0)
 
     var all: [RoomOutput] { state.withLock { $0.outputs } }
+
+    /// What lanes were told of themselves.
+    var tallies: [ShardTallies] { state.withLock { $0.tallies } }
+
+    func tell(_ tallies: ShardTallies, to node: NodeID) { state.withLock { $0.tallies.append(tallies) } }
 
     func deliver(_ turn: [NodeID: [NodePublication]]) {
         let due = state.withLock { state in
@@ -116,7 +122,7 @@ final class ToldOutputs: PublicationSink {
 extension RoomOutput {
     fileprivate func answer(to wanted: UInt32) -> Result<OperationResult, ChatError>? {
         switch self {
-        case .reply(_, let request, let result, _) where request == wanted: result
+        case .reply(_, let request, let result, _, _) where request == wanted: result
         case .entered(_, let request, let result, _) where request == wanted: result.map { .enter($0) }
         case .exited(_, let request) where request == wanted: .success(.exit)
         default: nil
@@ -170,6 +176,7 @@ final class HostedRooms: Sendable {
         pool = StoragePool(writers: 1, readers: 1)
         var configuration = StorageConfiguration(now: options.now)
         configuration.erased = RoomHost.erased
+        configuration.shownBytes = RoomHost.shownBytes
         configuration.waitingLoadsMax = options.waitingLoadsMax
         storage = try ShardStorage.open(
             ShardID(0), directory: directory.path + "/" + options.storage, pool: pool, configuration: configuration)

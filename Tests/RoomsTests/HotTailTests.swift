@@ -33,26 +33,26 @@ struct HotTailTests {
         tail.append(try kick(1, "ann"))
         let (ann, bob, eve) = (try user("ann"), try user("bob"), try user("eve"))
         // Of this one no message tells.
-        tail.noteKick(bob, at: Timestamp(2))
-        #expect(tail.kicked(ann, since: Timestamp(1)) && !tail.kicked(ann, since: Timestamp(2)))
-        #expect(tail.kicked(bob, since: Timestamp(2)) && !tail.kicked(eve, since: Timestamp(0)))
+        tail.noteKick(bob, at: Timestamp(2), PutOut(.byManager))
+        #expect(tail.kicked(ann, since: Timestamp(1)) != nil && tail.kicked(ann, since: Timestamp(2)) == nil)
+        #expect(tail.kicked(bob, since: Timestamp(2)) != nil && tail.kicked(eve, since: Timestamp(0)) == nil)
         for seq in 2...1_000 as ClosedRange<UInt64> { tail.append(try message(seq)) }
-        #expect(tail.kicked(ann, since: Timestamp(0)) && tail.kicked(bob, since: Timestamp(0)))
-        tail.noteKick(eve, at: Timestamp(600_002))
-        #expect(!tail.kicked(ann, since: Timestamp(0)) && tail.kicked(bob, since: Timestamp(0)))
+        #expect(tail.kicked(ann, since: Timestamp(0)) != nil && tail.kicked(bob, since: Timestamp(0)) != nil)
+        tail.noteKick(eve, at: Timestamp(600_002), PutOut(.byManager))
+        #expect(tail.kicked(ann, since: Timestamp(0)) == nil && tail.kicked(bob, since: Timestamp(0)) != nil)
     }
 
     @Test func `beyond the bound the oldest kicks are forgotten`() throws {
         var tail = HotTail()
-        for number in 0...4_096 { tail.noteKick(try user("u\(number)"), at: Timestamp(5)) }
+        for number in 0...4_096 { tail.noteKick(try user("u\(number)"), at: Timestamp(5), PutOut(.byManager)) }
         let (first, second) = (try user("u0"), try user("u1"))
-        #expect(!tail.kicked(first, since: Timestamp(0)) && tail.kicked(second, since: Timestamp(0)))
+        #expect(tail.kicked(first, since: Timestamp(0)) == nil && tail.kicked(second, since: Timestamp(0)) != nil)
     }
 
     @Test func `everybody is put out when a room closes`() {
         var tail = HotTail()
         #expect(!tail.everybodyKicked(since: Timestamp(0)))
-        tail.noteKick(nil, at: Timestamp(5))
+        tail.noteKick(nil, at: Timestamp(5), PutOut(.byManager))
         #expect(tail.everybodyKicked(since: Timestamp(5)) && !tail.everybodyKicked(since: Timestamp(6)))
     }
 }

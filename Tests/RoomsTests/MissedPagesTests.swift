@@ -18,12 +18,12 @@ import Testing
             made += 1
             return []
         }
-        let first = pages.page(after: 3, missed)
+        let first = pages.page(after: 3, bytesMax: .max, missed)
         #expect(first.messages.after == 3 && first.lastSeq == 3)
-        let second = pages.page(after: 3, missed)
+        let second = pages.page(after: 3, bytesMax: .max, missed)
         #expect(second.messages == first.messages)
         #expect(made == 1)
-        let third = pages.page(after: 4, missed)
+        let third = pages.page(after: 4, bytesMax: .max, missed)
         #expect(third.messages.after == 4)
         #expect(made == 2)
         #expect(pages.toldLanes.isEmpty)

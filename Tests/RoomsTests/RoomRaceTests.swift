@@ -85,8 +85,8 @@ struct RoomRaceTests {
             let request = try #require(kick.request)
             _ = try await hosted.told.answer(to: request).get()
             let told = hosted.told.all
-            let going = told.firstIndex { $0 == .following(7) }
-            let kicked = told.firstIndex { if case .reply(_, request, _, _) = $0 { true } else { false } }
+            let going = told.firstIndex { $0 == .following(7, through: 0) }
+            let kicked = told.firstIndex { if case .reply(_, request, _, _, _) = $0 { true } else { false } }
             #expect(try #require(going) < #require(kicked))
         }
     }

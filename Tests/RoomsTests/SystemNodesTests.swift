@@ -88,6 +88,34 @@ struct SystemNodesTests {
         #expect(unknown.code == .notFound)
     }
 
+    @Test mutating func `who was taken out is remembered with its store, and comes again with another one only`() throws
+    {
+        _ = apply(.addNode(record(second, store: 22)))
+        _ = apply(.removeNode(second))
+        #expect(state.removed == [RemovedNode(node: second, store: 22)])
+        guard case .refused(let error) = apply(.addNode(record(second, store: 22))).result else {
+            Issue.record("a removed store was taken in")
+            return
+        }
+        #expect(error.code == .conflict)
+        #expect(apply(.addNode(record(second, store: 33))).result == .done)
+        // A node that comes with a new store has lost the former one.
+        #expect(apply(.addNode(record(second, store: .max))).result == .done)
+        #expect(state.removed.map(\.store) == [22, 33])
+        let bytes = SystemCodec.encode(state.snapshot(appliedIndex: 3))
+        let restored = SystemState(restoring: try SystemCodec.decodeSnapshot(bytes))
+        #expect(restored.removed == state.removed)
+        var before = restored
+        before.removed = []
+        #expect(restored.changes(since: before) == [.nodes(state.nodes)])
+        for number in 0...UInt64(SystemState.removedMax) {
+            _ = apply(.addNode(record(Self.node("m"), store: number)))
+            _ = apply(.removeNode(Self.node("m")))
+        }
+        #expect(state.removed.count == SystemState.removedMax)
+        #expect(state.removed.first?.store == 1)
+    }
+
     @Test mutating func `draining begins and ends, once each`() {
         let (result, change) = apply(.setDraining(first, true))
         #expect(result == .done)

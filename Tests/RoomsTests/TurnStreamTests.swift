@@ -30,7 +30,7 @@ struct TurnStreamTests {
         let ofLane = NodePublication.byLane(ofNode).filter { $0.lane == lane.number }.flatMap(\.publications)
         return ofLane.flatMap(\.outputs).map { output in
             switch output {
-            case .reply(_, let request, _, _): "reply \(request)"
+            case .reply(_, let request, _, _, _): "reply \(request)"
             case .frame(let frame): "shown \(frame.keptSeqs.map { "\($0.lowerBound)-\($0.upperBound)" } ?? "?")"
             default: "\(output)"
             }
@@ -114,5 +114,51 @@ struct TurnStreamTests {
             room: try #require(RoomID("r")), term: 1, viewerLanes: [try lane("a", 0), try lane("b", 0)])
         #expect(seen(taken, by: gone) == ["shown 1-1", "reply 5"])
         #expect(seen(taken, by: try lane("b", 0)) == ["shown 1-1"])
+    }
+
+    private func long(_ seq: UInt64) throws -> Message {
+        var message = try message(seq)
+        message.body = .text(String(repeating: "x", count: 32_000))
+        return message
+    }
+
+    private func frames(_ publications: [(NodeID, NodePublication)]) -> [SharedFrame] {
+        publications.flatMap(\.1.outputs).compactMap { output in
+            switch output {
+            case .all(.frame(let frame)), .lane(_, .frame(let frame)): frame
+            default: nil
+            }
+        }
+    }
+
+    /// Both encodings, and every frame of them.
+    private func expectBounded(_ frames: [SharedFrame], _ seqs: ClosedRange<UInt64>) {
+        for frame in frames {
+            #expect((frame.json?.count ?? 0) <= Limits.frameBytes)
+            #expect((frame.protobuf?.count ?? 0) <= Limits.frameBytes)
+            #expect((frame.json?.count ?? 0) > 0 && (frame.protobuf?.count ?? 0) > 0)
+        }
+        #expect(frames.compactMap(\.keptSeqs).flatMap { Array($0) } == Array(seqs), "without a hole, each once")
+        #expect(frames.count <= seqs.count / 7 + 1, "and as few as will do")
+    }
+
+    @Test func `a turn of long messages makes frames of at most 256 KB`() throws {
+        let room = try #require(RoomID("r"))
+        let viewer = try lane("n1", 0)
+        var stream = TurnStream()
+        stream.encodings = ClientEncodings(ClientEncoding.allCases.map { ClientEncodings($0) })
+        for seq in UInt64(1)...40 { stream.show(try long(seq)) }
+        expectBounded(frames(stream.take(room: room, term: 1, viewerLanes: [viewer])), 1...40)
+    }
+
+    @Test func `a lane that follows gets what it lacks in frames of at most 256 KB`() throws {
+        let room = try #require(RoomID("r"))
+        let viewer = try lane("n1", 0)
+        var stream = TurnStream()
+        stream.encodings = ClientEncodings(ClientEncoding.allCases.map { ClientEncodings($0) })
+        var tail = HotTail()
+        for seq in UInt64(1)...25 { tail.append(try long(seq)) }
+        stream.follow(StreamPlace(epoch: "e", seq: 2), viewer, number: 1, epoch: "e", tail: tail, lastSeq: 25)
+        expectBounded(frames(stream.take(room: room, term: 1, viewerLanes: [viewer])), 3...25)
     }
 }

@@ -89,6 +89,10 @@ extension FakeCluster {
         }
     }
 
+    func checkHead(ofSigned request: SignedRequest) throws(ChatError) {
+        guard request.key != "unknown" else { throw ChatError(.unauthorized, "there is no such key") }
+    }
+
     /// The signature is the key twice.
     func administrator(signed request: SignedRequest) async throws(ChatError) -> String {
         try note(.operating("signed \(request.method) \(request.path) \(request.query) \(request.body.count)"))

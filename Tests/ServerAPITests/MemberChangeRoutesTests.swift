@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("POST", "members/eve/kick", CommandBody.kick(eve, banSeconds: 0, NotifyOptions())),
+        ("POST", "members/eve/kick", CommandBody.kick(eve, banSeconds: nil, NotifyOptions())),
         ("POST", "queue/take", .queueTake(key: nil, NotifyOptions())),
         ("DELETE", "queue", .queueClear(NotifyOptions())),
     ])

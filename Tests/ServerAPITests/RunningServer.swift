@@ -11,12 +11,34 @@ func withServer(
     let cluster = FakeCluster()
     var configuration = APIServerConfiguration(port: 0)
     configure(&configuration)
-    let (ports, port) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
+    try await run({ [configuration] onBound in
+        APIServer(
+            configuration: configuration, service: cluster, logger: quiet, onBound: onBound,
+            now: { Timestamp(1_700_000_000_123) })
+    }) { try await body($0, cluster) }
+}
+
+/// The same with a server of probes.
+func withProbes(_ body: @Sendable (LoopbackClient) async throws -> Void) async throws {
+    try await run(
+        { onBound in
+            APIServer(
+                probes: APIServerConfiguration(port: 0), service: FakeCluster(), logger: quiet, onBound: onBound)
+        }, body)
+}
+
+private let quiet: Logger = {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
-    let server = APIServer(
-        configuration: configuration, service: cluster, logger: logger, onBound: { port.yield($0) },
-        now: { Timestamp(1_700_000_000_123) })
+    return logger
+}()
+
+private func run(
+    _ make: (@escaping @Sendable (Int) async -> Void) -> APIServer,
+    _ body: @Sendable (LoopbackClient) async throws -> Void
+) async throws {
+    let (ports, port) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
+    let server = make { port.yield($0) }
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
             defer { port.finish() }
@@ -24,7 +46,7 @@ func withServer(
         }
         var bound = ports.makeAsyncIterator()
         if let port = await bound.next() {
-            try await body(LoopbackClient(port: port), cluster)
+            try await body(LoopbackClient(port: port))
             group.cancelAll()
         }
         do {

@@ -36,6 +36,22 @@ struct SendQueueTests {
         return names
     }
 
+    @Test func `what is for this connection alone is counted apart, whatever is dropped`() {
+        var queue = SendQueue<TestFrame>()
+        var losses = Losses()
+        queue.append(.reply("a", bytes: 10))
+        queue.append(.message(1...1, bytes: 1_000))
+        queue.append(.barrage(3, bytes: 500))
+        queue.append(.reply("b", bytes: 7))
+        #expect(queue.byteCount == 1_517 && queue.ownByteCount == 17)
+        queue.shed(to: 0, losses: &losses)
+        #expect(queue.byteCount == 17 && queue.ownByteCount == 17)
+        _ = queue.popFirst()
+        #expect(queue.ownByteCount == 7)
+        _ = queue.popFirst()
+        #expect(queue.byteCount == 0 && queue.ownByteCount == 0)
+    }
+
     @Test func `frames go out in the order in which they were queued`() {
         var queue = SendQueue<TestFrame>()
         for number in 0..<500 { queue.append(.reply("\(number)", bytes: number)) }

@@ -186,7 +186,7 @@ extension ClusterSimulation {
         if sabotage == .followsOffByOne, place.seq < .max, place.seq > 0 { place.seq -= 1 }
         count("rooms announced")
         var follow = call(last, room, .follow(place), node)
-        follow.number = node.lane.awaited.begin(room)
+        follow.number = node.lane.awaited.begin(room, at: milliseconds)
         return calls + [follow]
     }
 
@@ -248,7 +248,7 @@ extension ClusterSimulation {
                 guard let socket = node.lane.sessions[id]?.socket, socket.views.contains(room) else { continue }
                 enqueue(frame, socket, node)
             }
-        case .reply(let id, let request, let result, _):
+        case .reply(let id, let request, let result, _, _):
             guard node.lane.open.answered(id, request), let session = node.lane.sessions[id],
                 let asked = session.requests.end(request), let socket = session.socket
             else { return }

@@ -322,7 +322,7 @@ extension ClusterSimulation {
     ) -> KickReason? {
         guard let info = replica.state.room.info, !info.closed else { return .roomClosed }
         if replica.state.room.isBarred(caller.user, at: clock(node)) { return .blacklisted }
-        return room.tail.kicked(caller.user, since: stay.enteredAt) ? .byManager : nil
+        return room.tail.kicked(caller.user, since: stay.enteredAt)?.reason
     }
 
     /// A gateway's node can't be reached: its sessions are in their grace.

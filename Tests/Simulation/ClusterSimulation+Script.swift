@@ -23,6 +23,11 @@ extension ClusterSimulation {
             .max { ($0.replicas[group]?.core.term ?? 0) < ($1.replicas[group]?.core.term ?? 0) }?.number
     }
 
+    /// Gives a node's core a message as if the node that it names had sent it. What comes of it goes its way.
+    package func inject(_ message: RaftMessage, at number: Int) {
+        act(nodes[number], message.group) { $0.step(message) }
+    }
+
     package func core(of group: GroupID, at number: Int) -> RaftGroup? { nodes[number].replicas[group]?.core }
 
     /// Proposes that many changes of the group's room. Returns what ``isApplied(_:of:)`` asks for.

@@ -5,7 +5,9 @@ import RoomCore
 package struct FakeStore {
     private struct RowID: Hashable {
         var kind: CatalogueKind
-        var key: String
+        var key: ExactText
+
+        init(kind: CatalogueKind, key: String) { (self.kind, self.key) = (kind, ExactText(key)) }
     }
 
     let room: RoomID

@@ -81,4 +81,48 @@ struct ScriptedTests {
         #expect(simulation.checkers.violations == [], "seed \(seed)")
         #expect(!old.contains { simulation.isApplied($0, of: group) }, "seed \(seed)")
     }
+
+    /// One message was enough: who believed it heard nobody any more, and who it told campaigned beyond.
+    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    func `messages with terms near the end of the numbers deafen no node, and the cluster goes on`(seed: UInt64) throws
+    {
+        let simulation = ClusterSimulation(nodes: 3, seed: seed)
+        let group = GroupID(0)
+        try #require(simulation.run(atMost: .seconds(60)) { simulation.isAtRest }, "seed \(seed)")
+        let leader = try #require(simulation.leader(of: group))
+        let ids = try (0..<3).map { try #require(simulation.core(of: group, at: $0)).id }
+        for number in 0..<3 {
+            let stranger = ids[(number + 1) % 3]
+            for term in [1 << 62, .max, RaftGroup.termMax + 1] as [UInt64] {
+                for body in [
+                    .voteReply(granted: true), .higherTerm, .timeoutNow, .preVote(lastIndex: 1, lastTerm: term),
+                    .vote(lastIndex: 1 << 60, lastTerm: term, isTransfer: true),
+                    .heartbeat(commitIndex: .max, readRound: .max),
+                    .append(previousIndex: 0, previousTerm: 0, commitIndex: .max, entries: []),
+                ] as [RaftMessage.Body] {
+                    simulation.inject(
+                        RaftMessage(group: group, from: stranger, to: ids[number], term: term, body: body),
+                        at: number)
+                }
+            }
+            #expect(simulation.core(of: group, at: number)?.refusedTerms == 21, "seed \(seed)")
+        }
+        let proposals = simulation.propose(5, to: group, at: leader)
+        #expect(
+            simulation.run(atMost: .seconds(5)) { proposals.allSatisfy { simulation.isApplied($0, of: group) } },
+            "seed \(seed)")
+        #expect(simulation.leader(of: group) == leader, "seed \(seed)")
+        // Over restarts and an election, too.
+        simulation.crashNode(leader)
+        #expect(
+            simulation.run(atMost: .seconds(20)) {
+                (0..<3).contains { $0 != leader && simulation.core(of: group, at: $0)?.isEstablished == true }
+            }, "seed \(seed)")
+        simulation.startNode(leader)
+        #expect(simulation.run(atMost: .seconds(60)) { simulation.isAtRest }, "seed \(seed)")
+        simulation.end()
+        #expect(simulation.checkers.violations == [], "seed \(seed)")
+        let terms = (0..<3).compactMap { simulation.core(of: group, at: $0)?.term }
+        #expect(terms.allSatisfy { $0 < 1_000 }, "seed \(seed)")
+    }
 }

@@ -84,13 +84,13 @@ private func refusal(_ text: String, _ subprotocols: [String] = ["chat"]) -> HTT
         func headers(_ count: Int) -> String {
             "GET / HTTP/1.1\r\nHost: h\r\n" + (1..<count).map { "X\($0): v\r\n" }.joined() + "\r\n"
         }
-        #expect(request(headers(64))?.headers.count == 64)
+        #expect(request(headers(64)) != nil)
         #expect(status(headers(65)) == 431)
         let endless = "GET / HTTP/1.1\r\nHost: h\r\nX: " + String(repeating: "v", count: 40_000)
         #expect(status(endless) == 431)
         var parser = HTTPUpgradeParser()
         var ended = false
-        for byte in endless.utf8.prefix(32 << 10) where !ended {
+        for byte in endless.utf8.prefix(16 << 10) where !ended {
             if case .failure = [byte].withUnsafeBytes({ parser.parse($0) }) { ended = true }
         }
         #expect(ended)

@@ -49,7 +49,9 @@ import Wire
                 #expect(try sent(message) == [message], "SEED=\(SeededGenerator.seed)")
             }
         }
-        for message in bodies(&samples) { #expect(try sent(message) == [message], "SEED=\(SeededGenerator.seed)") }
+        for message in bodies(&samples) + pulses(&samples) {
+            #expect(try sent(message) == [message], "SEED=\(SeededGenerator.seed)")
+        }
         let notices = [ShardNotice(shard: ShardID(0), term: 0), ShardNotice(shard: ShardID(.max), term: .max)]
         #expect(try sent(.leads(notices)) == [.leads(notices)])
     }
@@ -162,7 +164,7 @@ import Wire
         let read = outputs(try sent(message))
         #expect(read.count == 5)
         #expect(Array(read.prefix(3)) == [.gap(1...2), .gap(7...9), .gap(3...4)])
-        guard case .reply(session, request: 4, .failure(let error), isRepeat: false) = read[3] else {
+        guard case .reply(session, request: 4, .failure(let error), isRepeat: false, charged: 0) = read[3] else {
             Issue.record("no error in the place of the reply")
             return
         }
@@ -185,7 +187,27 @@ import Wire
             .leads([ShardNotice(shard: ShardID(3), term: 4), ShardNotice(shard: ShardID(5), term: 6)]),
             .question(id: 9, .room(samples.room(), samples.roomQuestions()[0])),
             .answer(id: 9, .success(.sessions([], next: "n"))),
-        ] + bodies(&samples)
+        ] + bodies(&samples) + pulses(&samples)
+    }
+
+    /// What leaders and lanes say of what they believe of each other.
+    private func pulses(_ samples: inout Samples) -> [NodeMessage] {
+        let tally = RoomTally(
+            room: samples.room(), sessions: samples.uint64(), sum: samples.uint64(), seq: samples.uint64(),
+            isWaiting: samples.bool())
+        var lane = LaneTally(lane: 3)
+        lane.add(tally)
+        return [
+            .pulses([
+                ShardPulse(shard: ShardID(3), term: 4, lanes: [lane, LaneTally(lane: 0)]),
+                ShardPulse(shard: ShardID(.max), term: .max, lanes: []),
+            ]),
+            .tallyRequest(TallyRequest(shard: ShardID(7), lane: 2)),
+            .tallyRequest(TallyRequest(shard: ShardID(0), lane: 0)),
+            .tallies(ShardTallies(shard: ShardID(7), lane: 2, term: samples.uint64(), rooms: [tally], isWhole: false)),
+            .tallies(ShardTallies(shard: ShardID(0), lane: 0, term: nil)),
+            .recount(LaneRecount(lane: 1, rooms: [samples.room(), samples.room()])),
+        ]
     }
 
     @Test func `every cut is refused or reads as something shorter`() throws {

@@ -15,7 +15,7 @@ extension Samples {
                 BarrageBatch(window: uint64(), candidates: list { $0.candidate() }, leftOut: Int64(int(0...300)))),
         ]
         return bodies.map { body in
-            RoomCall(
+            var call = RoomCall(
                 room: room(),
                 address: SessionAddress(
                     node: node(), lane: int(0...300), session: session(), encoding: any(ClientEncoding.self)),
@@ -24,6 +24,8 @@ extension Samples {
                     tokenProfile: bool() ? profile() : Profile()),
                 request: maybe { UInt32(truncatingIfNeeded: $0.uint64()) }, number: uint64(), body: body,
                 rooms: list { $0.room() })
+            (call.caller.addressHash, call.overRateMs) = (maybe { $0.uint64() }, maybe { $0.int64() })
+            return call
         }
     }
 
@@ -65,7 +67,10 @@ extension Samples {
         var results = results()
         results.append(.enter(entered()))
         for result in results {
-            outputs.append(.reply(session(), request: request(&self), .success(result), isRepeat: bool()))
+            outputs.append(
+                .reply(
+                    session(), request: request(&self), .success(result), isRepeat: bool(),
+                    charged: int(0...1 << 20)))
         }
         let reason = any(KickReason.self)
         return outputs + [
@@ -78,7 +83,7 @@ extension Samples {
             .exited(session(), request: maybe(request)), .kicked(session(), reason, ext: maybe { $0.text() }),
             .frame(sharedFrame()), .frameFor(list { $0.session() }, sharedFrame()),
             .frameExcept(list { $0.session() }, sharedFrame()), .retry(session(), request: request(&self)),
-            .profile(session(), profile()), .gap(range()), .following(uint64()), .silence(bool()),
+            .profile(session(), profile()), .gap(range()), .following(uint64(), through: uint64()), .silence(bool()),
             .voice(session(), Voice(role: any(Role.self), mutedUntil: maybe { $0.time() })),
             .barrageReceipt(window: uint64(), shown: list { UInt32(truncatingIfNeeded: $0.uint64()) }),
             .barrageEcho(session(), list { $0.barrageItem() }), .barrage(sharedFrame(), skipped: int(0...300)),
@@ -178,6 +183,29 @@ extension Samples {
         ]
     }
 
+    private mutating func levels() -> RateLevels {
+        var levels = RateLevels()
+        (levels.changes, levels.reads, levels.bytes, levels.repeats) = (int64(), int64(), int64(), int64())
+        return levels
+    }
+
+    private mutating func handedSession() -> HandedSession {
+        var handed = HandedSession(
+            user: user(), anonymous: bool(), device: any(Device.self), issuedAt: maybe { $0.time() },
+            startedAt: time(), requestCount: uint64(),
+            stays: list {
+                HandedSession.RoomStay(
+                    room: $0.room(), stay: Stay(profile: $0.profile(), enteredAt: $0.time(), isAway: $0.bool()))
+            })
+        (handed.levels, handed.userLevels) = (levels(), maybe { $0.levels() })
+        handed.kicks = list {
+            var kick = KickedPush(room: $0.room(), reason: $0.any(KickReason.self))
+            kick.ext = $0.maybe { $0.text() }
+            return kick
+        }
+        return handed
+    }
+
     mutating func answers() -> [NodeAnswer] {
         var explanation = RoomExplanation(room: room(), time: time())
         explanation.state = maybe { _ in StateFigures() }
@@ -205,14 +233,7 @@ extension Samples {
                     leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats)),
             .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
             .audit([audit]), .done, .clock(time()),
-            .session(
-                HandedSession(
-                    user: user(), anonymous: bool(), device: any(Device.self), issuedAt: maybe { $0.time() },
-                    startedAt: time(), requestCount: uint64(),
-                    stays: list {
-                        HandedSession.RoomStay(
-                            room: $0.room(), stay: Stay(profile: $0.profile(), enteredAt: $0.time(), isAway: $0.bool()))
-                    })),
+            .session(handedSession()),
             .backup(
                 BackupCopy(node: node(), directory: text(), bytes: int64()),
                 shards: list { ShardID(UInt16($0.int(0...65_535))) }, hasSystem: bool()),

@@ -45,6 +45,7 @@ extension Samples {
                 RecallTarget(seq: uint64(), sender: maybe { $0.user() }, time: time(), type: any(MessageType.self)))
         }
         facts.delivered = maybe { $0.int64() }
+        (facts.addressHash, facts.addressBarSeconds) = (maybe { $0.uint64() }, int64())
         facts.copies = list { $0.message() }
         let actor: Actor =
             switch int(0...2) {
@@ -80,17 +81,22 @@ extension Samples {
         (member.muted, member.blacklisted) = (bool(), bool())
         (member.tempMutedUntil, member.bannedUntil) = (maybe { $0.time() }, maybe { $0.time() })
         member.savedProfile = maybe { $0.profile() }
-        let results: [CommandResult] = [
+        member.barredAddress = maybe { BarredAddress(hash: $0.uint64(), until: $0.time()) }
+        let results: [RememberedResult] = [
             .done, .room(roomInfo()),
             .posted(
                 messageID: text(64), place: place(), time: time(), priority: any(Priority.self),
                 delivered: maybe { $0.int64() }),
-            .member(self.member()), .element(element()), .missing(list { $0.text() }), .refused(error()),
+            .member(self.member()), .element(element()), .taken(element()),
+            .missing(list { UInt8(truncatingIfNeeded: $0.uint64()) }),
         ]
         return [
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
             (.slow, .time(time())), (.robot, .robot(RobotRecord(profile: profile(), enteredAt: time()))),
             (.webhook, .webhook(webhookRecord())),
-        ] + results.map { (.command, .command(CommandMemory(result: $0, time: time()))) }
+        ]
+            + results.map {
+                (.command, .command(CommandMemory(result: $0, time: time(), index: uint64(), owner: uint64())))
+            }
     }
 }

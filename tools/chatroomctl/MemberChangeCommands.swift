@@ -77,7 +77,8 @@ extension MembersCommand {
         static let configuration = CommandConfiguration(abstract: "Put a user out of a room.")
 
         @OptionGroup var who: MemberArguments
-        @Option(help: "Also forbid entering for so many seconds, at most 2592000.") var banSeconds: Int64?
+        @Option(help: "Also forbid entering for so many seconds, at most 2592000; 0 lifts a ban.") var banSeconds:
+            Int64?
         @OptionGroup var operating: OperatingOptions
         @OptionGroup var common: CommonOptions
 

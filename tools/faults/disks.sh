@@ -130,3 +130,113 @@ epoch_of() {
 client_frame() {
     printf "\\x81\\x$(printf '%02x' $((128 + ${#1})))\\0\\0\\0\\0%s" "$1"
 }
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Disks without space: the store of one node is on a small file system of its own, in a mount namespace (run.sh).
+
+in_mounts=(unshare --mount)
+((EUID == 0)) || in_mounts=(unshare --user --map-root-user --mount)
+
+# Prints why the scenarios with small disks can't run here; nothing when they can.
+missing_for_mounts() {
+    "${in_mounts[@]}" sh -c 'mount -t tmpfs -o size=1m tmpfs /mnt' 2>/dev/null \
+        || say 'this machine lets this user mount nothing'
+}
+
+# small_disk NODE: its store moves there.
+small_disk() {
+    stop_node "$1"
+    mv "$data/$1/store" "$data/$1/moved"
+    mkdir "$data/$1/store"
+    mount -t tmpfs -o size=96m,mode=700 tmpfs "$data/$1/store"
+    cp -a "$data/$1/moved/." "$data/$1/store"
+    start_node "$1"
+}
+
+# fill_disk NODE, free_disk NODE
+fill_disk() {
+    say "the disk of $1 is full"
+    dd if=/dev/zero of="$data/$1/store/filler" bs=4k 2>/dev/null || true
+}
+free_disk() {
+    say "the disk of $1 has space again"
+    rm -f "$data/$1/store/filler"
+}
+
+# leads_nothing NODE OTHER: as the other one answers, every shard has a leader, and it is not this node.
+leads_nothing() {
+    local leaders
+    leaders=$(shards_at "$2" | cut -d ' ' -f 2)
+    [[ -n $leaders ]] && ! grep -qx -e "$1" -e - <<<"$leaders"
+}
+leads_something() { shards_at "$2" | cut -d ' ' -f 2 | grep -qx "$1"; }
+
+is_refusing() {
+    http GET "$(api_of "$1")" /readyz
+    [[ $http_status == 503 && $http_body == *"can't be written"* ]]
+}
+
+scenario disk-full 'three nodes, nobody writes, the disk of one is full: it leads nothing and passes everything on, till it has space'
+disk_full() {
+    local round began took worst=0 room
+    fresh_cluster 3
+    small_disk n2
+    settle
+    make_quiet_rooms 16
+    for ((round = 1; round <= rounds; round++)); do
+        settle
+        wait_until 'n2 leads some shard' leads_something n2 n1
+        fill_disk n2
+        began=$(now_ms)
+        wait_until 'n2 leads nothing' leads_nothing n2 n1
+        say "ok  n2 leads nothing after $(($(now_ms) - began)) ms, without a write"
+        is_refusing n2 || fail "/readyz of n2 is $http_status: $http_body"
+        for room in "${quiet_rooms[@]}"; do
+            began=$(now_ms)
+            try_send n2 "$room" 'passed on'
+            took=$(($(now_ms) - began))
+            [[ $http_status == 2?? ]] || fail "n2 answered $http_status for $room: $http_body"
+            ((took <= worst)) || worst=$took
+        done
+        say "ok  n2 passes sends on: ${#quiet_rooms[@]} acked, $worst ms at worst"
+        ((worst < 2000)) || fail 'as long as a call waits for a leader.'
+        free_disk n2
+        settle
+        # For a moment only, and while there are sends.
+        fill_disk n2
+        for room in "${quiet_rooms[@]}"; do wait_until "$room acks" acks n1 "$room"; done
+        free_disk n2
+        settle
+    done
+    wait_until 'n2 leads again' leads_something n2 n1
+    say 'ok  n2 leads again'
+}
+
+scenario disk-full-alone 'one node, its disk is full: it answers 503 at once, and goes on by itself when there is space'
+disk_full_alone() {
+    local round began took worst=0 room
+    fresh_cluster 1
+    small_disk n1
+    settle
+    make_quiet_rooms 16
+    for ((round = 1; round <= rounds; round++)); do
+        settle
+        fill_disk n1
+        wait_until 'n1 knows' is_refusing n1
+        for room in "${quiet_rooms[@]}" "${quiet_rooms[@]}"; do
+            began=$(now_ms)
+            try_send n1 "$room" 'nobody can take this'
+            took=$(($(now_ms) - began))
+            # What is left in the write-ahead log may still take one.
+            [[ $http_status == 503 || $http_status == 2?? ]] || fail "n1 answered $http_status: $http_body"
+            ((took <= worst)) || worst=$took
+        done
+        say "ok  n1 answered within $worst ms"
+        ((worst < 1000)) || fail 'a call has waited for a leader that there can not be.'
+        free_disk n1
+        began=$(now_ms)
+        settle
+        for room in "${quiet_rooms[@]}"; do wait_until "$room acks" acks n1 "$room"; done
+        say "ok  n1 goes on, $(($(now_ms) - began)) ms after there was space"
+    done
+}

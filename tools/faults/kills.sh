@@ -112,6 +112,42 @@ kill_two_of_five() {
     replicas_are_equal "${swarm_rooms[@]}"
 }
 
+# This one is judged by time. Milliseconds from the moment at which a node runs again until its sends are acked.
+back_within=4000
+
+scenario back-from-minority "three nodes, kill -9 of two, one comes back: every room acks within $back_within ms of its start"
+back_from_minority() {
+    local round ids survivor returned began took worst=0 room
+    fresh_cluster 3
+    make_quiet_rooms 16
+    for ((round = 1; round <= rounds; round++)); do
+        settle
+        mapfile -t ids < <(printf 'n%d\n' 1 2 3 | shuf --random-source=<(yes "$seed$round"))
+        survivor=${ids[2]} returned=${ids[0]}
+        # The survivor has been alone for a moment, or for long.
+        one_of 0 2 8
+        say "kill -9 of $returned and ${ids[1]}; $returned starts after $picked s"
+        kill_nodes "$returned" "${ids[1]}"
+        sleep "$picked"
+        start_node "$returned"
+        began=$(now_ms)
+        for room in "${quiet_rooms[@]}"; do wait_until "$room acks" acks "$survivor" "$room"; done
+        took=$(($(now_ms) - began))
+        say "all of ${#quiet_rooms[@]} rooms have acked after $took ms"
+        ((took <= worst)) || worst=$took
+        start_node "${ids[1]}"
+    done
+    settle
+    ((worst < back_within)) || fail "it took $worst ms, more than $back_within."
+    say "ok  back after $worst ms at worst"
+}
+
+# acks NODE ROOM
+acks() {
+    try_send "$1" "$2" 'is there a majority'
+    [[ $http_status == 2?? ]]
+}
+
 scenario stop-10s 'three nodes, SIGSTOP of the node that leads a room for 10 s'
 stop_10s() {
     local round id

@@ -27,7 +27,7 @@ that was acked is lost, repeated or out of order, or when a room does not go on.
   --seed S       of the random choices (random; it is printed)
   --keep         keeps the data and logs; those of a scenario that failed are always kept
 
-The network scenarios need network namespaces: root, or a system that lets users make them. Elsewhere they are skipped.
+The network scenarios need network namespaces, those of full disks mount namespaces: root, or a system that lets users make them. Elsewhere they are skipped.
 USAGE
 }
 
@@ -80,6 +80,8 @@ work=${work:-$(mktemp -d "${TMPDIR:-/tmp}/faults.XXXXXX")}
 . "$here/lib.sh"
 # shellcheck source=tools/faults/kills.sh
 . "$here/kills.sh"
+# shellcheck source=tools/faults/freeze.sh
+. "$here/freeze.sh"
 # shellcheck source=tools/faults/planned.sh
 . "$here/planned.sh"
 # shellcheck source=tools/faults/disks.sh
@@ -88,6 +90,8 @@ work=${work:-$(mktemp -d "${TMPDIR:-/tmp}/faults.XXXXXX")}
 . "$here/network.sh"
 # shellcheck source=tools/faults/gossip.sh
 . "$here/gossip.sh"
+# shellcheck source=tools/faults/hostile.sh
+. "$here/hostile.sh"
 
 # ---------------------------------------------------------------------------------------------------------------------
 # One scenario, in a process of its own
@@ -150,6 +154,13 @@ for name in "${chosen[@]}"; do
             continue
         fi
         command=("${in_network[@]}" "${command[@]}")
+    elif [[ $name == disk-* ]]; then
+        if [[ -n $(missing_for_mounts) ]]; then
+            say "skipped: $(missing_for_mounts)"
+            results+=("SKIPPED  $name: $(missing_for_mounts)")
+            continue
+        fi
+        command=("${in_mounts[@]}" "${command[@]}")
     fi
     "${command[@]}" </dev/null || status=$?
     took=$((SECONDS - began))

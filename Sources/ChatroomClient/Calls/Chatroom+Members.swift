@@ -82,8 +82,8 @@ extension Chatroom {
     }
 
     /// Puts out.
-    /// - Parameter banSeconds: forbids entering for that time, at most 30 days.
-    public func kick(_ user: UserID, banSeconds: Int64 = 0, notifyExt: String? = nil) async throws(ClientError) {
+    /// - Parameter banSeconds: forbids entering for that time, at most 30 days; 0 lifts that, also of who is away.
+    public func kick(_ user: UserID, banSeconds: Int64? = nil, notifyExt: String? = nil) async throws(ClientError) {
         let request = KickRequest(
             room: id, user: user, banSeconds: banSeconds, options: NotifyOptions(notifyExt: notifyExt),
             clientID: Self.freshID())

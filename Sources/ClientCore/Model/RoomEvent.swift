@@ -49,6 +49,8 @@ public struct RoomEntry: Sendable, Hashable {
     public var recovery: Recovery
     /// The queue as of `seq`, if it was asked for.
     public var queue: [QueueElement]?
+    /// There when `queue` is only the first part of a long queue: what the next page is asked for `after`.
+    public var queueNext: String?
 
     public init(
         room: RoomView, me: Member, epoch: String, seq: UInt64, recovery: Recovery, queue: [QueueElement]? = nil

@@ -54,7 +54,7 @@ struct RoomStream: Sendable {
         var entry = RoomEntry(
             room: result.room, me: result.me, epoch: result.epoch, seq: result.seq,
             recovery: recovered ? .complete : resumes ? .impossible : .fresh)
-        entry.queue = result.queue
+        (entry.queue, entry.queueNext) = (result.queue, result.queueNext)
         guard recovered else {
             begin(epoch: result.epoch, seq: result.seq)
             return [.event(.entered(entry))]

@@ -79,6 +79,10 @@ extension ClientCore {
             requests[serial] = nil
             succeeded(request, result, now)
         case .failure(let refusal):
+            if refusal.code == .notInRoom, waitsForRoom(&request, now) {
+                requests[serial] = request
+                return
+            }
             if let wait = wait(after: refusal, request, now) {
                 request.refusals += 1
                 request.notBefore = now.adding(milliseconds: wait)
@@ -88,6 +92,27 @@ extension ClientCore {
             requests[serial] = nil
             refused(request, refusal, now)
         }
+    }
+
+    /// The server does not know that this client is in a room where it believes to be: what it was told there meanwhile is
+    /// lost, and it enters with `since`, as after a lost connection.
+    ///
+    /// - Returns: whether the request is sent again when it has entered.
+    private mutating func waitsForRoom(_ request: inout PendingRequest, _ now: ClientInstant) -> Bool {
+        guard case .app = request.purpose, let room = request.room, let stay = stays[room],
+            request.losses < Self.lossesMax
+        else { return false }
+        switch request.operation {
+        case .enter, .exit: return false
+        default: break
+        }
+        request.losses += 1
+        if stay.state == .entered {
+            log(.warning, "the server does not know that this client is in \(room): it enters again")
+            interrupt(room)
+            askToEnter(room, now)
+        }
+        return request.repeating != .never
     }
 
     private mutating func succeeded(_ request: PendingRequest, _ result: OperationResult, _ now: ClientInstant) {
@@ -145,6 +170,9 @@ extension ClientCore {
         if let asked = refusal.retryAfterMs { return min(max(asked, 10), Backoff.windowMilliseconds) }
         return min(500 << Int64(min(max(refusals, 0), 6)), settings.reconnectMaxMilliseconds)
     }
+
+    /// How often one request makes the client enter again.
+    private static let lossesMax = 2
 
     // MARK: - No answers
 

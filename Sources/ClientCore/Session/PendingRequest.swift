@@ -44,6 +44,8 @@ struct PendingRequest: Sendable {
     var notBefore: ClientInstant?
     /// How often it was refused for now.
     var refusals = 0
+    /// How often the server did not know that this client is in the room.
+    var losses = 0
 
     init(_ operation: ClientOperation, _ purpose: Purpose, at now: ClientInstant) {
         self.operation = operation

@@ -28,9 +28,14 @@ extension DayReader {
         if cursor?.table != .tombstones {
             let messages = try statement(
                 """
-                SELECT incarnation, seq, log_index, time, type, recalled, command_high, command_low, sender, payload
-                FROM message WHERE (incarnation, seq) > (?, ?) ORDER BY incarnation, seq
+                SELECT incarnation, seq, log_index, time, type, recalled, command_high, command_low, sender,
+                    CASE WHEN log_index > ?3 THEN payload END,
+                    CASE WHEN log_index > ?3 THEN (SELECT copies.payload FROM copies
+                        WHERE copies.incarnation = message.incarnation AND copies.seq = message.seq) END
+                FROM message WHERE (incarnation, seq) > (?1, ?2) ORDER BY incarnation, seq
                 """, cursor)
+            // Of rows that are not wanted, only the beginnings are read.
+            messages.bind(3, Int64(clamping: changedAfter))
             defer { messages.reset() }
             while try messages.step() {
                 guard rowsLeft > 0 else { return false }
@@ -78,7 +83,8 @@ extension DayReader {
             index: UInt64(clamping: statement.int64(2)), time: Timestamp(statement.int64(3)),
             type: Int(statement.int64(4)), sender: statement.optionalText(8),
             command: statement.isNull(6) ? nil : CommandKey(high: statement.bits(6), low: statement.bits(7)),
-            payload: statement.bytes(9), recalled: statement.int64(5) != 0)
+            payload: statement.bytes(9), copies: statement.isNull(10) ? nil : statement.bytes(10),
+            recalled: statement.int64(5) != 0)
     }
 
     private func erasure(_ statement: Statement) -> Erasure {

@@ -46,6 +46,7 @@ private struct WiredHistoryRow: WireMessage {
         try walker.optional(8, "commandLow", &low)
         try walker.optional(9, "sender", &row.sender)
         try walker.shown(10, "payload", &row.payload)
+        try walker.optional(11, "copies", &row.copies)
         guard W.isDecoding else { return }
         row.incarnation = Incarnation(incarnation)
         row.type = Int(clamping: type)

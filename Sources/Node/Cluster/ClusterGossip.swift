@@ -52,6 +52,7 @@ final class ClusterGossip: Sendable {
                         heard(driver.records)
                     })
                 board.show(driver.records)
+                if let links { driver.knowsOtherwise = { links.link.value.hasNode(at: $0) } }
                 links?.link.value.observe { event in
                     switch event {
                     case .down(let node): driver.mayBeGone(node)

@@ -12,11 +12,15 @@ final class ClusterInbox {
     private let router: ClusterRouter
     private let system: SystemGroup
     private let nodes: ClusterNodes
+    private let refusals: PeerRefusals
+    /// Of the nodes that are reached.
+    private var stores: [NodeID: UInt64] = [:]
     private var readers: [NodeID: [LinkLane: NodePayloadReader]] = [:]
     /// Of publications, from `attach` on.
     private var intake: PublicationIntake?
 
-    init(router: ClusterRouter, system: SystemGroup, nodes: ClusterNodes) {
+    init(router: ClusterRouter, system: SystemGroup, nodes: ClusterNodes, refusals: PeerRefusals) {
+        self.refusals = refusals
         self.router = router
         self.system = system
         self.nodes = nodes
@@ -28,10 +32,12 @@ final class ClusterInbox {
             hear(message, from: node)
         }
         self.intake = intake
-        link.observe { [self] event in note(event) }
+        link.observe { [self, unowned link] event in note(event, of: link) }
         link.onFrame(.consensus) { [self, unowned link] node, payload in
             do throws(LinkError) {
-                hear(try ConsensusFrames.messages(in: payload, from: node))
+                guard let store = stores[node] else { return }
+                let messages = try ConsensusFrames.messages(in: payload, from: node, store: store)
+                hear(refusals.believable(messages, from: node))
             } catch {
                 link.drop(node, because: error)
             }
@@ -41,6 +47,11 @@ final class ClusterInbox {
                 do throws(NodeMessageError) {
                     let message = try readers[node, default: [:]][lane, default: NodePayloadReader()].read(payload)
                     guard let message else { return }
+                    do throws(LinkError) {
+                        try PeerRefusals.check(message, from: node)
+                    } catch {
+                        return link.drop(node, because: error)
+                    }
                     if lane == .publications {
                         intake.take(message, bytes: payload.count, from: node)
                     } else if case .publications = message {
@@ -68,9 +79,12 @@ final class ClusterInbox {
         }
     }
 
-    private func note(_ event: LinkEvent) {
+    private func note(_ event: LinkEvent, of link: ClusterLink) {
         switch event {
-        case .up(let node, let version, _, _):
+        case .up(let node, let version, _, let store):
+            stores[node] = store
+            // Before anything is sent because of it, on every loop.
+            router.note(node, reachedBy: link.connection(to: node))
             readers[node] = [:]
             router.tree.reached(node, version: version)
             nodes.note(node, isReached: true)
@@ -79,6 +93,9 @@ final class ClusterInbox {
             let router = router
             Task { router.tell(await router.current?.rooms.notices() ?? [], node) }
         case .down(let node):
+            stores[node] = nil
+            // Before anything of the next connection, on every loop.
+            router.note(node, reachedBy: nil)
             readers[node] = nil
             intake?.lost(node)
             router.tree.lost(node)
@@ -88,7 +105,6 @@ final class ClusterInbox {
             router.current?.rooms.lost(node)
             system.lost(node)
             nodes.questions.lost(node)
-            router.noteEnd(of: node)
         case .hasRoom, .failed: break
         }
     }
@@ -108,12 +124,19 @@ final class ClusterInbox {
         case .publications(let publications):
             router.current?.gateway.deliver(publications, from: node)
         case .leads(let notices):
-            for notice in notices { router.isLed(notice, by: node) }
+            for notice in refusals.believable(notices, from: node) { router.isLed(notice, by: node) }
         case .question(let id, let question):
             let (router, nodes) = (router, nodes)
             Task { router.send(.answer(id: id, await nodes.answer(question)), on: .calls, to: node) }
         case .answer(let id, let result):
-            nodes.questions.end(id, result)
+            nodes.questions.end(id, of: node, result)
+        case .pulses(let told):
+            let pulses = refusals.believable(told, from: node)
+            for pulse in pulses { router.leaders.leadsStill(node, ShardNotice(shard: pulse.shard, term: pulse.term)) }
+            router.current?.gateway.hear(pulses, from: node)
+        case .tallyRequest(let request): router.current?.rooms.receive(request, from: node)
+        case .tallies(let tallies): router.current?.gateway.hear(tallies, from: node)
+        case .recount(let recount): router.current?.rooms.receive(recount, from: node)
         case .bodyRequest(let request): intake?.answer(request, of: node)
         // Taken by the intake.
         case .body, .bodiesGone: break

@@ -3,6 +3,7 @@ import ClusterLink
 import Consensus
 import EventLoop
 import Gossip
+import GossipSeal
 import LinkCore
 import Logging
 import Membership
@@ -17,15 +18,25 @@ final class ClusterLinks: Sendable {
 
     /// Begins on `loop`, with nobody to call yet. `setUp` registers observers and receivers, on the loop.
     static func start(
-        _ configuration: NodeConfiguration, cluster: ClusterIdentity, server: ServerID, loop: EventLoop, logger: Logger,
-        setUp: @escaping @Sendable (ClusterLink) -> Void
+        _ configuration: NodeConfiguration, cluster: ClusterIdentity, server: ServerID, ring: KeyRing, loop: EventLoop,
+        logger: Logger, setUp: @escaping @Sendable (ClusterLink) -> Void
     ) async throws(NodeError) -> ClusterLinks {
         let tls = try configuration.linkTLS?.read()
         let hello = LinkHello(
             cluster: cluster.id, node: configuration.node, store: server.store, boot: .random(in: 0 ... .max),
             shards: UInt32(cluster.shardCount))
-        return await loop.run {
-            let link = ClusterLink(loop: loop, hello: hello, tls: tls)
+        var settings = ClusterLinkConfiguration()
+        settings.requireProof = configuration.linkRequiresProof
+        if !settings.requireProof {
+            logger.warning(
+                """
+                link.requireProof is false: whoever reaches the link port and says to be a node of an older version is \
+                believed; set it to true (or leave it out) when all nodes have been upgraded
+                """)
+        }
+        return await loop.run { [settings] in
+            let link = ClusterLink(
+                loop: loop, hello: hello, configuration: settings, keys: LinkKeys(ring), tls: tls)
             var complaints = LinkComplaints()
             link.observe { note($0, &complaints, logger) }
             setUp(link)
@@ -34,7 +45,7 @@ final class ClusterLinks: Sendable {
     }
 
     /// Asks one of the seeds after the other which cluster this is: for a node that has no data yet.
-    static func askIdentity(_ configuration: NodeConfiguration, loop: EventLoop) async throws(NodeError)
+    static func askIdentity(_ configuration: NodeConfiguration, ring: KeyRing, loop: EventLoop) async throws(NodeError)
         -> (cluster: String, shards: UInt32)
     {
         let tls = try configuration.linkTLS?.read()
@@ -43,7 +54,8 @@ final class ClusterLinks: Sendable {
             guard let (host, port) = seed.hostAndPort else { continue }
             do throws(LinkError) {
                 return try await ClusterLink.askIdentity(
-                    loop: loop, host: host, port: port, tls: tls, node: configuration.node)
+                    loop: loop, host: host, port: port, keys: LinkKeys(ring),
+                    requireProof: configuration.linkRequiresProof, tls: tls, node: configuration.node)
             } catch {
                 reasons.append("\(seed): \(error)")
             }
@@ -53,6 +65,9 @@ final class ClusterLinks: Sendable {
 
     /// New connections show and ask for other certificates. A link without TLS stays so until the next start.
     func use(_ tls: LinkTLS) async { await link.loop.run { [link] in link.value.use(tls) } }
+
+    /// New connections are proved with other keys; `KeyRing` says in which order to rotate.
+    func use(_ ring: KeyRing) async { await link.loop.run { [link] in link.value.use(LinkKeys(ring)) } }
 
     /// Ends all links without a word.
     func stop() async { await link.loop.run { [link] in link.value.close() } }
@@ -66,11 +81,18 @@ final class ClusterLinks: Sendable {
             switch error.code {
             // What passes by itself, and is tried again.
             case .closed, .timedOut, .duplicate: logger.debug("link: \(error)", metadata: metadata)
-            case .malformed, .version, .cluster, .identity, .shards:
+            case .malformed, .version, .cluster, .identity, .proof, .removed, .shards:
                 guard complaints.isDue(node, error.code, at: .now) else { return }
                 logger.warning("link: \(error)", metadata: metadata)
             }
         case .hasRoom: break
         }
+    }
+}
+
+extension LinkKeys {
+    /// The cluster's keys.
+    init(_ ring: KeyRing) {
+        self.init(prove: { ring.proof(of: $0) }, accepts: { ring.isProof($0, of: $1) })
     }
 }

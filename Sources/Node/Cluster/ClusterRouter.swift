@@ -53,6 +53,10 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
         senders.withLock { $0 = made }
         self.link.withLock { $0 = link }
+        // Those that were reached before there was anybody to be told.
+        await link.loop.run { [self] in
+            for node in link.value.reached { note(node, reachedBy: link.value.connection(to: node)) }
+        }
     }
 
     var current: Parts? { parts.withLock { $0 } }
@@ -82,6 +86,47 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
             for message in messages { send(message, on: .publications, to: node) }
         }
     }
+
+    // MARK: - What lanes are told of themselves
+
+    func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]]) {
+        func pulses(for node: NodeID) -> [ShardPulse] {
+            led.map { ShardPulse(shard: $0.shard, term: $0.term, lanes: tallies[node]?[$0.shard] ?? []) }
+        }
+        current?.gateway.hear(pulses(for: node), from: node)
+        guard let sender = senderHere() else { return }
+        for other in sender.reached { send(.pulses(pulses(for: other)), on: .publications, to: other) }
+    }
+
+    func tell(_ tallies: ShardTallies, to node: NodeID) {
+        if node == self.node {
+            current?.gateway.hear(tallies, from: node)
+        } else {
+            send(.tallies(tallies), on: .publications, to: node)
+        }
+    }
+
+    func ask(_ request: TallyRequest, of node: NodeID) {
+        if node == self.node {
+            current?.rooms.receive(request, from: node)
+        } else {
+            send(.tallyRequest(request), on: .calls, to: node)
+        }
+    }
+
+    func recount(_ recount: LaneRecount, at node: NodeID) {
+        if node == self.node {
+            current?.rooms.receive(recount, from: node)
+        } else {
+            send(.recount(recount), on: .calls, to: node)
+        }
+    }
+
+    func drop(_ node: NodeID) {
+        onSender { sender in sender.drop(node, because: Self.isSilent) }
+    }
+
+    // MARK: - Leaders
 
     func leads(_ notice: ShardNotice) {
         isLed(notice, by: node)
@@ -166,15 +211,25 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         if link.loop.isOnLoop { tell() } else { link.loop.execute(tell) }
     }
 
-    /// The connection to a node has ended, and all loops have been told: nothing that they have sent before they heard of
-    /// it may go out on the next one, where those who hear it do not know what was lost before it.
-    func noteEnd(of node: NodeID) {
-        for sender in senders.withLock({ $0 }) { sender.loop.execute { sender.value.noteEnd(of: node) } }
+    /// A node is reached by that connection, or not any more (nil). Every loop hears it in its order with what else the
+    /// link's loop tells it, which is the order of what happened: so what a loop sends goes out on the connection that it
+    /// knows of, and nothing from before the end of one on the next, where those who hear it do not know what was lost
+    /// before it. On the link's loop.
+    func note(_ node: NodeID, reachedBy connection: LinkPeers.ConnectionID?) {
+        for sender in senders.withLock({ $0 }) {
+            // At once where the frames of the connection are taken up at once, too.
+            if sender.loop.isOnLoop {
+                sender.value.note(node, reachedBy: connection)
+            } else {
+                sender.loop.execute { sender.value.note(node, reachedBy: connection) }
+            }
+        }
     }
 
     /// Whether what comes on the lane has to be without holes.
     private static func isStream(_ lane: LinkLane) -> Bool { lane == .calls || lane == .publications }
 
+    private static let isSilent = LinkError(.closed, "nothing is heard of the rooms that it leads")
     private static let doesNotKeepUp = LinkError(.closed, "the other node does not keep up")
 
     private func senderHere() -> LinkSender? {

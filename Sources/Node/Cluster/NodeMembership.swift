@@ -34,7 +34,7 @@ final class NodeMembership: Sendable {
 
     /// Follows the list of nodes, for good.
     func follow(_ own: NodeID) async {
-        let (cluster, link, known) = (cluster, link, known)
+        let (cluster, link, known, system) = (cluster, link, known, system)
         await system.observe { change in
             guard case .nodes(let records) = change else { return }
             cluster.set(records)
@@ -42,7 +42,10 @@ final class NodeMembership: Sendable {
             let others = records.filter { $0.node != own }
             let now = Set(others.map(\.node))
             let gone = known.replace(with: now)
+            let removed = system.removedStores
             link.loop.execute {
+                // They are told so before they are forgotten.
+                link.value.refuse(removed)
                 for node in gone { link.value.forget(node) }
                 for record in others {
                     guard let address = GossipAddress(record.linkAddress), let (host, port) = address.hostAndPort

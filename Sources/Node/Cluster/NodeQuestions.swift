@@ -71,9 +71,14 @@ final class NodeQuestions: Sendable {
     }
 
     /// Returns whether anybody still waited.
+    /// - Parameter node: who answers; another one than was asked is not heard. nil: this node itself.
     @discardableResult
-    func end(_ id: UInt64, _ result: Result<NodeAnswer, ChatError>) -> Bool {
-        guard let open = state.withLock({ $0.open.removeValue(forKey: id) }) else { return false }
+    func end(_ id: UInt64, of node: NodeID? = nil, _ result: Result<NodeAnswer, ChatError>) -> Bool {
+        let open = state.withLock { state -> Open? in
+            guard let node, state.open[id]?.node != node else { return state.open.removeValue(forKey: id) }
+            return nil
+        }
+        guard let open else { return false }
         open.end(result)
         return true
     }

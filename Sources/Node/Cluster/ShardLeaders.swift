@@ -20,6 +20,14 @@ final class ShardLeaders: Sendable {
         }
     }
 
+    /// The same, said once more: news only where the first word was lost.
+    func leadsStill(_ node: NodeID, _ notice: ShardNotice) {
+        leaders.withLock {
+            guard $0[notice.shard].map({ $0.term < notice.term }) ?? true else { return }
+            $0[notice.shard] = Leader(node: node, term: notice.term)
+        }
+    }
+
     /// Whether this node's replica of the shard hears the leader. False when others say that another one leads.
     func note(_ node: NodeID, _ notice: ShardNotice, isHeard: Bool) -> Bool {
         leaders.withLock {

@@ -22,7 +22,7 @@ extension RoomActor {
     func moderated(_ given: Proposal, holding key: PresenceKey?, at now: Timestamp) throws(ChatError) -> [Proposal] {
         let callbacks = context.callbacks.value
         guard given.moderate, callbacks.moderates else { return [holdTarget(of: given)] }
-        if let id = given.key, state.remembered(id, at: now) != nil { return [given] }
+        if let id = given.key, state.remembers(id, at: now) { return [given] }
         var proposal = given
         proposal.command.body = try callbacks.words.passed(proposal.command.body)
         guard let hook = callbacks.hook, case .post(let draft) = proposal.command.body, draft.body.isModerated else {
@@ -116,7 +116,7 @@ extension RoomActor {
         if verdict == nil { callbacks.breaker.failed(at: now) } else { callbacks.breaker.succeeded() }
         try requireStillHere(key)
         // A retry that came by another connection may have been faster: then its result is the first one.
-        if let id = proposal.key, state.remembered(id, at: now) != nil { return proposal }
+        if let id = proposal.key, state.remembers(id, at: now) { return proposal }
         switch verdict {
         case .allow: context.figures.hookAllowed.add()
         case .rewrite:
@@ -138,8 +138,9 @@ extension RoomActor {
         case .server(let name):
             Sender(
                 user: name.user, profile: presence.profile(of: name.user) ?? Profile(nick: name.nick),
-                role: state.role(of: name.user))
-        case .member(let user, let profile, _): Sender(user: user, profile: profile, role: state.role(of: user))
+                role: state.role(of: name.user).shownToOthers)
+        case .member(let user, let profile, _):
+            Sender(user: user, profile: profile, role: state.role(of: user).shownToOthers)
         }
     }
 }

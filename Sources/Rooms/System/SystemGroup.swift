@@ -236,6 +236,11 @@ public final class SystemGroup: Sendable {
     /// The nodes that the cluster consists of.
     public var nodes: [NodeRecord] { current.value.withLock { $0.nodes } }
 
+    /// The stores that were taken out of the cluster, by node: it is nobody's who has one of these.
+    public var removedStores: [NodeID: Set<UInt64>] {
+        current.value.withLock { $0.removed }.reduce(into: [:]) { $0[$1.node, default: []].insert($1.store) }
+    }
+
     /// All settings that are in force.
     public var settings: [SettingName: Setting] { current.value.withLock { $0.settings } }
 

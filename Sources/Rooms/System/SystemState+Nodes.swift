@@ -1,4 +1,5 @@
 import ChatModel
+import Wire
 
 /// Which nodes the cluster consists of.
 extension SystemState {
@@ -12,6 +13,9 @@ extension SystemState {
                         "a node has at most \(NodeRecord.clientURLsMax) URLs, and \(Self.nodeBytesMax) bytes of them")),
                 nil
             )
+        }
+        guard !removed.contains(RemovedNode(node: record.node, store: record.store)) else {
+            return (.refused(ChatError(.conflict, "\(record.node) was taken out of the cluster", field: "node")), nil)
         }
         var record = record
         record.isDraining = false
@@ -29,6 +33,7 @@ extension SystemState {
         if known.store == record.store { record.takenInAt = known.takenInAt }
         guard record.role == .data || holdsRooms(besides: record.node) else { return (.refused(Self.lastNode), nil) }
         guard record != known else { return (.done, nil) }
+        if known.store != record.store { remember(removed: known) }
         nodes[place] = record
         return (.done, .nodes(nodes))
     }
@@ -36,7 +41,7 @@ extension SystemState {
     mutating func remove(_ node: NodeID) -> (SystemResult, SystemChange?) {
         guard let place = nodes.firstIndex(where: { $0.node == node }) else { return (.refused(unknown(node)), nil) }
         guard holdsRooms(besides: node) else { return (.refused(Self.lastNode), nil) }
-        nodes.remove(at: place)
+        remember(removed: nodes.remove(at: place))
         return (.done, .nodes(nodes))
     }
 
@@ -45,6 +50,12 @@ extension SystemState {
         guard nodes[place].isDraining != isDraining else { return (.done, nil) }
         nodes[place].isDraining = isDraining
         return (.done, .nodes(nodes))
+    }
+
+    /// Of it nothing is heard any more (`LinkPeers.refuse`). With another store the node may come again.
+    private mutating func remember(removed record: NodeRecord) {
+        removed.append(RemovedNode(node: record.node, store: record.store))
+        removed.removeFirst(max(0, removed.count - Self.removedMax))
     }
 
     private func holdsRooms(besides node: NodeID) -> Bool {

@@ -31,6 +31,8 @@ public struct SystemState: Sendable {
     public private(set) var cluster: ClusterIdentity?
     /// In the order in which they were first taken in.
     public internal(set) var nodes: [NodeRecord] = []
+    /// Nodes that were taken out, and former stores of nodes that came back with another one; oldest first.
+    public internal(set) var removed: [RemovedNode] = []
     /// The last command's stamp.
     public private(set) var time = Timestamp(0)
     public private(set) var revocations = Revocations()
@@ -47,6 +49,8 @@ public struct SystemState: Sendable {
     public static let settingBytesMax = 1 << 20
     /// Nodes that there may be; a further one is refused.
     public static let nodesMax = 64
+    /// Removed nodes that are remembered; the oldest are forgotten, of whom gossip and every node's list know nothing.
+    public static let removedMax = 256
     /// Bytes of a node's address and URLs together.
     public static let nodeBytesMax = 16 << 10
 
@@ -128,7 +132,8 @@ extension SystemResult {
 extension SystemState {
     /// What those who act on changes must be told when this state takes the place of `old`, which it goes on from.
     func changes(since old: SystemState) -> [SystemChange] {
-        var changes: [SystemChange] = nodes == old.nodes ? [] : [.nodes(nodes)]
+        var changes: [SystemChange] =
+            nodes == old.nodes && removed == old.removed ? [] : [.nodes(nodes)]
         for name in Set(settings.keys).union(old.settings.keys).sorted() where settings[name] != old.settings[name] {
             changes.append(.setting(name, settings[name]))
         }
@@ -147,6 +152,7 @@ extension SystemState {
             cluster = ClusterIdentity(id: snapshot.clusterID, shardCount: shards)
         }
         nodes = snapshot.nodes
+        removed = snapshot.removed
         time = snapshot.time
         revocations = Revocations(floor: snapshot.floor, snapshot.revocations.map { ($0.user, $0.time) })
         for setting in snapshot.settings {
@@ -164,6 +170,7 @@ extension SystemState {
         snapshot.clusterID = cluster?.id ?? ""
         snapshot.shardCount = Int64(cluster?.shardCount ?? 0)
         snapshot.nodes = nodes
+        snapshot.removed = removed
         snapshot.time = time
         snapshot.floor = revocations.floor
         snapshot.revocations = revocations.oldestFirst.map { SystemRevocation(user: $0.user, time: $0.time) }

@@ -21,6 +21,8 @@ extension ClientRequest: WireMessage {
         try walkOperation(&walker)
     }
 
+    static let noKnownOperation = ChatError.malformed("no known operation")
+
     mutating func walkID<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         do throws(ChatError) {
             try walker.optional(1, "id", &id)
@@ -31,9 +33,8 @@ extension ClientRequest: WireMessage {
     mutating func walkOperation<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         let seen = try operation.walk(&walker)
         guard W.isDecoding else { return }
-        guard seen == 1 else {
-            throw .malformed(seen == 0 ? "no known operation" : "more than one operation in a request")
-        }
+        guard seen > 0 else { throw Self.noKnownOperation }
+        guard seen == 1 else { throw .malformed("more than one operation in a request") }
         if id == nil {
             guard case .barrage = operation else { throw .malformed("a request without id") }
         }
@@ -46,6 +47,11 @@ public struct RequestFailure: Error, Sendable, Hashable {
     public var id: UInt32?
     /// 400 for what is not a request (each counts towards closing with 1008), 413 or 414 for a wrong field.
     public var error: ChatError
+    /// It names an operation that this version does not know: 400, and not counted as malformed; without an ID it is to
+    /// be ignored (contract, section 2).
+    public var isUnknownOperation = false
+    /// It is a `connect`.
+    public var isOfConnect = false
 
     public init(id: UInt32?, error: ChatError) {
         self.id = id

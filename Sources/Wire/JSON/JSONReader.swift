@@ -236,3 +236,20 @@ public struct JSONReader: FieldWalker {
         return true
     }
 }
+
+extension JSONReader: RequestWalker {
+    func names(_ number: Int, _ name: StaticString) -> Bool { find(name, from: first, to: end).map(isValue) ?? false }
+
+    func namesMore(than number: Int, _ name: StaticString) -> Bool {
+        let own = find(name, from: first, to: end)
+        var index = first
+        while index < end {
+            if index + 1 != own, isValue(index + 1) { return true }
+            index = Int(context.nodes[index + 1].next)
+        }
+        return false
+    }
+
+    /// A null is an absent field.
+    private func isValue(_ index: Int) -> Bool { context.nodes[index].kind != .null }
+}

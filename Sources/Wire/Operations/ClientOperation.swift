@@ -59,6 +59,9 @@ public enum ClientOperation: Sendable, Hashable {
 }
 
 extension ClientOperation {
+    static let connectNumber = 10
+    static let connectName: StaticString = "connect"
+
     /// Visits the operation's key.
     /// - Returns: how many operation keys were there; one is right.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) -> Int {
@@ -66,7 +69,8 @@ extension ClientOperation {
         var seen = 0
         try seen +=
             walker.choice(
-                10, "connect", { if case .connect(let it) = current { it } else { nil } }, { self = .connect($0) })
+                Self.connectNumber, Self.connectName, { if case .connect(let it) = current { it } else { nil } },
+                { self = .connect($0) })
             ? 1 : 0
         try seen +=
             walker.choice(

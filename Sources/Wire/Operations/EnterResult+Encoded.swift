@@ -25,6 +25,17 @@ extension EnterResult {
         }
     }
 
+    /// How many of the first of these messages fit together into `bytesMax` bytes of JSON, the longer encoding; none if
+    /// already the first is too long.
+    public static func fittingMissed(_ messages: [Message], within bytesMax: Int) -> Int {
+        var bytes = 2
+        for (index, message) in messages.enumerated() {
+            bytes += encodeMissed([message], in: .json).count
+            if bytes > bytesMax { return index }
+        }
+        return messages.count
+    }
+
     /// Appends the item that answers request `id` with this result, whose `missed` is there in that encoding already.
     public func appendReply(id: UInt32, missed: [UInt8], in encoding: ClientEncoding, to bytes: inout [UInt8]) {
         let item = EncodedItem(id: id, content: EncodedContent(result: self, missed: missed))

@@ -181,8 +181,8 @@ public struct TempMuteRequest: WireMessage, Hashable {
 public struct KickRequest: WireMessage, Hashable {
     public var room: RoomID
     public var user: UserID
-    /// Forbids entering for that time; at most 30 days.
-    public var banSeconds: Int64 = 0
+    /// Forbids entering for that time, at most 30 days; 0 lifts that, also of who is away.
+    public var banSeconds: Int64?
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
@@ -191,7 +191,7 @@ public struct KickRequest: WireMessage, Hashable {
     public static var blank: KickRequest { KickRequest(room: .blank, user: .blank) }
 
     public init(
-        room: RoomID, user: UserID, banSeconds: Int64 = 0, options: NotifyOptions = NotifyOptions(),
+        room: RoomID, user: UserID, banSeconds: Int64? = nil, options: NotifyOptions = NotifyOptions(),
         clientID: String? = nil
     ) {
         self.room = room
@@ -204,7 +204,7 @@ public struct KickRequest: WireMessage, Hashable {
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "room", &room)
         try walker.required(2, "user", &user)
-        try walker.defaulted(3, "banSeconds", &banSeconds, default: 0, .integers(0, Limits.banSeconds))
+        try walker.optional(3, "banSeconds", &banSeconds, .integers(0, Limits.banSeconds))
         try walker.optional(31, "notifyExt", &options.notifyExt, .bytes(Limits.notifyExtBytes))
         try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
     }

@@ -83,6 +83,8 @@ public struct EnterResult: WireMessage, Hashable {
     public var missed: [Message]?
     /// Whether history holds more, up to `seq`.
     public var missedMore: Bool?
+    /// There when `queue` holds only the first elements: what `queue` takes as `after` for the others.
+    public var queueNext: String?
 
     public static var blank: EnterResult { EnterResult(room: .blank, me: .blank, epoch: "", seq: 0) }
 
@@ -121,6 +123,7 @@ public struct EnterResult: WireMessage, Hashable {
     /// What is behind `missed`.
     mutating func walkEnd<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.optional(8, "missedMore", &missedMore)
+        try walker.optional(9, "queueNext", &queueNext)
     }
 }
 

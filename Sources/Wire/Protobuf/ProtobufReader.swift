@@ -232,7 +232,7 @@ public struct ProtobufReader: FieldWalker {
                 }
                 items.append(pair)
             }
-            guard Set(items.map(\.key)).count == items.count else {
+            guard Set(items.map { ExactText($0.key) }).count == items.count else {
                 throw ChatError(.badParameter, "names a key twice")
             }
             pairs = items
@@ -249,5 +249,20 @@ public struct ProtobufReader: FieldWalker {
             set(try V.readProtobuf(found))
         } catch { throw error.inside(choice: name) }
         return true
+    }
+}
+
+extension ProtobufReader: RequestWalker {
+    func names(_ number: Int, _ name: StaticString) -> Bool { contains { $0 == UInt64(number) } }
+
+    func namesMore(than number: Int, _ name: StaticString) -> Bool { contains { $0 != UInt64(number) } }
+
+    private func contains(_ isWanted: (UInt64) -> Bool) -> Bool {
+        var position = 0
+        while position < bytes.count {
+            guard let field = Self.next(bytes, at: &position, enforcesLimits: enforcesLimits) else { return false }
+            if isWanted(field.number) { return true }
+        }
+        return false
     }
 }

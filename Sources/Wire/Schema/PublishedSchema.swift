@@ -40,8 +40,8 @@ public enum PublishedSchema {
             package: "chatroom.stored.v1",
             comment: """
                 What is on disk: LogEntry in the replicated log; RoomRecord, MemberRecord, PlacedElement, CommandMemory,
-                SlowRecord, RobotRecord and WebhookRecord in the catalogue; StoredMessage in history, followed by KeptCopies
-                for a COMBINE; SystemEntry in the system group's log and SystemSnapshot in its state file, WebhookSettings
+                SlowRecord, RobotRecord and WebhookRecord in the catalogue; StoredMessage in history, KeptCopies in a
+                table of their own for a COMBINE; SystemEntry in the system group's log and SystemSnapshot in its state file, WebhookSettings
                 and StoredModeration as settings of it. Numbers are never changed or used again.
                 Written from the code by the tests: UPDATE_SCHEMA=1 tools/test.
                 """)

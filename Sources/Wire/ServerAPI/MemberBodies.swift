@@ -49,7 +49,7 @@ public struct TempMuteBody: WireMessage, Hashable {
 /// Body of POST …/members/{user}/kick.
 public struct KickBody: WireMessage, Hashable {
     /// At most 30 days.
-    public var banSeconds: Int64 = 0
+    public var banSeconds: Int64?
     public var options = ServerOptions()
 
     public static var blank: KickBody { KickBody() }
@@ -57,7 +57,7 @@ public struct KickBody: WireMessage, Hashable {
     public init() {}
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        try walker.defaulted(1, "banSeconds", &banSeconds, default: 0, .integers(0, Limits.banSeconds))
+        try walker.optional(1, "banSeconds", &banSeconds, .integers(0, Limits.banSeconds))
         try options.walk(&walker)
     }
 }

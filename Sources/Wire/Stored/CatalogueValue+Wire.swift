@@ -27,6 +27,16 @@ extension MemberRecord: WireMessage {
         try walker.optional(5, "bannedUntil", &bannedUntil)
         try walker.optional(6, "savedProfile", &savedProfile)
         try walker.shown(7, "since", &since)
+        try walker.optional(8, "barredAddress", &barredAddress)
+    }
+}
+
+extension BarredAddress: WireMessage {
+    public static var blank: BarredAddress { BarredAddress(hash: 0, until: .blank) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "hash", &hash)
+        try walker.shown(2, "until", &until)
     }
 }
 
@@ -67,7 +77,49 @@ extension CommandMemory: WireMessage {
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.shown(1, "time", &time)
         try walker.required(2, "result", &result)
+        try walker.shown(3, "index", &index)
+        try walker.shown(4, "owner", &owner)
     }
+}
+
+extension RememberedResult: WireMessage {
+    public static var blank: RememberedResult { .done }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        let current = self
+        var seen = 0
+        try seen +=
+            walker.choice(1, "done", { if case .done = current { Empty() } else { nil } }, { _ in self = .done })
+            ? 1 : 0
+        try seen +=
+            walker.choice(2, "room", { if case .room(let it) = current { it } else { nil } }, { self = .room($0) })
+            ? 1 : 0
+        try seen += walker.choice(3, "posted", { PostedResult(current) }, { self = $0.remembered }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                4, "member", { if case .member(let it) = current { it } else { nil } }, { self = .member($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                5, "element", { if case .element(let it) = current { it } else { nil } }, { self = .element($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                6, "taken", { if case .taken(let it) = current { it } else { nil } }, { self = .taken($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                7, "missing", { if case .missing(let it) = current { MissingPlaces(bits: it) } else { nil } },
+                { self = .missing($0.bits) }) ? 1 : 0
+        if W.isDecoding, seen != 1 { throw .missing("result") }
+    }
+}
+
+/// `RememberedResult.missing`.
+struct MissingPlaces: WireMessage {
+    var bits: [UInt8]
+
+    static var blank: MissingPlaces { MissingPlaces(bits: []) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { try walker.shown(1, "bits", &bits) }
 }
 
 extension CommandResult: WireMessage {
@@ -102,7 +154,7 @@ extension CommandResult: WireMessage {
     }
 }
 
-/// `CommandResult.posted`.
+/// `CommandResult.posted` and `RememberedResult.posted`.
 struct PostedResult: WireMessage {
     var messageID = ""
     var place = MessagePlace.outside
@@ -120,6 +172,18 @@ struct PostedResult: WireMessage {
         }
         (self.messageID, self.place, self.time, self.priority) = (messageID, place, time, priority)
         self.delivered = delivered
+    }
+
+    init?(_ remembered: RememberedResult) {
+        guard case .posted(let messageID, let place, let time, let priority, let delivered) = remembered else {
+            return nil
+        }
+        (self.messageID, self.place, self.time, self.priority) = (messageID, place, time, priority)
+        self.delivered = delivered
+    }
+
+    var remembered: RememberedResult {
+        .posted(messageID: messageID, place: place, time: time, priority: priority, delivered: delivered)
     }
 
     var result: CommandResult {

@@ -150,7 +150,7 @@ extension CommandBody {
         case .setMute: return .setMute(try user(), enable: try enable(), options)
         case .tempMute: return .tempMute(try user(), seconds: try seconds(), options)
         case .muteRoom: return .muteRoom(enable: try enable(), options)
-        case .kick: return .kick(try user(), banSeconds: try seconds(), options)
+        case .kick: return .kick(try user(), banSeconds: fields.seconds, options)
         case .updateMe:
             return .updateMe(
                 try fields.need(fields.profile, "profile"), save: try fields.need(fields.save, "save"), options)

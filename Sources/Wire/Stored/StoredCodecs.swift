@@ -49,18 +49,19 @@ public enum CatalogueCodec {
 public enum HistoryCodec {
     public static func encode(_ message: Message) -> [UInt8] { WireProtobuf.encode(StoredMessage(message: message)) }
 
-    /// A COMBINE with the copies that it holds, in a field of their own, which readers of the message skip.
-    public static func encode(_ message: Message, copies: [Message]) -> [UInt8] {
-        guard !copies.isEmpty else { return encode(message) }
-        // Two protobuf messages one behind the other are one with the fields of both.
-        return encode(message) + WireProtobuf.encode(KeptCopies(copies: copies))
-    }
+    /// What a COMBINE copies, which is kept beside its message.
+    public static func encode(copies: [Message]) -> [UInt8] { WireProtobuf.encode(KeptCopies(copies: copies)) }
 
-    /// The copies in what `encode` wrote; none when it is a message without.
     /// - Throws: `corrupt`.
     public static func decodeCopies(_ bytes: [UInt8]) throws(WireError) -> [Message] {
-        try stored(KeptCopies.self, bytes, "history row").copies
+        try stored(KeptCopies.self, bytes, "row of copies").copies
     }
+
+    /// How long a message is where it is longest, as JSON in a list: what counts against `Limits.pageBytes`.
+    public static func shownBytes(_ message: Message) -> Int { WireJSON.encode(message).count + 1 }
+
+    /// The same of a message that `encode` wrote; 0 for what is none.
+    public static func shownBytes(of payload: [UInt8]) -> Int { (try? decode(payload)).map(shownBytes) ?? 0 }
 
     /// - Throws: `corrupt`, also for what a later version has kept: passing it on would lose what it says.
     public static func decode(_ bytes: [UInt8]) throws(WireError) -> Message {
@@ -89,7 +90,7 @@ public enum SystemCodec {
     }
 }
 
-/// The part of a COMBINE's history row that its message does not have. The number is above those of `Message`.
+/// What a COMBINE copies, in a row of its own. The number is above those of `Message`.
 struct KeptCopies: WireMessage {
     var copies: [Message]
 

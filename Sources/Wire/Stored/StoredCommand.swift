@@ -92,6 +92,8 @@ extension CommandFacts: WireMessage {
         // Entries of before robots have none.
         try walker.defaulted(11, "robotsMax", &robotsMax, default: RoomPolicy.robotsMaxDefault)
         try walker.defaulted(20, "webhook", &webhook, default: false)
+        try walker.optional(21, "addressHash", &addressHash)
+        try walker.defaulted(22, "addressBarSeconds", &addressBarSeconds, default: 0)
         if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
     }
 }

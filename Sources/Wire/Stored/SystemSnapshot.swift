@@ -18,6 +18,8 @@ public struct SystemSnapshot: WireMessage, Hashable {
     public var calls: [SystemCall] = []
     /// Oldest first.
     public var nonces: [SystemCall] = []
+    /// Oldest first.
+    public var removed: [RemovedNode] = []
 
     public static var blank: SystemSnapshot { SystemSnapshot() }
 
@@ -34,6 +36,29 @@ public struct SystemSnapshot: WireMessage, Hashable {
         try walker.list(8, "settings", &settings)
         try walker.list(9, "calls", &calls)
         try walker.list(10, "nonces", &nonces)
+        try walker.list(11, "removed", &removed)
+    }
+}
+
+/// A node with the store that it had when it was taken out of the cluster.
+public struct RemovedNode: WireMessage, Hashable {
+    public var node: NodeID
+    public var store: UInt64
+
+    public static var blank: RemovedNode { RemovedNode(node: .blank, store: 0) }
+    public static var schemaName: String { "SystemRemovedNode" }
+
+    public init(node: NodeID, store: UInt64) {
+        self.node = node
+        self.store = store
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        // The bits of an unsigned number.
+        var bits = Int64(bitPattern: store)
+        try walker.required(1, "node", &node)
+        try walker.required(2, "store", &bits)
+        if W.isDecoding { store = UInt64(bitPattern: bits) }
     }
 }
 

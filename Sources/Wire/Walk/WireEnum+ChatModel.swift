@@ -85,6 +85,7 @@ extension MemberKind: WireEnum {
         case .managers: 5
         case .muted: 6
         case .blacklisted: 7
+        case .banned: 8
         }
     }
 }

@@ -1,7 +1,10 @@
-/// Collects the head of an HTTP message, up to its empty line, from chunks of any size.
+import ChatModel
+
+/// Collects the head of an HTTP message, up to its empty line, from chunks of any size. Each byte is looked at once.
 struct HTTPHeadBuffer: Sendable {
     static let firstLineBytesMax = 8 << 10
-    static let headBytesMax = 32 << 10
+    /// With the empty line (contract, section 2).
+    static let headBytesMax = Limits.handshakeBytes
     static let headersMax = 64
 
     enum Outcome {

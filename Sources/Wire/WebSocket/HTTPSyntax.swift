@@ -10,23 +10,53 @@ enum HTTPSyntax {
         }
     }
 
-    static func trimmed(_ text: Substring) -> String {
-        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+    /// Without spaces and tabs around it.
+    static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var rest = bytes
+        while let first = rest.first, isSpace(first) { rest = rest.dropFirst() }
+        while let last = rest.last, isSpace(last) { rest = rest.dropLast() }
+        return rest
     }
 
-    /// A header line, or nil for one that breaks RFC 9112 §5: an empty name, white space before the colon or at the
-    /// beginning (folding), control characters in the value, or bytes that are not UTF-8.
-    static func header(_ line: ArraySlice<UInt8>) -> HTTPHeader? {
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    /// The members of a list in a header's value (RFC 9110 §5.6.1), without the empty ones.
+    static func list(_ value: String, separator: UInt8 = UInt8(ascii: ",")) -> [String] {
+        Array(value.utf8).split(separator: separator).map { trimmed($0) }.filter { !$0.isEmpty }
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    enum HeaderLine {
+        case header(HTTPHeader)
+        /// Right, and of no interest to the reader: of its value only the framing was looked at.
+        case skipped
+        case broken
+    }
+
+    /// Reads a header line as bytes, never as text: what strangers send is looked at once, whatever it would mean as
+    /// Unicode.
+    ///
+    /// Broken is one that breaks RFC 9112 §5 (an empty name, white space before the colon or at the beginning, which is
+    /// folding, control characters in the value), and one of `names` with anything else in it than visible ASCII, spaces
+    /// and tabs (contract, section 2).
+    /// - Parameter names: those that are read, in lower case.
+    static func header(_ line: ArraySlice<UInt8>, of names: [StaticString]) -> HeaderLine {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
             line[..<colon].allSatisfy(isToken)
-        else { return nil }
+        else { return .broken }
         let value = line[(colon + 1)...]
-        guard value.allSatisfy({ $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }),
-            let text = String(validating: value, as: UTF8.self)
-        else { return nil }
-        return HTTPHeader(
-            name: String(decoding: line[..<colon], as: UTF8.self).lowercased(), value: trimmed(text[...]))
+        guard value.allSatisfy({ $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }) else { return .broken }
+        guard let name = names.first(where: { isEqual(line[..<colon], $0) }) else { return .skipped }
+        guard value.allSatisfy({ $0 < 0x7F }) else { return .broken }
+        return .header(HTTPHeader(name: "\(name)", value: String(decoding: trimmed(value), as: UTF8.self)))
+    }
+
+    private static func isEqual(_ name: ArraySlice<UInt8>, _ lowercased: StaticString) -> Bool {
+        guard name.count == lowercased.utf8CodeUnitCount else { return false }
+        let other = UnsafeBufferPointer(start: lowercased.utf8Start, count: lowercased.utf8CodeUnitCount)
+        return zip(name, other).allSatisfy { byte, wanted in
+            byte == wanted || byte >= 0x41 && byte <= 0x5A && byte | 0x20 == wanted
+        }
     }
 
     /// The lines of a head: each ends with CR LF, a bare CR or LF is nil.

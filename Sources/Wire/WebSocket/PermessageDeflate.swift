@@ -3,12 +3,16 @@
 public enum PermessageDeflate {
     /// What the 101 response says in `Sec-WebSocket-Extensions`; nil: the client offers nothing that this server can do.
     public static func answer(to request: UpgradeRequest) -> String? {
-        for header in request.headers where header.name == "sec-websocket-extensions" {
-            for offer in header.value.split(separator: ",") {
-                if let answer = answer(toOffer: offer.split(separator: ";").map(HTTPSyntax.trimmed)) { return answer }
-            }
+        for offer in request.headers.list("sec-websocket-extensions") {
+            if let answer = answer(toOffer: pieces(offer, separator: UInt8(ascii: ";"))) { return answer }
         }
         return nil
+    }
+
+    /// The empty ones too: they are wrong.
+    private static func pieces(_ text: String, separator: UInt8, maxSplits: Int = .max) -> [String] {
+        Array(text.utf8).split(separator: separator, maxSplits: maxSplits, omittingEmptySubsequences: false)
+            .map { String(decoding: HTTPSyntax.trimmed($0), as: UTF8.self) }
     }
 
     private static let name = "permessage-deflate"
@@ -19,11 +23,9 @@ public enum PermessageDeflate {
         guard parts.first?.lowercased() == name else { return nil }
         var seen: Set<String> = []
         for part in parts.dropFirst() {
-            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let key = pair.first.map({ HTTPSyntax.trimmed($0).lowercased() }), seen.insert(key).inserted else {
-                return nil
-            }
-            let value = pair.count > 1 ? unquoted(HTTPSyntax.trimmed(pair[1])) : nil
+            let pair = pieces(part, separator: UInt8(ascii: "="), maxSplits: 1)
+            guard let key = pair.first?.lowercased(), seen.insert(key).inserted else { return nil }
+            let value = pair.count > 1 ? unquoted(pair[1]) : nil
             switch (key, value) {
             case ("server_no_context_takeover", nil), ("client_no_context_takeover", nil),
                 ("client_max_window_bits", nil), ("server_max_window_bits", "15"):
@@ -38,6 +40,7 @@ public enum PermessageDeflate {
     }
 
     private static func unquoted(_ value: String) -> String {
-        value.count > 1 && value.first == "\"" && value.last == "\"" ? String(value.dropFirst().dropLast()) : value
+        value.utf8.count > 1 && value.utf8.first == UInt8(ascii: "\"") && value.utf8.last == UInt8(ascii: "\"")
+            ? String(value.dropFirst().dropLast()) : value
     }
 }

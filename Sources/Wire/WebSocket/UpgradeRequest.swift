@@ -5,7 +5,7 @@ public struct UpgradeRequest: Sendable, Hashable {
     public var path: String
     /// The target after `?`, as it came; empty if there is none.
     public var query: String
-    /// Names in lower case, in the order in which they came.
+    /// Those that the node reads (`HTTPUpgradeParser`), in the order in which they came.
     public var headers: [HTTPHeader]
 
     /// The first value of the header, whose name is given in lower case.
@@ -33,8 +33,11 @@ public struct HTTPHeader: Sendable, Hashable {
 
 extension [HTTPHeader] {
     func tokens(_ name: String) -> [String] {
-        filter { $0.name == name }.flatMap { header in
-            header.value.split(separator: ",").map { HTTPSyntax.trimmed($0).lowercased() }.filter { !$0.isEmpty }
-        }
+        list(name).map { $0.lowercased() }
+    }
+
+    /// The values of a list header, as they came.
+    func list(_ name: String) -> [String] {
+        filter { $0.name == name }.flatMap { HTTPSyntax.list($0.value) }
     }
 }

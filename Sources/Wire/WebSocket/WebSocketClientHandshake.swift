@@ -8,6 +8,10 @@ public struct WebSocketClientHandshake: Sendable {
         case failure(status: Int, WireError)
     }
 
+    private static let names: [StaticString] = [
+        "upgrade", "connection", "sec-websocket-accept", "sec-websocket-extensions", "sec-websocket-protocol",
+    ]
+
     private let key: String
     private let subprotocols: [String]
     private var buffer = HTTPHeadBuffer()
@@ -50,8 +54,11 @@ public struct WebSocketClientHandshake: Sendable {
         else { return failure(0, "the response is not HTTP/1.1") }
         var headers: [HTTPHeader] = []
         for line in lines.dropFirst() {
-            guard let header = HTTPSyntax.header(line) else { return failure(0, "a header of the response is broken") }
-            headers.append(header)
+            switch HTTPSyntax.header(line, of: Self.names) {
+            case .header(let header): headers.append(header)
+            case .skipped: break
+            case .broken: return failure(0, "a header of the response is broken")
+            }
         }
         guard status == 101 else { return failure(status, "the server answered \(status)") }
         func only(_ name: String) -> String? {

@@ -1,3 +1,5 @@
+import ChatModel
+
 /// Turns the bytes of a WebSocket connection into whole messages and control frames (RFC 6455 §5), however they are cut.
 ///
 /// A frame that lies whole in one chunk is delivered from there. Only a partial frame or a fragmented message is kept,
@@ -5,7 +7,7 @@
 /// `messageBytesMax` and a frame's head, because a length is checked before its bytes are taken.
 public struct WebSocketFrameDecoder: Sendable {
     /// Messages over this many bytes are 1009 (contract, section 2).
-    public static let messageBytesMaxDefault = 1 << 20
+    public static let messageBytesMaxDefault = Limits.clientFrameBytes
 
     private let role: WebSocketRole
     private var isClosed = false
@@ -14,7 +16,12 @@ public struct WebSocketFrameDecoder: Sendable {
     private var isFragmentedCompressed = false
     /// permessage-deflate was negotiated: messages may be compressed.
     public var mayBeCompressed = false
-    private let messageBytesMax: Int32
+    /// Messages over this many bytes are 1009 from here on: what has begun is held to it too.
+    public var messageBytesMax: Int {
+        get { Int(bytesMax) }
+        set { bytesMax = Int32(clamping: newValue) }
+    }
+    private var bytesMax: Int32
     /// The beginning of a frame that is not there as a whole.
     private var partial: [UInt8] = []
     /// The fragments so far.
@@ -22,11 +29,14 @@ public struct WebSocketFrameDecoder: Sendable {
 
     public init(role: WebSocketRole, messageBytesMax: Int = Self.messageBytesMaxDefault) {
         self.role = role
-        self.messageBytesMax = Int32(clamping: messageBytesMax)
+        bytesMax = Int32(clamping: messageBytesMax)
     }
 
     /// The bytes held back until the rest of a frame or message comes.
     public var bufferedCount: Int { partial.count + fragments.count }
+
+    /// The memory for them, which grows ahead of what comes.
+    public var bufferedCapacity: Int { partial.capacity + fragments.capacity }
 
     /// Takes the next bytes and calls `body` for everything that became whole, in order.
     /// - Returns: what the peer did wrong, once; after that, and after a close frame, all bytes are ignored.
@@ -59,7 +69,7 @@ public struct WebSocketFrameDecoder: Sendable {
         }
     }
 
-    private var payloadMax: Int { Int(messageBytesMax) - fragments.count }
+    private var payloadMax: Int { max(0, messageBytesMax - fragments.count) }
 
     /// Takes the frame at the front of `bytes`, or keeps them. Returns how many were taken.
     private mutating func takeFrame(_ bytes: UnsafeRawBufferPointer, _ body: (WebSocketEvent) -> Void)

@@ -31,7 +31,8 @@ public enum WebSocketHandshake {
         guard request.tokens("connection").contains("upgrade"),
             let key = request.header("sec-websocket-key"), Base64.decode(key)?.count == 16
         else { return .failure(.badRequest) }
-        let offered = offeredSubprotocols(request)
+        // Subprotocols are compared with their case.
+        let offered = request.headers.list("sec-websocket-protocol")
         guard !offered.isEmpty else { return .success(nil) }
         guard let chosen = offered.first(where: subprotocols.contains) else { return .failure(.badRequest) }
         return .success(chosen)
@@ -49,13 +50,6 @@ public enum WebSocketHandshake {
         if let subprotocol { headers.append(HTTPHeader(name: "Sec-WebSocket-Protocol", value: subprotocol)) }
         if let extensions { headers.append(HTTPHeader(name: "Sec-WebSocket-Extensions", value: extensions)) }
         return HTTPResponse.head(status: 101, reason: "Switching Protocols", headers: headers)
-    }
-
-    /// Subprotocols are compared with their case.
-    private static func offeredSubprotocols(_ request: UpgradeRequest) -> [String] {
-        request.headers.filter { $0.name == "sec-websocket-protocol" }.flatMap { header in
-            header.value.split(separator: ",").map(HTTPSyntax.trimmed).filter { !$0.isEmpty }
-        }
     }
 
     /// What proves that the server has read the key (RFC 6455 §4.2.2).

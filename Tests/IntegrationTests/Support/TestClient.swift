@@ -35,6 +35,8 @@ actor TestClient {
     private var decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: 64 << 20)
     private var refusedStatus: Int?
     private var answersPings = true
+    /// The bytes of the longest frame that has come, without its head.
+    private(set) var longestFrame = 0
     /// WebSocket pings and pongs that have come.
     private(set) var pingCount = 0
     private(set) var pongCount = 0
@@ -137,6 +139,7 @@ actor TestClient {
 
     /// A frame of the other subprotocol, or one that can't be read, becomes an error that no test expects.
     private func take(_ frame: UnsafeRawBufferPointer, in encoding: ClientEncoding) {
+        longestFrame = max(longestFrame, frame.count)
         guard encoding == self.encoding else {
             return take(.reply(id: nil, .failure(ChatError(.internal, "the server sent a frame of \(encoding)"))))
         }
@@ -180,6 +183,20 @@ actor TestClient {
     /// Sends one whole frame.
     func write(_ opcode: WebSocketOpcode, _ payload: [UInt8]) async {
         await socket.write(WebSocketFrameEncoder.frame(opcode, payload, mask: Self.mask))
+    }
+
+    /// Sends several requests in one frame.
+    func write(_ requests: [ClientRequest]) async {
+        var bytes: [UInt8] = []
+        for request in requests {
+            switch encoding {
+            case .json:
+                request.appendJSON(to: &bytes)
+                bytes.append(UInt8(ascii: "\n"))
+            case .protobuf: request.appendProtobuf(to: &bytes)
+            }
+        }
+        await write(encoding.opcode, bytes)
     }
 
     /// Sends text that need not be a request.

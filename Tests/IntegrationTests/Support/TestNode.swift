@@ -56,6 +56,7 @@ final class TestNode: Sendable {
     /// Session settings with which no rate is ever refused.
     static let highRates: [String: Int] = [
         "changesPerSecond": 1_000_000, "changesBurst": 1_000_000, "readsPerSecond": 1_000_000,
+        "changeBytesPerSecond": 1_000_000_000, "changeBytesBurst": 1_000_000_000,
     ]
 
     func write(_ object: [String: Any], to path: String, mode: Int) throws {
@@ -202,6 +203,8 @@ final class TestNode: Sendable {
         return (end.status, end.errors)
     }
 
+    /// Of the node's process; 0 while there is none.
+    var pid: pid_t { running.withLock { $0?.program.pid ?? 0 } }
     var clientPort: Int { running.withLock { $0?.clientPort ?? 0 } }
     var apiPort: Int { running.withLock { $0?.apiPort ?? 0 } }
     /// nil for a node without cluster keys.

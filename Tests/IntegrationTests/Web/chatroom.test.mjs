@@ -110,6 +110,27 @@ const tests = {
     client.close();
   },
 
+  async "a server that does not know of the stay makes the client enter from where it was, and ask again"() {
+    const { socket, seqs, client, told, room } = await inRoom(10);
+    socket.say(push(11));
+    const sending = room.send("hello");
+    socket.refuse("send", 13007);
+    assert.deepEqual(socket.last("enter").enter, { room: "r", nick: "Ann", since: 11, epoch: "e" });
+    const first = socket.last("send");
+    socket.answer("enter", entry(13, { recovered: true, missed: range(12, 13).map(message), missedMore: false }));
+    assert.deepEqual(seqs(), [11, 12, 13]);
+    const again = socket.last("send");
+    assert.notEqual(again.id, first.id);
+    assert.deepEqual(again.send, first.send);
+    // Not for ever.
+    socket.refuse("send", 13007);
+    socket.answer("enter", entry(13, { recovered: true, missed: [], missedMore: false }));
+    socket.refuse("send", 13007);
+    await assert.rejects(sending, (error) => error.refusal.code === 13007);
+    assert.equal(told.filter(([event, state]) => event === "room" && state === "lost").length, 2);
+    client.close();
+  },
+
   async "entering again while history is read changes nothing of what is read"() {
     const { socket, room, seqs, told, client } = await inRoom(0);
     socket.lose();

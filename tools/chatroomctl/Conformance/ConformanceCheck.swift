@@ -14,7 +14,8 @@ struct ConformanceCheck: Sendable {
     static let all: [ConformanceCheck] =
         connecting + refusedFrames + tokens + entering + sending + messageTypes + lengths + receiving + rates + roles
         + sanctions + membersAndRooms + queue + history + resuming + limits + rules + serverAPI + serverAPIMembers
-        + operating
+        + operating + handshakes + framesBeforeConnect + requestsInFrames + allowances + tokenBounds + sessions
+        + secrecy + seats + bigRooms + pages + signing
 }
 
 /// What was seen instead of what the contract says.

@@ -29,7 +29,15 @@ actor ConformanceClient {
     static let waitLimit = Duration.seconds(15)
     private static let mask: [UInt8] = [0x1B, 0x37, 0x5C, 0x99]
 
-    init(loop: EventLoop) { self.loop = loop }
+    private let answersPings: Bool
+    private(set) var pings = 0
+    /// Bytes of the longest message that has come.
+    private(set) var longestFrame = 0
+
+    init(loop: EventLoop, answersPings: Bool = true) {
+        self.loop = loop
+        self.answersPings = answersPings
+    }
 
     // MARK: - Opening
 
@@ -50,13 +58,13 @@ actor ConformanceClient {
     }
 
     /// Performs the opening handshake on the open connection. The HTTP status with which it was refused, or nil.
-    func upgrade(host: String, path: String = "/v1/ws", subprotocols: [String], origin: String? = nil) async throws
-        -> Int?
-    {
+    func upgrade(
+        host: String, path: String = "/v1/ws", subprotocols: [String], headers: [(String, String)] = []
+    ) async throws -> Int? {
         let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         let handshake = WebSocketClientHandshake(nonce: nonce, subprotocols: subprotocols)
         self.handshake = handshake
-        let headers = origin.map { [HTTPHeader(name: "Origin", value: $0)] } ?? []
+        let headers = headers.map { HTTPHeader(name: $0.0, value: $0.1) }
         write(handshake.request(host: host, target: path, headers: headers))
         try await wait("the answer to the handshake") { isOpen || refusedStatus != nil ? true : nil }
         return refusedStatus
@@ -123,9 +131,12 @@ actor ConformanceClient {
         let failure = decoder.decode(bytes) { event in
             switch event {
             case .text(let text):
+                longestFrame = max(longestFrame, text.count)
                 for line in Array(text).split(separator: UInt8(ascii: "\n")) { take(Data(line)) }
             case .binary: binaryFrames += 1
-            case .ping(let payload): pongs.append(Array(payload))
+            case .ping(let payload):
+                pings += 1
+                if answersPings { pongs.append(Array(payload)) }
             case .close(let code, _): closeCode = code.map(Int.init)
             // Not negotiated.
             case .compressed: break

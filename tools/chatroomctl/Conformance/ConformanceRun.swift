@@ -126,8 +126,12 @@ final class ConformanceRun: Sendable {
     }
 
     /// An open WebSocket, not connected yet.
-    func open(subprotocols: [String] = ["chatroom.v1.json"]) async throws -> ConformanceClient {
-        let client = ConformanceClient(loop: loop)
+    ///
+    /// - Parameter answersPings: false for a client that says nothing by itself.
+    func open(subprotocols: [String] = ["chatroom.v1.json"], answersPings: Bool = true) async throws
+        -> ConformanceClient
+    {
+        let client = ConformanceClient(loop: loop, answersPings: answersPings)
         try await client.open(host: clientHost, port: clientPort)
         if let status = try await client.upgrade(host: clientAuthority, subprotocols: subprotocols) {
             throw Deviation("the handshake was answered HTTP \(status)")
@@ -136,11 +140,14 @@ final class ConformanceRun: Sendable {
     }
 
     /// The status with which a handshake is refused; nil when it is accepted.
-    func handshakeStatus(path: String = "/v1/ws", origin: String? = nil) async throws -> Int? {
+    func handshakeStatus(path: String = "/v1/ws", origin: String? = nil, headers: [(String, String)] = [])
+        async throws -> Int?
+    {
         let client = ConformanceClient(loop: loop)
         try await client.open(host: clientHost, port: clientPort)
         let status = try await client.upgrade(
-            host: clientAuthority, path: path, subprotocols: ["chatroom.v1.json"], origin: origin)
+            host: clientAuthority, path: path, subprotocols: ["chatroom.v1.json"],
+            headers: headers + (origin.map { [("Origin", $0)] } ?? []))
         await client.drop()
         return status
     }

@@ -34,6 +34,8 @@ struct GatewayAlone {
         configuration.allowAnonymous = true
         configuration.changesPerSecond = 1e6
         configuration.changesBurst = 1e6
+        configuration.changeBytesPerSecond = 1e12
+        configuration.changeBytesBurst = 1e12
         configuration.admission.handshakesPerSecond = 1_000_000
         configuration.admission.connectsPerSecond = 1_000_000
         configuration.connections.connectionsMax = 1_000_000

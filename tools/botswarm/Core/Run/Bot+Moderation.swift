@@ -61,7 +61,8 @@ extension Bot {
             switch ask.act {
             case .mute(let enable): .setMute(UserFlagRequest(room: room, user: ask.user, enable: enable))
             case .tempMute(let seconds): .tempMute(TempMuteRequest(room: room, user: ask.user, seconds: seconds))
-            case .kick(let seconds): .kick(KickRequest(room: room, user: ask.user, banSeconds: seconds))
+            case .kick(let seconds):
+                .kick(KickRequest(room: room, user: ask.user, banSeconds: seconds == 0 ? nil : seconds))
             case .blacklist(let enable): .setBlacklist(BlacklistRequest(room: room, user: ask.user, enable: enable))
             case .muteRoom(let enable): .muteRoom(MuteRoomRequest(room: room, enable: enable))
             }

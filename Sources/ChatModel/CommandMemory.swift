@@ -1,0 +1,55 @@
+/// What is remembered of a command, so that a repeat gets the first answer (contract, "Retry").
+public struct CommandMemory: Sendable, Hashable {
+    public var result: RememberedResult
+    public var time: Timestamp
+    /// The log entry: which is older, also of those of one millisecond.
+    public var index: UInt64
+    /// Whose command it was, as a hash; 0: the server's. So that nobody's results push out those of others.
+    public var owner: UInt64
+
+    public init(result: RememberedResult, time: Timestamp, index: UInt64 = 0, owner: UInt64 = 0) {
+        self.result = result
+        self.time = time
+        self.index = index
+        self.owner = owner
+    }
+
+    /// What it counts against the bounds (`Limits.rememberedBytesPerRoom`): about what it occupies in memory, alike on
+    /// all replicas. At most `bytesMax`.
+    public var bytes: Int { Self.fixedBytes + result.textBytes }
+
+    /// The key twice, the places in the orders of age, and the value without texts.
+    public static let fixedBytes = 192
+    /// Of a taken element, whose value is nowhere else any more. All others have less than 600.
+    public static let bytesMax = fixedBytes + 200 + Limits.queueBatchKeyBytes + Limits.queueValueBytes + 64
+}
+
+/// The part of a `CommandResult` that a repeat of the command does not bring along itself: names, versions and flags, but
+/// none of the long texts. `RoomState.remembered` makes the result of it again.
+public enum RememberedResult: Sendable, Hashable {
+    case done
+    /// Without name, announcement, ext and URL.
+    indirect case room(RoomInfo)
+    indirect case posted(
+        messageID: String, place: MessagePlace, time: Timestamp, priority: Priority, delivered: Int64?)
+    /// Without profile.
+    indirect case member(Member)
+    /// An element that was set: without its value.
+    indirect case element(QueueElement)
+    /// An element that was taken: the queue has its value no more, so this has.
+    indirect case taken(QueueElement)
+    /// Which of the keys or users that the command names, as bits: of the first eight in the first byte, from the lowest.
+    case missing([UInt8])
+
+    fileprivate var textBytes: Int {
+        switch self {
+        case .done: 0
+        case .room(let info): 200 + info.id.text.utf8.count + info.creator.text.utf8.count
+        case .posted(let messageID, _, _, _, _): 120 + messageID.utf8.count
+        case .member(let member): 200 + member.user.text.utf8.count
+        case .element(let element), .taken(let element):
+            200 + element.key.utf8.count + element.value.utf8.count + element.owner.text.utf8.count
+        case .missing(let bits): 32 + bits.count
+        }
+    }
+}

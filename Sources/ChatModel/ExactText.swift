@@ -1,0 +1,23 @@
+/// Text of others as a key: compared and hashed as its UTF-8 bytes.
+///
+/// `String` compares by canonical equivalence. For text that is not ASCII it normalises both sides, which costs much more
+/// than the bytes say (and, for long runs of combining marks, more than linear time), and it holds texts for one that are
+/// two on the wire and on disk.
+public struct ExactText: Sendable, Hashable {
+    /// The text as it came.
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+
+    public static func == (a: ExactText, b: ExactText) -> Bool {
+        a.text.utf8.count == b.text.utf8.count && a.text.utf8.elementsEqual(b.text.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        let isHashed: Void? = text.utf8.withContiguousStorageIfAvailable {
+            hasher.combine(bytes: UnsafeRawBufferPointer($0))
+        }
+        // A string of this process is contiguous; one that is bridged would not be.
+        if isHashed == nil { for byte in text.utf8 { hasher.combine(byte) } }
+    }
+}

@@ -1,0 +1,107 @@
+import ChatModel
+import EventLoop
+import RoomLink
+import SessionCore
+import Synchronization
+import Wire
+
+/// What a request has cost that a room has not answered yet.
+struct OpenCost {
+    var cost: RateCost
+    /// It may bring copies along, whose bytes come with the answer: it is a COMBINE.
+    var copies: Bool
+    /// It was beyond the rate, and goes to the room as a question: whether that has been answered already. The wait that
+    /// the client is told if not, in milliseconds.
+    var overRateMs: Int64?
+}
+
+/// How often and how much sessions ask (contract, "Rates"): counted for each session, and for all sessions of a user on
+/// this node, three times that. Both go along when a session moves, within the node and to another one, so a takeover
+/// brings no new allowance.
+///
+/// A repeat of what has been answered costs nothing, and only the room knows that it is one: what was taken comes back
+/// with the answer, and when nothing is left to be taken the room is asked all the same, but answers repeats only
+/// (`RoomCall.overRateMs`). That needs no memory here, and so holds for repeats over another connection, lane, node or
+/// leader; it has a rate of its own, because asking costs the leader a look into a table.
+extension GatewayLane {
+    /// Takes what the operation costs. Throws 416 when that is not there.
+    func pay(for operation: ClientOperation, _ session: Session) throws(ChatError) -> OpenCost? {
+        let cost: RateCost
+        switch operation.kind {
+        // Never refused for rate: a connection is only read so fast.
+        case .barrage: return nil
+        case .read: cost = .read
+        case .change: cost = .change(bytes: operation.contentBytes)
+        }
+        guard let wait = take(cost, session) else { return OpenCost(cost: cost, copies: operation.namesMessages) }
+        guard operation.hasClientID, take(.isRepeat, session) == nil else { throw Self.tooOften(wait) }
+        return OpenCost(cost: .isRepeat, copies: false, overRateMs: wait)
+    }
+
+    static func tooOften(_ wait: Int64) -> ChatError {
+        ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
+    }
+
+    private func take(_ cost: RateCost, _ session: Session) -> Int64? {
+        let (user, now) = (session.state.caller.user, loop.nowMilliseconds)
+        return shared.userRates.withLock { $0.take(cost, of: user, and: &session.rates, nowMilliseconds: now) }
+    }
+
+    /// A room has answered a request.
+    /// - Parameters:
+    ///   - isRepeat: it had been answered before, and costs nothing.
+    ///   - charged: bytes that it has brought along besides its own.
+    func settleCost(of request: UInt32, _ id: SessionID, isRepeat: Bool, charged: Int = 0) {
+        guard let session = sessions[id] else { return }
+        let open = session.costs.removeValue(forKey: request)
+        if session.costs.isEmpty { session.costs = [:] }
+        // It may have been asked on another lane, which has reckoned with the most.
+        guard let open else { return }
+        if isRepeat {
+            let (user, now) = (session.state.caller.user, loop.nowMilliseconds)
+            session.rates.giveBack(open.cost)
+            shared.userRates.withLock { $0.change(user, nowMilliseconds: now) { $0.giveBack(open.cost) } }
+        } else if charged > 0 {
+            charge(bytes: charged, to: session)
+        }
+    }
+
+    /// What a change has brought along counts, for the session and its user: a debt, after which further changes wait.
+    func charge(bytes: Int, to session: Session) {
+        let (user, now) = (session.state.caller.user, loop.nowMilliseconds)
+        session.rates.charge(bytes: bytes)
+        shared.userRates.withLock { $0.change(user, nowMilliseconds: now) { $0.charge(bytes: bytes) } }
+    }
+
+    /// The session goes elsewhere, where nobody will hear what its open changes bring along: the most that they may.
+    func settleOpenCosts(of session: Session) {
+        let copies = session.costs.values.count { $0.copies }
+        session.costs = [:]
+        if copies > 0 { charge(bytes: copies * Self.copiedBytesMax, to: session) }
+        session.state.rates = session.rates
+    }
+
+    /// What a COMBINE copies at most (contract, "Rates").
+    private static let copiedBytesMax = 256 * 1024
+
+    /// What a session that is taken up here has left, and its user.
+    func rates(of state: SessionState) -> Rates {
+        let now = loop.nowMilliseconds
+        var rates = state.rates ?? Rates(configuration.rateLimits, nowMilliseconds: now)
+        guard let levels = state.handedLevels else { return rates }
+        rates.restrict(to: levels.session)
+        if let userLevels = levels.user {
+            shared.userRates.withLock {
+                $0.change(state.caller.user, nowMilliseconds: now) { $0.restrict(to: userLevels) }
+            }
+        }
+        return rates
+    }
+
+    /// Once a second: users who have asked for nothing for a while are forgotten, off the loop.
+    func forgetIdleUsers() {
+        let now = loop.nowMilliseconds
+        let forgotten = shared.userRates.withLock { $0.turn(nowMilliseconds: now) }
+        if !forgotten.isEmpty { Task { _ = forgotten.count } }
+    }
+}

@@ -1,0 +1,41 @@
+/// Decides when memory that was freed goes back to the system. A value: it is told what there is, once a look.
+///
+/// The allocator keeps what is freed, because a turn needs again what the last one had: giving that back and asking for
+/// it again took system calls in each turn that stop the other threads. But what a storm has needed once would stay for
+/// ever. Both hold when only that goes back which nobody has needed for a while: the surplus is what the process has in
+/// memory beyond what is allocated, and when its least over ``looksInARow`` looks in a row is large, it is no turn's.
+/// What a trim leaves (code, stacks, pages with something in use on them) is no surplus from then on.
+struct FreedMemory {
+    /// The surplus of which it is worth to speak; below it nothing is given back.
+    static let surplusMin: Int64 = 48 << 20
+    /// So often in a row there must be that much.
+    static let looksInARow = 3
+    /// What is looked at once in so many seconds.
+    static let lookSeconds: UInt32 = 5
+
+    /// What the last trim could not give back; later, the least that was seen since.
+    private var unavoidable: Int64 = 0
+    private var looks = 0
+
+    /// Whether to look at what is allocated, which is not free of cost: with that little in memory it can't matter.
+    func isWorthALook(resident: Int64) -> Bool { resident >= unavoidable + Self.surplusMin }
+
+    /// - Returns: whether to give back now; then call ``trimmed(resident:allocated:)``.
+    mutating func look(resident: Int64, allocated: Int64) -> Bool {
+        let surplus = max(0, resident - allocated)
+        unavoidable = min(unavoidable, surplus)
+        guard surplus >= unavoidable + Self.surplusMin else {
+            looks = 0
+            return false
+        }
+        looks += 1
+        guard looks >= Self.looksInARow else { return false }
+        looks = 0
+        return true
+    }
+
+    /// What there was right after a trim.
+    mutating func trimmed(resident: Int64, allocated: Int64) {
+        unavoidable = max(0, resident - allocated)
+    }
+}

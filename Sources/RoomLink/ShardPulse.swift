@@ -1,0 +1,104 @@
+import ChatModel
+
+/// What a leader says of a shard once a second to every node, in the order of what its rooms tell there: that it leads,
+/// also when all is quiet, and what it believes of each lane of that node that has sessions in the shard's rooms. By that
+/// a lane finds out that it, or the leader, has missed something, whatever the reason: a lane that is shown nothing, and
+/// sessions that the leader believes to be here and are not.
+///
+/// Its size does not depend on rooms or sessions, so a second costs a cluster as many of them as it has shards and nodes.
+public struct ShardPulse: Sendable, Hashable {
+    public var shard: ShardID
+    public var term: UInt64
+    /// The lanes of the node that is told which have sessions in the shard's rooms.
+    public var lanes: [LaneTally]
+
+    public init(shard: ShardID, term: UInt64, lanes: [LaneTally]) {
+        (self.shard, self.term, self.lanes) = (shard, term, lanes)
+    }
+
+    /// What it says of that lane.
+    public func tally(of lane: Int) -> LaneTally { lanes.first { $0.lane == lane } ?? LaneTally(lane: lane) }
+}
+
+/// What rooms of a shard have of one lane's sessions, summed up; equal on both sides while nothing is under way.
+public struct LaneTally: Sendable, Hashable {
+    public var lane: Int
+    /// Rooms of the shard with sessions of the lane.
+    public var rooms: UInt64 = 0
+    /// The sum of the rooms' digests.
+    public var digest: UInt64 = 0
+
+    public init(lane: Int) { self.lane = lane }
+
+    public mutating func add(_ room: RoomTally) {
+        guard room.sessions > 0 else { return }
+        rooms += 1
+        digest &+= room.digest
+    }
+}
+
+/// What one room has of one lane's sessions, and how far the lane has been told what the room shows.
+public struct RoomTally: Sendable, Hashable {
+    public var room: RoomID
+    /// How many of the lane's sessions are in it.
+    public var sessions: UInt64
+    /// The sum of numbers made of their IDs.
+    public var sum: UInt64
+    /// Up to where the lane has been told, or is told before this.
+    public var seq: UInt64
+    /// The leader waits for the lane to say what its viewers have been shown.
+    public var isWaiting: Bool
+
+    public init(room: RoomID, sessions: UInt64 = 0, sum: UInt64 = 0, seq: UInt64 = 0, isWaiting: Bool = false) {
+        (self.room, self.sessions, self.sum, self.seq, self.isWaiting) = (room, sessions, sum, seq, isWaiting)
+    }
+
+    /// FNV-1a over all of it. The sum of many of them is compared, so the last step mixes all bits.
+    public var digest: UInt64 {
+        var hash = Checksum.start
+        func mix(_ word: UInt64) { hash = (hash ^ word) &* 0x100_0000_01b3 }
+        for byte in room.text.utf8 { mix(UInt64(byte)) }
+        mix(sessions)
+        mix(sum)
+        mix(seq)
+        mix(isWaiting ? 1 : 0)
+        hash = (hash ^ (hash >> 33)) &* 0xff51_afd7_ed55_8ccd
+        return hash ^ (hash >> 33)
+    }
+}
+
+/// A lane's pulses differ from what it has: the leader is to tell room by room.
+public struct TallyRequest: Sendable, Hashable {
+    public var shard: ShardID
+    public var lane: Int
+
+    public init(shard: ShardID, lane: Int) { (self.shard, self.lane) = (shard, lane) }
+}
+
+/// The answer, in the order of what the shard's rooms tell.
+public struct ShardTallies: Sendable, Hashable {
+    public var shard: ShardID
+    public var lane: Int
+    /// nil: the node does not lead the shard.
+    public var term: UInt64?
+    /// At most ``roomsMax``.
+    public var rooms: [RoomTally]
+    /// Whether no room is left out.
+    public var isWhole: Bool
+
+    /// Rooms of one answer: some 100 KB of usual names. A lane with more of one shard is judged by these alone.
+    public static let roomsMax = 4_096
+
+    public init(shard: ShardID, lane: Int, term: UInt64?, rooms: [RoomTally] = [], isWhole: Bool = true) {
+        (self.shard, self.lane, self.term, self.rooms, self.isWhole) = (shard, lane, term, rooms, isWhole)
+    }
+}
+
+/// A lane counts its sessions in these rooms anew: those that it does not announce behind this begin their grace. It
+/// travels in the order of the lane's calls.
+public struct LaneRecount: Sendable, Hashable {
+    public var lane: Int
+    public var rooms: [RoomID]
+
+    public init(lane: Int, rooms: [RoomID]) { (self.lane, self.rooms) = (lane, rooms) }
+}

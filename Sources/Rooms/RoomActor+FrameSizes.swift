@@ -1,0 +1,68 @@
+import ChatModel
+import RoomCore
+import RoomLink
+import Wire
+
+/// No answer is longer than a frame to a client may be: pages end where the next element has no room, and say where they
+/// go on.
+extension RoomActor {
+    /// What an answer has besides its list.
+    private static let headBytes = Limits.kilobyte
+
+    func membersInFrame(_ request: MembersRequest, at now: Timestamp, for viewer: UserID) throws(ChatError)
+        -> MembersResult
+    {
+        var page = try members(request.kind, after: request.after, limit: Int(request.limit), at: now, for: viewer)
+        let count = FrameSize.fitting(page.items, within: Limits.framePayloadBytes - Self.headBytes, FrameSize.of)
+        if count < page.items.count {
+            page = try members(request.kind, after: request.after, limit: count, at: now, for: viewer)
+        }
+        var result = MembersResult(members: page.items)
+        result.next = page.next
+        return result
+    }
+
+    /// All or none of them: there is no page to go on with. Twenty members are too long only where most of their
+    /// profiles has to be escaped.
+    func membersInFrame(_ request: MembersByIDRequest, at now: Timestamp, for viewer: UserID) throws(ChatError)
+        -> MembersResult
+    {
+        let found = request.users.compactMap { member($0, at: now, for: viewer) }
+        let count = FrameSize.fitting(found, within: Limits.framePayloadBytes - Self.headBytes, FrameSize.of)
+        guard count == found.count else {
+            throw ChatError(.tooLarge, "these members fill more than a frame, ask for fewer at once", field: "users")
+        }
+        return MembersResult(members: found)
+    }
+
+    func queueInFrame(_ request: QueueRequest) throws(ChatError) -> QueueResult {
+        let result = try queuePage(request)
+        let count = FrameSize.fitting(
+            result.elements, within: Limits.framePayloadBytes - Self.headBytes, FrameSize.of)
+        guard count < result.elements.count else { return result }
+        var shorter = request
+        shorter.limit = Int64(count)
+        return try queuePage(shorter)
+    }
+
+    // MARK: - enter
+
+    /// What `missed` and `queue` of an answer to `enter` may have together.
+    private func enterBytes(_ info: RoomInfo) -> Int {
+        Limits.framePayloadBytes - Self.headBytes - FrameSize.of(info) - FrameSize.memberMax
+    }
+
+    /// What `missed` may have of it.
+    func missedBytes(_ info: RoomInfo) -> Int { enterBytes(info) / 2 }
+
+    /// Puts the queue in, or what there is room for of it.
+    /// - Parameter missed: the bytes of the messages that stand in the answer.
+    func fillQueue(_ result: inout EnterResult, beside missed: Int, _ info: RoomInfo) {
+        let elements = queueElements()
+        result.queue = elements
+        let count = FrameSize.fitting(elements, within: enterBytes(info) - missed, FrameSize.of)
+        guard count < elements.count, let page = try? state.queuePage(after: nil, limit: count) else { return }
+        result.queue = Array(elements[..<count])
+        result.queueNext = page.next
+    }
+}

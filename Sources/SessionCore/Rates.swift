@@ -1,0 +1,124 @@
+import ChatModel
+
+/// How often somebody may ask, and how much (contract, "Rates").
+public struct RateLimits: Sendable, Hashable {
+    public var changesPerSecond = 10.0
+    public var changesBurst = 20.0
+    public var readsPerSecond = 20.0
+    public var readsBurst = 20.0
+    /// Of changes; what a COMBINE copies counts.
+    public var bytesPerSecond = 320.0 * 1024
+    public var bytesBurst = 640.0 * 1024
+
+    /// Beyond the rate of changes the room is asked whether it has answered that already. It looks into a table and logs
+    /// nothing, but nobody shall make it look without end.
+    public static let repeatsPerSecond = 20.0
+    public static let repeatsBurst = 100.0
+    /// What all sessions of a user on a node have, in what one has.
+    public static let userShare = 3.0
+
+    public init() {}
+
+    var ofUser: RateLimits {
+        var limits = self
+        limits.changesPerSecond *= Self.userShare
+        limits.changesBurst *= Self.userShare
+        limits.readsPerSecond *= Self.userShare
+        limits.readsBurst *= Self.userShare
+        limits.bytesPerSecond *= Self.userShare
+        limits.bytesBurst *= Self.userShare
+        return limits
+    }
+}
+
+/// What a request costs.
+public enum RateCost: Sendable, Hashable {
+    case read
+    case change(bytes: Int)
+    /// The question whether a change has been answered already.
+    case isRepeat
+}
+
+/// What is left of its rates to a session, or to all of a user's. The clock is passed in; it may be another loop's, as all
+/// of them go alike.
+public struct Rates: Sendable, Hashable {
+    private var changes: TokenBucket
+    private var reads: TokenBucket
+    private var bytes: TokenBucket
+    private var repeats: TokenBucket
+
+    /// Of a session. Starts full.
+    public init(_ limits: RateLimits, nowMilliseconds now: UInt64) { self.init(limits, share: 1, now) }
+
+    /// Of all sessions of a user. Starts full.
+    public init(ofUser limits: RateLimits, nowMilliseconds now: UInt64) {
+        self.init(limits.ofUser, share: RateLimits.userShare, now)
+    }
+
+    private init(_ limits: RateLimits, share: Double, _ now: UInt64) {
+        changes = TokenBucket(
+            ratePerSecond: limits.changesPerSecond, burst: limits.changesBurst, nowMilliseconds: now)
+        reads = TokenBucket(ratePerSecond: limits.readsPerSecond, burst: limits.readsBurst, nowMilliseconds: now)
+        bytes = TokenBucket(ratePerSecond: limits.bytesPerSecond, burst: limits.bytesBurst, nowMilliseconds: now)
+        repeats = TokenBucket(
+            ratePerSecond: RateLimits.repeatsPerSecond * share, burst: RateLimits.repeatsBurst * share,
+            nowMilliseconds: now)
+    }
+
+    /// Other limits from now on; what is left stays.
+    public mutating func set(_ limits: RateLimits) {
+        changes.set(ratePerSecond: limits.changesPerSecond, burst: limits.changesBurst)
+        reads.set(ratePerSecond: limits.readsPerSecond, burst: limits.readsBurst)
+        bytes.set(ratePerSecond: limits.bytesPerSecond, burst: limits.bytesBurst)
+    }
+
+    /// How long until it may be, in milliseconds; nil: now.
+    public mutating func wait(for cost: RateCost, nowMilliseconds now: UInt64) -> Int64? {
+        switch cost {
+        case .read: return reads.wait(for: 1, nowMilliseconds: now)
+        case .isRepeat: return repeats.wait(for: 1, nowMilliseconds: now)
+        case .change(let count):
+            let first = changes.wait(for: 1, nowMilliseconds: now)
+            let second = bytes.wait(for: Double(count), nowMilliseconds: now)
+            guard let first, let second else { return first ?? second }
+            return max(first, second)
+        }
+    }
+
+    /// It was done.
+    public mutating func take(_ cost: RateCost) {
+        switch cost {
+        case .read: reads.take(1)
+        case .isRepeat: repeats.take(1)
+        case .change(let count):
+            changes.take(1)
+            bytes.take(Double(count))
+        }
+    }
+
+    /// A change turned out to be a repeat.
+    public mutating func giveBack(_ cost: RateCost) {
+        guard case .change(let count) = cost else { return }
+        changes.giveBack()
+        bytes.giveBack(Double(count))
+    }
+
+    /// A change has brought along more than its request: further ones wait until that has been paid.
+    public mutating func charge(bytes count: Int) { bytes.take(Double(count)) }
+
+    /// What is left, for another node.
+    public var levels: RateLevels {
+        var levels = RateLevels()
+        (levels.changes, levels.reads) = (changes.level, reads.level)
+        (levels.bytes, levels.repeats) = (bytes.level, repeats.level)
+        return levels
+    }
+
+    /// No more is left than what another node says: a session that moves brings no new allowance.
+    public mutating func restrict(to levels: RateLevels) {
+        changes.restrict(to: levels.changes)
+        reads.restrict(to: levels.reads)
+        bytes.restrict(to: levels.bytes)
+        repeats.restrict(to: levels.repeats)
+    }
+}

@@ -1,0 +1,64 @@
+import ChatModel
+
+/// What is left of their rates to the users of a node, over all sessions of each: three times what one session has.
+///
+/// Holds whoever has asked for something within the last minute or two: what has not been touched for a whole minute is
+/// full again, or as good as that. So memory follows those who ask, not those who are here.
+public struct UserRates: Sendable {
+    private var limits: RateLimits
+    private var young: [UserID: Rates] = [:]
+    private var old: [UserID: Rates] = [:]
+    private var turnsAt: UInt64 = 0
+
+    public init(_ limits: RateLimits) { self.limits = limits }
+
+    /// Other limits, for those who are known too.
+    public mutating func set(_ limits: RateLimits) {
+        self.limits = limits
+        for user in Array(young.keys) { young[user]?.set(limits.ofUser) }
+        for user in Array(old.keys) { old[user]?.set(limits.ofUser) }
+    }
+
+    /// Takes what a request costs, from the session and from its user, or from neither.
+    /// - Returns: nil when both had it, else how long until they will, in milliseconds.
+    public mutating func take(
+        _ cost: RateCost, of user: UserID, and session: inout Rates, nowMilliseconds now: UInt64
+    ) -> Int64? {
+        if let wait = session.wait(for: cost, nowMilliseconds: now) { return wait }
+        return change(user, nowMilliseconds: now) { rates in
+            if let wait = rates.wait(for: cost, nowMilliseconds: now) { return wait }
+            rates.take(cost)
+            session.take(cost)
+            return nil
+        }
+    }
+
+    /// Changes what a user has left.
+    public mutating func change<Result>(
+        _ user: UserID, nowMilliseconds now: UInt64, _ body: (inout Rates) -> Result
+    ) -> Result {
+        var rates = young[user] ?? old[user] ?? Rates(ofUser: limits, nowMilliseconds: now)
+        let result = body(&rates)
+        young[user] = rates
+        return result
+    }
+
+    /// What a user has left; nil of one who has asked for nothing lately, to whom all is left.
+    public func levels(of user: UserID) -> RateLevels? { (young[user] ?? old[user])?.levels }
+
+    /// Who has not been heard of since the last turn but one is forgotten. To be called once a second or so.
+    /// - Returns: what was forgotten, to be freed where that may take its time.
+    public mutating func turn(nowMilliseconds now: UInt64) -> [UserID: Rates] {
+        guard now >= turnsAt else { return [:] }
+        turnsAt = now + Self.turnMilliseconds
+        let forgotten = old
+        old = young
+        young = [:]
+        return forgotten
+    }
+
+    /// Who is known.
+    public var count: Int { young.count + old.keys.count { young[$0] == nil } }
+
+    private static let turnMilliseconds: UInt64 = 60_000
+}

@@ -1,0 +1,257 @@
+import ChatModel
+import EventLoop
+import Logging
+import RoomLink
+import Sharding
+import Synchronization
+import Telemetry
+import Testing
+import Wire
+
+@testable import Gateway
+
+/// Whatever got lost between a gateway and the leader of a room: it is found out and said anew, and nobody's call is
+/// answered with it.
+@Suite(.timeLimit(.minutes(3))) struct StreamRepairTests {
+    /// What a lane sends to leaders.
+    private final class Sent: RoomRouter {
+        enum Item: Sendable, Equatable {
+            case call(RoomCall)
+            case ask(TallyRequest)
+            case recount(LaneRecount)
+            case drop(NodeID)
+        }
+
+        private let items = Mutex<[Item]>([])
+
+        func take() -> [Item] {
+            items.withLock { items in
+                defer { items = [] }
+                return items
+            }
+        }
+
+        private func note(_ item: Item) { items.withLock { $0.append(item) } }
+
+        func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) { for call in calls { note(.call(call)) } }
+        func ask(_ request: TallyRequest, of node: NodeID) { note(.ask(request)) }
+        func recount(_ recount: LaneRecount, at node: NodeID) { note(.recount(recount)) }
+        func drop(_ node: NodeID) { note(.drop(node)) }
+    }
+
+    private struct NoTokens: TokenVerifier {
+        func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
+            throw ChatError(.unauthorized, "there are no tokens")
+        }
+
+        func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { false }
+    }
+
+    private let here: NodeID
+    private let leader: NodeID
+    private let room: RoomID
+    private let user: UserID
+    private let shard = ShardID(0)
+    private let sent = Sent()
+
+    init() throws {
+        here = try #require(NodeID("n1"))
+        leader = try #require(NodeID("n2"))
+        room = try #require(RoomID("live"))
+        user = try #require(UserID("wanda"))
+    }
+
+    /// With a lane on which one session is in the room, which the leader has gone on with from seq 5.
+    private func withLane(_ body: @Sendable @escaping (GatewayLane, SessionID) throws -> Void) async throws {
+        let loop = try EventLoop(name: "gateway")
+        loop.start()
+        var configuration = GatewayConfiguration(node: here)
+        configuration.port = 0
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let gateway = Gateway(
+            configuration: configuration, loops: [loop], router: sent, shardMap: ShardMap(shardCount: 1),
+            verifier: NoTokens(), metrics: MetricsRegistry(), logger: logger, now: { Timestamp(1000) })
+        let result: Result<Void, any Error>
+        do {
+            _ = try await gateway.start()
+            let lane = try #require(gateway.lane(0))
+            let (room, leader, sent) = (room, leader, sent)
+            let id = SessionID(random: (1, 1), at: here)
+            let stay = Stay(profile: Profile(), enteredAt: Timestamp(900))
+            let handed = HandedSession(
+                user: user, anonymous: false, device: .web, startedAt: Timestamp(800),
+                stays: [HandedSession.RoomStay(room: room, stay: stay)])
+            result = await loop.run {
+                Result {
+                    let lane = lane.value
+                    lane.isLed(ShardNotice(shard: ShardID(0), term: 3), by: leader)
+                    lane.keep(SessionState(handed, id: id, from: leader))
+                    lane.perform(
+                        [Publication(room: room, term: 3, outputs: [.following(0, through: 5)])], from: leader)
+                    _ = sent.take()
+                    try body(lane, id)
+                }
+            }
+        } catch {
+            result = .failure(error)
+        }
+        await gateway.drain()
+        await gateway.stop()
+        loop.shutdown()
+        await loop.joined()
+        try result.get()
+    }
+
+    private func pulse(_ tally: RoomTally?, term: UInt64 = 3) -> ShardPulse {
+        var lane = LaneTally(lane: 0)
+        if let tally { lane.add(tally) }
+        return ShardPulse(shard: shard, term: term, lanes: [lane])
+    }
+
+    @Test func `a leader that agrees is asked nothing`() async throws {
+        try await withLane { lane, id in
+            let own = try #require(lane.roster.tallies(of: shard)[room])
+            #expect(own.sessions == 1 && own.seq == 5)
+            for _ in 0..<5 { lane.hear([pulse(own)], from: leader) }
+            #expect(sent.take() == [])
+        }
+    }
+
+    @Test func `a leader that does not know a lane's sessions is told of them within three pulses`() async throws {
+        try await withLane { lane, id in
+            lane.hear([pulse(nil)], from: leader)
+            #expect(sent.take() == [], "something may be under way")
+            for _ in 0..<2 {
+                lane.hear([pulse(nil)], from: leader)
+                #expect(sent.take() == [.ask(TallyRequest(shard: shard, lane: 0))])
+                lane.hear(ShardTallies(shard: shard, lane: 0, term: 3), from: leader)
+            }
+            let said = sent.take()
+            #expect(said.first == .recount(LaneRecount(lane: 0, rooms: [room])), "before what is announced")
+            guard said.count == 3, case .call(let announce) = said[1], case .call(let follow) = said[2],
+                case .announce = announce.body, case .follow = follow.body
+            else { return #expect(Bool(false), "\(said)") }
+            #expect(announce.address.session == id)
+            #expect(lane.awaited.awaits(room))
+        }
+    }
+
+    @Test func `a viewer who was shown less than the leader has told a second ago is caught up`() async throws {
+        try await withLane { lane, _ in
+            var ahead = try #require(lane.roster.tallies(of: shard)[room])
+            ahead.seq = 9
+            lane.hear([pulse(ahead)], from: leader)
+            for _ in 0..<2 {
+                lane.hear([pulse(ahead)], from: leader)
+                lane.hear(ShardTallies(shard: shard, lane: 0, term: 3, rooms: [ahead]), from: leader)
+            }
+            #expect(sent.take().contains(.recount(LaneRecount(lane: 0, rooms: [room]))))
+        }
+    }
+
+    @Test func `sessions that only the leader knows are counted anew, though nobody is announced`() async throws {
+        try await withLane { lane, _ in
+            let other = try #require(RoomID("other"))
+            let own = try #require(lane.roster.tallies(of: shard)[room])
+            let ghosts = RoomTally(room: other, sessions: 2, sum: 77, seq: 3)
+            for _ in 0..<2 {
+                lane.hear(ShardTallies(shard: shard, lane: 0, term: 3, rooms: [own, ghosts]), from: leader)
+            }
+            #expect(sent.take() == [.recount(LaneRecount(lane: 0, rooms: [other]))])
+        }
+    }
+
+    @Test func `a leader that says nothing for three seconds is asked, and then its link is made anew`() async throws {
+        try await withLane { lane, _ in
+            for _ in 0..<2 { lane.watchLeaders() }
+            #expect(sent.take() == [])
+            lane.watchLeaders()
+            #expect(sent.take() == [.ask(TallyRequest(shard: shard, lane: 0))])
+            let own = try #require(lane.roster.tallies(of: shard)[room])
+            lane.hear([pulse(own)], from: leader)
+            for _ in 0..<2 { lane.watchLeaders() }
+            #expect(sent.take() == [], "it was heard")
+            for _ in 0..<6 { lane.watchLeaders() }
+            #expect(sent.take().last == .drop(leader))
+        }
+    }
+
+    @Test func `a pulse of a leader whose first word was lost is as good as that`() async throws {
+        try await withLane { lane, id in
+            let next = try #require(NodeID("n3"))
+            lane.hear([pulse(nil, term: 4)], from: next)
+            #expect(lane.open.leader(of: shard)?.node == next)
+            guard case .call(let announce)? = sent.take().first, case .announce = announce.body else {
+                return #expect(Bool(false), "the session must be announced")
+            }
+            #expect(announce.address.session == id)
+        }
+    }
+
+    @Test func `a node that says that it leads no more is not waited for`() async throws {
+        try await withLane { lane, _ in
+            lane.hear(ShardTallies(shard: shard, lane: 0, term: nil), from: leader)
+            #expect(lane.open.leader(of: shard) == nil)
+        }
+    }
+
+    @Test func `a leader that does not know a session is told of it and asked again, twice at most`() async throws {
+        try await withLane { lane, id in
+            let session = try #require(lane.sessions[id])
+            let number: UInt32 = 7
+            let send = SendRequest(room: room, clientID: "c", draft: MessageDraft(body: .text("hello")))
+            let call = RoomCall(
+                room: room, address: lane.address(of: session), caller: session.state.caller, request: number,
+                number: 1, body: .operation(.send(send)))
+            lane.ask([call])
+            #expect(sent.take() == [.call(call)])
+            let refusal = RoomOutput.reply(
+                id, request: number, .failure(ChatError(.notInRoom, "\(user) is not in \(room)")))
+            for _ in 0..<OpenCalls.unknownMax {
+                lane.perform([Publication(room: room, term: 3, outputs: [refusal])], from: leader)
+                let said = sent.take()
+                guard said.count == 3, case .call(let announce) = said[0], case .call(let follow) = said[1],
+                    case .announce = announce.body, case .follow = follow.body
+                else { return #expect(Bool(false), "\(said)") }
+                #expect(said[2] == .call(call))
+                #expect(lane.open.count == 1)
+            }
+            lane.perform([Publication(room: room, term: 3, outputs: [refusal])], from: leader)
+            #expect(sent.take() == [])
+            #expect(lane.open.count == 0, "its answer stands")
+        }
+    }
+
+    @Test func `a session that is not in the room is told so`() async throws {
+        try await withLane { lane, id in
+            let session = try #require(lane.sessions[id])
+            lane.perform([Publication(room: room, term: 3, outputs: [.kicked(id, .byManager, ext: nil)])], from: leader)
+            let number: UInt32 = 7
+            let call = RoomCall(
+                room: room, address: lane.address(of: session), caller: session.state.caller, request: number,
+                number: 1, body: .operation(.room(RoomRequest(room: room))))
+            lane.ask([call])
+            _ = sent.take()
+            let refusal = RoomOutput.reply(id, request: number, .failure(ChatError(.notInRoom, "no")))
+            lane.perform([Publication(room: room, term: 3, outputs: [refusal])], from: leader)
+            #expect(sent.take() == [])
+            #expect(lane.open.count == 0)
+            #expect(Array(lane.roster.shards).isEmpty)
+        }
+    }
+
+    @Test func `sessions that go elsewhere are not counted`() async throws {
+        try await withLane { lane, id in
+            let session = try #require(lane.sessions[id])
+            let other = lane.adopt(
+                SessionState(
+                    id: SessionID(random: (2, 2), at: here), caller: session.state.caller, encoding: .json,
+                    startedAt: Timestamp(1)))
+            lane.end(other)
+            #expect(lane.roster.tallies(of: shard)[room]?.sessions == 1)
+            #expect(lane.handOver(id, to: user) != nil)
+            #expect(lane.roster.tallies(of: shard).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,263 @@
+import ChatModel
+import Deflate
+import Foundation
+import Testing
+import WaitTestKit
+import Wire
+
+extension IntegrationTests {
+    /// What one frame may hold, and what it may cost (contract, section 2).
+    @Suite struct HostileFrameTests {
+        private static let mask: [UInt8] = [1, 2, 3, 4]
+
+        private func open(_ node: TestNode, _ encoding: ClientEncoding) async throws -> TestClient {
+            try await TestClient.open(port: node.clientPort, encoding: encoding)
+        }
+
+        private func connected(_ node: TestNode, _ user: String, _ encoding: ClientEncoding) async throws -> TestClient
+        {
+            let client = try await open(node, encoding)
+            try await client.connect(token: node.token(user))
+            return client
+        }
+
+        private func pings(_ count: Int, from first: Int = 1000) -> [ClientRequest] {
+            (0..<count).map { ClientRequest(id: UInt32(first + $0), operation: .ping) }
+        }
+
+        private func replies(_ client: TestClient) async -> Int {
+            await client.items.count { if case .reply = $0 { true } else { false } }
+        }
+
+        // MARK: - How many
+
+        @Test(arguments: ClientEncoding.allCases)
+        func `a frame of 256 requests is answered, and of one with more the 257th with 414 and 1008`(
+            _ encoding: ClientEncoding
+        ) async throws {
+            try await TestNode.run { node in
+                let client = try await connected(node, "many", encoding)
+                await client.write(pings(256))
+                for id in UInt32(1000)..<1256 { _ = try await client.reply(to: id).get() }
+                await client.write(pings(1000, from: 2000))
+                guard case .failure(let error) = try await client.reply(to: 2256) else {
+                    throw TestFailure("the 257th was answered")
+                }
+                #expect(error.code == .badParameter)
+                #expect(try await client.closing() == 1008)
+                #expect(await client.replyIfAny(to: 2257) == nil, "once")
+            }
+        }
+
+        @Test func `how many requests a frame may hold is a setting`() async throws {
+            try await TestNode.run(["session": ["requestsPerFrame": 3]]) { node in
+                let client = try await connected(node, "few", .json)
+                await client.write(pings(3))
+                _ = try await client.reply(to: 1002).get()
+                await client.write(pings(4, from: 2000))
+                #expect(try await client.closing() == 1008)
+            }
+        }
+
+        @Test(arguments: ClientEncoding.allCases)
+        func `20 frames of 1 MB full of malformed requests with an ID cost ten replies`(_ encoding: ClientEncoding)
+            async throws
+        {
+            try await TestNode.run { node in
+                let client = try await connected(node, "mallory", encoding)
+                // Three bytes each: an ID and nothing else.
+                let unit: [UInt8] = encoding == .json ? Array(#"{"id":1}"#.utf8) + [10] : [2, 8, 1]
+                let frame = Array(repeatElement(unit, count: (1 << 20) / unit.count).joined())
+                let before = await replies(client)
+                for _ in 0..<20 { await client.write(encoding.opcode, frame) }
+                #expect(try await client.closing() == 1008)
+                #expect(await replies(client) - before == 10)
+            }
+        }
+
+        @Test(arguments: ClientEncoding.allCases)
+        func `an operation of a later version is 400 and never the tenth, and ignored without an ID`(
+            _ encoding: ClientEncoding
+        ) async throws {
+            try await TestNode.run { node in
+                let client = try await connected(node, "modern", encoding)
+                func later(_ id: UInt8?) -> [UInt8] {
+                    guard encoding == .protobuf else {
+                        return Array((id.map { #"{"id":\#($0),"dance":{}}"# } ?? #"{"dance":{}}"#).utf8)
+                    }
+                    let body: [UInt8] = (id.map { [0x08, $0] } ?? []) + [0xFA, 0x3F, 0x00]
+                    return [UInt8(body.count)] + body
+                }
+                let before = await replies(client)
+                for _ in 0..<30 { await client.write(encoding.opcode, later(nil)) }
+                for id in UInt8(90)..<120 { await client.write(encoding.opcode, later(id)) }
+                guard case .failure(let error) = try await client.reply(to: 119) else {
+                    throw TestFailure("an operation that nobody knows was answered")
+                }
+                #expect(error.code == .malformed)
+                #expect(await replies(client) - before == 30)
+                _ = try await client.ask(.ping).get()
+            }
+        }
+
+        // MARK: - Before connect
+
+        @Test(arguments: ClientEncoding.allCases)
+        func `before connect a frame has 16 KB, or 64 KB when it begins with connect`(_ encoding: ClientEncoding)
+            async throws
+        {
+            try await TestNode.run { node in
+                func frame(_ first: ClientOperation, bytes: Int) -> [UInt8] {
+                    var frame: [UInt8] = []
+                    switch encoding {
+                    case .json:
+                        ClientRequest(id: 1, operation: first).appendJSON(to: &frame)
+                        frame += [UInt8](repeating: 0x20, count: bytes - frame.count)
+                    case .protobuf:
+                        ClientRequest(id: 1, operation: first).appendProtobuf(to: &frame)
+                        // A request with one long field that nobody knows.
+                        let length = bytes - frame.count - 8
+                        frame += Self.varint(length + 5) + [0xFA, 0x3F] + Self.varint(length)
+                        frame += [UInt8](repeating: 0, count: bytes - frame.count)
+                    }
+                    return frame
+                }
+                let token = try node.token("ann")
+                let connect = ClientOperation.connect(ConnectRequest(token: token))
+                for (operation, bytes, isTaken) in [
+                    (connect, 64 * 1024, true), (connect, 64 * 1024 + 1, false), (connect, 17 * 1024, true),
+                    (.ping, 16 * 1024 + 1, false), (.ping, 16 * 1024, true),
+                ] {
+                    let client = try await open(node, encoding)
+                    await client.write(encoding.opcode, frame(operation, bytes: bytes))
+                    guard isTaken else {
+                        #expect(try await client.closing() == 1009, "\(bytes)")
+                        continue
+                    }
+                    _ = try await client.reply(to: 1)
+                    await client.socket.close()
+                }
+                // Once it has been answered, a frame has 1 MB.
+                let client = try await open(node, encoding)
+                await client.write(encoding.opcode, frame(connect, bytes: 1000))
+                _ = try await client.reply(to: 1).get()
+                await client.write(encoding.opcode, frame(.ping, bytes: 1 << 20))
+                try await poll("an answer") { await replies(client) >= 2 }
+                #expect(await client.closeCode == nil)
+                await client.write(encoding.opcode, frame(.ping, bytes: 1 << 20 + 1))
+                #expect(try await client.closing() == 1009)
+            }
+        }
+
+        private static func varint(_ value: Int) -> [UInt8] {
+            [UInt8(value & 0x7F | 0x80), UInt8(value >> 7 & 0x7F | 0x80), UInt8(value >> 14 & 0x7F)]
+        }
+
+        @Test(arguments: ClientEncoding.allCases)
+        func `a token over 4 KB is 413, then 4401`(_ encoding: ClientEncoding) async throws {
+            try await TestNode.run { node in
+                for count in [4097, 60_000] {
+                    let client = try await open(node, encoding)
+                    let token = String(repeating: "t", count: count)
+                    let error = try await client.refusal(of: .connect(ConnectRequest(token: token)))
+                    #expect(error.code == .tooLarge && error.field == "token")
+                    #expect(try await client.closing() == 4401)
+                }
+                // One that is refused on the way changes nothing: the old token holds until its end.
+                let client = try await connected(node, "ann", encoding)
+                let long = RefreshRequest(token: String(repeating: "t", count: 4097))
+                #expect(try await client.refusal(of: .refresh(long)).code == .tooLarge)
+                _ = try await client.ask(.ping).get()
+                let anonymous = try await open(node, encoding)
+                var request = ConnectRequest(anonymous: true)
+                request.token = String(repeating: "t", count: 4097)
+                _ = try await anonymous.ask(.connect(request)).get()
+            }
+        }
+
+        @Test func `connect and what follows it may be in one frame`() async throws {
+            try await TestNode.run { node in
+                for encoding in ClientEncoding.allCases {
+                    let client = try await open(node, encoding)
+                    let connect = ConnectRequest(token: try node.token("quick"))
+                    await client.write([ClientRequest(id: 999, operation: .connect(connect))] + pings(200))
+                    _ = try await client.reply(to: 999).get()
+                    for id in UInt32(1000)..<1200 { _ = try await client.reply(to: id).get() }
+                }
+            }
+        }
+
+        @Test func `before connect one message is inflated, to 64 KB at most, and no second one`() async throws {
+            try await TestNode.run(["client": ["compression": true]], encoding: .json) { node in
+                let deflater = try #require(Deflater())
+                func compressed(_ text: String) throws -> [UInt8] {
+                    let payload = try #require(Array(text.utf8).withUnsafeBytes { deflater.deflate($0) })
+                    var frame = WebSocketFrameEncoder.frame(.text, payload, mask: Self.mask)
+                    frame[0] = 0xC1
+                    return frame
+                }
+                let offer = HTTPHeader(name: "Sec-WebSocket-Extensions", value: "permessage-deflate")
+                func open() async throws -> TestClient {
+                    try await TestClient.open(port: node.clientPort, headers: [offer], encoding: .json)
+                }
+                // With room to be shortened.
+                let blank = String(repeating: " ", count: 500)
+                let connect = #"{"id":1,"connect":{"token":"\#(try node.token("browser"))"}}"# + blank
+                // As browsers do.
+                let browser = try await open()
+                await browser.socket.write(try compressed(connect))
+                _ = try await browser.reply(to: 1).get()
+                await browser.socket.write(try compressed(#"{"id":2,"ping":{}}"# + blank))
+                _ = try await browser.reply(to: 2).get()
+
+                let bomb = try await open()
+                await bomb.socket.write(try compressed(connect + String(repeating: " ", count: 64 << 10)))
+                #expect(try await bomb.closing() == 1009)
+
+                let other = try await open()
+                await other.socket.write(try compressed(#"{"id":1,"ping":{}}"# + String(repeating: " ", count: 17_000)))
+                #expect(try await other.closing() == 1009)
+
+                let patient = try await open()
+                for _ in 0..<2 { await patient.socket.write(try compressed(#"{"id":1,"ping":{}}"# + blank)) }
+                #expect(try await patient.closing() == 1008)
+            }
+        }
+
+        // MARK: - Replies that nobody reads
+
+        /// Everything is answered, once and in order, when the client reads at last; until then the node takes no more of a
+        /// frame than it may owe answers for. The answers to one of these frames have more than 1 MB.
+        @Test(arguments: ClientEncoding.allCases)
+        func `replies that nobody reads stop reading in the middle of a frame, and nothing is lost`(
+            _ encoding: ClientEncoding
+        ) async throws {
+            try await TestNode.run(["session": ["heartbeatSeconds": 600, "requestsPerFrame": 65_536]]) { node in
+                let client = try await connected(node, "deaf", encoding)
+                await client.socket.stopReading()
+                let (frames, perFrame) = (8, 20_000)
+                for number in 0..<frames {
+                    // Refused with a sentence, and by no rate.
+                    let again = ClientOperation.connect(ConnectRequest(anonymous: true))
+                    let first = 1000 + number * perFrame
+                    await client.write((0..<perFrame).map { ClientRequest(id: UInt32(first + $0), operation: again) })
+                }
+                // Until sockets are full, and everything that the node will take has been taken.
+                var waiting = 0.0
+                try await poll("the node stops") {
+                    let now = try await node.metric("chatroom_send_queue_bytes")
+                    defer { waiting = now }
+                    return now > 0 && now == waiting
+                }
+                #expect(waiting < 900 * 1024, "512 KB, and what the last request brought: \(waiting) bytes")
+                await client.socket.startReading()
+                let ids = UInt32(1000)..<UInt32(1000 + frames * perFrame)
+                _ = try await client.reply(to: ids.upperBound - 1)
+                let answered = await client.items.compactMap { item -> UInt32? in
+                    if case .reply(let id?, _) = item, id >= 1000 { id } else { nil }
+                }
+                #expect(answered == Array(ids), "each once, in order")
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import Consensus
+import LogStore
+import SQLite
+import StorageTestKit
+import Testing
+import WaitTestKit
+
+/// The file that tells how far the log had come, on a disk that fails and a machine that crashes at any moment: a log
+/// that has lost nothing is never refused for it.
+@Suite struct MarksTests {
+    let directory: TemporaryDirectory
+    let disk = FaultDisk()
+    let files = FaultFiles()
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    /// How a log comes to hold less than before, or something else in its place.
+    enum Cut: Sendable, CaseIterable {
+        case truncation, snapshotInside, snapshotAtEnd, snapshotThenEntries, two
+
+        var saves: [GroupSave] {
+            let mark = { (index: UInt64) in
+                SnapshotMark(
+                    index: index, term: 2, membership: GroupMembership(voters: [ServerID(node: "n", store: 1)]))
+            }
+            let state = HardState(term: 2)
+            return switch self {
+            case .truncation:
+                [GroupSave(group: groupA, hardState: state, truncateFrom: 4, entries: entries(4...4, term: 2))]
+            case .snapshotInside: [GroupSave(group: groupA, hardState: state, snapshot: mark(5))]
+            case .snapshotAtEnd: [GroupSave(group: groupA, hardState: state, snapshot: mark(8))]
+            case .snapshotThenEntries:
+                [GroupSave(group: groupA, hardState: state, snapshot: mark(5), entries: entries(6...7, term: 2))]
+            case .two:
+                [
+                    GroupSave(group: groupA, hardState: state, truncateFrom: 6, entries: entries(6...9, term: 2)),
+                    GroupSave(group: groupA, truncateFrom: 3),
+                ]
+            }
+        }
+
+        var lastIndex: UInt64 {
+            switch self {
+            case .truncation: 4
+            case .snapshotInside: 5
+            case .snapshotAtEnd: 8
+            case .snapshotThenEntries: 7
+            case .two: 2
+            }
+        }
+    }
+
+    /// After the first one no write of the marks but those that a save waits for, and a retry.
+    private func options(create: Bool = false) -> LogStoreConfiguration {
+        var options = configuration(directory, create: create, disk: disk)
+        options.marksInterval = .seconds(600)
+        options.files = files
+        return options
+    }
+
+    /// A log of eight entries of term 1, and marks that say so.
+    private func opened() async throws -> LogStore {
+        let store = try LogStore.open(options(create: true))
+        try await store.save(GroupSave(group: groupA, hardState: HardState(term: 1), entries: entries(1...8)))
+        store.close()
+        return try LogStore.open(options())
+    }
+
+    /// The power goes with what is not on the disk, and comes back.
+    private func crash(_ store: LogStore, seed: UInt64) throws -> LogStore {
+        disk.cutPower()
+        files.cutPower(afterSteps: 0)
+        store.close()
+        #expect(disk.powerOn(seed: seed))
+        try files.crash(seed: seed)
+        return try LogStore.open(options())
+    }
+
+    @Test(arguments: FaultFiles.Step.allCases)
+    func `after a failed write of the marks the log can be cut, and is opened after a crash`(
+        step: FaultFiles.Step
+    ) async throws {
+        for cut in Cut.allCases {
+            let test = try MarksTests()
+            var store = try await test.opened()
+            test.files.fail(step)
+            let error = await #expect(throws: LogStoreError.self, "\(cut)") { try await store.save(cut.saves) }
+            #expect(error?.code == .full || error?.code == .io, "\(cut): \(String(describing: error))")
+            #expect(store.refusal == nil, "what the marks' disk refuses it may take later")
+            #expect(try store.restored(groupA).lastIndex == 8)
+            test.files.fail(nil)
+            try await store.save(cut.saves)
+            store = try test.crash(store, seed: 0)
+            #expect(try store.restored(groupA).lastIndex == cut.lastIndex, "\(cut)")
+            store.close()
+        }
+    }
+
+    @Test func `marks that could not be written once are written on`() async throws {
+        var options = configuration(directory, create: true, disk: disk)
+        options.marksInterval = .milliseconds(1)
+        options.files = files
+        let store = try LogStore.open(options)
+        defer { store.close() }
+        try await store.save(GroupSave(group: groupA, hardState: HardState(term: 1), entries: entries(1...8)))
+        try await reach("last 8 of term 1")
+        files.fail(.write, count: 1)
+        await #expect(throws: LogStoreError.self) {
+            try await store.save(GroupSave(group: groupA, truncateFrom: 6, entries: entries(6...6, term: 1)))
+        }
+        #expect(try store.restored(groupA).lastIndex == 8)
+        try await store.save(GroupSave(group: groupA, entries: entries(9...12)))
+        try await reach("last 12 of term 1")
+    }
+
+    private func reach(_ text: String) async throws {
+        try await withDeadline("marks with '\(text)'") { [directory] in
+            while !String(decoding: try directory.bytes("log.marks"), as: UTF8.self).contains(text) {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+
+    @Test(arguments: Cut.allCases)
+    func `a crash between any two steps of a cut leaves a log that opens, as it was or as it was to be`(
+        cut: Cut
+    ) async throws {
+        // Of the marks' file, and then of the log's, until there are none left to stop at.
+        for isMarks in [true, false] {
+            for steps in 0..<40 {
+                let test = try MarksTests()
+                var store = try await test.opened()
+                if isMarks { test.files.cutPower(afterSteps: steps) } else { test.disk.cutPower(after: Int64(steps)) }
+                var isSaved = true
+                do throws(LogStoreError) { try await store.save(cut.saves) } catch { isSaved = false }
+                store = try test.crash(store, seed: UInt64(steps))
+                let found = try store.restored(groupA)
+                let isNew = found.lastIndex == cut.lastIndex && found.hardState.term == 2
+                let isOld = found.lastIndex == 8 && found.hardState.term == 1 && found.recent == entries(1...8)
+                #expect(isNew || (isOld && !isSaved), "\(cut), \(steps) steps of marks \(isMarks): \(found.lastIndex)")
+                // And it goes on.
+                try await store.save(GroupSave(group: groupA, entries: [entry(found.lastIndex + 1, term: 3)]))
+                store.close()
+                if isSaved { break }
+            }
+        }
+    }
+
+    /// Any failure, any crash, again and again: the log is never refused.
+    @Test(arguments: SeededGenerator.seeds(10))
+    func `whatever fails and whenever the power goes, a log that lost nothing is opened`(seed: UInt64) async throws {
+        var random = SeededGenerator(seed: seed)
+        var options = options(create: true)
+        options.marksInterval = .milliseconds(1)
+        try LogStore.open(options).close()
+        options.create = false
+        for round in 0..<6 {
+            let store = try LogStore.open(options)
+            for _ in 0..<25 {
+                files.fail(
+                    FaultFiles.Step.allCases.randomElement(using: &random), count: .random(in: 0...2, using: &random))
+                let stored = try store.restored(groupA)
+                let (last, trimmed) = (stored.lastIndex, stored.trimmed.index)
+                var save = GroupSave(group: groupA)
+                let term = stored.hardState.term + .random(in: 0...1, using: &random)
+                save.hardState = HardState(term: max(1, term))
+                let lastTerm = save.hardState?.term ?? 1
+                var next = last + 1
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0 where last > trimmed:
+                    next = .random(in: trimmed + 1...last, using: &random)
+                    save.truncateFrom = next
+                case 1 where last > trimmed:
+                    let index = UInt64.random(in: trimmed + 1...last, using: &random)
+                    save.hardState = HardState(term: lastTerm + 1)
+                    save.snapshot = SnapshotMark(
+                        index: index, term: lastTerm + 1,
+                        membership: GroupMembership(voters: [ServerID(node: "n", store: 1)]))
+                    next = index + 1
+                default: break
+                }
+                save.entries = (next..<next + 3).map { entry($0, term: save.hardState?.term ?? 1) }
+                do throws(LogStoreError) { try await store.save(save) } catch {
+                    #expect(error.code == .full || error.code == .io, "round \(round): \(error)")
+                }
+            }
+            files.fail(nil)
+            disk.cutPower()
+            files.cutPower(afterSteps: .random(in: 0...4, using: &random))
+            store.close()
+            let loss = UInt64.random(in: 0...9, using: &random)
+            #expect(disk.powerOn(seed: loss))
+            try files.crash(seed: loss)
+        }
+        try LogStore.open(options).close()
+    }
+}

@@ -1,0 +1,53 @@
+import ChatModel
+import Consensus
+import LinkCore
+import Logging
+import RoomLink
+import Telemetry
+import Testing
+
+@testable import Node
+
+@Suite struct PeerRefusalsTests {
+    private static func node(_ name: String) throws -> NodeID { try #require(NodeID(name)) }
+
+    private func refusal(_ message: NodeMessage, from node: NodeID) -> LinkError.Code? {
+        do throws(LinkError) {
+            try PeerRefusals.check(message, from: node)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test func `a node calls and joins in its own name only`() throws {
+        let (a, b) = (try Self.node("a"), try Self.node("b"))
+        func call(_ node: NodeID) throws -> RoomCall {
+            let user = try #require(UserID("u"))
+            let address = SessionAddress(
+                node: node, lane: 0, session: try #require(SessionID("a.1")), encoding: .json)
+            return RoomCall(
+                room: try #require(RoomID("r")), address: address, caller: Caller(user: user, anonymous: false),
+                request: nil, body: .moved(from: nil))
+        }
+        #expect(refusal(.calls([try call(a)]), from: a) == nil)
+        #expect(refusal(.calls([try call(a), try call(b)]), from: a) == .identity)
+        #expect(refusal(.question(id: 1, .join(NodeRecord(node: a, store: 1))), from: a) == nil)
+        #expect(refusal(.question(id: 1, .join(NodeRecord(node: b, store: 1))), from: a) == .identity)
+        #expect(refusal(.question(id: 1, .status), from: a) == nil)
+    }
+
+    @Test func `what names a term above the bound is left out and counted`() throws {
+        let metrics = MetricsRegistry()
+        let refusals = PeerRefusals(metrics: metrics, logger: Logger(label: "test"))
+        let a = try Self.node("a")
+        let (from, to) = (ServerID(node: "a", store: 1), ServerID(node: "b", store: 2))
+        let messages = [1, RaftGroup.termMax, RaftGroup.termMax + 1, 1 << 62].map {
+            RaftMessage(group: .system, from: from, to: to, term: $0, body: .voteReply(granted: true))
+        }
+        #expect(refusals.believable(messages, from: a) == Array(messages.prefix(2)))
+        let notices = [1, UInt64.max].map { ShardNotice(shard: ShardID(3), term: $0) }
+        #expect(refusals.believable(notices, from: a) == Array(notices.prefix(1)))
+        #expect(metrics.render().contains("chatroom_terms_refused_total 3\n"))
+    }
+}

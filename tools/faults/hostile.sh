@@ -1,0 +1,163 @@
+# shellcheck shell=bash
+# What strangers and members do on purpose, against three real nodes beside a member who behaves. Sourced by run.sh.
+#
+# The attacker and the witness are programs of hostile/ (Python 3, its standard library); all of it stays on this machine.
+
+# What a node may do at most while an attack goes on; see "Attacks" in docs/OPERATIONS.md. The attacker and the
+# witness share the machine with the nodes, so a small machine measures them too.
+hostile_p99_ms=${HOSTILE_P99_MS:-250}
+hostile_memory_mb=${HOSTILE_MEMORY_MB:-400}
+hostile_written_mb=${HOSTILE_WRITTEN_MB:-150}
+hostile_read_mb=${HOSTILE_READ_MB:-2000}
+hostile_seconds=${HOSTILE_SECONDS:-20}
+# In this order; `link` is the last one, with a node that stands still for a while.
+hostile_attacks=${HOSTILE_ATTACKS:-headers barrage requests history copies buffers api link}
+witness_pid=''
+hostile_failures=()
+
+# of_node NODE FILE FIELD: a number of /proc/PID/FILE.
+of_node() { awk -v field="$3:" '$1 == field { print $2; exit }' "/proc/$(running_pid "$1")/$2" 2>/dev/null || say 0; }
+memory_mb() { say $(($(of_node "$1" status VmRSS) / 1024)); }
+written_mb() { say $(($(of_node "$1" io write_bytes) / 1048576)); }
+read_mb() { say $(($(of_node "$1" io rchar) / 1048576)); }
+
+run_hostile() { python3 "$root/tools/faults/hostile/$1.py" "${@:2}"; }
+
+# held_for_dead: how often any node has held another for dead, as the logs say.
+held_for_dead() { cat "$data"/n*/node.log | grep -c 'held for dead' || true; }
+
+# blame WHAT: notes a failure; the others are tried all the same.
+blame() {
+    say "NOT OK  $*"
+    hostile_failures+=("$*")
+}
+
+# judge NAME FROM-MS: what the witness has seen since.
+judge() {
+    local kind count bad p99 worst
+    for kind in send history; do
+        awk -v from="$2" -v kind="$kind" '$1 >= from && $3 == kind { print $4 }' "$work/witness" >"$work/took"
+        count=$(wc -l <"$work/took")
+        bad=$(awk -v from="$2" -v kind="$kind" '$1 >= from && $3 == kind && $5 != "ok"' "$work/witness" | wc -l)
+        p99=$(quantile 0.99 <"$work/took") worst=$(quantile 1 <"$work/took")
+        say "    witness: $count times $kind, median $(quantile 0.5 <"$work/took") ms, p99 $p99 ms, most $worst ms, $bad not ok"
+        if [[ $kind == send ]]; then
+            ((count > 0)) || blame "$1: the witness sent nothing"
+            [[ $p99 == - ]] || ((${p99%.*} < hostile_p99_ms)) || blame "$1: the p99 of the witness's sends was $p99 ms"
+        fi
+        ((bad == 0)) || blame "$1: the witness failed $bad times at $kind: $(awk -v from="$2" -v kind="$kind" \
+            '$1 >= from && $3 == kind && $5 != "ok" { print $5 }' "$work/witness" | sort | uniq -c | sort -rn | head -n 3 | tr -s ' \n' ' ')"
+    done
+}
+
+# under_attack NAME NODE [ROOM]: the attack goes on for hostile_seconds; the witness is judged meanwhile and for 5 s after.
+under_attack() {
+    local name=$1 node=$2 room=${3:-} began id dead status=0 peak=0 now attacker
+    local -A memory=() written=() had=()
+    say "$name, against $node"
+    dead=$(held_for_dead)
+    for id in $(alive_nodes); do memory[$id]=$(memory_mb "$id") written[$id]=$(written_mb "$id") had[$id]=$(read_mb "$id"); done
+    began=$(now_ms)
+    run_hostile attack "$cluster_file" "$node" "$name" "$hostile_seconds" "$room" >"$work/attack-$name.txt" 2>&1 &
+    attacker=$!
+    busy_pids+=("$attacker")
+    while kill -0 "$attacker" 2>/dev/null; do
+        for id in $(alive_nodes); do
+            now=$(($(memory_mb "$id") - ${memory[$id]:-0}))
+            ((now <= peak)) || peak=$now
+        done
+        if [[ $name == api ]]; then
+            # Probes have a port of their own where the node has one: HOSTILE_READY_FIELD names it in cluster.json.
+            http GET "$(node_field "$node" "${HOSTILE_READY_FIELD:-api}")" /readyz
+            [[ $http_status == 200 ]] || blame "api: /readyz of $node was answered ${http_status:-nothing}"
+        fi
+        sleep 0.5
+    done
+    wait "$attacker" || status=$?
+    ((status == 0)) || fail "the attack $name ended with $status: $(tail -n 3 "$work/attack-$name.txt")"
+    sleep 5
+    say "    attacker: $(cat "$work/attack-$name.txt")"
+    judge "$name" "$began"
+    ((peak <= hostile_memory_mb)) || blame "$name: a node grew by $peak MB"
+    for id in $(alive_nodes); do
+        now=$(($(written_mb "$id") - written[$id]))
+        ((now <= hostile_written_mb)) || blame "$name: $id wrote $now MB"
+        now=$(($(read_mb "$id") - had[$id]))
+        ((now <= hostile_read_mb)) || blame "$name: $id read $now MB"
+        say "    $id: +$(($(memory_mb "$id") - memory[$id])) MB memory, $(($(written_mb "$id") - written[$id])) MB written," \
+            "$(($(read_mb "$id") - had[$id])) MB read"
+    done
+    (($(held_for_dead) == dead)) || blame "$name: a node that lives was held for dead"
+    for id in $(alive_nodes); do
+        [[ $(members "$id" alive) == 3 ]] || blame "$name: $id does not see three nodes"
+    done
+    # What one has done is not held against the next.
+    wait_until 'everybody sees everybody again' all_see 3
+    settle
+}
+
+scenario hostile 'three nodes, what strangers and members can do to cost much, one thing after the other, beside a member who behaves'
+hostile() {
+    local name began victim room
+    command -v python3 >/dev/null || fail 'the attacker needs python3.'
+    ulimit -n "$(ulimit -Hn)"
+    fresh_cluster 3
+    settle
+    wait_until 'everybody sees everybody' all_see 3
+    make_quiet_rooms 2
+    room=${quiet_rooms[0]}
+    : >"$work/witness"
+    run_hostile witness "$cluster_file" "${quiet_rooms[1]}" "$work/witness" 1800 >"$work/witness.txt" 2>&1 &
+    witness_pid=$!
+    busy_pids+=("$witness_pid")
+    wait_until 'the witness sends' witness_has_sent 60
+    began=$(now_ms)
+    sleep 5
+    say 'nobody does anything'
+    judge quiet "$began"
+    # The node that leads the attacked room, and so has most to do.
+    leader_of "$room"
+    victim=$found_leader
+    for name in $hostile_attacks; do
+        if [[ $name == link ]]; then silent_links "$victim"; else under_attack "$name" "$victim" "$room"; fi
+    done
+
+    : >"$work/witness.stop"
+    kill "$witness_pid" 2>/dev/null || true
+    ((${#hostile_failures[@]} == 0)) || {
+        printf '    %s\n' "${hostile_failures[@]}" >&2
+        fail "${#hostile_failures[@]} things that must not be."
+    }
+    say 'ok  the witness was served all the time, and nobody was held for dead'
+}
+
+# silent_links NODE: the link ports of all nodes are full of connections that say nothing, while this node stands still for
+# so long that the others hold it for dead. (Its clients are not judged: they lose it.)
+silent_links() {
+    local id began took count attackers=()
+    say "link, against all, while $1 stands still"
+    for id in n1 n2 n3; do
+        run_hostile attack "$cluster_file" "$id" link 60 >"$work/attack-link-$id.txt" 2>&1 &
+        attackers+=("$!")
+    done
+    busy_pids+=("${attackers[@]}")
+    sleep 3
+    signal_node STOP "$1"
+    wait_until "$1 is held for dead" is_missed "$1"
+    sleep 5
+    began=$(now_ms)
+    signal_node CONT "$1"
+    wait_until "$1 is back in its cluster" all_see 3
+    wait_until 'every shard has all its replicas again' is_settled
+    took=$(($(now_ms) - began))
+    count=$(cat "$data"/n*/node.log | grep -c 'link is up' || true)
+    say "    $1 was back after $took ms ($count links were made since the start)"
+    ((took < 20000)) || blame "link: $1 was back after $took ms only"
+    for id in "${attackers[@]}"; do kill "$id" 2>/dev/null || true; done
+}
+
+# is_missed NODE: another one holds it for dead.
+is_missed() { [[ $(members "$(other_than "$1")" dead) == 1 ]]; }
+
+# witness_has_sent COUNT
+witness_has_sent() { (($(grep -c ' ok$' "$work/witness") >= $1)); }
