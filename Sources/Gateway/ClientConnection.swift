@@ -387,7 +387,10 @@ final class ClientConnection: ConnectionHandler {
         pauseReading()
     }
 
+    /// Goes on with what was held. Without a hold nothing is done: a frame that was left for its unread replies goes on
+    /// when they have been read, and not before.
     func resumeRequests() {
+        guard isHolding else { return }
         isHolding = false
         continueReading()
     }
