@@ -23,6 +23,10 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
+/// What `--version` tells besides the number of Sources/BuildVersion.
+let revision =
+    Context.gitInformation.map { $0.currentCommit.prefix(12) + ($0.hasUncommittedChanges ? "+" : "") } ?? "unknown"
+
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -61,6 +65,9 @@ let package = Package(
             name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CShims", dependencies: ["CSQLite"]),
+        .target(
+            name: "CBuildRevision", cSettings: [.define("CHATROOM_BUILD_REVISION", to: "\"\(revision)\"")]),
+        core("BuildVersion", ["CBuildRevision"]),
         core("ChatModel"),
 
         // Layer 1: pure cores. None of them can import I/O.
@@ -117,7 +124,7 @@ let package = Package(
         core(
             "ServerAPI",
             [
-                "ChatModel", "Wire", "Telemetry", logging,
+                "ChatModel", "Wire", "Telemetry", "BuildVersion", logging,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -145,7 +152,7 @@ let package = Package(
                 "Rooms", "Gateway", "ServerAPI", "Replication",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
-                "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "CShims",
+                "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "CShims", "BuildVersion",
                 logging, lifecycle, crypto,
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -153,13 +160,13 @@ let package = Package(
         program(
             "chatroomd",
             [
-                "Node", argumentParser, logging, lifecycle,
+                "Node", "BuildVersion", argumentParser, logging, lifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], path: "Sources/chatroomd"),
         program(
             "chatroomctl",
             [
-                "ChatModel", "Wire", "EventLoop", "Transport", argumentParser,
+                "ChatModel", "Wire", "EventLoop", "Transport", "BuildVersion", argumentParser,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -172,7 +179,7 @@ let package = Package(
                 "ChatModel", "Wire", "EventLoop", "Transport", crypto,
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ], path: "tools/botswarm/Core", swiftSettings: strict),
-        program("botswarm", ["BotSwarmCore", "ChatModel", argumentParser], path: "tools/botswarm/Program"),
+        program("botswarm", ["BotSwarmCore", "ChatModel", "BuildVersion", argumentParser], path: "tools/botswarm/Program"),
 
         program("member-benchmark", ["ChatModel", "RoomCore"], path: "tools/benchmarks/members"),
         .executableTarget(

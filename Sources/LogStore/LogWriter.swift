@@ -22,6 +22,9 @@ final class LogWriter {
 
     /// When a commit or a probe last showed whether the disk takes anything.
     private var lastWrite = ContinuousClock.now
+    /// The last probe failed: the disk has less space than a probe takes, or none. Smaller saves may still succeed, which
+    /// shows nothing for the next larger one; only a probe that succeeds ends this.
+    private var probeHasFailed = false
 
     private static let pauseAfterFailure = Duration.milliseconds(100)
     /// Rows that one idle transaction deletes: about a millisecond, by which it may delay a save.
@@ -100,10 +103,12 @@ final class LogWriter {
             try configuration.files.remove(path)
         } catch {
             do throws(SQLiteError) { try configuration.files.remove(path) } catch {}
+            probeHasFailed = true
             let failure = LogStoreError(error)
             queue.withLock { $0.status.failure = failure }
             return
         }
+        probeHasFailed = false
         guard queue.withLock({ $0.status.failure }) != nil else { return }
         do throws(SQLiteError) {
             if hasLeftovers { try removeLeftovers() }
@@ -149,7 +154,7 @@ final class LogWriter {
             return
         }
         hasFailed = false
-        lastWrite = .now
+        if !probeHasFailed { lastWrite = .now }
         adopt(staged)
         let duration = clock.now - start
         queue.withLock { queue in
@@ -157,7 +162,7 @@ final class LogWriter {
             queue.status.entries += UInt64(staged.entries)
             queue.status.lastSyncDuration = duration
             queue.status.uselessEntries = useless.count - uselessHead
-            queue.status.failure = nil
+            if !probeHasFailed { queue.status.failure = nil }
         }
         answer(turn.saves, staged.results)
         configuration.onSync(duration, staged.entries)

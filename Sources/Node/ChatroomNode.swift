@@ -1,3 +1,4 @@
+import BuildVersion
 import Callbacks
 import ChatModel
 import Consensus
@@ -253,6 +254,7 @@ public final class ChatroomNode: Service, Sendable {
             rooms: rooms, gateway: gateway)
         let clocks = ClockWatch(own: configuration.node, nodes: nodes, cluster: cluster, logger: logger)
         clocks.start()
+        let versions = VersionWatch(nodes: nodes, logger: logger)
         addGauges(metrics, store, directory, gossip, clocks)
 
         let service = NodeService(
@@ -288,6 +290,7 @@ public final class ChatroomNode: Service, Sendable {
         self.links.withLock { $0 = nil }
         await membership.stop()
         await clocks.stop()
+        await versions.stop()
         // Others lead before clients go there.
         await rooms.handOverAll(within: Self.handOverLimit)
         await system.handOver()
@@ -422,6 +425,10 @@ public final class ChatroomNode: Service, Sendable {
         _ metrics: MetricsRegistry, _ store: LogStore, _ directory: DataDirectory, _ gossip: ClusterGossip?,
         _ clocks: ClockWatch
     ) {
+        metrics.gauge(
+            "chatroom_build_info", "What program this is; always 1.",
+            labels: [("version", BuildVersion.number), ("revision", BuildVersion.revision)]
+        ) { 1 }
         metrics.gauge(
             "chatroom_clock_offset_seconds", "How far this node's clock is off the median of the cluster's."
         ) { clocks.offsetSeconds }

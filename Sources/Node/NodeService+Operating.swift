@@ -92,6 +92,7 @@ extension NodeService {
             view.alive = true
             view.leads = Int64(status.leads.count)
             view.startedAt = status.stats.startedAt
+            view.version = status.version
             view.gateways = status.gateways
             return view
         }

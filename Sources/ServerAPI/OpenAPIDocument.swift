@@ -1,3 +1,4 @@
+import BuildVersion
 import ChatModel
 import Wire
 
@@ -16,7 +17,7 @@ struct OpenAPIDocument: Sendable {
             "openapi": .text(version),
             "info": .object([
                 "title": .text("Chatroom Cluster server API"),
-                "version": .text("1"),
+                "version": .text(BuildVersion.number),
                 "description": .text(
                     "Any node answers for the whole cluster. A request's body is at most \(bodyBytesMax) bytes. "
                         + "Times are Unix milliseconds; unknown fields are ignored; absent optional fields are omitted."

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BuildVersion
 import Foundation
 import Logging
 import Node
@@ -10,7 +11,8 @@ import UnixSignals
 struct Chatroomd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chatroomd", abstract: "One node of a chatroom cluster.",
-        discussion: "Runs in the foreground until SIGTERM or SIGINT. SIGHUP reads certificates, keys and limits again.")
+        discussion: "Runs in the foreground until SIGTERM or SIGINT. SIGHUP reads certificates, keys and limits again.",
+        version: BuildVersion.text)
 
     @Option(help: "The node's configuration, a JSON file. CHATROOM_… variables of the environment come before it.")
     var config: String

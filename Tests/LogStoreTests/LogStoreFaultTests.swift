@@ -248,6 +248,29 @@ private struct Promise: Sendable {
         #expect(try !directory.names().contains("log.probe"), "nothing is left")
     }
 
+    @Test func `small saves that succeed do not hide that the disk has no space for more`() async throws {
+        let files = FaultFiles()
+        var options = configuration(directory, create: true, disk: disk)
+        options.files = files
+        options.probeInterval = .milliseconds(20)
+        let store = try LogStore.open(options)
+        defer { store.close() }
+        files.fail(.shortWrite)
+        try await poll("it is found out") { !store.takesWrites }
+        for number in UInt64(1)...20 {
+            try await store.save(GroupSave(group: groupA, entries: [entry(number)]))
+            #expect(!store.takesWrites, "after save \(number)")
+        }
+        files.fail(nil)
+        var number: UInt64 = 20
+        try await poll("it has space again, though it is written to all the time") {
+            number += 1
+            let saved = entry(number)
+            store.save(GroupSave(group: groupA, entries: [saved])) { _ in }
+            return store.takesWrites
+        }
+    }
+
     @Test func `after a save that failed the store says that it takes some again before anybody tries`() async throws {
         let store = try LogStore.open(configuration(directory, create: true, disk: disk))
         defer { store.close() }

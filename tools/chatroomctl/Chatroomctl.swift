@@ -1,4 +1,5 @@
 import ArgumentParser
+import BuildVersion
 import Foundation
 
 /// The admin tool: the server API (contract, section 4) from a terminal.
@@ -13,7 +14,7 @@ struct Chatroomctl: AsyncParsableCommand {
             Admin key: --key-file, else CHATROOM_ADMIN_KEY, else adminKey of .run/cluster.json for its own nodes.
             Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no server reached.
             """,
-        version: "1",
+        version: BuildVersion.text,
         subcommands: [
             RoomsCommand.self, MessagesCommand.self, HistoryCommand.self, TailCommand.self, TopCommand.self,
             MembersCommand.self,

@@ -30,15 +30,18 @@ struct ClusterCommand: AsyncParsableCommand {
 
         func run() async throws {
             common.show(try await common.client().call("GET", ["cluster"])) { cluster in
-                var table = Table(["NODE", "ALIVE", "LEADS", "VOTER", "STARTED", "GATEWAYS"])
+                var table = Table(["NODE", "ALIVE", "LEADS", "VOTER", "STARTED", "VERSION", "GATEWAYS"])
                 for node in cluster["nodes"]?.items ?? [] {
                     table.add([
                         node["id"]?.shown ?? "", node["alive"]?.shown ?? "", node["leads"]?.shown ?? "",
                         node["systemVoter"]?.shown ?? "", node["startedAt"]?.integer.map(TimeText.full) ?? "",
+                        node["version"]?.shown ?? "",
                         (node["gateways"]?.items ?? []).map(\.shown).joined(separator: " "),
                     ])
                 }
+                let versions = Set((cluster["nodes"]?.items ?? []).compactMap { $0["version"]?.shown })
                 return table.lines()
+                    + (versions.count > 1 ? ["", "Nodes differ in their versions; only an upgrade makes that right."] : [])
             }
         }
     }

@@ -11,7 +11,7 @@ hostile_written_mb=${HOSTILE_WRITTEN_MB:-150}
 hostile_read_mb=${HOSTILE_READ_MB:-2000}
 hostile_seconds=${HOSTILE_SECONDS:-20}
 # In this order; `link` is the last one, with a node that stands still for a while.
-hostile_attacks=${HOSTILE_ATTACKS:-headers barrage requests history copies buffers api link}
+hostile_attacks=${HOSTILE_ATTACKS:-headers barrage requests history copies buffers results takeover api link}
 witness_pid=''
 hostile_failures=()
 

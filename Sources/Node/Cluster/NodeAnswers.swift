@@ -1,3 +1,4 @@
+import BuildVersion
 import ChatModel
 import Gateway
 import RoomLink
@@ -97,7 +98,7 @@ struct NodeAnswers: Sendable {
         stats.rooms = Int64(rooms)
         stats.online = Int64(online)
         return NodeStatus(
-            node: configuration.node, version: "1", gateways: await gateway.ownURLs(),
+            node: configuration.node, version: BuildVersion.text, gateways: await gateway.ownURLs(),
             leads: await self.rooms.notices().map(\.shard), stats: stats)
     }
 }

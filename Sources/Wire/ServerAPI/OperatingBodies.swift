@@ -48,6 +48,8 @@ public struct NodeView: WireMessage, Hashable {
     public var state: NodeState?
     /// Whether its vote counts in the system group, as the node that answers knows it.
     public var systemVoter = false
+    /// Of its program, with the revision; nil of a node that does not answer. Nodes should differ during an upgrade only.
+    public var version: String?
 
     public static var blank: NodeView { NodeView(id: .blank) }
     public static var schemaName: String { "Node" }
@@ -62,6 +64,7 @@ public struct NodeView: WireMessage, Hashable {
         try walker.shown(5, "leads", &leads)
         try walker.optional(6, "state", &state)
         try walker.shown(7, "systemVoter", &systemVoter)
+        try walker.optional(8, "version", &version, .none)
     }
 }
 

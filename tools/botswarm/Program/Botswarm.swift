@@ -1,4 +1,5 @@
 import ArgumentParser
+import BuildVersion
 
 /// The load tester: bots over real WebSockets, and a ledger that proves what they received.
 @main
@@ -17,6 +18,7 @@ struct Botswarm: AsyncParsableCommand {
             The keys come from .run/cluster.json, from --keys FILE, or from the environment: CHATROOM_ADMIN_KEY, \
             CHATROOM_TOKEN_KID, CHATROOM_TOKEN_SECRET.
             """,
+        version: BuildVersion.text,
         subcommands: [
             ChatCommand.self, BarrageCommand.self, StormCommand.self, ReconnectCommand.self, SlowCommand.self,
             SeatsCommand.self, ModerateCommand.self, MixedCommand.self, CoordinateCommand.self, WorkCommand.self,

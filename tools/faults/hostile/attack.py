@@ -22,6 +22,7 @@ class Attack:
         self.file, self.name, self.room = chat.cluster(path), node, room
         self.until = time.monotonic() + min(seconds, 120)
         self.counts = collections.Counter()
+        self.failed = ""
 
     def goes_on(self):
         return time.monotonic() < self.until
@@ -186,6 +187,52 @@ class Attack:
         self.pour(pairs)
         self.wait(120)
 
+    # 6. Results that are remembered: sixty users who change a long value as often as they may.
+    def results(self):
+        users = []
+        for number in range(60):
+            try:
+                users.append(self.member(f"hostile-owner-{number}"))
+            except (OSError, ConnectionError) as error:
+                self.counts[str(error)[:40]] += 1
+        number = 0
+        while self.goes_on():
+            number += 1
+            began = time.monotonic()
+            for owner, client in enumerate(users):
+                try:
+                    fields = {"room": self.room, "key": f"k{owner}", "value": f"{number:08}" + "v" * 4000}
+                    if number % 2:
+                        fields["clientId"] = f"{number}"
+                    answer = client.ask("queueSet", fields)
+                    self.counts["changes" if "error" not in answer else f"refused {answer['error']['code']}"] += 1
+                except (OSError, ConnectionError) as error:
+                    self.counts[str(error)[:40]] += 1
+            self.wait(max(0, 0.1 - (time.monotonic() - began)))
+
+    # 6. One user whose newer connections take the older ones over, each with as much as one may send at once.
+    def takeover(self):
+        began, taken, session, number = time.monotonic(), 0, None, 0
+        while self.goes_on():
+            try:
+                client = chat.Client(self.place(), timeout=10)
+                answer = client.ask("connect", {"token": chat.token(self.file, "hostile-mover"), **({"session": session} if session else {})})
+                session = answer["connect"]["session"]
+                client.ask("enter", {"room": self.room})
+                for _ in range(25):
+                    number += 1
+                    body = {"room": self.room, "clientId": f"m{number}-{time.time_ns()}", "type": "TEXT", "text": "t"}
+                    if "send" in client.ask("send", body):
+                        taken += 1
+            except (OSError, ConnectionError, KeyError) as error:
+                self.counts[type(error).__name__] += 1
+                self.wait(0.2)
+        seconds = time.monotonic() - began
+        self.counts["messages"] = taken
+        # Twenty at once and ten a second, whatever connection they come on (contract, "Rates").
+        if taken > 21 + 10 * seconds:
+            self.failed = f"{taken} messages of one session were taken in {seconds:.0f} s"
+
     # 7. Requests at the server API whose head never ends.
     def api(self):
         self.hold("api", 1_050, b"GET /v1/stats HTTP/1.1\r\nHost: a\r\nX: ")
@@ -227,7 +274,7 @@ class Attack:
                 sockets.pop(number).close()
 
 
-ATTACKS = ("headers", "barrage", "requests", "history", "copies", "buffers", "api", "link")
+ATTACKS = ("headers", "barrage", "requests", "history", "copies", "buffers", "results", "takeover", "api", "link")
 
 
 def main():
@@ -239,6 +286,8 @@ def main():
     except (OSError, ConnectionError) as error:
         attack.counts[f"ended by {error}"[:60]] += 1
     print(", ".join(f"{what}: {count}" for what, count in sorted(attack.counts.items())) or "nothing")
+    if attack.failed:
+        raise SystemExit(attack.failed)
 
 
 main()

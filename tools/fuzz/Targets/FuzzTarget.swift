@@ -11,7 +11,7 @@ struct FuzzTarget: Sendable {
     var seeds: @Sendable (inout Samples) -> [[UInt8]]
 
     static let all: [FuzzTarget] = [
-        json, protobuf, items, websocket, handshake, api, tokens, gossip, sealed, link, consensus, node, transfer,
+        json, protobuf, items, websocket, handshake, api, tokens, gossip, sealed, link, greeting, consensus, node, transfer,
         logRows, stored, snapshot,
     ]
 }

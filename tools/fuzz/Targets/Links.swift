@@ -47,6 +47,56 @@ extension FuzzTarget {
         return seeds
     }
 
+    /// What somebody without a key says first, to a caller or to a called node. The first byte tells which, and whether
+    /// proofs are required; the frames follow, each behind two bytes with its length, a hello or a proof.
+    static let greeting = FuzzTarget(name: "greeting", bytesMax: 64 << 10) { bytes in
+        var input = FuzzInput(bytes)
+        let choices = input.byte()
+        var own = LinkHello(cluster: "c", node: sender, store: 1, boot: 2, shards: 64)
+        let isRequired = choices & 1 == 0
+        if isRequired { own.requireProof() }
+        var asked: [[UInt8]] = []
+        var nonce = [UInt8](repeating: 7, count: LinkHello.nonceBytes)
+        nonce[0] = choices
+        // No code that comes from outside is right.
+        let keys = LinkKeys(prove: { _ in [1, 2, 3] }, accepts: { _, _ in false })
+        var greeting = LinkGreeting(
+            own, nonce: nonce, isCaller: choices & 2 == 0, expected: choices & 4 == 0 ? nil : NodeID("n2"), keys: keys)
+        require((try? LinkControl(greeting.frame.payload)) != nil, "its own hello can't be read")
+        while !input.rest.isEmpty {
+            let length = Int(input.byte()) << 8 | Int(input.byte())
+            let payload = input.take(length)
+            guard let control = try? LinkControl(payload) else { return }
+            let step: LinkGreeting.Step?
+            switch control {
+            case .hello(let hello):
+                step = try? greeting.heard(
+                    hello, payload: payload, certified: choices & 8 == 0 ? nil : hello.node, binding: [])
+            case .proof(let proof): step = try? greeting.heard(proof: proof)
+            default: return
+            }
+            asked.append(payload)
+            guard let step else { return }
+            if case .done(let other, let proof) = step {
+                require(!isRequired, "\(other.node) is believed without a proof")
+                require(other.newestVersion < LinkHello.proofVersion, "\(other.node) could have given a proof")
+                require(proof == nil, "somebody without a key is given a proof")
+                return
+            }
+            require(asked.count < 2, "a third frame is waited for")
+        }
+    } seeds: { samples in
+        var hello = LinkHello(cluster: "c", node: samples.node(), store: 1, boot: 3, shards: 64)
+        hello.nonce = [UInt8](repeating: 9, count: LinkHello.nonceBytes)
+        var old = hello
+        (old.newestVersion, old.nonce) = (3, [])
+        let proof = measured(LinkControl.proof([UInt8](repeating: 1, count: 32)).frame.payload)
+        return [hello, old, .newcomer(samples.node())].flatMap { hello in
+            let first = measured(LinkControl.hello(hello).frame.payload)
+            return (UInt8(0)..<16).map { [$0] + first + proof }
+        }
+    }
+
     /// A payload of the lane for consensus.
     static let consensus = FuzzTarget(name: "consensus", bytesMax: 1 << 20) { bytes in
         check(consensus: Array(bytes))
