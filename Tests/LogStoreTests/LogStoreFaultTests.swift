@@ -266,7 +266,7 @@ private struct Promise: Sendable {
         try await poll("it has space again, though it is written to all the time") {
             number += 1
             let saved = entry(number)
-            store.save(GroupSave(group: groupA, entries: [saved])) { _ in }
+            store.save([GroupSave(group: groupA, entries: [saved])]) { _ in }
             return store.takesWrites
         }
     }

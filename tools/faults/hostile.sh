@@ -67,8 +67,8 @@ under_attack() {
             ((now <= peak)) || peak=$now
         done
         if [[ $name == api ]]; then
-            # Probes have a port of their own where the node has one: HOSTILE_READY_FIELD names it in cluster.json.
-            http GET "$(node_field "$node" "${HOSTILE_READY_FIELD:-api}")" /readyz
+            # At the port that probes have for themselves; HOSTILE_READY_FIELD names another one of cluster.json.
+            http GET "$(node_field "$node" "${HOSTILE_READY_FIELD:-probes}")" /readyz
             [[ $http_status == 200 ]] || blame "api: /readyz of $node was answered ${http_status:-nothing}"
         fi
         sleep 0.5
