@@ -245,6 +245,10 @@ import Testing
         #expect(
             try items(#"{"id":6,"error":{"code":14000,"name":"NEW","message":"m","retryAfterMs":5}}"#)
                 == [.reply(id: 6, .failure(ChatError(.unknown, "14000 NEW: m", retryAfterMs: 5)))])
+        // Written again and read again it stays as it is.
+        #expect(
+            try items(#"{"id":6,"error":{"code":0,"name":"UNKNOWN","message":"14000 NEW: m"}}"#)
+                == [.reply(id: 6, .failure(ChatError(.unknown, "14000 NEW: m")))])
     }
 
     @Test(arguments: [4, 99, Int64.max, -1]) func `is out of a room for whatever reason`(reason: Int64) throws {

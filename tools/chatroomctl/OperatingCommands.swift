@@ -40,8 +40,8 @@ struct ClusterCommand: AsyncParsableCommand {
                     ])
                 }
                 let versions = Set((cluster["nodes"]?.items ?? []).compactMap { $0["version"]?.shown })
-                return table.lines()
-                    + (versions.count > 1 ? ["", "Nodes differ in their versions; only an upgrade makes that right."] : [])
+                let warning = ["", "Nodes differ in their versions; only an upgrade makes that right."]
+                return table.lines() + (versions.count > 1 ? warning : [])
             }
         }
     }

@@ -16,7 +16,8 @@ extension ChatError: WireMessage {
         guard W.isDecoding else { return }
         let known = Int(exactly: number).flatMap { ErrorCode(rawValue: $0) } ?? .unknown
         code = known
-        if known == .unknown {
+        // The number of `unknown` itself: its message says the code already.
+        if known == .unknown, number != Int64(ErrorCode.unknown.rawValue) {
             message = "\(number) \(name): \(message)"
         }
     }
