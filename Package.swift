@@ -42,7 +42,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -92,6 +91,7 @@ let package = Package(
         core("SQLite", ["CSQLite", "CShims"]),
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
         core("History", ["ChatModel", "Wire", "SQLite"]),
+        core("SystemCalls"),
         core("Telemetry"),
         core("GossipSeal", [crypto]),
         core(
@@ -152,21 +152,21 @@ let package = Package(
                 "Rooms", "Gateway", "ServerAPI", "Replication",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
-                "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "CShims", "BuildVersion",
+                "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "SystemCalls", "CShims",
+                "BuildVersion",
                 logging, lifecycle, crypto,
                 .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "Configuration", package: "swift-configuration"),
             ]),
         program(
             "chatroomd",
             [
-                "Node", "BuildVersion", argumentParser, logging, lifecycle,
+                "Node", "SystemCalls", "BuildVersion", argumentParser, logging, lifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], path: "Sources/chatroomd"),
         program(
             "chatroomctl",
             [
-                "ChatModel", "Wire", "EventLoop", "Transport", "BuildVersion", argumentParser,
+                "ChatModel", "Wire", "EventLoop", "Transport", "SystemCalls", "BuildVersion", argumentParser,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -176,11 +176,11 @@ let package = Package(
         .target(
             name: "BotSwarmCore",
             dependencies: [
-                "ChatModel", "Wire", "EventLoop", "Transport", crypto,
+                "ChatModel", "Wire", "EventLoop", "Transport", "SystemCalls", crypto,
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ], path: "tools/botswarm/Core", swiftSettings: strict),
         program(
-            "botswarm", ["BotSwarmCore", "ChatModel", "BuildVersion", argumentParser],
+            "botswarm", ["BotSwarmCore", "ChatModel", "SystemCalls", "BuildVersion", argumentParser],
             path: "tools/botswarm/Program"),
 
         // Builds the three in one call: swift build --product programs.
@@ -214,6 +214,7 @@ let package = Package(
         tests("WaitTests", ["WaitTestKit"]),
         tests("BotSwarmCoreTests", ["BotSwarmCore", "ChatModel", "Wire"]),
         tests("EventLoopTests", ["EventLoop"]),
+        tests("SystemCallsTests", ["SystemCalls"]),
         tests("TransportTests", ["EventLoop", "Transport", "WaitTestKit"]),
         tests("DeflateTests", ["Deflate"]),
         tests(

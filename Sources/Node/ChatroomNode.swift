@@ -3,7 +3,7 @@ import Callbacks
 import ChatModel
 import Consensus
 import EventLoop
-import Foundation
+import FoundationEssentials
 import Gateway
 import Gossip
 import History
@@ -16,6 +16,7 @@ import ServerAPI
 import ServiceLifecycle
 import Sharding
 import Synchronization
+import SystemCalls
 import TLS
 import Telemetry
 import Transport
@@ -443,8 +444,7 @@ public final class ChatroomNode: Service, Sendable {
         }
         let path = directory.path
         metrics.gauge("chatroom_disk_free_bytes", "Free space where the data is.") {
-            let values = try? FileManager.default.attributesOfFileSystem(forPath: path)
-            return (values?[.systemFreeSize] as? NSNumber)?.doubleValue ?? 0
+            Double(FileStatus.freeBytes(at: path) ?? 0)
         }
     }
 }

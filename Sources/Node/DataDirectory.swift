@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import SystemCalls
 
 /// Whose data a directory holds.
 struct DataOwner: Sendable, Hashable, Codable {
@@ -49,7 +50,7 @@ struct DataDirectory: Sendable {
             try FileManager.default.createDirectory(
                 atPath: log, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw NodeError(.data, "\(path) can't be created: \(error.localizedDescription)")
+            throw NodeError(.data, "\(path) can't be created: \(error.fileSentence)")
         }
     }
 
@@ -60,7 +61,7 @@ struct DataDirectory: Sendable {
         do {
             try encoder.encode(owner).write(to: URL(fileURLWithPath: marker), options: .atomic)
         } catch {
-            throw NodeError(.data, "\(marker) can't be written: \(error.localizedDescription)")
+            throw NodeError(.data, "\(marker) can't be written: \(error.fileSentence)")
         }
     }
 
@@ -79,7 +80,7 @@ struct DataDirectory: Sendable {
         do {
             owner = try JSONDecoder().decode(DataOwner.self, from: Data(contentsOf: URL(fileURLWithPath: marker)))
         } catch {
-            throw NodeError(.data, "\(marker) can't be read: \(error.localizedDescription)")
+            throw NodeError(.data, "\(marker) can't be read: \(error.fileSentence)")
         }
         guard owner.node == node else {
             throw NodeError(.data, "the data in \(path) is of node \(owner.node), and this is node \(node)")

@@ -1,5 +1,5 @@
 import ChatModel
-import Foundation
+import FoundationEssentials
 import Gateway
 import Gossip
 import Membership
@@ -52,8 +52,8 @@ public struct NodeConfiguration: Sendable {
     public var callbackHosts: [String] = []
 
     /// Reads file and environment.
-    public init(path: String, environment: [String: String]) async throws(NodeError) {
-        var settings = try await SettingsReader(path: path, environment: environment)
+    public init(path: String, environment: [String: String]) throws(NodeError) {
+        var settings = try SettingsReader(path: path, environment: environment)
         guard let node = NodeID(try settings.required("nodeId")) else {
             throw NodeError(.configuration, "nodeId must be 1-64 bytes of letters, digits and _.@:#|+~!$-")
         }

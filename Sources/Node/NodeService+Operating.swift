@@ -1,6 +1,6 @@
 import ChatModel
 import Crypto
-import Foundation
+import FoundationEssentials
 import Gateway
 import Gossip
 import RoomLink

@@ -1,36 +1,37 @@
-import Configuration
-import Foundation
-import SystemPackage
+import FoundationEssentials
+import SystemCalls
 
 /// Reads settings from the environment (`CHATROOM_…`) over the configuration file over defaults.
 ///
 /// A value of the wrong type and a key that nobody knows are errors: a typing mistake must not start a node with a
 /// default that its operator does not expect.
 struct SettingsReader {
-    private let environment: KeyMappingProvider<EnvironmentVariablesProvider>
-    private let file: FileProvider<JSONSnapshot>
-    private let fileKeys: Set<String>
+    private let environment: [String: String]
+    /// By key, as in `client.port`.
+    private let file: [String: Setting]
     private var known: Set<String> = []
 
-    init(path: String, environment variables: [String: String]) async throws(NodeError) {
-        environment = EnvironmentVariablesProvider(environmentVariables: variables).prefixKeys(with: "chatroom")
-        do {
-            file = try await FileProvider<JSONSnapshot>(filePath: FilePath(path))
-            let object = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
-            guard let object = object as? [String: Any] else {
-                throw NodeError(.configuration, "\(path) must hold one JSON object")
-            }
-            fileKeys = Self.flatten(object, prefix: "")
-        } catch let error as NodeError {
-            throw error
-        } catch {
-            throw NodeError(.configuration, "the configuration file \(path) can't be read: \(error)")
+    /// - Parameter variables: the environment of the process.
+    init(path: String, environment variables: [String: String]) throws(NodeError) {
+        environment = variables
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw NodeError(.configuration, "the configuration file \(path) can't be read")
         }
+        let whole: Setting
+        do {
+            whole = try JSONDecoder().decode(Setting.self, from: data)
+        } catch {
+            throw NodeError(.configuration, "the configuration file \(path) is not JSON: \(error)")
+        }
+        guard case .object(let object) = whole else {
+            throw NodeError(.configuration, "\(path) must hold one JSON object")
+        }
+        file = Self.flatten(object, prefix: "")
     }
 
     mutating func int(_ key: String, default value: Int, in range: ClosedRange<Int>) throws(NodeError) -> Int {
-        guard let found = try lookUp(key, .int) else { return value }
-        guard case .int(let number) = found, range.contains(number) else {
+        guard let found = lookUp(key, { Int($0).map(Setting.whole) }) else { return value }
+        guard case .whole(let number) = found, range.contains(number) else {
             throw NodeError(
                 .configuration, "\(key) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
@@ -38,8 +39,8 @@ struct SettingsReader {
     }
 
     mutating func string(_ key: String) throws(NodeError) -> String? {
-        guard let found = try lookUp(key, .string) else { return nil }
-        guard case .string(let text) = found else { throw NodeError(.configuration, "\(key) must be text") }
+        guard let found = lookUp(key, Setting.text) else { return nil }
+        guard case .text(let text) = found else { throw NodeError(.configuration, "\(key) must be text") }
         return text
     }
 
@@ -51,46 +52,100 @@ struct SettingsReader {
     }
 
     mutating func bool(_ key: String, default value: Bool) throws(NodeError) -> Bool {
-        guard let found = try lookUp(key, .bool) else { return value }
-        guard case .bool(let flag) = found else { throw NodeError(.configuration, "\(key) must be true or false") }
+        guard let found = lookUp(key, Self.flag) else { return value }
+        guard case .flag(let flag) = found else { throw NodeError(.configuration, "\(key) must be true or false") }
         return flag
     }
 
     mutating func strings(_ key: String) throws(NodeError) -> [String] {
-        guard let found = try lookUp(key, .stringArray) else { return [] }
-        guard case .stringArray(let list) = found else {
-            throw NodeError(.configuration, "\(key) must be a list of texts")
-        }
+        guard let found = lookUp(key, Self.list) else { return [] }
+        guard let list = found.texts else { throw NodeError(.configuration, "\(key) must be a list of texts") }
         return list
     }
 
     /// Throws when the file has a key that no call above has asked for.
     func refuseUnknownKeys() throws(NodeError) {
-        if let unknown = fileKeys.subtracting(known).sorted().first {
+        if let unknown = Set(file.keys).subtracting(known).sorted().first {
             throw NodeError(.configuration, "unknown setting \(unknown) in the configuration file")
         }
     }
 
-    private mutating func lookUp(_ key: String, _ type: ConfigType) throws(NodeError) -> ConfigContent? {
+    /// - Parameter read: the value of a variable's text, `nil` when it is of another type.
+    private mutating func lookUp(_ key: String, _ read: (String) -> Setting?) -> Setting? {
         known.insert(key)
-        let absolute = AbsoluteConfigKey(ConfigKey(key))
-        do {
-            return try environment.value(forKey: absolute, type: type).value?.content
-                ?? file.value(forKey: absolute, type: type).value?.content
-        } catch {
-            throw NodeError(.configuration, "the setting \(key) has a value of the wrong type")
+        guard let variable = environment[Self.variable(key)] else { return file[key] }
+        return read(variable) ?? .other
+    }
+
+    /// The environment's name of a setting: `CHATROOM_LOG_SYNC_DELAY_MICROSECONDS` for `log.syncDelayMicroseconds`.
+    static func variable(_ key: String) -> String {
+        var name = "CHATROOM_"
+        var before: Character = "."
+        for character in key {
+            if before.isLowercase, character.isUppercase { name += "_" }
+            name += character == "." ? "_" : character.uppercased()
+            before = character
+        }
+        return name
+    }
+
+    private static func flag(_ text: String) -> Setting? {
+        switch text.lowercased() {
+        case "true", "yes", "1": .flag(true)
+        case "false", "no", "0": .flag(false)
+        default: nil
         }
     }
 
-    private static func flatten(_ object: [String: Any], prefix: String) -> Set<String> {
-        var keys: Set<String> = []
-        for (key, value) in object {
-            if let inner = value as? [String: Any] {
-                keys.formUnion(flatten(inner, prefix: prefix + key + "."))
+    /// Its texts stand between commas.
+    private static func list(_ text: String) -> Setting? {
+        .list(text.split(separator: ",", omittingEmptySubsequences: false).map { .text(String($0).trimmed) })
+    }
+
+    private static func flatten(_ object: [String: Setting], prefix: String) -> [String: Setting] {
+        object.reduce(into: [:]) { flat, entry in
+            if case .object(let inner) = entry.value {
+                flat.merge(flatten(inner, prefix: prefix + entry.key + ".")) { _, new in new }
             } else {
-                keys.insert(prefix + key)
+                flat[prefix + entry.key] = entry.value
             }
         }
-        return keys
+    }
+}
+
+/// A value of the configuration file.
+private enum Setting: Decodable {
+    case object([String: Setting])
+    case list([Setting])
+    case text(String)
+    case whole(Int)
+    case flag(Bool)
+    /// No setting has this type: a fraction, `null`.
+    case other
+
+    init(from decoder: any Decoder) throws {
+        if let object = try? [String: Setting](from: decoder) {
+            self = .object(object)
+        } else if let list = try? [Setting](from: decoder) {
+            self = .list(list)
+        } else {
+            let value = try decoder.singleValueContainer()
+            if let flag = try? value.decode(Bool.self) {
+                self = .flag(flag)
+            } else if let whole = try? value.decode(Int.self) {
+                self = .whole(whole)
+            } else if let text = try? value.decode(String.self) {
+                self = .text(text)
+            } else {
+                self = .other
+            }
+        }
+    }
+
+    /// `nil` unless it is a list of nothing but texts.
+    var texts: [String]? {
+        guard case .list(let list) = self else { return nil }
+        let texts = list.compactMap { if case .text(let text) = $0 { text } else { nil } }
+        return texts.count == list.count ? texts : nil
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import SystemCalls
 import ServerAPI
 import TLS
 
@@ -30,11 +30,10 @@ public struct TLSFiles: Sendable, Hashable {
 
     /// Throws unless nobody but its owner can read or write the file.
     static func requirePrivate(_ path: String, _ what: String) throws(NodeError) {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        guard let mode = (attributes?[.posixPermissions] as? NSNumber)?.intValue else {
+        guard let status = FileStatus(path: path) else {
             throw NodeError(.configuration, "\(what) \(path) can't be read")
         }
-        guard mode & 0o077 == 0 else {
+        guard status.isOwnersOnly else {
             throw NodeError(.configuration, "\(what) \(path) must be readable by its owner only (chmod 600)")
         }
     }

@@ -1,9 +1,10 @@
 import ArgumentParser
 import BuildVersion
-import Foundation
+import FoundationEssentials
 import Logging
 import Node
 import ServiceLifecycle
+import SystemCalls
 import UnixSignals
 
 /// The node.
@@ -33,7 +34,7 @@ struct Chatroomd: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let configuration = try await NodeConfiguration(
+            let configuration = try NodeConfiguration(
                 path: config, environment: ProcessInfo.processInfo.environment)
             let control = LogControl(Logger.Level(rawValue: configuration.logLevel) ?? .info)
             let logger = Self.logger(configuration, control)
@@ -57,7 +58,7 @@ struct Chatroomd: AsyncParsableCommand {
                     gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
             try await group.run()
         } catch let error as NodeError {
-            FileHandle.standardError.write(Data("chatroomd: \(error.message)\n".utf8))
+            StandardStream.error.write("chatroomd: \(error.message)\n")
             throw ExitCode.failure
         }
     }
@@ -85,7 +86,7 @@ private struct Reloading: Service {
         let signals = await UnixSignalsSequence(trapping: .sighup)
         for await _ in signals.cancelOnGracefulShutdown() {
             do {
-                let configuration = try await NodeConfiguration(
+                let configuration = try NodeConfiguration(
                     path: path, environment: ProcessInfo.processInfo.environment)
                 try await node.reload(configuration)
                 logger.info("certificates, keys and limits have been read again")

@@ -9,7 +9,7 @@ import Testing
         let settings: [String: Any] = ["nodeId": "n1", "dataDirectory": "d", "keysFile": "k", "link": link]
         try JSONSerialization.data(withJSONObject: settings).write(to: URL(fileURLWithPath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
-        return try await NodeConfiguration(path: path, environment: [:])
+        return try NodeConfiguration(path: path, environment: [:])
     }
 
     private func refusal(_ link: [String: Any]) async throws -> String {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// One HTTP request of the admin tool.
 struct HTTPCall: Sendable, Hashable {

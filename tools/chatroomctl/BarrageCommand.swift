@@ -1,6 +1,6 @@
 import ArgumentParser
 import ChatModel
-import Foundation
+import FoundationEssentials
 
 /// `barrage ROOM TEXT`.
 struct BarrageCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import BuildVersion
-import Foundation
+import Glibc
 
 /// The admin tool: the server API (contract, section 4) from a terminal.
 @main
@@ -36,13 +36,13 @@ struct Chatroomctl: AsyncParsableCommand {
             }
         } catch let failure as CommandFailure {
             Output.complain(failure.message)
-            Foundation.exit(failure.code.rawValue)
+            Glibc.exit(failure.code.rawValue)
         } catch {
             let text = fullMessage(for: error)
             let code = exitCode(for: error)
             guard code.isSuccess else {
                 if !text.isEmpty { Output.complain(text) }
-                Foundation.exit(code == .validationFailure ? CommandFailure.Code.usage.rawValue : code.rawValue)
+                Glibc.exit(code == .validationFailure ? CommandFailure.Code.usage.rawValue : code.rawValue)
             }
             Output.line(text)
         }

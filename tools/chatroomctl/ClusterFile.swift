@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// `.run/cluster.json`, which `cluster/up` writes (contract, section 5): where the nodes are and the admin key.
 struct ClusterFile: Sendable, Hashable, Decodable {

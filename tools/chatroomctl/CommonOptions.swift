@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// What every command takes.
 struct CommonOptions: ParsableArguments {

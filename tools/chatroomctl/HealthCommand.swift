@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `health`: which nodes live, and which serve.
 struct HealthCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `history ROOM`: what is kept, oldest first, over as many pages as it takes.
 struct HistoryCommand: AsyncParsableCommand {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Any JSON value. What the server answers is shown as it is, so that new fields need no new release of this tool.
 enum JSONTree: Sendable, Hashable, Codable {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import ChatModel
-import Foundation
+import FoundationEssentials
 
 extension FixedRole: ExpressibleByArgument {}
 

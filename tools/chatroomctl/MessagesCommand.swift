@@ -1,6 +1,6 @@
 import ArgumentParser
 import ChatModel
-import Foundation
+import FoundationEssentials
 
 /// `messages …`: send, one page of history, one message.
 struct MessagesCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `metrics`: the figures of one node.
 struct MetricsCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `moderation get`, `moderation set`.
 struct ModerationCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `queue …`: a room's ordered list.
 struct QueueCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Foundation
+import Glibc
+import SystemCalls
 
 /// `restore`: `chatroomd --restore`, with a word on how to go on.
 struct RestoreCommand: AsyncParsableCommand {
@@ -13,25 +14,21 @@ struct RestoreCommand: AsyncParsableCommand {
     var directories: [String]
 
     func run() async throws {
-        let process = Process()
-        let beside = Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent("chatroomd")
-        var arguments = ["--config", config] + directories.flatMap { ["--restore", $0] }
-        if let beside, FileManager.default.isExecutableFile(atPath: beside.path) {
-            process.executableURL = beside
-        } else {
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            arguments.insert("chatroomd", at: 0)
-        }
-        process.arguments = arguments
-        do {
-            try process.run()
+        let process: ChildProcess
+        do throws(SystemCallError) {
+            process = try ChildProcess(
+                Self.node, ["--config", config] + directories.flatMap { ["--restore", $0] })
         } catch {
-            throw CommandFailure(.usage, "chatroomd can't be run: \(error.localizedDescription)")
+            throw CommandFailure(.usage, "chatroomd can't be run: \(error)")
         }
-        process.waitUntilExit()
-        guard process.terminationReason == .exit, process.terminationStatus == 0 else {
-            throw CommandFailure(.refused, "nothing was restored")
-        }
+        guard process.waitForExit() == 0 else { throw CommandFailure(.refused, "nothing was restored") }
         Output.line("start it: chatroomd --config \(config); other nodes join it, without data, by link.seeds")
+    }
+
+    /// The program beside this one, else that of the search path.
+    private static var node: String {
+        guard let own = ChildProcess.ownPath, let slash = own.lastIndex(of: "/") else { return "chatroomd" }
+        let beside = "\(own[...slash])chatroomd"
+        return access(beside, X_OK) == 0 ? beside : "chatroomd"
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `robots …`: members that exist on the server only.
 struct RobotsCommand: AsyncParsableCommand {

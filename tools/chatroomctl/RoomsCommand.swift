@@ -1,6 +1,6 @@
 import ArgumentParser
 import ChatModel
-import Foundation
+import FoundationEssentials
 
 /// `rooms …`: create, list, read, change, close, reopen and delete rooms.
 struct RoomsCommand: AsyncParsableCommand {

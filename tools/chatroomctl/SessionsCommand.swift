@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `sessions …`: those of everybody.
 struct SessionsCommand: AsyncParsableCommand {

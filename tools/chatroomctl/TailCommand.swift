@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `tail ROOM`: follows a room live.
 struct TailCommand: AsyncParsableCommand {

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import SystemCalls
 
 /// Which servers to ask, and with which admin key.
 struct Target: Sendable, Hashable {
@@ -62,14 +63,12 @@ struct Target: Sendable, Hashable {
 enum KeyFile {
     /// - Throws: when others than its owner may read the file: such a key is no secret.
     static func read(_ path: String) throws(CommandFailure) -> String {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue,
-            let data = FileManager.default.contents(atPath: path)
+        guard let status = FileStatus(path: path), let data = FileManager.default.contents(atPath: path)
         else { throw CommandFailure(.usage, "the key file \(path) cannot be read") }
-        guard mode & 0o077 == 0 else {
+        guard status.isOwnersOnly else {
             throw CommandFailure(.usage, "the key file \(path) must be readable by its owner only: chmod 600 \(path)")
         }
-        let key = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let key = String(decoding: data, as: UTF8.self).trimmed
         guard !key.isEmpty else { throw CommandFailure(.usage, "the key file \(path) is empty") }
         return key
     }

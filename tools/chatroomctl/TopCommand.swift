@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `top`: the cluster live.
 struct TopCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `users …`: what concerns a user apart from rooms.
 struct UsersCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
+import SystemCalls
 
 /// `webhook get`, `webhook set URL`, `webhook off`.
 struct WebhookCommand: AsyncParsableCommand {
@@ -67,7 +68,7 @@ enum SecretFile {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw CommandFailure(.usage, "\(path) cannot be read")
         }
-        let secret = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let secret = String(decoding: data, as: UTF8.self).trimmed
         guard !secret.isEmpty else { throw CommandFailure(.usage, "\(path) is empty") }
         return secret
     }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import SQLite
 
 /// What one node's part of a backup holds: its `backup.json`, written when all else is on disk.

@@ -1,6 +1,6 @@
 import ChatModel
 import Consensus
-import Foundation
+import FoundationEssentials
 import Glibc
 import History
 import LogStore

@@ -1,10 +1,11 @@
 import ChatModel
-import Foundation
+import FoundationEssentials
 import History
 import RoomLink
 import Rooms
 import SQLite
 import Synchronization
+import SystemCalls
 import Wire
 
 /// Makes this node's part of a backup: copies of what it leads, while that goes on.
@@ -95,11 +96,10 @@ final class NodeBackup: Sendable {
     }
 
     private static func bytes(in directory: String) -> Int64 {
-        let names = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
+        let names = (try? FileManager.default.subpathsOfDirectory(atPath: directory)) ?? []
         return names.reduce(0) { sum, name in
-            let attributes = try? FileManager.default.attributesOfItem(atPath: directory + "/" + name)
-            guard attributes?[.type] as? FileAttributeType == .typeRegular else { return sum }
-            return sum + ((attributes?[.size] as? NSNumber)?.int64Value ?? 0)
+            guard let status = FileStatus(path: directory + "/" + name), status.isRegular else { return sum }
+            return sum + status.sizeBytes
         }
     }
 }

@@ -1,5 +1,5 @@
 internal import CShims
-import Foundation
+import Glibc
 import Logging
 import Synchronization
 

@@ -1,7 +1,9 @@
 import ArgumentParser
 import BotSwarmCore
 import ChatModel
-import Foundation
+import Dispatch
+import FoundationEssentials
+import SystemCalls
 
 /// Runs a scenario with several processes.
 struct CoordinateCommand: AsyncParsableCommand {
@@ -57,32 +59,32 @@ struct CoordinateCommand: AsyncParsableCommand {
         let signals = SwarmRun.watchInterrupt { coordinator.interrupt() }
         defer { signals.cancel() }
         if remote > 0 {
-            FileHandle.standardError.write(Data("botswarm: workers join at \(host):\(coordinator.port)\n".utf8))
+            StandardStream.error.write("botswarm: workers join at \(host):\(coordinator.port)\n")
         }
-        let processes = try (0..<workers).map { _ in
+        let processes = try (0..<workers).map { _ throws(SwarmFailure) in
             try startWorker("\(host == "0.0.0.0" ? "127.0.0.1" : host):\(coordinator.port)", secret, options)
         }
-        defer { for process in processes where process.isRunning { process.terminate() } }
+        defer { for process in processes { process.terminate() } }
         return try await coordinator.run(scenario, target: target, names: names, rooms: rooms) { screen.show($0) }
     }
 
     /// The secret goes by the environment, which only this user can read.
-    private func startWorker(_ address: String, _ secret: String, _ options: RunOptions) throws -> Process {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    private func startWorker(
+        _ address: String, _ secret: String, _ options: RunOptions
+    ) throws(SwarmFailure) -> ChildProcess {
         var arguments = ["work", "--coordinator", address]
         for (name, value) in [
             ("--url", options.place.url), ("--api", options.place.api), ("--keys", options.place.keys),
         ] {
             if let value { arguments += [name, value] }
         }
-        process.arguments = arguments
         var environment = ProcessInfo.processInfo.environment
         environment[SharedSecret.variable] = secret
-        process.environment = environment
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        return process
+        do throws(SystemCallError) {
+            return try ChildProcess(
+                ChildProcess.ownPath ?? "botswarm", arguments, environment: environment, isQuiet: true)
+        } catch {
+            throw SwarmFailure(.usage, "a worker can't be started: \(error)")
+        }
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// The limit of open files.
 enum OpenFiles {

@@ -1,5 +1,6 @@
 import BotSwarmCore
-import Foundation
+import Glibc
+import SystemCalls
 import Synchronization
 
 /// The live state on stderr: a screen that is redrawn in place on a terminal, else a line every five seconds and at each
@@ -57,5 +58,5 @@ final class ProgressScreen: Sendable {
         if lines > 0 { write("\u{1B}[\(lines)A\r\u{1B}[J") }
     }
 
-    private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+    private func write(_ text: String) { StandardStream.error.write(text) }
 }

@@ -2,7 +2,9 @@ import ArgumentParser
 import BotSwarmCore
 import ChatModel
 import Dispatch
-import Foundation
+import FoundationEssentials
+import Glibc
+import SystemCalls
 
 /// One run from the command line to the exit code.
 struct SwarmRun {
@@ -31,7 +33,7 @@ struct SwarmRun {
             setenv("no_proxy", "*", 1)
             try await body()
         } catch let failure as SwarmFailure {
-            FileHandle.standardError.write(Data("botswarm: \(failure.message)\n".utf8))
+            StandardStream.error.write("botswarm: \(failure.message)\n")
             throw ExitCode(failure.code == .usage ? Self.usageCode : Self.unreachableCode)
         }
     }

@@ -1,5 +1,6 @@
 import BotSwarmCore
-import Foundation
+import FoundationEssentials
+import SystemCalls
 
 /// Where coordinator and workers take their address and their secret from.
 enum SwarmSecret {
@@ -21,14 +22,13 @@ enum SwarmSecret {
     /// - Parameter mayBeRandom: whether nobody else has to know it.
     static func find(file: String?, mayBeRandom: Bool) throws(SwarmFailure) -> String {
         if let file {
-            guard let attributes = try? FileManager.default.attributesOfItem(atPath: file),
-                let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue,
-                let data = FileManager.default.contents(atPath: file)
-            else { throw SwarmFailure(.usage, "\(file) can't be read") }
-            guard mode & 0o077 == 0 else {
+            guard let status = FileStatus(path: file), let data = FileManager.default.contents(atPath: file) else {
+                throw SwarmFailure(.usage, "\(file) can't be read")
+            }
+            guard status.isOwnersOnly else {
                 throw SwarmFailure(.usage, "\(file) must be readable by its owner only: chmod 600 \(file)")
             }
-            return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            return String(decoding: data, as: UTF8.self).trimmed
         }
         if let secret = ProcessInfo.processInfo.environment[SharedSecret.variable] { return secret }
         guard mayBeRandom else {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import BotSwarmCore
-import Foundation
+import FoundationEssentials
 
 /// Which cluster.
 struct TargetOptions: ParsableArguments {

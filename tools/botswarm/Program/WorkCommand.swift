@@ -1,6 +1,7 @@
 import ArgumentParser
 import BotSwarmCore
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// A worker of a coordinator.
 struct WorkCommand: AsyncParsableCommand {

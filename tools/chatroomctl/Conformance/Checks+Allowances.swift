@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// How much one session and one user may do in a second (contract, "Rates").
 extension ConformanceCheck {

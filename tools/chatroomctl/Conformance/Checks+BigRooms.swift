@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Rooms with many people and much traffic, seats, and pages.
 extension ConformanceCheck {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Wire
 
 /// What a handshake and a frame may cost before and after `connect` (contract, section 2).

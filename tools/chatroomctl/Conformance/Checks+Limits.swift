@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The numbers of the contract that stand in no other list of checks: the largest value that is taken, and one more.
 extension ConformanceCheck {

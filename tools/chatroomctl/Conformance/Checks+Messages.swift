@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension ConformanceCheck {
     static let sending: [ConformanceCheck] = [

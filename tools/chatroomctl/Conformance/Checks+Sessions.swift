@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Tokens, sessions and what others may learn of a member.
 extension ConformanceCheck {

@@ -1,5 +1,5 @@
 import EventLoop
-import Foundation
+import FoundationEssentials
 import Synchronization
 
 /// What a check works with: the cluster's addresses, and names that nobody else uses.
@@ -23,7 +23,7 @@ final class ConformanceRun: Sendable {
         }
         self.target = target
         self.transport = transport
-        clientHost = String(address[..<colon]).trimmingCharacters(in: ["[", "]"])
+        clientHost = address[..<colon].filter { $0 != "[" && $0 != "]" }
         clientPort = port
         do {
             loop = try EventLoop(name: "conformance")

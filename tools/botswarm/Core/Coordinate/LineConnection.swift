@@ -1,5 +1,5 @@
 import EventLoop
-import Foundation
+import FoundationEssentials
 import Transport
 
 /// One connection between coordinator and worker: JSON objects, one a line. Lives on its loop.

@@ -1,6 +1,6 @@
 import ChatModel
 import EventLoop
-import Foundation
+import FoundationEssentials
 import Synchronization
 
 /// The coordinator of a run of several processes: makes the rooms, lets the workers begin together, passes on what they

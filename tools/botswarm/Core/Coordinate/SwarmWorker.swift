@@ -1,7 +1,7 @@
 import ChatModel
 import Dispatch
 import EventLoop
-import Foundation
+import FoundationEssentials
 import Synchronization
 import Transport
 

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// `.run/cluster.json`, which `cluster/up` writes (contract, section 5).
 package struct ClusterFile: Sendable, Hashable, Decodable {

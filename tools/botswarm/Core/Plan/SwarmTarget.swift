@@ -1,5 +1,6 @@
 import ChatModel
-import Foundation
+import FoundationEssentials
+import SystemCalls
 
 /// Which cluster, and with which keys.
 package struct SwarmTarget: Sendable {
@@ -49,11 +50,10 @@ package struct SwarmTarget: Sendable {
     }
 
     private static func read(_ path: String) throws(SwarmFailure) -> ClusterFile {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue,
-            let data = FileManager.default.contents(atPath: path), let file = try? ClusterFile.decode(data)
+        guard let status = FileStatus(path: path), let data = FileManager.default.contents(atPath: path),
+            let file = try? ClusterFile.decode(data)
         else { throw SwarmFailure(.usage, "\(path) can't be read as what cluster/up writes") }
-        guard mode & 0o077 == 0 else {
+        guard status.isOwnersOnly else {
             throw SwarmFailure(.usage, "\(path) must be readable by its owner only: chmod 600 \(path)")
         }
         return file

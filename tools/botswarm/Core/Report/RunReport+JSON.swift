@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Histogram
 
 /// The report for scripts: one JSON object.

@@ -1,6 +1,6 @@
 import ChatModel
 import EventLoop
-import Foundation
+import FoundationEssentials
 import Synchronization
 
 /// A whole run, or a worker's part of it: rooms, bots, the stages, waiting until everything has arrived, reading the

@@ -1,6 +1,6 @@
 import ChatModel
 import EventLoop
-import Foundation
+import FoundationEssentials
 import Wire
 
 /// The bots of one event loop, and what they share. Lives on that loop.

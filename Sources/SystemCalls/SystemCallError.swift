@@ -1,0 +1,20 @@
+import Glibc
+
+/// What the system has refused.
+public struct SystemCallError: Error, Sendable, Hashable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        /// A program could not be started.
+        case spawn
+    }
+
+    public let code: Code
+    /// The system's number (`errno`).
+    public let number: Int32
+
+    public init(_ code: Code, number: Int32) {
+        self.code = code
+        self.number = number
+    }
+
+    public var description: String { String(cString: strerror(number)) }
+}
