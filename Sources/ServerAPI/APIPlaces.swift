@@ -1,3 +1,4 @@
+internal import Glibc
 import Synchronization
 
 /// The places for connections of one port: so many in all, and so many of one address.
@@ -83,4 +84,16 @@ final class APIPlaces: Sendable {
     }
 
     func give(_ number: UInt64) { state.withLock { $0.remove(number) } }
+
+    /// What one customer of a network holds: an IPv4 address, or a /64 of IPv6.
+    static func holder(_ address: String) -> String {
+        var six = in6_addr()
+        guard inet_pton(AF_INET6, address, &six) == 1 else { return address }
+        return withUnsafeBytes(of: six) { bytes in
+            // IPv4 mapped into IPv6 (RFC 4291 §2.5.5.2) is told apart in the last four bytes.
+            let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+            let prefix = isMapped ? bytes[...] : bytes[..<8]
+            return prefix.map { String($0, radix: 16) }.joined(separator: ":")
+        }
+    }
 }

@@ -7,6 +7,8 @@ struct APIResponse: Sendable, Hashable {
     var contentType: String
     var headers: [String: String] = [:]
     var body: [UInt8]
+    /// What comes behind `body`; `nil` for nearly all answers.
+    var stream: APIResponseStream?
 
     static let jsonType = "application/json"
     /// The Prometheus text exposition format.

@@ -1,11 +1,10 @@
 import ChatModel
-import Foundation
-import Hummingbird
-import HummingbirdCore
-import HummingbirdTLS
+import EventLoop
+internal import Glibc
 import Logging
-import NIOCore
 import ServiceLifecycle
+import Synchronization
+import Transport
 
 /// The server API of one node: HTTP/1.1 JSON for app servers and operators (contract, section 4).
 ///
@@ -59,39 +58,69 @@ public struct APIServer: Service {
     /// Serves until it is shut down.
     /// - Throws: `ServerAPIError` when the address cannot be bound.
     public func run() async throws {
-        let http = HTTPServerBuilder.http1(configuration: channelConfiguration)
-        let application = try Application(
-            responder: APIResponder(handler: handler, configuration: configuration),
-            server: certificate.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http,
-            configuration: ApplicationConfiguration(
-                // Nobody is kept waiting there: who comes is taken, and somebody else gives way (``APIPlaces``).
-                address: .hostname(configuration.host, port: configuration.port), backlog: 1_024),
-            onServerRunning: { await onBound($0.localAddress?.port ?? configuration.port) },
-            logger: logger)
-        do {
-            try await application.run()
-        } catch let error as CancellationError {
-            throw error
+        // A loop of its own: what strangers do to this port, TLS handshakes above all, holds up no room and no client.
+        let loop: EventLoop
+        do throws(EventLoopError) {
+            loop = try EventLoop(name: name == "probes" ? "probes" : "api")
         } catch {
+            throw ServerAPIError(code: .listening, message: "the \(name) has no event loop: \(error)")
+        }
+        loop.start()
+        let (configuration, handler, certificate) = (configuration, handler, certificate)
+        let port = await loop.run {
+            LoopBound(onLoop: APIPort(loop: loop, configuration, handler, certificate), loop: loop)
+        }
+        let result: Result<Int, TransportError> = await loop.run {
+            do throws(TransportError) {
+                return .success(try port.value.listen())
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch result {
+        case .failure(let error):
+            loop.shutdown()
+            await loop.joined()
             throw ServerAPIError(
                 code: .listening,
                 message: "the \(name) cannot listen on \(configuration.host):\(configuration.port): \(error)")
+        case .success(let number): await onBound(number)
         }
+        // Whether the loop takes work; a signal to end may come when it has just ended.
+        let isServing = Mutex(true)
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await withCheckedContinuation { continuation in
+                    loop.execute { port.value.whenEmpty(continuation) }
+                }
+            } onGracefulShutdown: {
+                isServing.withLock { isServing in
+                    guard isServing else { return }
+                    loop.execute {
+                        port.value.drain()
+                        loop.schedule(afterMilliseconds: Self.drainMilliseconds) { port.value.cut() }
+                    }
+                }
+            }
+        } onCancel: {
+            isServing.withLock { isServing in
+                guard isServing else { return }
+                loop.execute { port.value.cut() }
+            }
+        }
+        isServing.withLock { $0 = false }
+        loop.shutdown()
+        await loop.joined()
+        try Task.checkCancellation()
     }
+
+    /// So long requests under way may take after a graceful shutdown has begun.
+    private static let drainMilliseconds: UInt64 = 10_000
 
     /// The machine's wall clock.
     public static func systemTime() -> Timestamp {
-        Timestamp(Int64(Date().timeIntervalSince1970 * 1000))
-    }
-
-    private var channelConfiguration: HTTP1Channel.Configuration {
-        let connections = APIConnections(configuration)
-        return HTTP1Channel.Configuration(
-            additionalChannelHandlers: [APIConnectionWatch(connections)],
-            idleTimeout: .seconds(configuration.idleSeconds),
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: configuration.headerFieldBytesMax,
-                maxHeaderListSize: configuration.headerBytesMax,
-                maxHeaderFieldCount: configuration.headerCountMax))
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Timestamp(Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
     }
 }

@@ -1,3 +1,5 @@
+import Wire
+
 /// Where the server API listens and how much it takes from one connection.
 public struct APIServerConfiguration: Sendable, Hashable {
     /// The address to bind; loopback until told otherwise (contract, section 5).
@@ -6,11 +8,11 @@ public struct APIServerConfiguration: Sendable, Hashable {
     public var port: Int
     /// Bytes of a request's body; a longer one is refused with 413.
     public var bodyBytesMax = 1 << 20
-    /// Bytes of one header line; a longer one closes the connection with 400.
+    /// Bytes of the request line (a longer one is 414) and of one header line (431).
     public var headerFieldBytesMax = 8 << 10
-    /// Bytes of all headers together.
+    /// Bytes of all headers together; more are 431.
     public var headerBytesMax = 32 << 10
-    /// Header lines of one request.
+    /// Header lines of one request; more are 431.
     public var headerCountMax = 100
     /// Open connections. For a further one the connection gives way that has waited longest for a whole request.
     public var connectionsMax = 1_000
@@ -29,5 +31,11 @@ public struct APIServerConfiguration: Sendable, Hashable {
     public init(host: String = "127.0.0.1", port: Int = 7401) {
         self.host = host
         self.port = port
+    }
+
+    var headLimits: HTTPHeadLimits {
+        HTTPHeadLimits(
+            firstLineBytes: headerFieldBytesMax, headerBytes: headerFieldBytesMax, headBytes: headerBytesMax,
+            headers: headerCountMax)
     }
 }

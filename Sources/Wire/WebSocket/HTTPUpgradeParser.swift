@@ -30,50 +30,33 @@ public struct HTTPUpgradeParser: Sendable {
         switch buffer.take(chunk) {
         case .needsMore: return .needsMore
         case .firstLineTooLong: return .failure(HTTPResponse.plain(status: 414, reason: "URI Too Long"))
-        case .tooLong: return .failure(HTTPResponse.plain(status: 431, reason: "Request Header Fields Too Large"))
+        case .tooLong: return .failure(HTTPRefusal.headersTooLarge.response)
         case .head(let head, let rest):
-            switch Self.request(head) {
-            case .success(let request): return .request(request, rest: rest)
-            case .failure(let refusal): return .failure(refusal.response)
+            do throws(HTTPRefusal) {
+                return .request(try Self.request(head), rest: rest)
+            } catch {
+                return .failure(error.response)
             }
         }
     }
 
-    private static func request(_ head: [UInt8]) -> Result<UpgradeRequest, HTTPRefusal> {
-        guard let lines = HTTPSyntax.lines(head), let first = lines.first else { return .failure(.badRequest) }
-        guard lines.count - 1 <= HTTPHeadBuffer.headersMax else {
-            return .failure(HTTPRefusal(status: 431, reason: "Request Header Fields Too Large"))
-        }
-        let parts = first.split(separator: 0x20, maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(HTTPSyntax.isToken),
-            parts[1].first == UInt8(ascii: "/"),
-            parts[1].allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
-        else { return .failure(.badRequest) }
-        guard parts[2].elementsEqual("HTTP/1.1".utf8) else {
-            let isHTTP = parts[2].starts(with: "HTTP/".utf8)
-            return .failure(
-                isHTTP ? HTTPRefusal(status: 505, reason: "HTTP Version Not Supported") : .badRequest)
-        }
-        var headers: [HTTPHeader] = []
-        for line in lines.dropFirst() {
-            switch HTTPSyntax.header(line, of: names) {
-            case .header(let header): headers.append(header)
-            case .skipped: break
-            case .broken: return .failure(.badRequest)
-            }
-        }
-        // Two values of these could be read differently by a proxy and by this server.
-        for name in ["host", "origin", "content-length", "sec-websocket-key", "sec-websocket-version"] {
-            guard headers.count(where: { $0.name == name }) <= 1 else { return .failure(.badRequest) }
-        }
-        let target = parts[1].split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
-        let request = UpgradeRequest(
-            method: String(decoding: parts[0], as: UTF8.self),
-            path: String(decoding: target[0], as: UTF8.self),
-            query: target.count > 1 ? String(decoding: target[1], as: UTF8.self) : "", headers: headers)
-        guard request.header("host") != nil, request.header("transfer-encoding") == nil,
-            request.header("content-length") ?? "0" == "0"
-        else { return .failure(.badRequest) }
-        return .success(request)
+    private static let rules = HTTPRequestHead.Rules(
+        names: names,
+        singles: ["host", "origin", "content-length", "sec-websocket-key", "sec-websocket-version"],
+        limits: .handshake, takesVersion10: false,
+        isTarget: {
+            $0.first == UInt8(ascii: "/") && $0.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }
+        })
+
+    private static func request(_ bytes: [UInt8]) throws(HTTPRefusal) -> UpgradeRequest {
+        let head = try HTTPRequestHead.read(bytes, by: rules)
+        let target = head.target.utf8.split(
+            separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard head.header("host") != nil, head.header("transfer-encoding") == nil,
+            head.header("content-length") ?? "0" == "0"
+        else { throw .badRequest }
+        return UpgradeRequest(
+            method: head.method, path: String(target[0]) ?? "", query: target.count > 1 ? String(target[1]) ?? "" : "",
+            headers: head.headers)
     }
 }

@@ -50,7 +50,7 @@ public struct WebSocketClientHandshake: Sendable {
 
     private func check(_ head: [UInt8], _ rest: Int) -> Outcome {
         guard let lines = HTTPSyntax.lines(head), let first = lines.first,
-            lines.count - 1 <= HTTPHeadBuffer.headersMax, let status = Self.status(first)
+            lines.count - 1 <= HTTPHeadLimits.handshake.headers, let status = Self.status(first)
         else { return failure(0, "the response is not HTTP/1.1") }
         var headers: [HTTPHeader] = []
         for line in lines.dropFirst() {

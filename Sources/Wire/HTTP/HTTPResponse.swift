@@ -39,6 +39,7 @@ public struct HTTPRefusal: Error, Sendable, Hashable {
     }
 
     static let badRequest = HTTPRefusal(status: 400, reason: "Bad Request")
+    static let headersTooLarge = HTTPRefusal(status: 431, reason: "Request Header Fields Too Large")
 
     /// The whole response.
     public var response: [UInt8] { HTTPResponse.plain(status: status, reason: reason, headers: headers) }

@@ -1,0 +1,72 @@
+import Transport
+import Wire
+
+extension APIResponse {
+    /// How the answer goes out.
+    struct Delivery {
+        /// Whether the connection ends behind it.
+        var isLast: Bool
+        /// Whether the request was HEAD: then the body is left out, and the head says how long it would be.
+        var isHeadOnly: Bool
+        /// Whether the caller knows chunks; without them the end of the connection is the end of the answer.
+        var isVersion10: Bool
+        /// The time, as ``HTTPDate`` writes it.
+        var date: String
+    }
+
+    /// The head and, unless it is a stream, the body.
+    func bytes(_ delivery: Delivery) -> [UInt8] {
+        var head = "HTTP/1.1 \(status) \(Self.reason(status))\r\nContent-Type: \(contentType)\r\n"
+        if stream == nil {
+            head += "Content-Length: \(body.count)\r\n"
+        } else if !delivery.isVersion10 {
+            head += "Transfer-Encoding: chunked\r\n"
+        }
+        head += "Cache-Control: no-store\r\nDate: \(delivery.date)\r\n"
+        if delivery.isLast { head += "Connection: close\r\n" }
+        for (name, value) in headers { head += "\(name): \(value)\r\n" }
+        head += "\r\n"
+        var bytes = Array(head.utf8)
+        if !delivery.isHeadOnly {
+            if stream == nil { bytes += body } else { bytes += Self.piece(body, isVersion10: delivery.isVersion10) }
+        }
+        return bytes
+    }
+
+    /// One piece of a stream; an empty one is left out, since as a chunk it would be the end.
+    static func piece(_ bytes: [UInt8], isVersion10: Bool) -> [UInt8] {
+        guard !isVersion10, !bytes.isEmpty else { return bytes }
+        return Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + [0x0D, 0x0A]
+    }
+
+    static let lastChunk = Array("0\r\n\r\n".utf8)
+
+    /// The phrases of RFC 9110, section 15, and RFC 6585; nobody reads them but people.
+    private static func reason(_ status: Int) -> String {
+        switch status {
+        case 200: "OK"
+        case 201: "Created"
+        case 202: "Accepted"
+        case 204: "No Content"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 408: "Request Timeout"
+        case 409: "Conflict"
+        case 410: "Gone"
+        case 413: "Content Too Large"
+        case 414: "URI Too Long"
+        case 417: "Expectation Failed"
+        case 422: "Unprocessable Content"
+        case 429: "Too Many Requests"
+        case 431: "Request Header Fields Too Large"
+        case 500: "Internal Server Error"
+        case 501: "Not Implemented"
+        case 503: "Service Unavailable"
+        case 504: "Gateway Timeout"
+        case 505: "HTTP Version Not Supported"
+        default: "Status \(status)"
+        }
+    }
+}

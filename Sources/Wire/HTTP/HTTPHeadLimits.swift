@@ -1,0 +1,24 @@
+import ChatModel
+
+/// How large the head of an HTTP message may be.
+public struct HTTPHeadLimits: Sendable, Hashable {
+    /// Of the request line or status line.
+    public var firstLineBytes: Int
+    /// Of one header line.
+    public var headerBytes: Int
+    /// Of the whole head, the empty line at its end included.
+    public var headBytes: Int
+    /// Header lines.
+    public var headers: Int
+
+    public init(firstLineBytes: Int, headerBytes: Int, headBytes: Int, headers: Int) {
+        self.firstLineBytes = firstLineBytes
+        self.headerBytes = headerBytes
+        self.headBytes = headBytes
+        self.headers = headers
+    }
+
+    /// Of the handshake on the client port (contract, section 2).
+    public static let handshake = HTTPHeadLimits(
+        firstLineBytes: 8 << 10, headerBytes: Limits.handshakeBytes, headBytes: Limits.handshakeBytes, headers: 64)
+}
