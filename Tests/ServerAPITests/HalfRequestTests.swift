@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import ServerAPI
@@ -127,6 +128,16 @@ final class HeldSocket: Sendable {
 
     /// Reads until the text has come.
     func read(until text: String) async -> Bool { await read { $0.hasSuffix(text) } }
+
+    /// What comes, until it ends with this or, when this is empty, until the peer closes.
+    func text(until end: String) async -> String {
+        let all = Mutex("")
+        _ = await read { text in
+            all.withLock { $0 = text }
+            return !end.isEmpty && text.hasSuffix(end)
+        }
+        return all.withLock { $0 }
+    }
 
     /// Off the cooperative threads, because it blocks.
     private func read(_ isEnough: @escaping @Sendable (String) -> Bool) async -> Bool {
