@@ -277,6 +277,6 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
-            ], exclude: ["Web"]),
+            ], exclude: ["Web", "Transcripts"]),
     ]
 )

@@ -42,7 +42,7 @@ public struct APIServer: Service {
             "probes", Routes.operating, configuration, service, logger, certificate, onBound, Self.systemTime)
     }
 
-    private init(
+    init(
         _ name: String, _ routes: [Route], _ configuration: APIServerConfiguration, _ service: any ClusterService,
         _ logger: Logger, _ certificate: APICertificate?, _ onBound: @escaping @Sendable (Int) async -> Void,
         _ now: @escaping @Sendable () -> Timestamp

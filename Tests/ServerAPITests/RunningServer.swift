@@ -1,7 +1,8 @@
 import ChatModel
 import Logging
-import ServerAPI
 import Synchronization
+
+@testable import ServerAPI
 
 /// Runs a server on a free port of the loopback for as long as `body` takes.
 func withServer(
@@ -24,6 +25,19 @@ func withProbes(_ body: @Sendable (LoopbackClient) async throws -> Void) async t
         { onBound in
             APIServer(
                 probes: APIServerConfiguration(port: 0), service: FakeCluster(), logger: quiet, onBound: onBound)
+        }, body)
+}
+
+/// The same with routes of the test's own.
+func withServer(
+    routes: [Route], configure: (inout APIServerConfiguration) -> Void = { _ in },
+    _ body: @Sendable (LoopbackClient) async throws -> Void
+) async throws {
+    var configuration = APIServerConfiguration(port: 0)
+    configure(&configuration)
+    try await run(
+        { [configuration] onBound in
+            APIServer("test", routes, configuration, FakeCluster(), quiet, nil, onBound, APIServer.systemTime)
         }, body)
 }
 

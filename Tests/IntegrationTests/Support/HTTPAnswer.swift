@@ -5,6 +5,8 @@ struct HTTPAnswer: Sendable {
     var status: Int
     /// The body as text.
     var body: String
+    /// By names in lower case.
+    var headers: [String: String] = [:]
 
     /// Parses the first answer in the bytes; nil while it is incomplete.
     static func parse(_ bytes: [UInt8]) -> HTTPAnswer? {
@@ -12,15 +14,16 @@ struct HTTPAnswer: Sendable {
         let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
         let words = (lines.first ?? "").split(separator: " ")
         guard words.count >= 2, let status = Int(words[1]) else { return nil }
-        var length = 0
+        var headers: [String: String] = [:]
         for line in lines.dropFirst() {
             let halves = line.split(separator: ":", maxSplits: 1)
-            guard halves.count == 2, halves[0].lowercased() == "content-length" else { continue }
-            length = Int(halves[1].trimmingCharacters(in: .whitespaces)) ?? 0
+            guard halves.count == 2 else { continue }
+            headers[halves[0].lowercased()] = halves[1].trimmingCharacters(in: .whitespaces)
         }
+        let length = headers["content-length"].flatMap { Int($0) } ?? 0
         let body = bytes[end.upperBound...]
         guard body.count >= length else { return nil }
-        return HTTPAnswer(status: status, body: String(decoding: body.prefix(length), as: UTF8.self))
+        return HTTPAnswer(status: status, body: String(decoding: body.prefix(length), as: UTF8.self), headers: headers)
     }
 
     /// The members of the JSON object that the body is.
