@@ -210,6 +210,12 @@ import Testing
         #expect(notification.targets.map(\.nick) == ["n"])
     }
 
+    @Test(arguments: [true, false])
+    func `a barrage is taken or not in protobuf as it was said`(accepted: Bool) throws {
+        let bytes = WireProtobuf.encode(BarrageResult(accepted: accepted))
+        #expect(try WireProtobuf.decode(BarrageResult.self, from: bytes, limits: false).accepted == accepted)
+    }
+
     @Test func `reads a message of a later version in protobuf too`() throws {
         var message = Message.blank
         message.body = .unknown("99")

@@ -1,4 +1,3 @@
-import Transport
 import Wire
 
 extension APIResponse {

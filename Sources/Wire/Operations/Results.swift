@@ -164,9 +164,10 @@ public struct SendResult: WireMessage, Hashable {
 public struct BarrageResult: WireMessage, Hashable {
     public var accepted = true
 
-    public static var blank: BarrageResult { BarrageResult() }
+    /// Protobuf leaves a false one out.
+    public static var blank: BarrageResult { BarrageResult(accepted: false) }
 
-    public init() {}
+    public init(accepted: Bool = true) { self.accepted = accepted }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.shown(1, "accepted", &accepted)
