@@ -51,7 +51,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
-        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
@@ -63,6 +62,8 @@ let package = Package(
             name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(
             name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CCurl", path: "Sources/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CShims", dependencies: ["CSQLite"]),
         .target(
@@ -94,15 +95,8 @@ let package = Package(
         core("History", ["ChatModel", "Wire", "SQLite"]),
         core("Telemetry"),
         core("GossipSeal", [crypto]),
-        core(
-            "Callbacks",
-            [
-                crypto,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ]),
+        core("HTTPClient", ["EventLoop", "Transport", "CCurl"]),
+        core("Callbacks", ["EventLoop", "HTTPClient", crypto]),
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
         core("Membership", ["ChatModel", "Gossip", "GossipSeal", "EventLoop", "Transport"]),
@@ -166,12 +160,7 @@ let package = Package(
         program(
             "chatroomctl",
             [
-                "ChatModel", "Wire", "EventLoop", "Transport", "BuildVersion", argumentParser,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "HTTPClient", "BuildVersion", argumentParser,
             ], path: "tools/chatroomctl"),
         .target(
             name: "BotSwarmCore",
@@ -264,7 +253,10 @@ let package = Package(
             ]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
-        tests("CallbacksTests", ["Callbacks"]),
+        tests(
+            "HTTPClientTests",
+            ["HTTPClient", "EventLoop", "TLS", "Transport", "WaitTestKit"], exclude: ["Certificates"]),
+        tests("CallbacksTests", ["Callbacks", "EventLoop"]),
         tests(
             "ChatroomClientTests",
             [
