@@ -253,9 +253,7 @@ let package = Package(
             ]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
-        tests(
-            "HTTPClientTests",
-            ["HTTPClient", "EventLoop", "TLS", "Transport", "WaitTestKit"], exclude: ["Certificates"]),
+        tests("HTTPClientTests", ["HTTPClient", "EventLoop", "TLS", "Transport", "WaitTestKit"]),
         tests("CallbacksTests", ["Callbacks", "EventLoop"]),
         tests(
             "ChatroomClientTests",

@@ -58,7 +58,9 @@ final class Transfer {
 
     /// Whether libcurl has the system's roots in one file.
     private static let hasSystemFile: Bool = {
-        guard let version = curl_version_info(CURLVERSION_TENTH), let file = version.pointee.cainfo else { return false }
+        guard let version = curl_version_info(CURLVERSION_TENTH), let file = version.pointee.cainfo else {
+            return false
+        }
         return access(file, R_OK) == 0
     }()
 

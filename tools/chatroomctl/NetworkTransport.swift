@@ -72,7 +72,8 @@ struct NetworkTransport: HTTPTransport {
             switch error.code {
             case .unknownName: "\(server) has a name that is not known"
             case .noConnection: "\(server) refused the connection"
-            case .timeout: "\(server) did not answer within \(error.nothingSent ? min(timeoutSeconds, seconds) : seconds) s"
+            case .timeout:
+                "\(server) did not answer within \(error.nothingSent ? min(timeoutSeconds, seconds) : seconds) s"
             case .connectionClosed: "\(server) closed the connection without an answer"
             case .notTrusted:
                 "\(server) has no TLS, or a certificate that is not trusted (--ca-file names others)"

@@ -37,7 +37,8 @@ struct ConformanceCommand: AsyncParsableCommand {
         guard let address = client ?? admin.target.nodes.first?.client else {
             throw CommandFailure(.usage, "where do clients connect? Give --client host:port")
         }
-        let run = try ConformanceRun(target: admin.target, transport: admin.transport, client: address, trustFile: common.caFile)
+        let run = try ConformanceRun(
+            target: admin.target, transport: admin.transport, client: address, trustFile: common.caFile)
         let checks = ConformanceCheck.all.filter { check in
             only.map { check.sentence.localizedCaseInsensitiveContains($0) || check.section.contains($0) } ?? true
         }
