@@ -48,7 +48,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
-        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
@@ -60,6 +59,8 @@ let package = Package(
             name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(
             name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CCurl", path: "Sources/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CShims", dependencies: ["CSQLite"]),
         .target(
@@ -92,15 +93,8 @@ let package = Package(
         core("SystemCalls"),
         core("Telemetry"),
         core("GossipSeal", [crypto]),
-        core(
-            "Callbacks",
-            [
-                crypto,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ]),
+        core("HTTPClient", ["EventLoop", "Transport", "CCurl"]),
+        core("Callbacks", ["EventLoop", "HTTPClient", crypto]),
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
         core("Membership", ["ChatModel", "Gossip", "GossipSeal", "EventLoop", "Transport"]),
@@ -158,12 +152,8 @@ let package = Package(
         program(
             "chatroomctl",
             [
-                "ChatModel", "Wire", "EventLoop", "Transport", "SystemCalls", "BuildVersion", argumentParser,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "HTTPClient", "SystemCalls", "BuildVersion",
+                argumentParser,
             ], path: "tools/chatroomctl"),
         .target(
             name: "BotSwarmCore",
@@ -257,7 +247,8 @@ let package = Package(
             ]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
-        tests("CallbacksTests", ["Callbacks"]),
+        tests("HTTPClientTests", ["HTTPClient", "EventLoop", "TLS", "Transport", "WaitTestKit"]),
+        tests("CallbacksTests", ["Callbacks", "EventLoop"]),
         tests(
             "ChatroomClientTests",
             [

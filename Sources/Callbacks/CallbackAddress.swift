@@ -1,10 +1,10 @@
-import Foundation
+import FoundationEssentials
 
 /// An address of the app that the cluster may call: an absolute `http` or `https` URL with a host, without user,
 /// password or fragment.
 ///
 /// Receivers are usually in the operator's own network, so private and loopback addresses are allowed; which hosts may
-/// be called at all is the operator's choice (`CallbackClient.allowedHosts`).
+/// be called at all is the operator's choice (`allowedHosts` and `refusesPrivateAddresses` of ``CallbackClient``).
 public struct CallbackAddress: Sendable, Hashable {
     public let text: String
     /// As in the URL, in lower case.

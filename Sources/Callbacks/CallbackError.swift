@@ -1,7 +1,7 @@
 /// Why a call of the app got no answer. It names neither address nor secret.
 public struct CallbackError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Code: Sendable, Hashable {
-        /// The address is none, or its host is not among the allowed ones.
+        /// The address is none, or its host is not among the allowed ones, or has an address that is refused.
         case address
         /// Nothing whole came in time.
         case timeout

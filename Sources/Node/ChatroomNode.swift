@@ -201,7 +201,9 @@ public final class ChatroomNode: Service, Sendable {
         await system.observe { change in
             if case .revoked(let user, _) = change { gateway.revoke(user) }
         }
-        let callbackClient = CallbackClient(allowedHosts: Set(configuration.callbackHosts))
+        let callbackClient = CallbackClient(
+            loop: loops[loops.count - 1], allowedHosts: Set(configuration.callbackHosts),
+            refusesPrivateAddresses: configuration.refusesPrivateCallbacks)
         let callbacks = AppCallbacks(system: system, client: callbackClient, logger: logger)
         do {
             var dependencies = RoomHost.Dependencies(
@@ -221,6 +223,7 @@ public final class ChatroomNode: Service, Sendable {
             await callbacks.start(rooms, gateway)
             cluster.set(knowsSettings: true)
         } catch {
+            await callbackClient.shutdown()
             await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(.storage, "a shard's log can't be used: \(error)")
         }
@@ -235,6 +238,7 @@ public final class ChatroomNode: Service, Sendable {
                 if !isHeard { gateway.isDoubted(notice, of: node) }
             }
         } catch {
+            await callbackClient.shutdown()
             await stop(gateway, rooms, system, storages, store, loops)
             throw NodeError(
                 .address,

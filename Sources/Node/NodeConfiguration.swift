@@ -50,6 +50,8 @@ public struct NodeConfiguration: Sendable {
     public var auditRetentionDays: Int64 = 90
     /// The only hosts that webhook and hook may be at; empty: any.
     public var callbackHosts: [String] = []
+    /// Whether callbacks go to no address that the internet does not route.
+    public var refusesPrivateCallbacks = false
 
     /// Reads file and environment.
     public init(path: String, environment: [String: String]) throws(NodeError) {
@@ -134,6 +136,7 @@ public struct NodeConfiguration: Sendable {
             gateway.trustedProxies.append(range)
         }
         callbackHosts = try settings.strings("callbacks.allowedHosts")
+        refusesPrivateCallbacks = try settings.bool("callbacks.refusePrivateAddresses", default: false)
         gateway.isBehindProxy = proxyTerminatesTLS || !gateway.trustedProxies.isEmpty
         gateway.allowedOrigins = try settings.strings("allowedOrigins")
         gateway.isCompressing = try settings.bool("client.compression", default: false)

@@ -53,11 +53,15 @@ public final class TLSContext: @unchecked Sendable {
 
     /// For a client.
     /// - Parameters:
-    ///   - trustFile: PEM of the certificates that are trusted.
-    ///   - serverName: the DNS name that the server's certificate must bear.
-    public convenience init(trustFile: String, serverName: String) throws(TLSError) {
+    ///   - trustFile: PEM of the certificates that are trusted; nil: the system's roots.
+    ///   - serverName: the DNS name or the numeric address that the server's certificate must bear.
+    public convenience init(trustFile: String?, serverName: String) throws(TLSError) {
         try self.init(role: .client, serverName: serverName)
-        try trust(trustFile)
+        if let trustFile {
+            try trust(trustFile)
+        } else if SSL_CTX_set_default_verify_paths(pointer) != 1 {
+            throw .last(.material, doing: "the system's certificates can't be used")
+        }
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
     }
 

@@ -64,7 +64,9 @@ public final class TLSSession {
         case .client:
             SSL_set_connect_state(ssl)
             if let name = context.serverName {
-                _ = chatroom_ssl_set_server_name(ssl, name)
+                // A numeric address is no server name (RFC 6066 §3).
+                let isNumeric = name.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E } || name.contains(":")
+                if !isNumeric { _ = chatroom_ssl_set_server_name(ssl, name) }
                 SSL_set1_host(ssl, name)
             }
         }

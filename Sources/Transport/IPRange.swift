@@ -20,6 +20,13 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// nil for other than 4 or 16 bytes.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        let all = Array(bytes)
+        self.bytes = all.starts(with: Self.mapped) ? Array(all[12...]) : all
+    }
+
     /// Of an IPv4 address mapped into IPv6 (RFC 4291 §2.5.5.2).
     private static let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
 

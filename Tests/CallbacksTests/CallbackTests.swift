@@ -1,4 +1,5 @@
 import Callbacks
+import EventLoop
 import Testing
 
 struct CallbackTests {
@@ -31,7 +32,9 @@ struct CallbackTests {
     }
 
     @Test func `the hosts that may be called can be bounded`() async throws {
-        let client = CallbackClient(allowedHosts: ["App.example"])
+        let loop = try EventLoop(name: "callbacks")
+        loop.start()
+        let client = CallbackClient(loop: loop, allowedHosts: ["App.example"])
         let inside = try #require(CallbackAddress("https://app.EXAMPLE/x"))
         let outside = try #require(CallbackAddress("https://169.254.169.254/latest"))
         #expect(client.allows(inside))
@@ -40,6 +43,8 @@ struct CallbackTests {
             url: outside.text, secret: "s", body: [], time: 0, timeoutMilliseconds: 5_000, answerBytesMax: 10)
         await #expect(throws: CallbackError.self) { try await client.post(request) }
         await client.shutdown()
+        loop.shutdown()
+        await loop.joined()
     }
 
     @Test func `the wait doubles up to its bound and starts anew after a success`() {

@@ -106,7 +106,7 @@ final class HostedNode: Sendable {
     private let link: MemoryLink
     private let loop: EventLoop
     private let pool: StoragePool
-    private let callbacks = CallbackClient()
+    private let callbacks: CallbackClient
 
     /// - Parameter create: makes the shard's group; else the node joins, or goes on with what is in the directory.
     init(_ name: String, _ directory: String, _ link: MemoryLink, create: Bool, isNew: Bool) async throws {
@@ -114,6 +114,7 @@ final class HostedNode: Sendable {
         self.link = link
         loop = try EventLoop(name: name)
         loop.start()
+        callbacks = CallbackClient(loop: loop)
         var log = LogStoreConfiguration(directory: directory + "/log")
         log.create = isNew
         log.files = files

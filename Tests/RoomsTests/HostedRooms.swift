@@ -163,12 +163,13 @@ final class HostedRooms: Sendable {
     private let store: LogStore
     private let pool: StoragePool
     let storage: ShardStorage
-    private let callbacks = CallbackClient()
+    private let callbacks: CallbackClient
     private let requests = Atomic<UInt32>(0)
 
     private init(_ directory: TemporaryDirectory, create: Bool, _ options: Options) async throws {
         loop = try EventLoop(name: "rooms")
         loop.start()
+        callbacks = CallbackClient(loop: loop)
         var log = LogStoreConfiguration(directory: directory.path + "/log")
         log.create = create
         log.vfs = options.disk?.vfs

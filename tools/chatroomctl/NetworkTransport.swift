@@ -1,53 +1,62 @@
-import AsyncHTTPClient
-import Foundation
-import NIOCore
-import NIOHTTP1
-import NIOPosix
-import NIOSSL
+import EventLoop
+import FoundationEssentials
+import HTTPClient
+import TLS
 
 /// Calls over HTTP, or HTTPS where the address says so. Redirects are not followed and proxies of the environment not
 /// used: the admin key goes to the server itself.
 struct NetworkTransport: HTTPTransport {
-    private let tls: TLSConfiguration
+    private let client: HTTPClient
 
     static let timeoutSeconds: Int64 = 15
     /// The largest answer that is taken: a page of the largest messages.
     private static let answerBytesMax = 64 << 20
 
     /// One for the process, which ends with it.
-    private static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration(
-            redirectConfiguration: .disallow, timeout: .init(connect: .seconds(timeoutSeconds)))
-        configuration.httpVersion = .http1Only
-        // Another server is tried instead.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+    private static let loop: Result<EventLoop, EventLoopError> = {
+        do throws(EventLoopError) {
+            let loop = try EventLoop(name: "calls")
+            loop.start()
+            return .success(loop)
+        } catch {
+            return .failure(error)
+        }
     }()
 
     /// - Parameter trustFile: PEM of the certificates that are trusted instead of the system's roots.
     init(trustFile: String? = nil) throws(CommandFailure) {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        if let trustFile {
-            guard let roots = try? NIOSSLCertificate.fromPEMFile(trustFile), !roots.isEmpty else {
-                throw CommandFailure(.usage, "\(trustFile) cannot be read as certificates in PEM")
-            }
-            tls.trustRoots = .certificates(roots)
+        if let trustFile { _ = try Self.tls(trustFile: trustFile, serverName: "") }
+        var configuration = HTTPClientConfiguration()
+        configuration.trustFile = trustFile
+        configuration.connectMilliseconds = Self.timeoutSeconds * 1_000
+        switch Self.loop {
+        case .success(let loop): client = HTTPClient(loop: loop, configuration: configuration)
+        case .failure(let error): throw CommandFailure(.usage, "\(error)")
         }
-        self.tls = tls
+    }
+
+    /// For connections that are no calls.
+    static func tls(trustFile: String?, serverName: String) throws(CommandFailure) -> TLSContext {
+        do {
+            return try TLSContext(trustFile: trustFile, serverName: serverName)
+        } catch {
+            guard let trustFile else { throw CommandFailure(.usage, "\(error)") }
+            throw CommandFailure(.usage, "\(trustFile) cannot be read as certificates in PEM")
+        }
     }
 
     func send(_ call: HTTPCall, to server: String) async throws(HTTPFailure) -> HTTPAnswer {
-        var request = HTTPClientRequest(url: Self.url(call.target, at: server))
-        request.method = HTTPMethod(rawValue: call.method)
-        request.tlsConfiguration = tls
-        for (name, value) in call.headers { request.headers.add(name: name, value: value) }
-        if let body = call.body { request.body = .bytes(ByteBuffer(bytes: body)) }
+        var request = HTTPClientRequest(
+            url: Self.url(call.target, at: server), timeoutMilliseconds: call.timeoutSeconds * 1_000,
+            answerBytesMax: Self.answerBytesMax)
+        request.method = call.method
+        request.headers = call.headers.map { ($0.key, $0.value) }
+        request.body = call.body.map { Array($0) }
+        // A call that may be done once only goes out once only.
+        request.reusesConnection = call.method == "GET" || call.headers["Idempotency-Key"] != nil
         do {
-            let answer = try await Self.client.execute(request, timeout: .seconds(call.timeoutSeconds))
-            let body = try await answer.body.collect(upTo: Self.answerBytesMax)
-            return HTTPAnswer(status: Int(answer.status.code), body: Data(body.readableBytesView))
+            let answer = try await client.send(request)
+            return HTTPAnswer(status: answer.status, body: Data(answer.body))
         } catch {
             throw Self.failure(error, server, seconds: call.timeoutSeconds)
         }
@@ -58,28 +67,19 @@ struct NetworkTransport: HTTPTransport {
         (server.hasPrefix("https://") ? server : "http://" + server) + target
     }
 
-    private static func failure(_ error: any Error, _ server: String, seconds: Int64) -> HTTPFailure {
-        switch error {
-        case let error as NIOConnectionError where error.connectionErrors.isEmpty:
-            HTTPFailure(nothingSent: true, message: "\(server) has a name that is not known")
-        case is NIOConnectionError:
-            HTTPFailure(nothingSent: true, message: "\(server) refused the connection")
-        case let error as IOError where error.errnoCode == ECONNREFUSED:
-            HTTPFailure(nothingSent: true, message: "\(server) refused the connection")
-        case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout:
-            HTTPFailure(nothingSent: true, message: "\(server) did not answer within \(timeoutSeconds) s")
-        case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout:
-            HTTPFailure(nothingSent: false, message: "\(server) did not answer within \(seconds) s")
-        case let error as HTTPClientError where error == .remoteConnectionClosed:
-            HTTPFailure(nothingSent: false, message: "\(server) closed the connection without an answer")
-        case NIOSSLError.uncleanShutdown, is IOError, is ChannelError:
-            HTTPFailure(nothingSent: false, message: "\(server) closed the connection without an answer")
-        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            HTTPFailure(
-                nothingSent: true,
-                message: "\(server) has no TLS, or a certificate that is not trusted (--ca-file names others)")
-        default:
-            HTTPFailure(nothingSent: false, message: "\(server) gave no HTTP answer (\(type(of: error)))")
-        }
+    private static func failure(_ error: HTTPClientError, _ server: String, seconds: Int64) -> HTTPFailure {
+        let message =
+            switch error.code {
+            case .unknownName: "\(server) has a name that is not known"
+            case .noConnection: "\(server) refused the connection"
+            case .timeout:
+                "\(server) did not answer within \(error.nothingSent ? min(timeoutSeconds, seconds) : seconds) s"
+            case .connectionClosed: "\(server) closed the connection without an answer"
+            case .notTrusted:
+                "\(server) has no TLS, or a certificate that is not trusted (--ca-file names others)"
+            case .tooLarge: "\(server) gave an answer that is longer than \(answerBytesMax >> 20) MB"
+            default: "\(server) gave no HTTP answer (\(error))"
+            }
+        return HTTPFailure(nothingSent: error.nothingSent, message: message)
     }
 }

@@ -1,5 +1,6 @@
 import EventLoop
 import FoundationEssentials
+import TLS
 import Transport
 import Wire
 
@@ -42,19 +43,20 @@ actor ConformanceClient {
     // MARK: - Opening
 
     /// Opens a TCP connection.
-    func open(host: String, port: Int) async throws {
-        let failure: TransportError? = await withCheckedContinuation { continuation in
+    /// - Parameter tls: seals it; nil: it stays open.
+    func open(host: String, port: Int, tls: TLSContext? = nil) async throws {
+        let failure: String? = await withCheckedContinuation { continuation in
             TCPConnection.connect(loop: loop, host: host, port: port) { result in
                 switch result {
                 case .success(let tcp):
                     let opened = LoopBound(onLoop: tcp, loop: tcp.loop)
-                    self.assumeIsolated { $0.adopt(opened.value) }
-                    continuation.resume(returning: nil)
-                case .failure(let error): continuation.resume(returning: error)
+                    let failure = self.assumeIsolated { $0.adopt(opened.value, tls) }
+                    continuation.resume(returning: failure?.message)
+                case .failure(let error): continuation.resume(returning: error.message)
                 }
             }
         }
-        if let failure { throw Deviation("no connection to \(host):\(port): \(failure.message)") }
+        if let failure { throw Deviation("no connection to \(host):\(port): \(failure)") }
     }
 
     /// Performs the opening handshake on the open connection. The HTTP status with which it was refused, or nil.
@@ -70,14 +72,23 @@ actor ConformanceClient {
         return refusedStatus
     }
 
-    private func adopt(_ tcp: TCPConnection) {
+    private func adopt(_ tcp: TCPConnection, _ tls: TLSContext?) -> TLSError? {
         self.tcp = tcp
         tcp.handler = ConformanceHandler(client: self)
+        if let tls {
+            do throws(TLSError) {
+                try tcp.secure(with: tls, output: TLSOutput())
+            } catch {
+                tcp.close()
+                return error
+            }
+        }
         tcp.startReading()
         // Wakes who waits, so that a wait can find out that it has lasted too long.
         alarm = loop.schedule(afterMilliseconds: 250, repeatingMilliseconds: 250) {
             self.assumeIsolated { $0.changed() }
         }
+        return nil
     }
 
     // MARK: - Writing

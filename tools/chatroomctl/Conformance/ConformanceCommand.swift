@@ -11,7 +11,10 @@ struct ConformanceCommand: AsyncParsableCommand {
             It expects the contract's default settings, as cluster/up has them. Exit code 1 when something deviates.
             """)
 
-    @Option(help: ArgumentHelp("Where clients connect; default: that of .run/cluster.json.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp(
+            "Where clients connect; wss://host:port where that speaks TLS. Default: that of .run/cluster.json.",
+            valueName: "host:port"))
     var client: String?
 
     @Option(help: "Only checks whose section or sentence contains this text.") var only: String?
@@ -34,7 +37,8 @@ struct ConformanceCommand: AsyncParsableCommand {
         guard let address = client ?? admin.target.nodes.first?.client else {
             throw CommandFailure(.usage, "where do clients connect? Give --client host:port")
         }
-        let run = try ConformanceRun(target: admin.target, transport: admin.transport, client: address)
+        let run = try ConformanceRun(
+            target: admin.target, transport: admin.transport, client: address, trustFile: common.caFile)
         let checks = ConformanceCheck.all.filter { check in
             only.map { check.sentence.lowercased().contains($0.lowercased()) || check.section.contains($0) } ?? true
         }

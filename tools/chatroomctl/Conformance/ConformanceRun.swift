@@ -1,6 +1,7 @@
 import EventLoop
 import FoundationEssentials
 import Synchronization
+import TLS
 
 /// What a check works with: the cluster's addresses, and names that nobody else uses.
 final class ConformanceRun: Sendable {
@@ -9,28 +10,46 @@ final class ConformanceRun: Sendable {
     /// Where clients connect.
     let clientHost: String
     let clientPort: Int
+    /// nil: they connect without TLS.
+    private let clientTLS: TLSContext?
     private let loop: EventLoop
     private let unique = String(UInt32.random(in: .min ... .max), radix: 36)
     private let counter = Mutex(0)
     private let rooms = Mutex<[String]>([])
 
-    init(target: Target, transport: any HTTPTransport, client: String) throws(CommandFailure) {
-        let address = try Target.address(client)
-        guard !address.hasPrefix("https://"), let colon = address.lastIndex(of: ":"),
-            let port = Int(address[address.index(after: colon)...])
-        else {
+    /// - Parameters:
+    ///   - client: `host:port`, with `wss://` or `https://` before it for TLS.
+    ///   - trustFile: PEM of the certificates that are trusted instead of the system's roots.
+    init(target: Target, transport: any HTTPTransport, client: String, trustFile: String? = nil) throws(CommandFailure)
+    {
+        let (address, isSecure) = Self.clientAddress(try Target.address(Self.webAddress(client)))
+        guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]) else {
             throw CommandFailure(.usage, "a client address is written host:port, as in 127.0.0.1:7400")
         }
         self.target = target
         self.transport = transport
         clientHost = address[..<colon].filter { $0 != "[" && $0 != "]" }
         clientPort = port
+        clientTLS = isSecure ? try NetworkTransport.tls(trustFile: trustFile, serverName: clientHost) : nil
         do {
             loop = try EventLoop(name: "conformance")
         } catch {
             throw CommandFailure(.usage, "no event loop: \(error)")
         }
         loop.start()
+    }
+
+    /// A WebSocket's scheme as that of the HTTP below it (RFC 6455 §3).
+    private static func webAddress(_ text: String) -> String {
+        for (scheme, web) in [("wss://", "https://"), ("ws://", "http://")] where text.hasPrefix(scheme) {
+            return web + text.dropFirst(scheme.count)
+        }
+        return text
+    }
+
+    private static func clientAddress(_ address: String) -> (address: String, isSecure: Bool) {
+        let scheme = "https://"
+        return address.hasPrefix(scheme) ? (String(address.dropFirst(scheme.count)), true) : (address, false)
     }
 
     // MARK: - Names
@@ -132,7 +151,7 @@ final class ConformanceRun: Sendable {
         -> ConformanceClient
     {
         let client = ConformanceClient(loop: loop, answersPings: answersPings)
-        try await client.open(host: clientHost, port: clientPort)
+        try await client.open(host: clientHost, port: clientPort, tls: clientTLS)
         if let status = try await client.upgrade(host: clientAuthority, subprotocols: subprotocols) {
             throw Deviation("the handshake was answered HTTP \(status)")
         }
@@ -144,7 +163,7 @@ final class ConformanceRun: Sendable {
         async throws -> Int?
     {
         let client = ConformanceClient(loop: loop)
-        try await client.open(host: clientHost, port: clientPort)
+        try await client.open(host: clientHost, port: clientPort, tls: clientTLS)
         let status = try await client.upgrade(
             host: clientAuthority, path: path, subprotocols: ["chatroom.v1.json"],
             headers: headers + (origin.map { [("Origin", $0)] } ?? []))
@@ -155,7 +174,7 @@ final class ConformanceRun: Sendable {
     /// A TCP connection on which nothing has been said.
     func silentConnection() async throws -> ConformanceClient {
         let client = ConformanceClient(loop: loop)
-        try await client.open(host: clientHost, port: clientPort)
+        try await client.open(host: clientHost, port: clientPort, tls: clientTLS)
         return client
     }
 
