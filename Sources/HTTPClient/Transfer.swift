@@ -36,7 +36,7 @@ final class Transfer {
     /// What no request changes.
     private func setRules(_ configuration: HTTPClientConfiguration) throws(HTTPClientError) {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        try set(CURLOPT_REDIR_PROTOCOLS_STR, "")
+        try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
         // An empty text: not even that of the environment.
         try set(CURLOPT_PROXY, "")

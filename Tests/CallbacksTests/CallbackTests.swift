@@ -47,6 +47,26 @@ struct CallbackTests {
         await loop.joined()
     }
 
+    @Test(arguments: [true, false]) func `private addresses are called unless that is refused`(_ refuses: Bool)
+        async throws
+    {
+        let loop = try EventLoop(name: "callbacks")
+        loop.start()
+        let client = CallbackClient(loop: loop, refusesPrivateAddresses: refuses)
+        // A port on which nobody listens.
+        let request = CallbackRequest(
+            url: "http://127.0.0.1:1/", secret: "s", body: [], time: 0, timeoutMilliseconds: 60_000, answerBytesMax: 10)
+        do throws(CallbackError) {
+            _ = try await client.post(request)
+            Issue.record("somebody answered")
+        } catch {
+            #expect(error.code == (refuses ? .address : .transport), "\(error)")
+        }
+        await client.shutdown()
+        loop.shutdown()
+        await loop.joined()
+    }
+
     @Test func `the wait doubles up to its bound and starts anew after a success`() {
         var backOff = BackOff(first: 500, longest: 60_000)
         let first = [0, 1, 0.5].map { backOff.failed(random: $0) }

@@ -90,11 +90,11 @@ actor TestServer {
     }
 
     func waitFor(requests count: Int) async throws {
-        try await changes.wait(for: "request \(count)") { requests.count >= count ? true : nil }
+        _ = try await changes.wait(for: "request \(count)") { requests.count >= count ? true : nil }
     }
 
     func waitForNoConnection() async throws {
-        try await changes.wait(for: "the end of all connections") { open.isEmpty ? true : nil }
+        _ = try await changes.wait(for: "the end of all connections") { open.isEmpty ? true : nil }
     }
 
     /// An answer with status 200.

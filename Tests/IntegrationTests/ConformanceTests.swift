@@ -25,12 +25,34 @@ extension IntegrationTests {
             }
         }
 
-        private static func report(of node: TestNode, only: String? = nil) async throws -> [String: Any] {
-            var arguments = ["conformance", "--json", "--server", "127.0.0.1:\(node.apiPort)"]
-            arguments += ["--client", "127.0.0.1:\(node.clientPort)"]
+        @Test func `a node with TLS on both ports conforms as one without`() async throws {
+            try await TestCertificate.$current.withValue(TestCertificate()) {
+                try await TestNode.run(["session": [:], "advertiseUrl": "wss://127.0.0.1:7400/v1/ws"]) { node in
+                    for section in ["2 connect", "an Origin", "4 rooms"] {
+                        let report = try await Self.report(of: node, only: section, isSecure: true)
+                        let checks = report["checks"] as? [[String: Any]] ?? []
+                        #expect(!checks.isEmpty, "\(section)")
+                        for check in checks where check["conformant"] as? Bool != true {
+                            Issue.record("\(check["sentence"] ?? ""): \(check["deviation"] ?? "")")
+                        }
+                    }
+                }
+            }
+        }
+
+        private static func report(
+            of node: TestNode, only: String? = nil, isSecure: Bool = false
+        ) async throws -> [String: Any] {
+            let (api, client) = ("127.0.0.1:\(node.apiPort)", "127.0.0.1:\(node.clientPort)")
+            var arguments = ["conformance", "--json", "--server", isSecure ? "https://\(api)" : api]
+            arguments += ["--client", isSecure ? "wss://\(client)" : client]
+            if isSecure { arguments += ["--ca-file", node.directory + "/tls.pem"] }
             if let only { arguments += ["--only", only] }
-            let program = try Program(
-                "chatroomctl", arguments, environment: ["CHATROOM_ADMIN_KEY": TestNode.adminKey, "HOME": "/tmp"])
+            // Proxies of the environment, with nobody there: they are not to be used.
+            let proxies = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+            let environment = Dictionary(uniqueKeysWithValues: proxies.map { ($0, "http://127.0.0.1:1") })
+                .merging(["CHATROOM_ADMIN_KEY": TestNode.adminKey, "HOME": "/tmp"]) { $1 }
+            let program = try Program("chatroomctl", arguments, environment: environment)
             // Only ends a check that hangs.
             let end = try await program.ended(limit: .seconds(170))
             guard let report = try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any] else {

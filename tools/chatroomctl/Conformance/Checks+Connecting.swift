@@ -10,7 +10,7 @@ extension ConformanceCheck {
             try expect(
                 try await run.handshakeStatus(origin: "https://elsewhere.example") == 403, "a foreign one was not")
             try expect(try await run.handshakeStatus(origin: "null") == 403, "null was not")
-            let own = "http://\(run.clientAuthority)"
+            let own = run.clientOrigin
             try expect(try await run.handshakeStatus(origin: own) == nil, "the own host was refused")
         },
         .init("2", "no subprotocol offered means JSON") { run in

@@ -180,6 +180,9 @@ final class ConformanceRun: Sendable {
 
     var clientAuthority: String { "\(clientHost.contains(":") ? "[\(clientHost)]" : clientHost):\(clientPort)" }
 
+    /// The origin of pages that the client port itself serves.
+    var clientOrigin: String { (clientTLS == nil ? "http://" : "https://") + clientAuthority }
+
     /// A client that has sent `connect`.
     func connected(_ user: String, claims: JSONTree = [:], _ fields: JSONTree = [:]) async throws -> ConformanceClient {
         let client = try await open()
