@@ -10,15 +10,24 @@ import Wire
 /// Barrage on its way in and out. Up to what a room can show each item is passed on and answered by the leader. Beyond
 /// that the lane judges by what it has been told of the session, answers, and sends the leader the best of a window.
 extension GatewayLane {
-    /// Keeps an item until the end of the window.
+    /// Keeps an item until the end of the window, or refuses it: beyond what a window can show nobody's item goes on, also
+    /// that of whoever may not speak.
     /// - Returns: false when it has to be passed on.
     func sift(_ request: BarrageRequest, _ id: UInt32?, _ session: Session, _ connection: ClientConnection) -> Bool {
-        guard let hub = hubs[request.room], let voice = session.state.voice(in: request.room) else { return false }
+        guard let hub = hubs[request.room], session.isIn(request.room) || session.isEntering(request.room) else {
+            return false
+        }
         let intake = intake(of: hub)
-        guard !intake.sieve.passes(at: loop.nowMilliseconds),
-            voice.maySpeak(inMutedRoom: hub.isMuted, at: shared.now()),
-            let text = passed(request.text)
-        else { return false }
+        guard !intake.sieve.passes(at: loop.nowMilliseconds) else { return false }
+        let text: String
+        let voice: Voice
+        do throws(ChatError) {
+            voice = try self.voice(of: session, in: hub)
+            text = words.isEmpty ? request.text : try words.passed(request.text, "text")
+        } catch {
+            connection.reply(id, error: error)
+            return true
+        }
         session.state.requests.pass()
         var item = BarrageCandidate(
             sender: session.id, text: text,
@@ -34,9 +43,17 @@ extension GatewayLane {
         return true
     }
 
-    /// nil when it is refused.
-    private func passed(_ text: String) -> String? {
-        words.isEmpty ? text : try? words.passed(text, "text") as String
+    /// Throws what the leader would say of whoever may not speak; 503 while it has not told who the session is there.
+    private func voice(of session: Session, in hub: Hub) throws(ChatError) -> Voice {
+        guard let voice = session.state.voice(in: hub.room) else {
+            throw ChatError(
+                .unavailable, "\(hub.room) takes no more barrage from here now",
+                retryAfterMs: Int64(BarrageSieve.windowMilliseconds))
+        }
+        let refusal = voice.refusal(
+            of: session.state.caller.user, in: hub.room, isMuted: hub.isMuted, at: shared.now())
+        if let refusal { throw refusal }
+        return voice
     }
 
     private func intake(of hub: Hub) -> BarrageIntake {

@@ -15,6 +15,8 @@ extension GatewayLane {
         fileprivate var victims: [UInt64] = []
         /// They lose frames of rooms, and are not closed.
         fileprivate var isShedding = false
+        /// When they last lost frames, in loop time; nil: never.
+        fileprivate var shedAt: UInt64?
         /// Not before, in loop time: to look at all connections has its price.
         fileprivate var nextLookMilliseconds: UInt64 = 0
 
@@ -22,6 +24,8 @@ extension GatewayLane {
     }
 
     private static let lookMilliseconds: UInt64 = 50
+    /// How long frames that were let go may still count, because a socket has them.
+    private static let shedMilliseconds: UInt64 = 1_000
     private static let victimsAtATime = 16
 
     /// At the end of each turn, and once a second.
@@ -45,8 +49,10 @@ extension GatewayLane {
             for lane in lanes where lane.loop !== loop { lane.loop.execute { lane.value.keepWithinBudget() } }
             return
         }
-        // Where that was not enough, what is left of it is in the hands of sockets.
-        relief.isShedding = buffers.sharedBytes > buffers.ownBytes && !relief.isShedding
+        // Where that was not enough a moment ago, what is left of it is in the hands of sockets.
+        let hasJustShed = relief.shedAt.map { now < $0 + Self.shedMilliseconds } ?? false
+        relief.isShedding = buffers.sharedBytes > buffers.ownBytes && !hasJustShed
+        if relief.isShedding { relief.shedAt = now }
         // How many share a frame is not known: all who wait for some give way.
         let excess = relief.isShedding ? Int.max : buffers.bytes - part / 10 * 9
         let isShedding = relief.isShedding

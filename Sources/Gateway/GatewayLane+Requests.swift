@@ -19,7 +19,14 @@ extension GatewayLane {
         switch request.operation {
         case .connect: break
         case .ping: connection.reply(request.id, .ping(PingResult(time: shared.now())))
-        case .refresh(let refresh): self.refresh(refresh, request.id, session, connection)
+        case .refresh(let refresh):
+            do throws(ChatError) {
+                // A signature is checked, which costs more than most that is asked.
+                _ = try pay(for: request.operation, session)
+                self.refresh(refresh, request.id, session, connection)
+            } catch {
+                connection.reply(request.id, error: error)
+            }
         default: callRoom(request, session, connection)
         }
     }
@@ -122,6 +129,9 @@ extension GatewayLane {
         }
     }
 
+    /// So many sessions for each connection that a user may have, with those that wait for their clients to come back.
+    private static let sessionsPerConnection = 4
+
     /// Clock skew allowed when connecting, and only then (contract, section 3).
     private static let skewSeconds: Int64 = 30
 
@@ -151,7 +161,11 @@ extension GatewayLane {
             return refuse(ChatError(.unauthorized, "the token has been revoked"), id, connection)
         }
         if let user = claims?.user {
-            guard shared.budget.take(user) else {
+            // Those in their grace are bounded, too: each has its place in its rooms for so long.
+            let hasPlace =
+                resumed != nil
+                || shared.directory.count(of: user) < configuration.connections.perUserMax * Self.sessionsPerConnection
+            guard hasPlace, shared.budget.take(user) else {
                 // A session that was to be resumed keeps its grace.
                 if let resumed { keep(resumed) }
                 return turnAway(connection, "\(user) has too many connections")

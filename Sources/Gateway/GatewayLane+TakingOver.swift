@@ -139,7 +139,9 @@ extension GatewayLane {
         let end = loop.nowMilliseconds + UInt64(configuration.graceSeconds) * 1000
         handedOver.append(HandedOver(session: id, caller: state.caller, rooms: state.rooms, until: end))
         let user = state.caller.user
-        return state.handed(userLevels: shared.userRates.withLock { $0.levels(of: user) })
+        let now = loop.nowMilliseconds
+        let userLevels = shared.userRates.withLock { $0.levels(of: user, nowMilliseconds: now) }
+        return state.handed(userLevels: userLevels, nowMilliseconds: now)
     }
 
     /// Once a second. A leave says nothing to a room that knows where the session is.

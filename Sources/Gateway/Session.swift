@@ -54,15 +54,17 @@ struct SessionState: Sendable {
     }
 
     /// What another node has to know of it.
-    /// - Parameter userLevels: what is left to all sessions of its user here; nil: all.
-    func handed(userLevels: RateLevels?) -> HandedSession {
+    /// - Parameters:
+    ///   - userLevels: what is left to all sessions of its user here; nil: all.
+    ///   - now: in loop time.
+    func handed(userLevels: RateLevels?, nowMilliseconds now: UInt64) -> HandedSession {
         var handed = HandedSession(
             user: caller.user, anonymous: caller.anonymous, device: caller.device, issuedAt: issuedAt,
             startedAt: startedAt, requestCount: requests.count,
             stays: rooms.compactMap { room in
                 stays[room].map { HandedSession.RoomStay(room: room, stay: $0) }
             })
-        if let rates { handed.levels = rates.levels }
+        if let rates { handed.levels = rates.levels(nowMilliseconds: now) }
         handed.userLevels = userLevels
         handed.kicks = untoldKicks
         return handed

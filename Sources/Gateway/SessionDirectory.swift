@@ -86,6 +86,9 @@ final class SessionDirectory: Sendable {
     }
 
     var count: Int { state.withLock { $0.places.count } }
+
+    func count(of user: UserID) -> Int { state.withLock { $0.byUser[user]?.count ?? 0 } }
+
     /// Users with at least one session, anonymous ones included.
     var userCount: Int { state.withLock { $0.byUser.count } }
 

@@ -25,11 +25,20 @@ public struct BarrageEchoes: Sendable {
             items[place].count += item.count
             return true
         }
-        let size = item.text.utf8.count + (item.ext?.utf8.count ?? 0) + (item.style?.utf8.count ?? 0)
+        let size = Self.size(of: item)
         guard items.count < Self.itemsMax, bytes + size <= Self.bytesMax else { return false }
         bytes += size
         places[text] = items.count
         items.append(item)
         return true
+    }
+
+    /// Whoever sends it is told with each item.
+    static func size(of item: BarrageItem) -> Int {
+        var size = item.text.utf8.count + (item.ext?.utf8.count ?? 0) + (item.style?.utf8.count ?? 0)
+        if let profile = item.from?.profile {
+            size += profile.nick.utf8.count + profile.avatar.utf8.count + profile.ext.utf8.count
+        }
+        return size
     }
 }

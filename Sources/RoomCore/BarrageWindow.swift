@@ -63,8 +63,8 @@ public struct BarrageWindow: Sendable {
     private var held: [Held] = []
     private var byText: [ExactText: Int] = [:]
     private var overflow: [Sample.Echo] = []
-    /// How many echoes each session may get: one for each text of it.
-    private var echoes: [PresenceKey: Int] = [:]
+    /// What echoes each session has been given, bounded as `BarrageEchoes` are.
+    private var echoes: [PresenceKey: (count: Int, bytes: Int)] = [:]
     /// Items that are not shown whatever the sample is.
     private var leftOut = 0
     private var counter: UInt64 = 0
@@ -87,21 +87,23 @@ public struct BarrageWindow: Sendable {
         let item = ranked(item)
         guard let index = place(of: item, hash ?? nextHash()) else {
             leftOut += Int(clamping: item.count)
-            if let sender, takeEcho(sender) { overflow.append(Sample.Echo(sender: sender, item: item)) }
+            if let sender, takeEcho(of: item, sender) { overflow.append(Sample.Echo(sender: sender, item: item)) }
             return
         }
         guard let sender else { return }
         if let own = held[index].own[sender] {
             held[index].own[sender]?.count = own.count + item.count
-        } else if takeEcho(sender) {
+        } else if takeEcho(of: item, sender) {
             held[index].own[sender] = item
         }
     }
 
-    private mutating func takeEcho(_ sender: PresenceKey) -> Bool {
-        let count = echoes[sender, default: 0]
-        guard count < BarrageEchoes.itemsMax else { return false }
-        echoes[sender] = count + 1
+    private mutating func takeEcho(of item: BarrageItem, _ sender: PresenceKey) -> Bool {
+        var taken = echoes[sender] ?? (0, 0)
+        taken.count += 1
+        taken.bytes += BarrageEchoes.size(of: item)
+        guard taken.count <= BarrageEchoes.itemsMax, taken.bytes <= BarrageEchoes.bytesMax else { return false }
+        echoes[sender] = taken
         return true
     }
 

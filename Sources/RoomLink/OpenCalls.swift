@@ -20,6 +20,8 @@ public struct OpenCalls: Sendable {
     public static let unknownMax = 2
     /// Calls that wait for a leader, or for their answer; a further one is refused.
     public static let openMax = 50_000
+    /// Of one session; more than its rates let it have within `answerMilliseconds` unless nobody answers.
+    public static let openPerSessionMax = 256
 
     private struct Key: Hashable {
         var session: SessionID
@@ -91,6 +93,7 @@ public struct OpenCalls: Sendable {
     private var shards: [ShardID: Shard] = [:]
     private var calls: [UInt64: OpenCall] = [:]
     private var numbers: [Key: [UInt64]] = [:]
+    private var countOfSession: [SessionID: Int] = [:]
     private var nextNumber: UInt64 = 0
     /// Of calls that wait, so that nobody looks at all of them while none does.
     private var heldCount = 0
@@ -149,7 +152,9 @@ public struct OpenCalls: Sendable {
         }
         let leader = leader(of: shard)
         guard let request = call.request else { return leader.map { .ask($0.node) } ?? .held }
-        guard calls.count < Self.openMax else { return .refused }
+        let count = countOfSession[call.address.session, default: 0]
+        guard calls.count < Self.openMax, count < Self.openPerSessionMax else { return .refused }
+        countOfSession[call.address.session] = count + 1
         nextNumber += 1
         var open = OpenCall(call, of: shard, at: nowMilliseconds)
         if let leader { open.ask(leader.node) }
@@ -168,7 +173,11 @@ public struct OpenCalls: Sendable {
     }
 
     private mutating func remove(_ number: UInt64, _ key: Key) {
-        if let call = calls.removeValue(forKey: number), call.heldSince != nil { heldCount -= 1 }
+        if let call = calls.removeValue(forKey: number) {
+            if call.heldSince != nil { heldCount -= 1 }
+            let count = countOfSession[key.session, default: 0]
+            countOfSession[key.session] = count > 1 ? count - 1 : nil
+        }
         if numbers[key]?.count == 1 {
             numbers[key] = nil
         } else {

@@ -19,9 +19,16 @@ public struct Voice: Sendable, Hashable {
         if member.muted || member.blacklisted { mutedUntil = Timestamp(Int64.max) }
     }
 
-    /// Whether the session may speak now, in a room that is muted or not.
-    public func maySpeak(inMutedRoom isMuted: Bool, at now: Timestamp) -> Bool {
-        if let mutedUntil, now < mutedUntil { return false }
-        return role != .anonymous && (!isMuted || role.rank >= Role.manager.rank)
+    /// Why the session may not speak now, as `RoomState.maySpeak` says it; nil when it may.
+    public func refusal(of user: UserID, in room: RoomID, isMuted: Bool, at now: Timestamp) -> ChatError? {
+        if role == .anonymous { return ChatError(.forbidden, "anonymous members only listen") }
+        if let mutedUntil, now < mutedUntil {
+            guard mutedUntil < Timestamp(Int64.max) else { return ChatError(.muted, "\(user) is muted in \(room)") }
+            let left = mutedUntil.milliseconds - now.milliseconds
+            return ChatError(
+                .muted, "\(user) is muted in \(room) for \((left + 999) / 1000) s more", retryAfterMs: left)
+        }
+        guard isMuted, role.rank < Role.manager.rank else { return nil }
+        return ChatError(.roomMuted, "only creator and managers may send in \(room)")
     }
 }

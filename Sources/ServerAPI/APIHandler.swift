@@ -43,7 +43,7 @@ struct APIHandler: Sendable {
             refusal = error
             response = APIResponse(error)
         }
-        if APIMethod(rawValue: head.method)?.changes ?? true {
+        if APIMethod(exactly: head.method)?.changes ?? true {
             record(head, administrator, response.status, refusal)
         }
         return response
@@ -52,16 +52,17 @@ struct APIHandler: Sendable {
     /// Every changing call, the refused ones too (contract, section 4). Query and body are left out: they may hold
     /// what is secret.
     private func record(_ head: Head, _ administrator: String?, _ status: Int, _ refusal: ChatError?) {
-        let path = String(decoding: head.target.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
+        // As bytes: this is looked at before anybody has said who they are.
+        let path = head.target.utf8.prefix(Self.auditedPathMax).prefix { $0 != UInt8(ascii: "?") }
         service.record(
             AuditItem(
                 time: now(), administrator: administrator, address: head.address,
-                method: String(head.method.prefix(16)),
-                path: String(path.prefix(Self.auditedPathMax)), status: Int64(status),
+                method: String(decoding: head.method.utf8.prefix(16), as: UTF8.self),
+                path: String(decoding: path, as: UTF8.self), status: Int64(status),
                 error: refusal.map { Int64($0.code.rawValue) }))
     }
 
-    private static let auditedPathMax = 512
+    private static let auditedPathMax = 512  // bytes
 
     private func respond(
         _ head: Head, _ administrator: inout String?, body: () async throws(ChatError) -> [UInt8]

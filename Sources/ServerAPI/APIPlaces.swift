@@ -4,7 +4,7 @@ import Synchronization
 /// The places for connections of one port: so many in all, and so many of one address.
 ///
 /// A connection has a whole request of its own answered, or it waits: for a head, for the rest of a body, between two
-/// requests, for the end of a request that has been refused. When no place is left for a new connection, the one that
+/// requests, for the end of a request that has been refused, for a client that does not read its answer. When no place is left for a new connection, the one that
 /// has waited longest gives way, of the same address if that has all of its places. So whoever keeps connections without
 /// requests, however many, keeps nobody out. Only where all places have a request that is being answered is the new
 /// connection refused.

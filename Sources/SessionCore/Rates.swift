@@ -106,11 +106,13 @@ public struct Rates: Sendable, Hashable {
     /// A change has brought along more than its request: further ones wait until that has been paid.
     public mutating func charge(bytes count: Int) { bytes.take(Double(count)) }
 
-    /// What is left, for another node.
-    public var levels: RateLevels {
+    /// What is left now, for another node.
+    public func levels(nowMilliseconds now: UInt64) -> RateLevels {
         var levels = RateLevels()
-        (levels.changes, levels.reads) = (changes.level, reads.level)
-        (levels.bytes, levels.repeats) = (bytes.level, repeats.level)
+        levels.changes = changes.level(nowMilliseconds: now)
+        levels.reads = reads.level(nowMilliseconds: now)
+        levels.bytes = bytes.level(nowMilliseconds: now)
+        levels.repeats = repeats.level(nowMilliseconds: now)
         return levels
     }
 

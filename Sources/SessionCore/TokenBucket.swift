@@ -23,10 +23,7 @@ public struct TokenBucket: Sendable, Hashable {
     /// How long until so many tokens are there, in milliseconds (at least 1); nil when they are. More than the burst wait
     /// for a full bucket, and leave a debt when they are taken.
     public mutating func wait(for amount: Double, nowMilliseconds: UInt64) -> Int64? {
-        if nowMilliseconds > lastMilliseconds {
-            tokens = min(burst, tokens + Double(nowMilliseconds - lastMilliseconds) * ratePerSecond / 1000)
-            lastMilliseconds = nowMilliseconds
-        }
+        fill(nowMilliseconds)
         let needed = min(amount, burst)
         guard tokens < needed else { return nil }
         guard ratePerSecond > 0 else { return Int64.max }
@@ -49,8 +46,18 @@ public struct TokenBucket: Sendable, Hashable {
         (self.ratePerSecond, self.burst) = (ratePerSecond, burst)
     }
 
-    /// What is left, in thousandths.
-    public var level: Int64 { Int64(exactly: (tokens * 1000).rounded(.down)) ?? (tokens > 0 ? .max : 0) }
+    private mutating func fill(_ nowMilliseconds: UInt64) {
+        guard nowMilliseconds > lastMilliseconds else { return }
+        tokens = min(burst, tokens + Double(nowMilliseconds - lastMilliseconds) * ratePerSecond / 1000)
+        lastMilliseconds = nowMilliseconds
+    }
+
+    /// What is left now, in thousandths.
+    public func level(nowMilliseconds: UInt64) -> Int64 {
+        var bucket = self
+        bucket.fill(nowMilliseconds)
+        return Int64(exactly: (bucket.tokens * 1000).rounded(.down)) ?? (bucket.tokens > 0 ? .max : 0)
+    }
 
     /// No more is left than this, in thousandths.
     public mutating func restrict(to level: Int64) {

@@ -44,7 +44,9 @@ public struct UserRates: Sendable {
     }
 
     /// What a user has left; nil of one who has asked for nothing lately, to whom all is left.
-    public func levels(of user: UserID) -> RateLevels? { (young[user] ?? old[user])?.levels }
+    public func levels(of user: UserID, nowMilliseconds now: UInt64) -> RateLevels? {
+        (young[user] ?? old[user])?.levels(nowMilliseconds: now)
+    }
 
     /// Who has not been heard of since the last turn but one is forgotten. To be called once a second or so.
     /// - Returns: what was forgotten, to be freed where that may take its time.

@@ -58,6 +58,38 @@ extension IntegrationTests {
             }
         }
 
+        /// Beyond what a window can show the gateway refuses them itself: a flood of theirs costs the leader nothing.
+        @Test func `a flood of whoever may not speak is refused, each with the reason, and hidden from nobody else`()
+            async throws
+        {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("live", creator: "owner")
+                let ann = try await TestClient.connected(node, "ann", encoding: .json)
+                let bob = try await TestClient.connected(node, "bob")
+                for client in [ann, bob] { try await client.enter(room) }
+                let path = "/v1/rooms/live/members/ann/mute"
+                #expect(try await node.api("PUT", path, #"{"enable":true}"#).status < 300)
+                _ = try await ann.notification(.muted, of: "ann")
+                for frame in 0..<8 {
+                    let requests = (0..<250).map { number in
+                        #"{"id":\#(1000 + frame * 250 + number),"barrage":{"room":"live","text":"!"}}"#
+                    }
+                    await ann.write(text: requests.joined(separator: "\n"))
+                }
+                let last: UInt32 = 1000 + 8 * 250 - 1
+                guard case .failure(let error) = try await ann.reply(to: last) else {
+                    throw TestFailure("a muted member's barrage was taken")
+                }
+                #expect(error.code == .muted)
+                let codes = await ann.items.compactMap { item -> ErrorCode? in
+                    if case .reply(let id?, .failure(let error)) = item, id >= 1000 { error.code } else { nil }
+                }
+                #expect(codes.count == 2000 && codes.allSatisfy { $0 == .muted })
+                _ = try await bob.ask(.barrage(BarrageRequest(room: room, text: "seen"))).get()
+                _ = try await self.barrage("seen", bob)
+            }
+        }
+
         @Test func `who may not speak may not barrage`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("live", creator: "owner")

@@ -56,7 +56,7 @@ extension IntegrationTests {
                 ("GET /v1/ws HTTP/1.1\r\n" + upgrade + "X: " + String(repeating: "x", count: 40_000) + "\r\n\r\n", 431),
                 ("GET /" + String(repeating: "x", count: 20_000) + " HTTP/1.1\r\n" + upgrade + "\r\n", 414),
                 (
-                    "GET /v1/ws HTTP/1.1\r\n" + upgrade + String(repeating: "X: y\r\n", count: 100) + "\r\n", 431
+                    "GET /v1/ws HTTP/1.1\r\n" + upgrade + String(repeating: "X: y\r\n", count: 3_000) + "\r\n", 431
                 ),
             ]
             let noise: [UInt8] = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 131 &+ $0 >> 3) | 0x80 }

@@ -40,6 +40,22 @@ import Testing
         #expect(large.items.count == 26)
     }
 
+    @Test func `what comes with each item counts, so short texts of a large profile are few`() throws {
+        var echoes = BarrageEchoes()
+        var window = BarrageWindow(perSecond: 1, highPerSecond: 0)
+        let key = try #require(PresenceKey.robot(user("ann")))
+        let profile = Profile(nick: "n", avatar: "a", ext: String(repeating: "e", count: 4094))
+        for number in 0..<BarrageEchoes.itemsMax {
+            let from = Sender(user: user("ann"), profile: profile, role: .guest)
+            let item = BarrageItem(from: from, text: "\(number)", time: Self.now)
+            echoes.add(item)
+            window.add(item, from: key)
+        }
+        let most = BarrageEchoes.bytesMax / 4096
+        #expect(echoes.items.count <= most && echoes.items.count >= most - 1)
+        #expect(window.take(at: Self.now).echoes.count <= most)
+    }
+
     @Test func `a leader echoes so many texts of a session, and counts the others as skipped`() throws {
         var window = BarrageWindow(perSecond: 2, highPerSecond: 0)
         let key = try #require(PresenceKey.robot(user("ann")))

@@ -17,6 +17,16 @@ import Wire
         #expect(try lane.leads("n3", 6) == [], "an answered call is not asked again")
     }
 
+    @Test mutating func `one session has so many calls open, and others have theirs`() throws {
+        for request in 1...UInt32(OpenCalls.openPerSessionMax) {
+            #expect(lane.add(try lane.call("s1", request)) == .held)
+        }
+        #expect(lane.add(try lane.call("s1", 1_000)) == .refused)
+        #expect(lane.add(try lane.call("s2", 1)) == .held)
+        #expect(try lane.answered("s1", 1))
+        #expect(lane.add(try lane.call("s1", 1_000)) == .held)
+    }
+
     @Test mutating func `a call without a leader waits for one`() throws {
         let call = try lane.call()
         #expect(lane.add(call) == .held)
@@ -249,13 +259,14 @@ import Wire
         var call = try lane.call()
         for number in 1...OpenCalls.openMax {
             call.request = UInt32(number)
+            call.address.session = try lane.session("s\(number / OpenCalls.openPerSessionMax)")
             _ = lane.add(call)
         }
         #expect(lane.open.count == OpenCalls.openMax)
-        #expect(lane.add(try lane.call("s2", 1)) == .refused)
-        #expect(lane.add(try lane.call("s2", nil, .leave)) == .ask(try lane.node("n2")), "what is not kept goes on")
-        #expect(try lane.answered("s1", 7))
-        #expect(lane.add(try lane.call("s2", 1)) == .ask(try lane.node("n2")))
+        #expect(lane.add(try lane.call("new", 1)) == .refused)
+        #expect(lane.add(try lane.call("new", nil, .leave)) == .ask(try lane.node("n2")), "what is not kept goes on")
+        #expect(try lane.answered("s0", 7))
+        #expect(lane.add(try lane.call("new", 1)) == .ask(try lane.node("n2")))
     }
 
     @Test mutating func `those that waited long enough are given back, the others wait on`() throws {

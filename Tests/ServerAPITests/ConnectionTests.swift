@@ -145,9 +145,16 @@ import Testing
 
     @Test func `a full body takes no more until it is read`() async throws {
         let body = APIRequestBody(declaredBytes: nil, isWhole: false) {}
-        body.push([UInt8](repeating: 0, count: APIRequestBody.bufferedBytesMax))
+        body.push([UInt8](repeating: 0, count: APIRequestBody.bufferedBytesMax)[...])
         #expect(!body.hasRoom)
         _ = try await body.next()
+        #expect(body.hasRoom)
+    }
+
+    @Test func `a body that comes byte by byte is one piece to whoever asks for it`() async throws {
+        let body = APIRequestBody(declaredBytes: nil, isWhole: false) {}
+        for byte in 0..<100_000 { body.push([UInt8(truncatingIfNeeded: byte)]) }
+        #expect(try await body.next()?.count == 100_000)
         #expect(body.hasRoom)
     }
 

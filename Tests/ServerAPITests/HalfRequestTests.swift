@@ -43,6 +43,26 @@ import Testing
         }
     }
 
+    @Test func `clients that read no answers, on all places and more, keep nobody out`() async throws {
+        try await withServer(configure: {
+            ($0.connectionsMax, $0.connectionsPerAddressMax) = (40, 30)
+            $0.unreadSeconds = 3_600
+        }) { client, _ in
+            // More than sockets hold.
+            let requests = String(repeating: "GET /v1/openapi.json HTTP/1.1\r\nHost: h\r\n\r\n", count: 400)
+            let sockets = try Self.held(requests, 60, port: client.port)
+            // Whoever comes while all answers are being made is refused; that is over when the sockets are full.
+            let end = ContinuousClock.now + .seconds(60)
+            var status: Int?
+            while status != 200, ContinuousClock.now < end {
+                status = try? await client.call("GET", "/healthz").status
+                await Task.yield()
+            }
+            #expect(status == 200)
+            withExtendedLifetime(sockets) {}
+        }
+    }
+
     @Test(arguments: [half, "", "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\nGET /he"])
     func `a head that does not come in time is cut`(text: String) async throws {
         try await withServer(configure: { ($0.headSeconds, $0.idleSeconds) = (1, 2) }) { client, _ in

@@ -72,15 +72,27 @@ import Testing
         session.charge(bytes: 1 << 20)
         var there = UserRates(limits)
         var moved = Rates(limits, nowMilliseconds: 77)
-        moved.restrict(to: session.levels)
-        let levels = try #require(here.levels(of: user))
+        moved.restrict(to: session.levels(nowMilliseconds: 0))
+        let levels = try #require(here.levels(of: user, nowMilliseconds: 0))
         there.change(user, nowMilliseconds: 77) { $0.restrict(to: levels) }
         #expect(drain(.change(bytes: 0), user, &moved, &there, at: 77) == 0)
-        #expect(moved.levels == session.levels)
-        #expect(there.levels(of: user) == here.levels(of: user))
+        #expect(moved.levels(nowMilliseconds: 77) == session.levels(nowMilliseconds: 0))
+        #expect(there.levels(of: user, nowMilliseconds: 77) == here.levels(of: user, nowMilliseconds: 0))
         // Levels of a node that has more to give change nothing.
-        moved.restrict(to: Rates(limits, nowMilliseconds: 0).levels)
-        #expect(moved.levels == session.levels)
+        moved.restrict(to: Rates(limits, nowMilliseconds: 0).levels(nowMilliseconds: 0))
+        #expect(moved.levels(nowMilliseconds: 77) == session.levels(nowMilliseconds: 0))
+    }
+
+    @Test func `what has flowed in since the last request moves along`() {
+        var users = UserRates(limits)
+        var session = Rates(limits, nowMilliseconds: 0)
+        #expect(drain(.change(bytes: 0), user, &session, &users, at: 0) == 20)
+        // Nine seconds later its connection breaks, and it goes on at another node.
+        var moved = Rates(limits, nowMilliseconds: 9_000)
+        moved.restrict(to: session.levels(nowMilliseconds: 9_000))
+        #expect(moved.wait(for: .change(bytes: 0), nowMilliseconds: 9_000) == nil)
+        let levels = users.levels(of: user, nowMilliseconds: 9_000)
+        #expect(levels?.changes == 60_000)
     }
 
     @Test func `absurd levels of another node are a debt of a minute, or nothing at all`() {
@@ -96,11 +108,11 @@ import Testing
 
     @Test func `a repeat gives back what it has taken, count and bytes`() {
         var rates = Rates(limits, nowMilliseconds: 0)
-        let before = rates.levels
+        let before = rates.levels(nowMilliseconds: 0)
         rates.take(.change(bytes: 1000))
-        #expect(rates.levels != before)
+        #expect(rates.levels(nowMilliseconds: 0) != before)
         rates.giveBack(.change(bytes: 1000))
-        #expect(rates.levels == before)
+        #expect(rates.levels(nowMilliseconds: 0) == before)
     }
 
     @Test func `users who ask for nothing for two minutes are forgotten, and had everything again`() {
@@ -108,7 +120,7 @@ import Testing
         var session = Rates(limits, nowMilliseconds: 0)
         #expect(users.turn(nowMilliseconds: 0).isEmpty)
         _ = drain(.change(bytes: 0), user, &session, &users, at: 0)
-        #expect(users.turn(nowMilliseconds: 59_999).isEmpty && users.levels(of: user) != nil)
+        #expect(users.turn(nowMilliseconds: 59_999).isEmpty && users.levels(of: user, nowMilliseconds: 59_999) != nil)
         #expect(users.turn(nowMilliseconds: 60_000).isEmpty && users.count == 1)
         #expect(users.turn(nowMilliseconds: 120_000).count == 1 && users.count == 0)
     }

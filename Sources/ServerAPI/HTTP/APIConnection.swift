@@ -160,7 +160,7 @@ final class APIConnection: ConnectionHandler {
         guard let exchange else { return }
         // Whoever sends it needs no word for it any more.
         exchange.awaitsContinue = false
-        guard exchange.isAnswered else { return exchange.body.push(Array(input[range])) }
+        guard exchange.isAnswered else { return exchange.body.push(input[range]) }
         exchange.discardedBytes += range.count
         if exchange.discardedBytes > Self.discardedBytesMax { end() }
     }
@@ -271,6 +271,8 @@ final class APIConnection: ConnectionHandler {
             if count < first.count {
                 outputDeadline = port.loop.nowMilliseconds + port.milliseconds(\.unreadSeconds)
                 tcp.write(first, from: count)
+                // From here on the client is waited for, as where it does not send.
+                port.set(self, waits: true)
             }
         }
         setTimer()
@@ -280,6 +282,7 @@ final class APIConnection: ConnectionHandler {
         outputDeadline = nil
         flush()
         guard output.isEmpty, !tcp.isWriting else { return }
+        if exchange?.isAnswered == false { port.set(self, waits: false) }
         if isEnding { tcp.shutdownThenClose() } else { writeNextPiece() }
     }
 

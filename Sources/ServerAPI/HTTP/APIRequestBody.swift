@@ -10,8 +10,8 @@ final class APIRequestBody: Sendable {
     static let bufferedBytesMax = 256 << 10
 
     private struct State {
-        var pieces: [[UInt8]] = []
-        var bufferedBytes = 0
+        /// What has come and was not asked for yet: one run of bytes, however small the pieces are in which it came.
+        var bytes: [UInt8] = []
         var isWhole = false
         var isBroken = false
         var waiter: CheckedContinuation<Void, Never>?
@@ -32,14 +32,9 @@ final class APIRequestBody: Sendable {
     // MARK: The connection's side
 
     /// Whether it takes more now.
-    var hasRoom: Bool { state.withLock { $0.bufferedBytes < Self.bufferedBytesMax } }
+    var hasRoom: Bool { state.withLock { $0.bytes.count < Self.bufferedBytesMax } }
 
-    func push(_ piece: [UInt8]) {
-        change {
-            $0.pieces.append(piece)
-            $0.bufferedBytes += piece.count
-        }
-    }
+    func push(_ piece: ArraySlice<UInt8>) { change { $0.bytes += piece } }
 
     func finish() { change { $0.isWhole = true } }
 
@@ -64,11 +59,7 @@ final class APIRequestBody: Sendable {
                 case piece([UInt8]), end, broken, nothing
             }
             let found = state.withLock { state -> Found in
-                if !state.pieces.isEmpty {
-                    let piece = state.pieces.removeFirst()
-                    state.bufferedBytes -= piece.count
-                    return .piece(piece)
-                }
+                if !state.bytes.isEmpty { return .piece(exchange(&state.bytes, with: [])) }
                 return state.isWhole ? .end : state.isBroken ? .broken : .nothing
             }
             switch found {
@@ -79,7 +70,7 @@ final class APIRequestBody: Sendable {
                 ask()
                 await withCheckedContinuation { continuation in
                     let isHere = state.withLock { state in
-                        guard state.pieces.isEmpty, !state.isWhole, !state.isBroken else { return true }
+                        guard state.bytes.isEmpty, !state.isWhole, !state.isBroken else { return true }
                         state.waiter = continuation
                         return false
                     }

@@ -20,5 +20,7 @@ public struct HTTPHeadLimits: Sendable, Hashable {
 
     /// Of the handshake on the client port (contract, section 2).
     public static let handshake = HTTPHeadLimits(
-        firstLineBytes: 8 << 10, headerBytes: Limits.handshakeBytes, headBytes: Limits.handshakeBytes, headers: 64)
+        firstLineBytes: 8 << 10, headerBytes: Limits.handshakeBytes, headBytes: Limits.handshakeBytes,
+        // The bytes are the bound: the contract has none for the lines.
+        headers: Limits.handshakeBytes)
 }

@@ -27,7 +27,7 @@ struct OpenType: WireOpenEnum {
     func writeJSON(to writer: inout JSONWriter) { writer.append(string: name) }
     static func readJSON(_ value: JSONValue) throws(ChatError) -> OpenType {
         let name = try value.string()
-        let known = MessageType(rawValue: name)
+        let known = MessageType(exactly: name)
         return OpenType(known: known == .unknown ? nil : known, name: name)
     }
     func writeProtobuf(to writer: inout ProtobufWriter) {

@@ -56,7 +56,7 @@ public enum GapCause: String, WireEnum, Hashable {
     /// Only clients read causes. A cause of a later version is taken for BUDGET, with which a client does nothing
     /// unasked; the gap itself must be told.
     public static func readJSON(_ value: JSONValue) throws(ChatError) -> GapCause {
-        GapCause(rawValue: try value.string()) ?? .budget
+        GapCause(exactly: try value.string()) ?? .budget
     }
     public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> GapCause {
         try value.varint() == UInt64(GapCause.slow.number) ? .slow : .budget

@@ -14,7 +14,7 @@ extension WireEnum {
 
     public func writeJSON(to writer: inout JSONWriter) { writer.append(string: rawValue) }
     public static func readJSON(_ value: JSONValue) throws(ChatError) -> Self {
-        guard let known = Self(rawValue: try value.string()), known.number > 0 else { throw unknown }
+        guard let known = Self(exactly: try value.string()), known.number > 0 else { throw unknown }
         return known
     }
     public func writeProtobuf(to writer: inout ProtobufWriter) { writer.append(varint: UInt64(clamping: number)) }
