@@ -193,4 +193,31 @@ struct TokenLifeTests {
         #expect(try await isAccepted(newer.signed()))
         await node.kill()
     }
+
+    @Test func `while an issuer's keys could not be read yet, its tokens get 503 and the client comes again`()
+        async throws
+    {
+        let node = try TestNode()
+        var keys = TestNode.keys
+        let own = try #require(keys["token"] as? [[String: Any]])
+        let sets: [[String: Any]] = ["client", "admin"].map { use in
+            // Nobody listens there.
+            ["jwksUrl": "https://127.0.0.1:1/keys", "algorithms": ["ES256"], "use": use, "iss": "https://login"]
+        }
+        keys["token"] = own + sets
+        try node.write(keys, to: node.keysPath, mode: 0o600)
+        try await node.create()
+        try await node.start()
+        let token = try TestToken(algorithm: "ES256", kid: "published").signed()
+        let client = try await TestClient.open(port: node.clientPort)
+        let refusal = try await client.refusal(of: .connect(ConnectRequest(token: token)))
+        #expect(refusal.code == .unavailable)
+        #expect(try await client.closing() == 4429)
+        #expect(try await node.api("GET", "/v1/stats", bearer: token).status == 503)
+        // Whom that issuer does not concern comes in.
+        let other = try await TestClient.open(port: node.clientPort)
+        try await other.connect(token: node.token("ann"))
+        #expect(try await node.api("GET", "/v1/stats").status == 200)
+        await node.kill()
+    }
 }

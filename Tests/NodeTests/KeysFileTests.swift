@@ -1,6 +1,8 @@
+import ChatModel
 import Cryptography
 import CryptographyTestKit
 import Foundation
+import Logging
 import Testing
 
 @testable import Node
@@ -22,17 +24,19 @@ struct KeysFileTests {
                 return NodeError(.configuration, "\(error)")
             }
             try file.check()
-            _ = try await TokenKeys(file, keySets: KeySetReader(logger: .init(label: "test")), now: { .init(0) })
+            _ = try await TokenKeys(file, keySets: KeySetReader(logger: Logger(label: "test")), now: { Timestamp(0) })
             return nil
         } catch {
             return error
         }
     }
 
-    private static let keySet: [String: Any] = [
-        "jwksUrl": "https://login.example:8443/keys?x=1", "algorithms": ["RS256", "ES256"], "use": "client",
-        "iss": "https://login.example", "aud": "chat",
-    ]
+    private static var keySet: [String: Any] {
+        [
+            "jwksUrl": "https://login.example:8443/keys?x=1", "algorithms": ["RS256", "ES256"], "use": "client",
+            "iss": "https://login.example", "aud": "chat",
+        ]
+    }
 
     @Test func `a record is a key or a key set`() throws {
         let key: [String: Any] = ["kid": "k", "algorithm": "HS256", "use": "admin", "secret": "s"]
