@@ -247,7 +247,7 @@ let package = Package(
             ]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
-        tests("CryptographyTests", ["Cryptography", "CryptographyTestKit"], exclude: ["Vectors"]),
+        tests("CryptographyTests", ["Cryptography"], exclude: ["Vectors"]),
         .target(
             name: "CryptographyTestKit", dependencies: ["Cryptography", "COpenSSL"],
             path: "Tests/CryptographyTestKit", swiftSettings: strict),
