@@ -1,4 +1,5 @@
 import ChatModel
+import Cryptography
 import CryptographyTestKit
 import Foundation
 import Testing
