@@ -49,7 +49,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
-        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
     ],
     targets: [
@@ -84,6 +83,7 @@ let package = Package(
 
         // Layer 2: drivers.
         core("EventLoop", ["CUV", "CShims"]),
+        core("Cryptography", ["COpenSSL"]),
         core("TLS", ["COpenSSL"]),
         core("Deflate", ["CZlib"]),
         core("Transport", ["EventLoop", "TLS", "CUV", "CShims"]),
@@ -92,9 +92,9 @@ let package = Package(
         core("History", ["ChatModel", "Wire", "SQLite"]),
         core("SystemCalls"),
         core("Telemetry"),
-        core("GossipSeal", [crypto]),
+        core("GossipSeal", ["Cryptography"]),
         core("HTTPClient", ["EventLoop", "Transport", "CCurl"]),
-        core("Callbacks", ["EventLoop", "HTTPClient", crypto]),
+        core("Callbacks", ["EventLoop", "HTTPClient", "Cryptography"]),
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
         core("Membership", ["ChatModel", "Gossip", "GossipSeal", "EventLoop", "Transport"]),
@@ -139,9 +139,8 @@ let package = Package(
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "SystemCalls", "CShims",
-                "BuildVersion",
-                logging, lifecycle, crypto,
-                .product(name: "JWTKit", package: "jwt-kit"),
+                "BuildVersion", "Cryptography", "HTTPClient",
+                logging, lifecycle,
             ]),
         program(
             "chatroomd",
@@ -158,7 +157,7 @@ let package = Package(
         .target(
             name: "BotSwarmCore",
             dependencies: [
-                "ChatModel", "Wire", "EventLoop", "Transport", "SystemCalls", crypto,
+                "ChatModel", "Wire", "EventLoop", "Transport", "SystemCalls", "Cryptography",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ], path: "tools/botswarm/Core", swiftSettings: strict),
         program(
@@ -213,7 +212,8 @@ let package = Package(
             "NodeTests",
             [
                 "Node", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "RoomLink", "EventLoop",
-                "Transport", "Telemetry", "WaitTestKit", crypto, logging,
+                "Transport", "Telemetry", "Cryptography", "CryptographyTestKit", "HTTPClient", "HTTPTestKit",
+                "TLS", "WaitTestKit", logging,
             ]),
         tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"]),
@@ -247,7 +247,14 @@ let package = Package(
             ]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
-        tests("HTTPClientTests", ["HTTPClient", "EventLoop", "TLS", "Transport", "WaitTestKit"]),
+        tests("CryptographyTests", ["Cryptography"], exclude: ["Vectors"]),
+        .target(
+            name: "CryptographyTestKit", dependencies: ["Cryptography", "COpenSSL"],
+            path: "Tests/CryptographyTestKit", swiftSettings: strict),
+        .target(
+            name: "HTTPTestKit", dependencies: ["EventLoop", "TLS", "Transport", "WaitTestKit"],
+            path: "Tests/HTTPTestKit", swiftSettings: strict),
+        tests("HTTPClientTests", ["HTTPClient", "HTTPTestKit", "EventLoop", "TLS", "Transport"]),
         tests("CallbacksTests", ["Callbacks", "EventLoop"]),
         tests(
             "ChatroomClientTests",
@@ -261,7 +268,7 @@ let package = Package(
             "IntegrationTests",
             [
                 "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "ChatroomClient", "ClientCore", "OpenAPITestKit",
-                "WaitTestKit", "Deflate", "Sharding", "Consensus", crypto,
+                "WaitTestKit", "Deflate", "Sharding", "Consensus", "Cryptography", "CryptographyTestKit", crypto,
                 "chatroomd", "chatroomctl",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -1,5 +1,12 @@
 #include <openssl/bio.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -55,3 +62,50 @@ static inline void chatroom_ssl_peer_names(
 
 static inline void chatroom_bio_must_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void chatroom_bio_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
+
+// Parameters of OpenSSL keep the pointers that they are made of, so they are made and used in one function of C.
+
+/// 1 if the context has taken the key.
+static inline int chatroom_hmac_sha256_init(EVP_MAC_CTX *context, const unsigned char *key, size_t count) {
+    char digest[] = "SHA2-256";
+    const OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_construct_end()};
+    return EVP_MAC_init(context, key, count, parameters);
+}
+
+/// The public key of the parameters that were pushed; NULL if there is none. Frees the builder.
+static inline EVP_PKEY *chatroom_public_key_from(OSSL_PARAM_BLD *builder, const char *type) {
+    OSSL_PARAM *parameters = OSSL_PARAM_BLD_to_param(builder);
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+    EVP_PKEY *key = NULL;
+    if (parameters != NULL && context != NULL && EVP_PKEY_fromdata_init(context) == 1)
+        (void)EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters);
+    EVP_PKEY_CTX_free(context);
+    OSSL_PARAM_free(parameters);
+    OSSL_PARAM_BLD_free(builder);
+    return key;
+}
+
+/// The public key of a point of P-256 (SEC 1, 2.3.3); NULL if there is none.
+static inline EVP_PKEY *chatroom_p256_key(const unsigned char *point, size_t count) {
+    OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+    if (builder == NULL) return NULL;
+    (void)OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, "P-256", 0);
+    (void)OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, count);
+    return chatroom_public_key_from(builder, "EC");
+}
+
+/// The public key of modulus and exponent, the highest byte first; NULL if there is none.
+static inline EVP_PKEY *chatroom_rsa_key(
+    const unsigned char *modulus, int modulus_count, const unsigned char *exponent, int exponent_count) {
+    OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+    if (builder == NULL) return NULL;
+    BIGNUM *n = BN_bin2bn(modulus, modulus_count, NULL);
+    BIGNUM *e = BN_bin2bn(exponent, exponent_count, NULL);
+    (void)OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, n);
+    (void)OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, e);
+    EVP_PKEY *key = chatroom_public_key_from(builder, "RSA");
+    BN_free(n);
+    BN_free(e);
+    return key;
+}

@@ -141,6 +141,10 @@ extension GatewayLane {
         guard let connection = connections[number], case .open = connection.phase else { return }
         switch result {
         case .success(let claims): takeOver(request, id, connection, claims: claims)
+        case .failure(let error) where error.code == .unavailable:
+            // Not the token's fault: the client is to come again with it, here or at another node.
+            connection.reply(id, error: error)
+            turnAway(connection, "tokens can't be checked at the moment")
         case .failure(let error): refuse(error, id, connection)
         }
     }

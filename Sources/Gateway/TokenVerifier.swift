@@ -25,7 +25,8 @@ public struct TokenClaims: Sendable, Hashable {
 
 /// Checks client tokens. `Node` implements it with the cluster's keys.
 public protocol TokenVerifier: Sendable {
-    /// Throws `ChatError` 401 for anything but a valid client token that has not been revoked.
+    /// Throws `ChatError` 401 for anything but a valid client token that has not been revoked; 503 while that can't be
+    /// told. It may take seconds.
     /// - Parameter skewSeconds: how far the clock of whoever issued it may be off.
     func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims
 

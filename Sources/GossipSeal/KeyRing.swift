@@ -1,4 +1,4 @@
-import Crypto
+internal import Cryptography
 
 /// The cluster's keys: one that seals, and all that are accepted.
 ///
@@ -10,7 +10,7 @@ public struct KeyRing: Sendable {
 
     struct Key: Sendable {
         var id: UInt32
-        var secret: SymmetricKey
+        var secret: [UInt8]
     }
 
     /// The first one seals.
@@ -23,11 +23,9 @@ public struct KeyRing: Sendable {
         }
         keys = secrets.map { secret in
             // Tells which key it is without telling the key. Equal IDs would be refused, and would be chance.
-            var hash = SHA256()
-            hash.update(data: Array("chatroom gossip key".utf8))
-            hash.update(data: secret)
-            let id = hash.finalize().prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            return Key(id: id, secret: SymmetricKey(data: secret))
+            let digest = SHA256.digest(of: Array("chatroom gossip key".utf8), secret)
+            let id = digest.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            return Key(id: id, secret: secret)
         }
         guard Set(keys.map(\.id)).count == keys.count else { return nil }
     }

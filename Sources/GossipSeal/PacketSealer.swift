@@ -1,4 +1,4 @@
-import Crypto
+internal import Cryptography
 
 /// Authenticates and encrypts gossip packets with the cluster's keys, and refuses what is replayed.
 ///
@@ -17,7 +17,7 @@ public struct PacketSealer: Sendable {
     /// What sealing adds.
     public static let overheadBytes = headerBytes + tagBytes
     private static let headerBytes = 1 + 4 + 16 + 8 + 8
-    private static let tagBytes = 16
+    private static let tagBytes = AESGCMKey.tagBytes
     private static let version: UInt8 = 1
 
     /// How far clocks may differ, and how old a packet may be.
@@ -30,7 +30,7 @@ public struct PacketSealer: Sendable {
         var window = ReplayWindow()
         /// The newest time among its packets.
         var lastMilliseconds: Int64
-        var key: SymmetricKey
+        var key: AESGCMKey
     }
 
     private struct SessionID: Hashable, Sendable {
@@ -40,7 +40,7 @@ public struct PacketSealer: Sendable {
 
     private var ring: KeyRing
     private let salt: [UInt8]
-    private var ownKey: SymmetricKey
+    private var ownKey: AESGCMKey
     private var counter: UInt64 = 0
     private var sessions: [SessionID: Session] = [:]
 
@@ -61,14 +61,13 @@ public struct PacketSealer: Sendable {
         sessions = sessions.filter { known.contains($0.key.key) }
     }
 
-    private static func sessionKey(_ secret: SymmetricKey, _ salt: [UInt8]) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: secret, salt: salt, info: Array("chatroom gossip packet".utf8), outputByteCount: 32)
+    private static func sessionKey(_ secret: [UInt8], _ salt: [UInt8]) -> AESGCMKey {
+        AESGCMKey(
+            HKDF.key(
+                from: secret, salt: salt, info: Array("chatroom gossip packet".utf8), bytes: AESGCMKey.keyBytes))
     }
 
-    private static func nonce(_ counter: UInt64) throws -> AES.GCM.Nonce {
-        try AES.GCM.Nonce(data: [0, 0, 0, 0] + bigEndian(counter))
-    }
+    private static func nonce(_ counter: UInt64) -> [UInt8] { [0, 0, 0, 0] + bigEndian(counter) }
 
     // MARK: - Sealing
 
@@ -81,14 +80,7 @@ public struct PacketSealer: Sendable {
         packet += salt
         packet += Self.bigEndian(UInt64(bitPattern: milliseconds))
         packet += Self.bigEndian(counter)
-        do {
-            let box = try AES.GCM.seal(bytes, using: ownKey, nonce: Self.nonce(counter), authenticating: packet)
-            packet += box.ciphertext
-            packet += box.tag
-            return packet
-        } catch {
-            return nil
-        }
+        return packet + ownKey.seal(bytes, nonce: Self.nonce(counter), authenticating: packet)
     }
 
     // MARK: - Opening
@@ -109,11 +101,9 @@ public struct PacketSealer: Sendable {
         guard known?.window.isNew(counter) ?? true else { return nil }
         let sessionKey = known?.key ?? Self.sessionKey(key.secret, salt)
         let contents: [UInt8]
-        do {
-            let box = try AES.GCM.SealedBox(
-                nonce: Self.nonce(counter), ciphertext: packet[Self.headerBytes..<(packet.count - Self.tagBytes)],
-                tag: packet[(packet.count - Self.tagBytes)...])
-            contents = Array(try AES.GCM.open(box, using: sessionKey, authenticating: packet[..<Self.headerBytes]))
+        do throws(CryptographyError) {
+            contents = try sessionKey.open(
+                packet[Self.headerBytes...], nonce: Self.nonce(counter), authenticating: packet[..<Self.headerBytes])
         } catch {
             return nil
         }

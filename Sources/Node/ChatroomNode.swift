@@ -6,6 +6,7 @@ import EventLoop
 import FoundationEssentials
 import Gateway
 import Gossip
+import HTTPClient
 import History
 import LogStore
 import Logging
@@ -35,6 +36,8 @@ public final class ChatroomNode: Service, Sendable {
     private let gateway = Mutex<Gateway?>(nil)
     private let gossip = Mutex<ClusterGossip?>(nil)
     private let links = Mutex<ClusterLinks?>(nil)
+    /// Reads the key sets, while it runs.
+    private let keyClient = Mutex<HTTPClient?>(nil)
     private let onReady: @Sendable (NodePorts) -> Void
 
     /// Reads keys and certificates; nothing is opened or bound yet.
@@ -49,7 +52,8 @@ public final class ChatroomNode: Service, Sendable {
         self.onReady = onReady
         tls = try configuration.tls?.clientContext()
         apiCertificate = configuration.apiTLS ? try configuration.tls?.apiCertificate() : nil
-        keys = try await TokenKeys(try KeysFile.read(configuration.keysFile), now: WallClock.now)
+        keys = try await TokenKeys(
+            try KeysFile.read(configuration.keysFile), keySets: KeySetReader(logger: logger), now: WallClock.now)
     }
 
     /// Reads keys and certificates again and takes over the limits of `new` (SIGHUP); everything else of it waits for
@@ -146,6 +150,9 @@ public final class ChatroomNode: Service, Sendable {
         let server = ServerID(node: configuration.node.text, store: store.storeID)
         let loops = try (0..<configuration.loops).map { try EventLoop(name: "loop-\($0)") }
         for loop in loops { loop.start() }
+        let keyClient = HTTPClient(loop: loops[loops.count - 1])
+        self.keyClient.withLock { $0 = keyClient }
+        await keys.keySets.start(keyClient)
         let turns = metrics.durations(
             "chatroom_loop_turn_seconds", "How long one turn of a loop took, by the clock.", bounds: Self.turnBounds)
         let turnsCPU = metrics.durations(
@@ -405,6 +412,8 @@ public final class ChatroomNode: Service, Sendable {
         system.close()
         for storage in storages { storage.close() }
         store.close()
+        await keys.keySets.stop()
+        await keyClient.withLock { $0 }?.shutdown()
         for loop in loops { loop.shutdown() }
         for loop in loops { await loop.joined() }
     }

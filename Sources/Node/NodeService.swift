@@ -136,7 +136,7 @@ struct NodeService: ClusterService {
     }
 
     func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken {
-        try await keys.issue(request, issuedAt: system.issueTime(for: request.user))
+        try keys.issue(request, issuedAt: system.issueTime(for: request.user))
     }
 
     func gateways(for room: RoomID) async throws(ChatError) -> GatewayAddresses {
@@ -144,7 +144,9 @@ struct NodeService: ClusterService {
         return GatewayAddresses(gateways: await gateway.urls(), ttlSeconds: 60)
     }
 
-    func administrator(bearer: String) async -> String? { await keys.administrator(bearer: bearer) }
+    func administrator(bearer: String) async throws(ChatError) -> String? {
+        try await keys.administrator(bearer: bearer)
+    }
 
     /// Whether every shard has a leader that is known here, and the system group one that is heard.
     func unreadiness() async -> String? {

@@ -1,6 +1,5 @@
 import ChatModel
-import Crypto
-import Foundation
+import Cryptography
 import ServerAPI
 
 /// What a signed request signs (contract, section 4).
@@ -10,15 +9,14 @@ enum RequestSignature {
 
     /// Method, path, query, time, nonce and the hex SHA-256 of the body, separated by newlines.
     static func text(of request: SignedRequest) -> String {
-        let body = SHA256.hash(data: request.body).map(hex).joined()
+        let body = Hexadecimal.encode(SHA256.digest(of: request.body))
         return [request.method, request.path, request.query, request.time, request.nonce, body].joined(separator: "\n")
     }
 
     /// Whether the signature is that of the request with this key; takes the same time for all wrong ones.
-    static func isValid(_ request: SignedRequest, key: SymmetricKey) -> Bool {
+    static func isValid(_ request: SignedRequest, key: HMACKey) -> Bool {
         guard let code = bytes(hex: request.signature) else { return false }
-        return HMAC<SHA256>.isValidAuthenticationCode(
-            code, authenticating: Data(text(of: request).utf8), using: key)
+        return key.isCode(code, of: Array(text(of: request).utf8))
     }
 
     /// - Throws: 401 when the request's time is not within five minutes, or its nonce or signature is none.
@@ -37,11 +35,6 @@ enum RequestSignature {
         guard bytes(hex: request.signature) != nil else {
             throw ChatError(.unauthorized, "X-Chatroom-Signature must be 64 hexadecimal digits")
         }
-    }
-
-    private static func hex(_ byte: UInt8) -> String {
-        let digits = String(byte, radix: 16)
-        return digits.count == 1 ? "0" + digits : digits
     }
 
     /// nil for anything but 64 hexadecimal digits.

@@ -149,7 +149,7 @@ struct APIHandler: Sendable {
         }
         let token = parts[1].drop { $0 == " " }
         guard (1...Limits.tokenBytes).contains(token.utf8.count),
-            let administrator = await service.administrator(bearer: String(token))
+            let administrator = try await service.administrator(bearer: String(token))
         else { throw ChatError(.unauthorized, "the admin key or token is not valid") }
         return administrator
     }

@@ -54,7 +54,8 @@ public protocol ClusterService: OperatingService {
     func gateways(for room: RoomID) async throws(ChatError) -> GatewayAddresses
 
     /// Whether the holder of this bearer token (admin key or JWT of an admin key) may use the API: who it is, or nil.
-    func administrator(bearer: String) async -> String?
+    /// - Throws: 503 while that can't be told.
+    func administrator(bearer: String) async throws(ChatError) -> String?
 
     /// nil when the node serves, else a sentence that says why not yet.
     func unreadiness() async -> String?

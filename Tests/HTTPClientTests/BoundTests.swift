@@ -1,4 +1,5 @@
 @testable import HTTPClient
+import HTTPTestKit
 import Testing
 
 /// Everything has a bound, and every call an end.

@@ -1,3 +1,4 @@
+import HTTPTestKit
 import Foundation
 @testable import HTTPClient
 import Testing

@@ -1,3 +1,4 @@
+import HTTPTestKit
 import EventLoop
 import TLS
 

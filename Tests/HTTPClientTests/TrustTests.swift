@@ -1,3 +1,4 @@
+import HTTPTestKit
 import Testing
 import Transport
 

@@ -1,5 +1,5 @@
 import ChatModel
-import Crypto
+import Cryptography
 import Foundation
 import Testing
 import Wire
@@ -12,13 +12,12 @@ struct OperatingTests {
         nonce: String = UUID().uuidString, secret: String = TestNode.adminKey
     ) -> [String: String] {
         let time = String(time ?? Int64(Date().timeIntervalSince1970 * 1000))
-        let hash = SHA256.hash(data: Data(body.utf8)).map { String(format: "%02x", $0) }.joined()
+        let hash = Hexadecimal.encode(SHA256.digest(of: Array(body.utf8)))
         let text = [method, path, query, time, nonce, hash].joined(separator: "\n")
-        let code = HMAC<SHA256>.authenticationCode(
-            for: Data(text.utf8), using: SymmetricKey(data: Data(secret.utf8)))
+        let code = HMACKey(secret.utf8).code(of: Array(text.utf8))
         return [
             "X-Chatroom-Key": "admin", "X-Chatroom-Time": time, "X-Chatroom-Nonce": nonce,
-            "X-Chatroom-Signature": code.map { String(format: "%02x", $0) }.joined(),
+            "X-Chatroom-Signature": Hexadecimal.encode(code),
         ]
     }
 

@@ -1,5 +1,6 @@
 import ChatModel
-import Crypto
+import Cryptography
+import CryptographyTestKit
 import Foundation
 import Testing
 import Wire
@@ -139,43 +140,47 @@ struct TokenLifeTests {
 
     @Test func `keys differ by kid, algorithm, use, iss and aud, and are read again at SIGHUP`() async throws {
         let node = try TestNode()
-        let signer = P256.Signing.PrivateKey()
+        let signers = [TestSigner(.ES256), TestSigner(.RS256), TestSigner(.EdDSA)]
+        let published: [[String: Any]] = signers.map { signer in
+            let name = signer.algorithm.rawValue
+            return [
+                "kid": name, "algorithm": name, "use": "client", "publicKey": signer.publicKeyPEM,
+                "iss": "https://login", "aud": "chat",
+            ]
+        }
         func write(_ more: [[String: Any]]) throws {
+            let own: [[String: Any]] = [
+                ["kid": "default", "algorithm": "HS256", "use": "client", "secret": TestNode.tokenSecret],
+                ["kid": "staff", "algorithm": "HS256", "use": "admin", "secret": TestNode.adminTokenSecret],
+            ]
             let all: [String: Any] = [
-                "admin": [["id": "admin", "secret": TestNode.adminKey]],
-                "token": [
-                    ["kid": "default", "algorithm": "HS256", "use": "client", "secret": TestNode.tokenSecret],
-                    ["kid": "staff", "algorithm": "HS256", "use": "admin", "secret": TestNode.adminTokenSecret],
-                    [
-                        "kid": "idp", "algorithm": "ES256", "use": "client",
-                        "publicKey": signer.publicKey.pemRepresentation, "iss": "https://login", "aud": "chat",
-                    ],
-                ] + more,
+                "admin": [["id": "admin", "secret": TestNode.adminKey]], "token": own + published + more,
             ]
             try node.write(all, to: node.keysPath, mode: 0o600)
         }
         try write([])
         try await node.create()
         try await node.start()
-        func es256(_ claims: [String: Any], algorithm: String = "ES256") throws -> String {
-            var token = TestToken(algorithm: algorithm, kid: "idp")
-            token.claims = ["sub": "ann", "exp": Date().timeIntervalSince1970 + 600]
-            token.claims.merge(claims) { $1 }
-            let input = try token.signed().split(separator: ".").prefix(2).joined(separator: ".")
-            let signature = try signer.signature(for: Data(input.utf8)).rawRepresentation.base64EncodedString()
-            return input + "."
-                + signature.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        func signed(_ signer: TestSigner, _ claims: [String: Any], algorithm: String? = nil) throws -> String {
+            var all: [String: Any] = ["sub": "ann", "exp": Date().timeIntervalSince1970 + 600]
+            all.merge(claims) { $1 }
+            return try signer.token(all, kid: signer.algorithm.rawValue, algorithm: algorithm)
         }
         func isAccepted(_ token: String) async throws -> Bool {
             let client = try await TestClient.open(port: node.clientPort)
             return (try? await client.ask(.connect(ConnectRequest(token: token))).get()) != nil
         }
-        #expect(try await isAccepted(es256(["iss": "https://login", "aud": "chat"])))
-        #expect(try await isAccepted(es256(["iss": "https://login", "aud": ["other", "chat"]])))
-        #expect(try await isAccepted(es256(["iss": "https://other", "aud": "chat"])) == false)
-        #expect(try await isAccepted(es256(["aud": "chat"])) == false)
-        #expect(try await isAccepted(es256(["iss": "https://login", "aud": "other"])) == false)
-        #expect(try await isAccepted(es256(["iss": "https://login", "aud": "chat"], algorithm: "HS256")) == false)
+        for signer in signers {
+            func isSignedAccepted(_ claims: [String: Any], algorithm: String? = nil) async throws -> Bool {
+                try await isAccepted(signed(signer, claims, algorithm: algorithm))
+            }
+            #expect(try await isSignedAccepted(["iss": "https://login", "aud": "chat"]))
+            #expect(try await isSignedAccepted(["iss": "https://login", "aud": ["other", "chat"]]))
+            #expect(try await isSignedAccepted(["iss": "https://other", "aud": "chat"]) == false)
+            #expect(try await isSignedAccepted(["aud": "chat"]) == false)
+            #expect(try await isSignedAccepted(["iss": "https://login", "aud": "other"]) == false)
+            #expect(try await isSignedAccepted(["iss": "https://login", "aud": "chat"], algorithm: "HS256") == false)
+        }
         var staff = TestToken(kid: "staff", secret: TestNode.adminTokenSecret)
         #expect(try await isAccepted(staff.signed()) == false)
         staff.kid = "default"
@@ -187,6 +192,33 @@ struct TokenLifeTests {
         try write([["kid": "newer", "algorithm": "HS256", "use": "client", "secret": newer.secret]])
         #expect(try await node.reload().contains("read again"))
         #expect(try await isAccepted(newer.signed()))
+        await node.kill()
+    }
+
+    @Test func `while an issuer's keys could not be read yet, its tokens get 503 and the client comes again`()
+        async throws
+    {
+        let node = try TestNode()
+        var keys = TestNode.keys
+        let own = try #require(keys["token"] as? [[String: Any]])
+        let sets: [[String: Any]] = ["client", "admin"].map { use in
+            // Nobody listens there.
+            ["jwksUrl": "https://127.0.0.1:1/keys", "algorithms": ["ES256"], "use": use, "iss": "https://login"]
+        }
+        keys["token"] = own + sets
+        try node.write(keys, to: node.keysPath, mode: 0o600)
+        try await node.create()
+        try await node.start()
+        let token = try TestToken(algorithm: "ES256", kid: "published").signed()
+        let client = try await TestClient.open(port: node.clientPort)
+        let refusal = try await client.refusal(of: .connect(ConnectRequest(token: token)))
+        #expect(refusal.code == .unavailable)
+        #expect(try await client.closing() == 4429)
+        #expect(try await node.api("GET", "/v1/stats", bearer: token).status == 503)
+        // Whom that issuer does not concern comes in.
+        let other = try await TestClient.open(port: node.clientPort)
+        try await other.connect(token: node.token("ann"))
+        #expect(try await node.api("GET", "/v1/stats").status == 200)
         await node.kill()
     }
 }

@@ -1,5 +1,5 @@
 import ChatModel
-import Crypto
+import Cryptography
 import Foundation
 import ServerAPI
 import Testing
@@ -8,7 +8,7 @@ import Testing
 
 /// Signed requests (contract, section 4). The signatures were computed by OpenSSL, as docs/PROTOCOL.md shows.
 @Suite struct RequestSignatureTests {
-    private static let key = SymmetricKey(data: Data("an admin key of at least 32 bytes".utf8))
+    private static let key = HMACKey("an admin key of at least 32 bytes".utf8)
 
     private static let post = SignedRequest(
         key: "admin", time: "1732150000000", nonce: "n-0123456789abcdef",
@@ -44,7 +44,7 @@ import Testing
             change(&request)
             #expect(!RequestSignature.isValid(request, key: Self.key))
         }
-        #expect(!RequestSignature.isValid(Self.post, key: SymmetricKey(size: .bits256)))
+        #expect(!RequestSignature.isValid(Self.post, key: HMACKey(SecureRandom.bytes(32))))
     }
 
     @Test(arguments: ["", "61", String(repeating: "g", count: 64), String(repeating: "0", count: 65), "６１"])

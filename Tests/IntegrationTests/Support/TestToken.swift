@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// Tokens that tests sign themselves, right or wrong.
@@ -13,14 +13,8 @@ struct TestToken {
     func signed() throws -> String {
         let header = try JSONSerialization.data(withJSONObject: ["alg": algorithm, "kid": kid, "typ": "JWT"])
         let payload = try JSONSerialization.data(withJSONObject: claims)
-        let input = Self.base64URL(header) + "." + Self.base64URL(payload)
+        let input = Base64URL.encode(header) + "." + Base64URL.encode(payload)
         if algorithm == "none" { return input + "." }
-        let key = SymmetricKey(data: Data(secret.utf8))
-        return input + "." + Self.base64URL(Data(HMAC<SHA256>.authenticationCode(for: Data(input.utf8), using: key)))
-    }
-
-    private static func base64URL(_ data: Data) -> String {
-        data.base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
-            .replacingOccurrences(of: "=", with: "")
+        return input + "." + Base64URL.encode(HMACKey(secret.utf8).code(of: Array(input.utf8)))
     }
 }

@@ -1,5 +1,5 @@
 import ChatModel
-import Crypto
+import Cryptography
 import Foundation
 import Logging
 import Synchronization
@@ -73,14 +73,12 @@ extension FuzzTarget {
     /// A right signature is right, and no other is.
     private static func check(signatureOf head: APIHandler.Head, _ body: [UInt8]) {
         guard let signature = head.signature else { return }
-        let key = SymmetricKey(data: Data("0123456789abcdef0123456789abcdef".utf8))
+        let key = HMACKey("0123456789abcdef0123456789abcdef".utf8)
         var request = SignedRequest(
             key: signature.key, time: signature.time, nonce: signature.nonce, signature: signature.signature,
             method: head.method, path: path(head), query: String(head.target.dropFirst(path(head).count).dropFirst()),
             body: body)
-        let right = Array(
-            HMAC<SHA256>.authenticationCode(for: Data(RequestSignature.text(of: request).utf8), using: key))
-        let text = right.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let text = Hexadecimal.encode(key.code(of: Array(RequestSignature.text(of: request).utf8)))
         let isRight = RequestSignature.isValid(request, key: key)
         require(!isRight || signature.signature.lowercased() == text, "a wrong signature is taken")
         request.signature = text

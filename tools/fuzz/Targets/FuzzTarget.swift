@@ -11,7 +11,8 @@ struct FuzzTarget: Sendable {
     var seeds: @Sendable (inout Samples) -> [[UInt8]]
 
     static let all: [FuzzTarget] = [
-        json, protobuf, items, websocket, handshake, requests, api, tokens, gossip, sealed, link, greeting, consensus,
+        json, protobuf, items, websocket, handshake, requests, api, tokens, keySet, gossip, sealed, link, greeting,
+        consensus,
         node,
         transfer, logRows, stored, snapshot,
     ]

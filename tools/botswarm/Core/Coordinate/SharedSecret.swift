@@ -1,9 +1,8 @@
-import Crypto
-import Foundation
+import Cryptography
 
 /// The secret that a coordinator and its workers share. Neither side says it: each proves that it has it.
 package struct SharedSecret: Sendable {
-    private let key: SymmetricKey
+    private let key: HMACKey
 
     package static let variable = "CHATROOM_SWARM_SECRET"
     package static let bytesMin = 16
@@ -12,7 +11,7 @@ package struct SharedSecret: Sendable {
         guard text.utf8.count >= Self.bytesMin else {
             throw SwarmFailure(.usage, "the secret of coordinator and workers needs at least \(Self.bytesMin) bytes")
         }
-        key = SymmetricKey(data: Data(text.utf8))
+        key = HMACKey(text.utf8)
     }
 
     /// What proves to the other side, which has given `nonce`, that this side has the secret.
@@ -20,16 +19,12 @@ package struct SharedSecret: Sendable {
     /// - Parameter role: keeps the proofs of the two sides apart.
     package func proof(role: String, nonce: String, own: String) -> String {
         let text = "botswarm \(SwarmMessage.version) \(role) \(nonce) \(own)"
-        return HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
+        return Hexadecimal.encode(key.code(of: Array(text.utf8)))
     }
 
     /// Takes the same time whatever is wrong.
     package func isProof(_ proof: String, role: String, nonce: String, own: String) -> Bool {
-        let (a, b) = (Array(proof.utf8), Array(self.proof(role: role, nonce: nonce, own: own).utf8))
-        guard a.count == b.count else { return false }
-        return zip(a, b).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+        ConstantTime.areEqual(proof.utf8, self.proof(role: role, nonce: nonce, own: own).utf8)
     }
 
     package static func random() -> String {

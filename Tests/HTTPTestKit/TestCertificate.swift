@@ -3,12 +3,12 @@ import TLS
 
 /// Certificates that vouch for themselves, made for these tests alone and of use nowhere else:
 /// `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -addext subjectAltName=…`.
-struct TestCertificate {
-    let certificatePEM: String
-    let keyPEM: String
+package struct TestCertificate {
+    package let certificatePEM: String
+    package let keyPEM: String
 
     /// For `localhost` and 127.0.0.1.
-    static let localhost = TestCertificate(
+    package static let localhost = TestCertificate(
         certificatePEM: """
             -----BEGIN CERTIFICATE-----
             MIIBmzCCAUGgAwIBAgIUeMqwP4/baBecOuzFVKVkJeElFJMwCgYIKoZIzj0EAwIw
@@ -33,7 +33,7 @@ struct TestCertificate {
             """)
 
     /// For another host.
-    static let other = TestCertificate(
+    package static let other = TestCertificate(
         certificatePEM: """
             -----BEGIN CERTIFICATE-----
             MIIBoTCCAUegAwIBAgIUQgOZxHHntAx8GPEe4TFhRNI3Y+wwCgYIKoZIzj0EAwIw
@@ -58,7 +58,7 @@ struct TestCertificate {
             """)
 
     /// Calls `body` with the certificate's file and what a server needs of it.
-    func use(_ body: (_ trustFile: String, _ server: TLSContext) async throws -> Void) async throws {
+    package func use(_ body: (_ trustFile: String, _ server: TLSContext) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }

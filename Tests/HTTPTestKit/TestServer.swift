@@ -5,8 +5,8 @@ import Transport
 import WaitTestKit
 
 /// An HTTP server that remembers what it was asked and answers as a test tells it to.
-actor TestServer {
-    enum Answer: Sendable {
+package actor TestServer {
+    package enum Answer: Sendable {
         /// Bytes as they are; the connection stays open.
         case bytes(String)
         /// The same, and then the end of the connection.
@@ -15,13 +15,13 @@ actor TestServer {
         case held(String)
     }
 
-    nonisolated let loop: EventLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    package nonisolated let loop: EventLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Head and body of each request.
-    private(set) var requests: [String] = []
-    private(set) var port = 0
-    private(set) var connectionsMade = 0
+    package private(set) var requests: [String] = []
+    package private(set) var port = 0
+    package private(set) var connectionsMade = 0
     private var listener: TCPListener?
     private var open: [ObjectIdentifier: TCPConnection] = [:]
     private var held: [(TCPConnection, String)] = []
@@ -29,13 +29,13 @@ actor TestServer {
     private let answer: @Sendable (String) -> Answer
     private let changes = Changes()
 
-    init(loop: EventLoop, tls: TLSContext?, _ answer: @escaping @Sendable (String) -> Answer) {
+    package init(loop: EventLoop, tls: TLSContext?, _ answer: @escaping @Sendable (String) -> Answer) {
         self.loop = loop
         self.tls = tls
         self.answer = answer
     }
 
-    func start() throws {
+    package func start() throws {
         let listener = try TCPListener(loop: loop, host: "127.0.0.1", port: 0, reusePort: false) { connection in
             let accepted = LoopBound(onLoop: connection, loop: self.loop)
             self.assumeIsolated { $0.accept(accepted.value) }
@@ -44,7 +44,7 @@ actor TestServer {
         port = listener.port
     }
 
-    func stop() {
+    package func stop() {
         listener?.close()
         listener = nil
         for connection in open.values { connection.close() }
@@ -84,21 +84,21 @@ actor TestServer {
     }
 
     /// Answers what was held.
-    func release() {
+    package func release() {
         for (connection, text) in held { write(text, to: connection) }
         held = []
     }
 
-    func waitFor(requests count: Int) async throws {
+    package func waitFor(requests count: Int) async throws {
         _ = try await changes.wait(for: "request \(count)") { requests.count >= count ? true : nil }
     }
 
-    func waitForNoConnection() async throws {
+    package func waitForNoConnection() async throws {
         _ = try await changes.wait(for: "the end of all connections") { open.isEmpty ? true : nil }
     }
 
     /// An answer with status 200.
-    static func ok(_ body: String, _ headers: String = "") -> String {
+    package static func ok(_ body: String, _ headers: String = "") -> String {
         "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\(headers)\r\n\(body)"
     }
 }

@@ -1,0 +1,79 @@
+import ChatModel
+import Cryptography
+import FoundationEssentials
+import GossipSeal
+
+/// The secrets of a node, from a file that only its owner can read. Never logged.
+struct KeysFile: Sendable, Decodable {
+    struct AdminKey: Sendable, Decodable {
+        var id: String
+        var secret: String
+    }
+
+    /// Seals what nodes tell each other; the same file on all nodes.
+    struct ClusterKey: Sendable, Decodable {
+        /// At least 32 bytes.
+        var secret: String
+    }
+
+    var admin: [AdminKey]
+    var token: [TokenKey]
+    /// Of the same list `token`: the records with a `jwksUrl`.
+    var keySets: [KeySetRecord]
+    /// The first one seals, all are accepted. Without any the node speaks to no other.
+    var cluster: [ClusterKey]?
+
+    private enum CodingKeys: CodingKey {
+        case admin, token, cluster
+    }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        admin = try members.decode([AdminKey].self, forKey: .admin)
+        cluster = try members.decodeIfPresent([ClusterKey].self, forKey: .cluster)
+        (token, keySets) = ([], [])
+        for record in try members.decode([TokenRecord].self, forKey: .token) {
+            switch record {
+            case .key(let key): token.append(key)
+            case .keySet(let record): keySets.append(record)
+            }
+        }
+    }
+
+    /// The cluster keys as the gossip uses them; nil when there are none.
+    func clusterRing() throws(NodeError) -> KeyRing? {
+        guard let cluster, !cluster.isEmpty else { return nil }
+        let secrets = cluster.map { SHA256.digest(of: Array("chatroom cluster key".utf8), Array($0.secret.utf8)) }
+        guard let ring = KeyRing(secrets) else {
+            throw NodeError(.configuration, "there must be at most \(KeyRing.keysMax) cluster keys, all different")
+        }
+        return ring
+    }
+
+    static func read(_ path: String) throws(NodeError) -> KeysFile {
+        try TLSFiles.requirePrivate(path, "the keys file")
+        guard let data = FileManager.default.contents(atPath: path),
+            let keys = try? JSONDecoder().decode(KeysFile.self, from: data)
+        else {
+            // The underlying error may quote the file's content, so it is not passed on.
+            throw NodeError(.configuration, "the keys file \(path) can't be read or isn't valid JSON of keys")
+        }
+        try keys.check()
+        return keys
+    }
+
+    /// Throws unless every key is as the contract wants it; public keys are read by ``TokenKeys``.
+    func check() throws(NodeError) {
+        for key in token { try key.check() }
+        for record in keySets { try record.check() }
+        guard keySets.count <= KeySetRecord.countMax else {
+            throw NodeError(.configuration, "there must be at most \(KeySetRecord.countMax) token records with jwksUrl")
+        }
+        for key in admin where key.secret.utf8.count < JWSKey.secretBytesMin {
+            throw NodeError(.configuration, "admin key \(key.id) needs a secret of at least 32 bytes")
+        }
+        for key in cluster ?? [] where key.secret.utf8.count < 32 {
+            throw NodeError(.configuration, "a cluster key needs a secret of at least 32 bytes")
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import ChatModel
+import Cryptography
+import FoundationEssentials
+import Gateway
+import ServerAPI
+import Synchronization
+
+/// Checks and issues tokens with the keys of the keys file, and with those that its key sets publish; the keys can be
+/// replaced while it runs (SIGHUP).
+///
+/// The algorithm is the key record's and never the header's, and a token without a known `kid` is refused (contract,
+/// section 3). Checking takes up to some tenths of a millisecond and may wait for a key set, so it never runs on a loop.
+final class TokenKeys: Sendable {
+    /// A key, and what its tokens must say.
+    struct Key: Sendable {
+        var kid: String
+        var key: JWSKey
+        var terms: TokenTerms
+    }
+
+    private struct State: Sendable {
+        var keys: [String: Key]
+        var issuing: Key?
+        /// SHA-256 of the admin keys, so that comparing takes the same time for all.
+        var adminDigests: [(id: String, digest: [UInt8])]
+        /// The admin keys by their IDs, for signed requests.
+        var adminKeys: [String: HMACKey]
+    }
+
+    private let state: Mutex<State>
+    private let now: @Sendable () -> Timestamp
+    /// Reads nothing before it is started.
+    let keySets: KeySetReader
+
+    init(_ file: KeysFile, keySets: KeySetReader, now: @escaping @Sendable () -> Timestamp) async throws(NodeError) {
+        state = Mutex(try Self.load(file))
+        self.keySets = keySets
+        self.now = now
+        await keySets.use(file.keySets)
+    }
+
+    /// Puts other keys in force; on an error the old ones stay.
+    func replace(with file: KeysFile) async throws(NodeError) {
+        let new = try Self.load(file)
+        state.withLock { $0 = new }
+        await keySets.use(file.keySets)
+    }
+
+    private static func load(_ file: KeysFile) throws(NodeError) -> State {
+        var keys: [String: Key] = [:]
+        var issuing: Key?
+        for record in file.token {
+            let key = Key(kid: record.kid, key: try record.key(), terms: record.terms)
+            guard keys.updateValue(key, forKey: record.kid) == nil else {
+                throw NodeError(.configuration, "two token keys have the kid \(record.kid)")
+            }
+            if issuing == nil, record.algorithm == .HS256, record.use == .client { issuing = key }
+        }
+        return State(
+            keys: keys, issuing: issuing,
+            adminDigests: file.admin.map { ($0.id, SHA256.digest(of: Array($0.secret.utf8))) },
+            adminKeys: Dictionary(file.admin.map { ($0.id, HMACKey($0.secret.utf8)) }, uniquingKeysWith: { $1 }))
+    }
+
+    /// - Parameter skewSeconds: how far the issuer's clock may be off.
+    /// - Throws: 401, or 503 while the set that may have its key has never been read.
+    @concurrent func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
+        let payload = try await verified(token, use: .client, skewSeconds: skewSeconds)
+        guard let user = UserID(payload.sub) else { throw Self.refusal("its sub is not a user ID") }
+        var rooms: [RoomID]?
+        if let names = payload.rooms {
+            rooms = names.compactMap(RoomID.init)
+            guard rooms?.count == names.count else { throw Self.refusal("its rooms are not room IDs") }
+        }
+        let nick = payload.nick ?? ""
+        let avatar = payload.avatar ?? ""
+        guard nick.utf8.count <= Limits.nickBytes, avatar.utf8.count <= Limits.urlBytes else {
+            throw Self.refusal("its nick or avatar is too long")
+        }
+        return TokenClaims(
+            user: user, expiresAt: TokenPayload.time(payload.exp), issuedAt: payload.iat.map(TokenPayload.time),
+            rooms: rooms, nick: nick, avatar: avatar)
+    }
+
+    /// The name of the administrator whose key or token this is; nil for anything else.
+    /// - Throws: 503 while the set that may have the token's key has never been read.
+    @concurrent func administrator(bearer: String) async throws(ChatError) -> String? {
+        let digest = SHA256.digest(of: Array(bearer.utf8))
+        let digests = state.withLock { $0.adminDigests }
+        var found: String?
+        // All of them are compared.
+        for one in digests where ConstantTime.areEqual(one.digest, digest) { found = one.id }
+        if found != nil { return found }
+        do throws(ChatError) {
+            return try await verified(bearer, use: .admin, skewSeconds: Self.adminSkewSeconds).sub
+        } catch {
+            guard error.code == .unavailable else { return nil }
+            throw error
+        }
+    }
+
+    /// The admin key with that ID, for signed requests.
+    func adminKey(_ id: String) -> HMACKey? { state.withLock { $0.adminKeys[id] } }
+
+    /// - Parameter issuedAt: its `iat`, to the millisecond, so that a revocation tells exactly which tokens are older.
+    func issue(_ request: TokenRequest, issuedAt: Timestamp) throws(ChatError) -> IssuedToken {
+        guard let key = state.withLock({ $0.issuing }) else {
+            throw ChatError(.unavailable, "no HS256 client key is configured, so this node can't issue tokens")
+        }
+        let seconds = request.ttlSeconds ?? 3600
+        guard (1...Self.lifeSecondsMax).contains(seconds) else {
+            throw ChatError(.badParameter, "ttlSeconds must be 1 to \(Self.lifeSecondsMax)", field: "ttlSeconds")
+        }
+        // Whole seconds, which every JWT library reads; never longer after `iat` than a token may live.
+        let expiresAt = min(now(), issuedAt).milliseconds / 1000 + seconds
+        let payload = TokenPayload(
+            sub: request.user.text, exp: Double(expiresAt), iat: Double(issuedAt.milliseconds) / 1000, nbf: nil,
+            rooms: request.rooms?.map(\.text), nick: request.nick, avatar: request.avatar, iss: key.terms.iss,
+            aud: key.terms.aud.map(TokenPayload.Audience.init))
+        do {
+            let bytes = Array(try JSONEncoder().encode(payload))
+            let token = try CompactJWS.token(bytes, kid: key.kid, signedBy: key.key)
+            return IssuedToken(token: token, expiresAt: Timestamp(expiresAt * 1000))
+        } catch {
+            throw ChatError(.internal, "the token could not be signed")
+        }
+    }
+
+    private func verified(_ token: String, use: TokenTerms.Use, skewSeconds: Int64) async throws(ChatError)
+        -> TokenPayload
+    {
+        guard token.utf8.count <= Limits.tokenBytes else { throw Self.refusal("it is too long") }
+        let jws: CompactJWS
+        do throws(CryptographyError) {
+            jws = try CompactJWS(token)
+        } catch {
+            throw Self.refusal(error.code == .form ? "it is not a JWT" : error.description)
+        }
+        guard let kid = jws.kid else { throw Self.refusal("it is not a JWT") }
+        // A key of this file can't be replaced by one that somebody publishes.
+        if let key = state.withLock({ $0.keys[kid] }) {
+            return try check(jws, key, use: use, skewSeconds: skewSeconds)
+        }
+        // Two issuers may have given the same name; who signed the token decides which of them it was.
+        var refusal = Self.refusal("its kid is unknown")
+        for key in try await keySets.keys(kid, algorithm: jws.claimedAlgorithm, use: use) {
+            do throws(ChatError) {
+                return try check(jws, key, use: use, skewSeconds: skewSeconds)
+            } catch {
+                refusal = error
+            }
+        }
+        throw refusal
+    }
+
+    private func check(_ jws: CompactJWS, _ key: Key, use: TokenTerms.Use, skewSeconds: Int64) throws(ChatError)
+        -> TokenPayload
+    {
+        guard jws.claimedAlgorithm == key.key.algorithm.rawValue else {
+            throw Self.refusal("its algorithm is not that of its key")
+        }
+        guard key.terms.use == use else { throw Self.refusal("its key is for another use") }
+        let payload: TokenPayload
+        do {
+            payload = try JSONDecoder().decode(TokenPayload.self, from: Data(jws.payload(signedBy: key.key)))
+        } catch {
+            throw Self.refusal("its signature or its claims are wrong")
+        }
+        if let issuer = key.terms.iss, payload.iss != issuer { throw Self.refusal("its iss is not that of its key") }
+        if let audience = key.terms.aud, payload.aud?.names.contains(audience) != true {
+            throw Self.refusal("its aud is not that of its key")
+        }
+        let nowSeconds = Double(now().milliseconds) / 1000
+        guard payload.exp + Double(skewSeconds) > nowSeconds else { throw Self.refusal("it has expired") }
+        if let notBefore = payload.nbf, notBefore - Double(skewSeconds) > nowSeconds {
+            throw Self.refusal("it is not valid yet")
+        }
+        // From its issue where that is told: one that is renewed in time never gets older than this, whenever it is shown.
+        guard payload.exp - (payload.iat ?? nowSeconds) <= Double(Self.lifeSecondsMax) else {
+            throw Self.refusal("it lives for more than \(Self.lifeSecondsMax / 86_400) days")
+        }
+        // It would outlive revocations; clocks of issuers are this exact also where a token gets no skew.
+        if let issuedAt = payload.iat, issuedAt - Self.issuerSkewSeconds > nowSeconds {
+            throw Self.refusal("its iat is in the future")
+        }
+        return payload
+    }
+
+    private static let adminSkewSeconds: Int64 = 30
+    private static let issuerSkewSeconds = 30.0
+    /// How long a token may live (contract, section 3): 366 days.
+    private static let lifeSecondsMax: Int64 = 366 * 86_400
+
+    private static func refusal(_ why: String) -> ChatError {
+        ChatError(.unauthorized, "the token is refused: \(why)")
+    }
+}
