@@ -113,6 +113,23 @@ import WaitTestKit
         try await reach("last 12 of term 1")
     }
 
+    @Test func `marks that nobody waits for and that can't be written are told`() async throws {
+        var options = configuration(directory, create: true, disk: disk)
+        options.marksInterval = .milliseconds(1)
+        options.files = files
+        let store = try LogStore.open(options)
+        defer { store.close() }
+        files.fail(.rename)
+        try await store.save(GroupSave(group: groupA, entries: entries(1...8)))
+        try await poll("it is told") { store.status.marksFailure?.code == .io }
+        let failures = store.status.marksFailures
+        try await poll("it is counted") { store.status.marksFailures > failures }
+        #expect(store.takesWrites, "the log itself does")
+        files.fail(nil)
+        try await poll("it is written again") { store.status.marksFailure == nil }
+        try await reach("last 8 of term 1")
+    }
+
     /// The frames of a transaction may all be in the write-ahead log when its sync fails: the next start takes them for
     /// committed, and the marks must be true of that log as well as of the former one.
     @Test(arguments: Cut.allCases)

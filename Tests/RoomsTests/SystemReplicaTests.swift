@@ -111,7 +111,7 @@ private final class SystemNode: Sendable {
             while !isOver.withLock({ $0 }) {
                 let before = await all[0].system.status().term
                 for node in all { await node.system.handOver() }
-                try await Task.sleep(for: .milliseconds(30))
+                try await Task.sleep(for: .milliseconds(100))
                 if await all[0].system.status().term > before { handOvers += 1 }
             }
             return handOvers
@@ -122,7 +122,7 @@ private final class SystemNode: Sendable {
                 for worker in 0..<3 {
                     group.addTask {
                         var failures: [String] = []
-                        for number in 0..<60 {
+                        for number in 0..<40 {
                             let name = "\(place)-\(worker)-\(number)"
                             do throws(ChatError) {
                                 if try await !node.system.use(nonce: name) { failures.append("\(name) was used twice") }
@@ -141,7 +141,7 @@ private final class SystemNode: Sendable {
         }
         isOver.withLock { $0 = true }
         let handOvers = try await handing.value
-        #expect(failures.isEmpty, "\(failures.count) of 540: \(failures.first ?? "")")
+        #expect(failures.isEmpty, "\(failures.count) of 360: \(failures.first ?? "")")
         #expect(handOvers >= 3)
         for node in all.reversed() { await node.close() }
     }

@@ -37,6 +37,8 @@ final class SystemHost: GroupLogDelegate {
     private var waiting: [() -> Bool] = []
     /// By index.
     private var pending: [UInt64: Pending] = [:]
+    /// The earliest deadline in `pending`, or an earlier time.
+    private var overdueAt: ContinuousClock.Instant?
     /// Of the newest committed entry.
     private var committedTerm: UInt64 = 0
     private var ledTerm: UInt64?
@@ -118,6 +120,7 @@ final class SystemHost: GroupLogDelegate {
         if !log.isEstablished || log.term != ledTerm {
             let deadline = ContinuousClock.now + Self.undecidedMax
             for index in pending.keys where pending[index]?.deadline == nil { pending[index]?.deadline = deadline }
+            if !pending.isEmpty { overdueAt = overdueAt ?? deadline }
             // Nobody else could say what has become of it.
             if log.isSoleVoter { failPending() }
         }
@@ -226,10 +229,10 @@ final class SystemHost: GroupLogDelegate {
     }
 
     private func failOverdue() {
-        guard pending.values.contains(where: { $0.deadline != nil }) else { return }
-        let now = ContinuousClock.now
-        let overdue = pending.filter { ($0.value.deadline ?? now + .seconds(1)) <= now }
+        guard let overdueAt, overdueAt <= .now else { return }
+        let overdue = pending.filter { $0.value.deadline.map { $0 <= .now } ?? false }
         for index in overdue.keys { pending[index] = nil }
+        self.overdueAt = pending.values.compactMap(\.deadline).min()
         fail(overdue.values)
     }
 
