@@ -47,6 +47,8 @@ struct chatroom_fault_vfs {
     ghost *ghosts;
     int powered;
     int full;
+    int database_full;
+    int failing_writes;
     // Negative: does not fill up.
     int64_t writes_until_full;
     int64_t failing_syncs;
@@ -260,6 +262,9 @@ static int fault_write(sqlite3_file *base, const void *bytes, int amount, sqlite
     if (file->disk->writes_until_full >= 0 && file->disk->writes_until_full-- == 0) file->disk->full = 1;
     if (!tick(file->disk)) result = SQLITE_IOERR_WRITE;
     else if (file->disk->full) result = SQLITE_FULL;
+    else if (file->disk->failing_writes) result = SQLITE_IOERR_WRITE;
+    // As write-ahead logs write over their own bytes, for which there is always space.
+    else if (file->disk->database_full && !file->node->syncs_directory) result = SQLITE_FULL;
     if (result == SQLITE_OK) result = reserve(file->node, offset + amount);
     if (result == SQLITE_OK) result = record(file->node, offset, amount, bytes);
     if (result == SQLITE_OK) {
@@ -483,6 +488,18 @@ void chatroom_fault_vfs_set_full(chatroom_fault_vfs *disk, int full) {
     lock(disk);
     disk->full = full;
     disk->writes_until_full = -1;
+    unlock(disk);
+}
+
+void chatroom_fault_vfs_set_database_full(chatroom_fault_vfs *disk, int full) {
+    lock(disk);
+    disk->database_full = full;
+    unlock(disk);
+}
+
+void chatroom_fault_vfs_set_failing_writes(chatroom_fault_vfs *disk, int failing) {
+    lock(disk);
+    disk->failing_writes = failing;
     unlock(disk);
 }
 

@@ -118,15 +118,13 @@ public final class AuditFile: Sendable {
 
 /// The file, on its thread.
 final class AuditTable {
-    /// "CRau", so that tools can tell what the file is.
-    private static let applicationID: Int64 = 0x4352_6175
-    private static let version: Int64 = 1
-    private static let schema = """
-        CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, payload BLOB NOT NULL);
-        CREATE INDEX audit_time ON audit (time);
-        PRAGMA application_id = \(applicationID);
-        PRAGMA user_version = \(version);
-        """
+    /// "CRau"
+    private static let format = DatabaseFormat(
+        what: "an audit", applicationID: 0x4352_6175, version: 1,
+        schema: """
+            CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, payload BLOB NOT NULL);
+            CREATE INDEX audit_time ON audit (time);
+            """)
 
     private let database: Database
     private var rowsSincePrune = 0
@@ -141,8 +139,7 @@ final class AuditTable {
         options.cacheKilobytes = 512
         let database = try Database(path: path, options: options)
         do {
-            try DatabaseFormat.prepare(
-                database, schema: Self.schema, applicationID: Self.applicationID, version: Self.version)
+            try Self.format.prepare(database)
         } catch {
             database.close()
             throw error

@@ -4,22 +4,18 @@ import SQLite
 /// A shard's catalogue on disk: rooms and what belongs to them, as of one applied index. Used by the shard's storage
 /// thread only, whose connection is the only one that writes or checkpoints; snapshots are read by others.
 final class CatalogueFile {
-    /// "CRca", so that tools can tell what the file is.
-    private static let applicationID: Int64 = 0x4352_6361
-    private static let version: Int64 = 2
-
-    // Kind stands first, so that listing rooms does not walk over their members.
-    private static let schema = """
-        CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), applied INTEGER NOT NULL);
-        INSERT INTO meta (id, applied) VALUES (1, 0);
-        CREATE TABLE catalogue (
-            kind INTEGER NOT NULL, room TEXT NOT NULL, key TEXT NOT NULL, incarnation INTEGER NOT NULL,
-            log_index INTEGER NOT NULL, deadline INTEGER, value BLOB NOT NULL,
-            PRIMARY KEY (kind, room, key)) WITHOUT ROWID;
-        CREATE INDEX catalogue_deadline ON catalogue (deadline) WHERE deadline IS NOT NULL;
-        PRAGMA application_id = \(applicationID);
-        PRAGMA user_version = \(version);
-        """
+    // "CRca". Kind stands first, so that listing rooms does not walk over their members.
+    private static let format = DatabaseFormat(
+        what: "a catalogue of rooms", applicationID: 0x4352_6361, version: 2,
+        schema: """
+            CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), applied INTEGER NOT NULL);
+            INSERT INTO meta (id, applied) VALUES (1, 0);
+            CREATE TABLE catalogue (
+                kind INTEGER NOT NULL, room TEXT NOT NULL, key TEXT NOT NULL, incarnation INTEGER NOT NULL,
+                log_index INTEGER NOT NULL, deadline INTEGER, value BLOB NOT NULL,
+                PRIMARY KEY (kind, room, key)) WITHOUT ROWID;
+            CREATE INDEX catalogue_deadline ON catalogue (deadline) WHERE deadline IS NOT NULL;
+            """)
 
     /// Not in the schema, because files of before these tables have the same version.
     private static let laterTables = """
@@ -56,8 +52,7 @@ final class CatalogueFile {
         options.vfs = vfs
         let database = try Database(path: path, options: options)
         do {
-            try DatabaseFormat.prepare(
-                database, schema: Self.schema, applicationID: Self.applicationID, version: Self.version)
+            try Self.format.prepare(database)
             try database.execute(Self.laterTables)
             self.database = database
             let missing = try database.prepare("SELECT value FROM missing_history")

@@ -1,20 +1,62 @@
 import SQLite
 
 /// Making and recognising our database files.
-enum DatabaseFormat {
+struct DatabaseFormat {
+    /// What the file is, for people: "a day's history".
+    var what: String
+    /// So that tools can tell what the file is.
+    var applicationID: Int64
+    /// Another one stands for another schema, or for contents that this one's programs would not understand.
+    var version: Int64
+    var schema: String
+
     /// Makes the schema in a new file. Throws `.unsupported` when the file is of another program or version.
-    static func prepare(_ database: Database, schema: String, applicationID: Int64, version: Int64) throws {
-        if try number(database, "SELECT count(*) FROM sqlite_schema") == 0 {
-            try database.transaction { () throws(SQLiteError) in try database.execute(schema) }
+    func prepare(_ database: Database) throws {
+        if try Self.number(database, "SELECT count(*) FROM sqlite_schema") == 0 {
+            try database.transaction { () throws(SQLiteError) in
+                try database.execute(schema)
+                try database.execute("PRAGMA application_id = \(applicationID)")
+                try database.execute("PRAGMA user_version = \(version)")
+            }
         }
-        let found = try number(database, "PRAGMA user_version") ?? 0
-        guard try number(database, "PRAGMA application_id") == applicationID, found == version else {
+        try check(
+            database.path, applicationID: try Self.number(database, "PRAGMA application_id") ?? 0,
+            version: try Self.number(database, "PRAGMA user_version") ?? 0)
+    }
+
+    private func check(_ path: String, applicationID found: Int64, version foundVersion: Int64) throws(StorageError) {
+        guard found == applicationID else {
             throw StorageError(
                 .unsupported,
-                "\(database.path) is not a file of this version of the program: it has format \(found), and this program "
-                    + "reads format \(version) only")
+                "\(path) is not \(what): its application_id is \(found), and that of such a file is \(applicationID)")
+        }
+        guard foundVersion == version else {
+            throw StorageError(.unsupported, FileVersion.sentence(path, found: foundVersion, own: version))
         }
     }
+
+    /// What the head of a file says, without opening it as a database: cheap enough for all files at a start.
+    ///
+    /// - Returns: false when the file says nothing yet, or is no database: opening it makes or refuses it.
+    /// - Throws: `.unsupported` as `prepare`.
+    func checkHead(of path: String) throws -> Bool {
+        var head: ArraySlice<UInt8> = []
+        try FileSystem.readPieces(path) { piece in
+            head = piece.prefix(Self.headBytes)
+            return false
+        }
+        // https://www.sqlite.org/fileformat.html#the_database_header
+        guard head.count == Self.headBytes, head.starts(with: Array("SQLite format 3\0".utf8)) else { return false }
+        func number(at offset: Int) -> Int64 {
+            Int64(head[offset..<offset + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
+        }
+        let (version, applicationID) = (number(at: 60), number(at: 68))
+        guard applicationID != 0 || version != 0 else { return false }
+        try check(path, applicationID: applicationID, version: version)
+        return true
+    }
+
+    private static let headBytes = 100
 
     private static func number(_ database: Database, _ sql: String) throws(SQLiteError) -> Int64? {
         let statement = try database.prepare(sql)

@@ -4,28 +4,24 @@ import SQLite
 /// The writing connection to one day's history. It is the only one that writes or checkpoints. Used by the shard's
 /// storage thread only.
 final class DayFile {
-    /// "CRhi", so that tools can tell what the file is.
-    private static let applicationID: Int64 = 0x4352_6869
-    private static let version: Int64 = 2
-
-    // The key stands first and the payload last, so that looking for rows never reads the pages of long payloads.
-    private static let schema = """
-        CREATE TABLE meta (
-            id INTEGER PRIMARY KEY CHECK (id = 1), applied INTEGER NOT NULL, last_time INTEGER);
-        INSERT INTO meta (id, applied) VALUES (1, 0);
-        CREATE TABLE message (
-            incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, log_index INTEGER NOT NULL, time INTEGER NOT NULL,
-            type INTEGER NOT NULL, recalled INTEGER NOT NULL, command_high INTEGER, command_low INTEGER, sender TEXT,
-            payload BLOB NOT NULL, PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
-        CREATE TABLE tombstone (
-            incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, log_index INTEGER NOT NULL, replacement BLOB,
-            PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
-        CREATE TABLE copies (
-            incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, payload BLOB NOT NULL,
-            PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
-        PRAGMA application_id = \(applicationID);
-        PRAGMA user_version = \(version);
-        """
+    // "CRhi". The key stands first and the payload last, so that looking for rows never reads the pages of long payloads.
+    static let format = DatabaseFormat(
+        what: "a day's history", applicationID: 0x4352_6869, version: 2,
+        schema: """
+            CREATE TABLE meta (
+                id INTEGER PRIMARY KEY CHECK (id = 1), applied INTEGER NOT NULL, last_time INTEGER);
+            INSERT INTO meta (id, applied) VALUES (1, 0);
+            CREATE TABLE message (
+                incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, log_index INTEGER NOT NULL, time INTEGER NOT NULL,
+                type INTEGER NOT NULL, recalled INTEGER NOT NULL, command_high INTEGER, command_low INTEGER, sender TEXT,
+                payload BLOB NOT NULL, PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
+            CREATE TABLE tombstone (
+                incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, log_index INTEGER NOT NULL, replacement BLOB,
+                PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
+            CREATE TABLE copies (
+                incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, payload BLOB NOT NULL,
+                PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
+            """)
 
     let database: Database
     /// Something was committed that has not been synced.
@@ -58,8 +54,7 @@ final class DayFile {
         options.vfs = vfs
         let database = try Database(path: path, options: options)
         do {
-            try DatabaseFormat.prepare(
-                database, schema: Self.schema, applicationID: Self.applicationID, version: Self.version)
+            try Self.format.prepare(database)
             self.database = database
             self.erased = erased
             let known = try database.prepare("SELECT applied, last_time, (SELECT count(*) FROM tombstone) FROM meta")

@@ -22,6 +22,9 @@ struct ShardState: Sendable {
 
     /// The last attempt to write failed.
     var failure: StorageError?
+    /// The last attempt to bring what was written to stable storage failed. Apart from `failure`, because write-ahead logs
+    /// take rows on a full disk, too, as long as they write over their own bytes: that shows nothing for a checkpoint.
+    var checkpointFailure: StorageError?
     /// Set for good.
     var halt: StorageError?
     var isOverloaded = false
@@ -29,7 +32,12 @@ struct ShardState: Sendable {
     var health: StorageHealth {
         if let halt { return .halted(halt) }
         if isOverloaded { return .overloaded }
-        return failure.map { .retrying($0) } ?? .good
+        return (failure ?? checkpointFailure).map { .retrying($0) } ?? .good
+    }
+
+    /// See `ShardStorage.diskFailure`.
+    var diskFailure: StorageError? {
+        halt ?? [failure, checkpointFailure].compactMap { $0 }.first { $0.code != .busy }
     }
 
     /// To be called after `pendingBytes` has changed.

@@ -66,6 +66,10 @@ public final class ShardStorage: Sendable {
 
     public var health: StorageHealth { state.withLock { $0.health } }
 
+    /// Why the disk does not take what it is given: it is full, answers with an error, or is not trusted any more; nil when
+    /// the last attempts succeeded. Meanwhile rows are kept in memory, up to the bound.
+    public var diskFailure: StorageError? { state.withLock { $0.diskFailure } }
+
     // MARK: - Writing
 
     /// Takes over a batch. It is written soon, together with others, in the order of the calls; failures are tried
@@ -113,7 +117,7 @@ public final class ShardStorage: Sendable {
     public func checkpoint(completion: @escaping @Sendable (Result<UInt64, StorageError>) -> Void) {
         withWriter(completion) { writer, worker in
             try writer.flush(on: worker.thread)
-            return try writer.checkpoint().get()
+            return try writer.checkpoint(retryingOn: worker.thread).get()
         }
     }
 

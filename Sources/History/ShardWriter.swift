@@ -69,7 +69,11 @@ final class ShardWriter {
         do {
             _ = try catalogue.database.checkpoint(.passive)
             try removeRests(live: lastGeneration)
-            for day in days.keys where needsRecovery(day) { _ = try file(day) }
+            // Readers look at no file's version.
+            for day in days.keys.sorted() {
+                let isWhole = try !needsRecovery(day) && DayFile.format.checkHead(of: self.path(day))
+                if !isWhole { _ = try file(day) }
+            }
         } catch {
             closeFiles()
             throw error
@@ -121,12 +125,18 @@ final class ShardWriter {
             while !unwritten.isEmpty { try writeSome() }
         } catch {
             let failure = note(error)
+            state.withLock { $0.failure = failure }
             scheduleRetry(on: thread)
             throw failure
         }
+        let hasFailedCheckpoint = state.withLock { state in
+            state.failure = nil
+            return state.checkpointFailure != nil
+        }
+        // It has a retry of its own.
+        guard !hasFailedCheckpoint else { return }
         retryDelay = Self.retryDelayMin
-        state.withLock { $0.failure = nil }
-        try checkpointIfDue()
+        try checkpointIfDue(on: thread)
     }
 
     /// Writes a transaction's worth of batches: one transaction per file.
@@ -192,7 +202,9 @@ final class ShardWriter {
     ///
     /// While a snapshot is open, only what it sees can be brought from the write-ahead log to the catalogue: the index
     /// stays behind until it is closed.
-    func checkpoint() -> Result<UInt64, StorageError> {
+    ///
+    /// - Parameter thread: on which it is tried again soon, if it fails: the host asks seldom.
+    func checkpoint(retryingOn thread: StorageThread? = nil) -> Result<UInt64, StorageError> {
         defer { publishHealth() }
         do {
             try syncHistory()
@@ -206,12 +218,13 @@ final class ShardWriter {
             if catalogue.hasUnsyncedChanges { delaySync() }
             let isSynced = try catalogue.checkpoint()
             guard isSynced || hasSnapshots else {
-                throw StorageError(.io, "\(catalogue.database.path): another process has the catalogue open")
+                throw StorageError(.busy, "\(catalogue.database.path): another process has the catalogue open")
             }
             if isSynced { self.missing = missing }
+            retryDelay = Self.retryDelayMin
             return .success(
                 state.update { [index = catalogue.appliedIndex] state in
-                    state.failure = nil
+                    state.checkpointFailure = nil
                     if isSynced {
                         state.syncedIndex = index
                         state.missing = missing
@@ -219,7 +232,10 @@ final class ShardWriter {
                     return state.syncedIndex
                 })
         } catch {
-            return .failure(note(error))
+            let failure = note(error)
+            state.withLock { $0.checkpointFailure = failure }
+            if let thread { scheduleRetry(on: thread) }
+            return .failure(failure)
         }
     }
 
@@ -229,7 +245,7 @@ final class ShardWriter {
             guard let file else { continue }
             if file.hasUnsyncedChanges { delaySync() }
             guard try file.checkpoint() else {
-                throw StorageError(.io, "\(file.database.path): readers kept the checkpoint from finishing")
+                throw StorageError(.busy, "\(file.database.path): readers kept the checkpoint from finishing")
             }
             // Only recalls and back-fill still come to a past day.
             if day < today {
@@ -240,11 +256,13 @@ final class ShardWriter {
         }
     }
 
-    func checkpointIfDue() throws(StorageError) {
+    func checkpointIfDue(on thread: StorageThread) throws(StorageError) {
         let isDue =
             changes.bytes >= configuration.catalogueBytesMax
             || days.values.contains { ($0?.database.writeAheadLogPages ?? 0) >= configuration.checkpointPages }
-        if isDue, case .failure(let error) = checkpoint(), error.code == .restartNeeded { throw error }
+        if isDue, case .failure(let error) = checkpoint(retryingOn: thread), error.code == .restartNeeded {
+            throw error
+        }
     }
 
     func delaySync() {
@@ -253,18 +271,18 @@ final class ShardWriter {
 
     // MARK: - Failures
 
-    /// Takes note of a failure. What cannot be tried again ends all writing.
+    /// What cannot be tried again ends all writing.
     @discardableResult
     func note(_ error: any Error) -> StorageError {
         let failure = StorageError(any: error)
         state.withLock { state in
-            state.failure = failure
             switch failure.code {
             case .restartNeeded, .corrupt, .unsupported:
                 // A failed sync: the kernel may drop what it could not write and say that all is well next time, so
                 // another try would prove nothing. The log still has everything that was not synced before.
                 state.halt = state.halt ?? failure
-            case .full, .io, .overflowed, .overloaded, .tooOften, .cancelled, .malformed, .refused, .expired, .closed:
+            case .full, .io, .busy, .overflowed, .overloaded, .tooOften, .cancelled, .malformed, .refused, .expired,
+                .closed:
                 break
             }
         }
@@ -278,7 +296,9 @@ final class ShardWriter {
             guard let writer = worker.writers[number] else { return }
             writer.isRetryScheduled = false
             // The error has been noted and the next try scheduled.
-            do throws(StorageError) { try writer.flush(on: worker.thread) } catch {}
+            do throws(StorageError) { try writer.flush(on: worker.thread) } catch { return }
+            guard writer.state.withLock({ $0.checkpointFailure != nil }) else { return }
+            _ = writer.checkpoint(retryingOn: worker.thread)
         }
         retryDelay = min(retryDelay * 2, Self.retryDelayMax)
     }

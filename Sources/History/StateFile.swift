@@ -9,8 +9,10 @@ public final class StateFile: Sendable {
 
     private init(path: String) { self.path = path }
 
-    /// "CRst", then the version of the form below.
-    private static let head: [UInt8] = Array("CRst".utf8) + [1]
+    /// "CRst", then the version.
+    private static let head: [UInt8] = Array("CRst".utf8) + [version]
+    /// Of the form below, and of the values that are kept so.
+    private static let version: UInt8 = 2
     private static let checksumBytes = 8
     private static let bytesMax = 256 << 20
 
@@ -24,7 +26,9 @@ public final class StateFile: Sendable {
             throw StorageError(.corrupt, "\(path) is damaged")
         }
         guard bytes.starts(with: head) else {
-            throw StorageError(.unsupported, "\(path) is not a file of this version of the program")
+            throw StorageError(
+                .unsupported,
+                FileVersion.sentence(path, found: Int64(bytes[head.count - 1]), own: Int64(version)))
         }
         let value = Array(bytes[head.count..<(bytes.count - checksumBytes)])
         guard Array(bytes.suffix(checksumBytes)) == checksum(of: value) else {

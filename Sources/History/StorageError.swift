@@ -7,6 +7,8 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
         case full
         /// Reading or writing failed. Writes are tried again.
         case io
+        /// A reader or another process was in the way. It is tried again.
+        case busy
         /// A file contradicts itself.
         case corrupt
         /// A file was made by another version or program.
@@ -45,7 +47,8 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
             case .full: .full
             case .syncFailed: .restartNeeded
             case .corrupt, .notADatabase: .corrupt
-            case .busy, .io, .constraint, .cannotOpen, .other: .io
+            case .busy: .busy
+            case .io, .constraint, .cannotOpen, .other: .io
             }
         self.init(code, error.message)
     }
@@ -73,7 +76,7 @@ public enum StorageHealth: Sendable, Hashable {
     /// No successor.
     case halted(StorageError)
 
-    /// Whether it may be given more.
+    /// Whether it may be given more. That the disk takes it is not said: see `ShardStorage.diskFailure`.
     public var takesRows: Bool {
         switch self {
         case .good, .retrying: true

@@ -59,15 +59,23 @@ struct LogOpening {
         if let objection = try WriteAheadLogCheck.objection(to: database.path + "-wal") {
             throw Refusal.damaged(objection)
         }
-        let isMade = try LogTable.isMade(database)
+        let format = try LogTable.format(database)
+        let isNobodys = format.applicationID == 0 && format.version == 0
+        let isMade = try !isNobodys || LogTable.isMade(database)
         guard isMade != configuration.create else { throw isMade ? Refusal.exists : Refusal.missing }
+        if isMade {
+            guard format.applicationID == LogTable.applicationID else {
+                throw Refusal.foreign(format.applicationID)
+            }
+            guard format.version == LogTable.version else { throw Refusal.otherVersion(database.path, format.version) }
+        }
         if configuration.create {
             try LogTable.make(database, identity: makeIdentity())
             try FileSystem.syncDirectory(of: database.path)
         } else {
             try FileSystem.rewrite(database.path + "-wal")
         }
-        guard let identity = try LogTable.identity(database) else { throw Refusal.unsupported }
+        guard let identity = try LogTable.identity(database) else { throw Refusal.damaged("the table store is empty") }
         store = identity
         table = try LogTable(database)
         marks = Marks(store: store)
@@ -144,7 +152,10 @@ struct LogOpening {
             try FileSystem.replace(path, with: marks.encoded(), by: configuration.files)
             return
         }
-        guard let found = Marks(encoded: bytes) else { throw Refusal.unmarked("\(path) is damaged", .corrupt) }
+        guard let found = Marks(encoded: bytes) else {
+            if let version = Marks.otherVersion(of: bytes) { throw Refusal.otherMarks(path, version) }
+            throw Refusal.unmarked("\(path) is damaged", .corrupt)
+        }
         guard found.store == store else {
             throw Refusal.unmarked(
                 "\(path) was written by another store (\(found.store), this one is \(store))", .behindMarks)
@@ -158,7 +169,10 @@ struct LogOpening {
     // MARK: - Refusals
 
     private enum Refusal: Error {
-        case missing, exists, unsupported, busy
+        case missing, exists, busy
+        case foreign(_ applicationID: Int64)
+        case otherVersion(_ path: String, _ found: Int64)
+        case otherMarks(_ path: String, _ found: Int64)
         case damaged(String)
         case behind(String)
         /// Nothing contradicts the log, but what would show that it is whole can't be used.
@@ -177,9 +191,17 @@ struct LogOpening {
                 """)
         case Refusal.exists:
             LogStoreError(.alreadyExists, "There is a log in \(directory) already; it is not overwritten.")
-        case Refusal.unsupported:
+        case Refusal.foreign(let applicationID):
             LogStoreError(
-                .unsupported, "\(databasePath(directory)) is not a log of this version of the program.")
+                .unsupported,
+                """
+                \(databasePath(directory)) is not a log: its application_id is \(applicationID), and that of a log is \
+                \(LogTable.applicationID).
+                """)
+        case Refusal.otherVersion(let path, let found):
+            LogStoreError(.unsupported, FileVersion.sentence(path, found: found, own: LogTable.version))
+        case Refusal.otherMarks(let path, let found):
+            LogStoreError(.unsupported, FileVersion.sentence(path, found: found, own: Marks.version))
         case Refusal.busy:
             LogStoreError(.inUse, "The log in \(directory) is open elsewhere.")
         case Refusal.damaged(let what):

@@ -31,7 +31,13 @@ public final class LogStore: Sendable {
                 let opening = try LogOpening(configuration) { .random(in: 1...UInt64(Int64.max)) }
                 let marks = MarksKeeper(
                     path: LogOpening.marksPath(configuration.directory), marks: opening.marks,
-                    interval: configuration.marksInterval, files: configuration.files)
+                    interval: configuration.marksInterval, files: configuration.files,
+                    onWrite: { failure in
+                        queue.withLock { queue in
+                            queue.status.marksFailure = failure
+                            if failure != nil { queue.status.marksFailures += 1 }
+                        }
+                    })
                 marks.start()
                 let writer = LogWriter(configuration, queue: queue, opening: opening, marks: marks)
                 opened.update { $0 = .success(opening.store) }
@@ -139,7 +145,8 @@ public final class LogStore: Sendable {
 
     public var status: LogStoreStatus { queue.withLock { $0.status } }
 
-    /// Whether the last write succeeded, a save's or a probe's. While it is false the disk is probed once a second.
+    /// Whether the last write succeeded: a save's, a probe's, a checkpoint's. While it is false the disk is probed once a
+    /// second.
     public var takesWrites: Bool { queue.withLock { $0.status.failure == nil && $0.refusal == nil } }
 
     /// Set once the disk can no longer be trusted; every save then fails with it.

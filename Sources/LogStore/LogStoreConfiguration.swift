@@ -21,7 +21,7 @@ public struct LogStoreConfiguration: Sendable {
     public var checkpointPages = 4_000
     /// The least time between two writes of the marks. DESIGN section 4 fixes a second.
     public var marksInterval = Duration.seconds(1)
-    /// How long nothing may have been written before a probe finds out whether the disk still takes anything.
+    /// After so long a probe finds out whether the disk has space for more, whatever is being written.
     public var probeInterval = Duration.seconds(3)
     /// Added to every sync, to measure how the system behaves on slower disks.
     public var syncDelayMicroseconds: UInt32 = 0

@@ -10,8 +10,13 @@ public struct LogStoreStatus: Sendable, Hashable {
     public internal(set) var waitingBytes = 0
     /// Trimmed entries whose space has not been freed yet.
     public internal(set) var uselessEntries = 0
-    /// Why the last transaction failed; nil after a good one.
+    /// Why the disk does not take everything: the last transaction, probe or checkpoint failed. nil when all of them were
+    /// good.
     public internal(set) var failure: LogStoreError?
+    /// Writes of the marks that failed.
+    public internal(set) var marksFailures: UInt64 = 0
+    /// Why the last of them failed; nil after a good one. The file then tells less than it could of what the log held.
+    public internal(set) var marksFailure: LogStoreError?
 
     public init() {}
 }

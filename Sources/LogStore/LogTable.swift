@@ -5,8 +5,9 @@ import SQLite
 /// touches a page per group and commit, which costs a third of the throughput (`research/consensus.md`).
 final class LogTable {
     /// "CRlg", so that tools can tell what the file is.
-    private static let applicationID: Int64 = 0x4352_6C67
-    private static let version: Int64 = 1
+    static let applicationID: Int64 = 0x4352_6C67
+    /// Also of what stands in the entries: a program that would understand them otherwise must not apply them.
+    static let version: Int64 = 2
 
     let database: Database
     private let insertStatement: Statement
@@ -40,16 +41,22 @@ final class LogTable {
         }
     }
 
-    /// Nil when the file was written by another version or program.
+    /// Which program and version has written the file; zeros when nobody has yet.
+    static func format(_ database: Database) throws(SQLiteError) -> (applicationID: Int64, version: Int64) {
+        (
+            try number(database, "PRAGMA application_id") ?? 0, try number(database, "PRAGMA user_version") ?? 0
+        )
+    }
+
+    /// Nil when the table is empty.
     static func identity(_ database: Database) throws(SQLiteError) -> UInt64? {
-        func number(_ sql: String) throws(SQLiteError) -> Int64? {
-            let statement = try database.prepare(sql)
-            return try statement.step() ? statement.int64(0) : nil
-        }
-        guard try number("PRAGMA application_id") == applicationID, try number("PRAGMA user_version") == version else {
-            return nil
-        }
-        return try number("SELECT identity FROM store").map { UInt64(bitPattern: $0) }
+        try number(database, "SELECT identity FROM store").map { UInt64(bitPattern: $0) }
+    }
+
+    private static func number(_ database: Database, _ sql: String) throws(SQLiteError) -> Int64? {
+        let statement = try database.prepare(sql)
+        defer { statement.reset() }
+        return try statement.step() ? statement.int64(0) : nil
     }
 
     /// Writes what is there already.

@@ -20,11 +20,21 @@ final class LogWriter {
     /// is emptied: they would look like transactions that were saved after a damaged one (see `WriteAheadLogCheck`).
     private var hasLeftovers = false
 
-    /// When a commit or a probe last showed whether the disk takes anything.
-    private var lastWrite = ContinuousClock.now
+    /// Groups whose marks were lowered for a transaction of which nobody knows whether a start would find it: its commit
+    /// failed, and its frames may stand in the write-ahead log. Until a commit succeeds, which begins by emptying that log,
+    /// the marks say only what is true either way.
+    private var doubtful: Set<GroupID> = []
+
+    /// When the last probe was.
+    private var lastProbe = ContinuousClock.now
+    /// When a commit was last synced.
+    private var lastCommit: ContinuousClock.Instant?
     /// The last probe failed: the disk has less space than a probe takes, or none. Smaller saves may still succeed, which
     /// shows nothing for the next larger one; only a probe that succeeds ends this.
     private var probeHasFailed = false
+    /// What was saved can't be brought from the write-ahead log to the database file. That log then grows with every save;
+    /// only a checkpoint that succeeds ends this. It is tried again with the probes.
+    private var checkpointHasFailed = false
 
     private static let pauseAfterFailure = Duration.milliseconds(100)
     /// Rows that one idle transaction deletes: about a millisecond, by which it may delay a save.
@@ -72,7 +82,7 @@ final class LogWriter {
             hasFailed = false
         }
         let isIdle = uselessHead == useless.count || refusal != nil
-        return queue.wait(atMost: max(.zero, probeInterval - (.now - lastWrite))) { queue in
+        return queue.wait(atMost: max(.zero, probeInterval - (.now - lastProbe))) { queue in
             isIdle && !queue.isUrgent && queue.trims.isEmpty
                 ? nil : queue.nextTurn(bytesMax: configuration.transactionBytesMax, withTrims: true)
         } ?? LogQueue.Turn()
@@ -85,21 +95,27 @@ final class LogWriter {
 
     private var probeInterval: Duration {
         if refusal != nil { return .seconds(3_600) }
-        return queue.withLock { $0.status.failure } == nil
-            ? configuration.probeInterval : Self.probeIntervalAfterFailure
+        return isFailing ? Self.probeIntervalAfterFailure : configuration.probeInterval
     }
 
-    /// A disk that is full, or fails, says so to who writes: where nobody does for a while, and after a failure, a probe is
-    /// written. It is a new file each time, because the write-ahead log writes over its own bytes, for which there is
-    /// always space. After a failure the log itself has to take something, too.
+    /// A disk that fails says so to who writes, and a full one does not: the write-ahead log writes over its own bytes, for
+    /// which there is always space. So a probe is written, whether there are saves or not: a new file each time. Where
+    /// commits show that the disk syncs, the probe only asks for space and is not synced, so it delays no save. After a
+    /// failure the log itself has to take something, too.
     private func probeIfDue() {
-        guard refusal == nil, .now - lastWrite >= probeInterval else { return }
-        lastWrite = .now
+        let interval = probeInterval
+        guard refusal == nil, .now - lastProbe >= interval else { return }
+        lastProbe = .now
         let path = LogOpening.probePath(configuration.directory)
+        let bytes = [UInt8](repeating: 0x55, count: Self.probeBytes)
         do throws(SQLiteError) {
             // Before anything else: what is left of one that failed takes space.
             try configuration.files.remove(path)
-            try configuration.files.write([UInt8](repeating: 0x55, count: Self.probeBytes), to: path)
+            if !isFailing, let lastCommit, .now - lastCommit < interval {
+                try configuration.files.writeUnsynced(bytes, to: path)
+            } else {
+                try configuration.files.write(bytes, to: path)
+            }
             try configuration.files.remove(path)
         } catch {
             do throws(SQLiteError) { try configuration.files.remove(path) } catch {}
@@ -109,17 +125,26 @@ final class LogWriter {
             return
         }
         probeHasFailed = false
-        guard queue.withLock({ $0.status.failure }) != nil else { return }
+        guard isFailing else { return }
+        var isCommitting = false
         do throws(SQLiteError) {
             if hasLeftovers { try removeLeftovers() }
             try table.database.begin()
             try table.touch()
+            isCommitting = true
             try table.database.commit()
-            queue.withLock { $0.status.failure = nil }
         } catch {
-            abandon(LogQueue.Turn(), error)
+            abandon(LogQueue.Turn(), Staged(lastRow: lastRow), error, isInDoubt: isCommitting)
+            return
         }
+        hasCommitted()
+        // Also when it was not the checkpoint that had failed: it needs the space that others do not.
+        checkpoint(.passive)
+        guard refusal == nil, !checkpointHasFailed else { return }
+        queue.withLock { $0.status.failure = nil }
     }
+
+    private var isFailing: Bool { queue.withLock { $0.status.failure } != nil }
 
     // MARK: - Commit
 
@@ -142,30 +167,41 @@ final class LogWriter {
         let clock = ContinuousClock()
         let start = clock.now
         var staged = Staged(lastRow: lastRow)
+        var isCommitting = false
         do throws(SQLiteError) {
             if hasLeftovers { try removeLeftovers() }
             try table.database.begin()
             try stage(turn, &staged)
             try lowerMarks(staged)
             if configuration.syncDelayMicroseconds > 0 { usleep(configuration.syncDelayMicroseconds) }
+            isCommitting = true
             try table.database.commit()
         } catch {
-            abandon(turn, error)
+            abandon(turn, staged, error, isInDoubt: isCommitting)
             return
         }
         hasFailed = false
-        if !probeHasFailed { lastWrite = .now }
         adopt(staged)
+        hasCommitted()
         let duration = clock.now - start
         queue.withLock { queue in
             queue.status.syncs += 1
             queue.status.entries += UInt64(staged.entries)
             queue.status.lastSyncDuration = duration
             queue.status.uselessEntries = useless.count - uselessHead
-            if !probeHasFailed { queue.status.failure = nil }
+            if !probeHasFailed, !checkpointHasFailed { queue.status.failure = nil }
         }
         answer(turn.saves, staged.results)
         configuration.onSync(duration, staged.entries)
+    }
+
+    /// What was in doubt is decided: the write-ahead log has been written anew, and holds nothing that failed.
+    private func hasCommitted() {
+        lastCommit = .now
+        for group in doubtful {
+            if let log = logs[group], !log.isNew { marks.note(group, log.mark) }
+        }
+        doubtful = []
     }
 
     private func removeLeftovers() throws(SQLiteError) {
@@ -290,9 +326,11 @@ final class LogWriter {
     }
 
     /// The transaction failed: nothing of it counts.
-    private func abandon(_ turn: LogQueue.Turn, _ error: SQLiteError) {
+    ///
+    /// - Parameter isInDoubt: all of it may stand in the write-ahead log, so that a start would take it for committed.
+    private func abandon(_ turn: LogQueue.Turn, _ staged: Staged, _ error: SQLiteError, isInDoubt: Bool) {
         hasFailed = true
-        lastWrite = .now
+        lastProbe = .now
         hasLeftovers = true
         var failure = LogStoreError(error)
         do throws(SQLiteError) {
@@ -318,9 +356,13 @@ final class LogWriter {
             queue.trims.merge(turn.trims) { max($0, $1) }
             queue.failed.formUnion(turn.saves.map(\.save.group))
         }
-        // What was lowered for them is as it was.
-        for group in Set(turn.saves.map(\.save.group)) {
-            if let log = logs[group], !log.isNew { marks.note(group, log.mark) }
+        for (group, change) in staged.changes where change.unchangedThrough != nil {
+            if isInDoubt {
+                doubtful.insert(group)
+            } else if !doubtful.contains(group), let log = logs[group], !log.isNew {
+                // What was lowered for it is as it was.
+                marks.note(group, log.mark)
+            }
         }
         answer(turn.saves, turn.saves.map { _ in .failure(failure) })
     }
@@ -420,22 +462,27 @@ final class LogWriter {
 
     // MARK: - Checkpoint and end
 
-    /// Between commits, after their completions, so that it delays at most the next save.
+    /// Between commits, after their completions, so that it delays at most the next save. One that has failed waits for
+    /// the next probe: it would copy everything again to fail in the same place.
     private func checkpointIfDue() {
-        guard refusal == nil, table.database.writeAheadLogPages >= configuration.checkpointPages else { return }
+        guard refusal == nil, !checkpointHasFailed,
+            table.database.writeAheadLogPages >= configuration.checkpointPages
+        else { return }
         checkpoint(.passive)
     }
 
     private func checkpoint(_ mode: Database.CheckpointMode) {
         do throws(SQLiteError) {
             _ = try table.database.checkpoint(mode)
+            checkpointHasFailed = false
         } catch  where error.code == .syncFailed || error.code == .corrupt {
             refuse(
                 LogStoreError(
                     .restartNeeded,
                     "The disk did not take the log: \(error.message). Check the disk and restart the node."))
         } catch {
-            // A full disk: the write-ahead log keeps everything and grows; the next commit tries again.
+            // A full disk: the write-ahead log keeps everything and grows.
+            checkpointHasFailed = true
             let failure = LogStoreError(error)
             queue.withLock { $0.status.failure = failure }
         }

@@ -15,7 +15,9 @@ struct Marks: Sendable, Hashable {
     var store: UInt64
     var groups: [GroupID: Mark] = [:]
 
-    private static let title = "chatroom log marks 1"
+    static let version: Int64 = 1
+    private static let titleStart = "chatroom log marks "
+    private static var title: String { titleStart + "\(version)" }
 
     /// One line per group and a checksum over all lines before it.
     func encoded() -> [UInt8] {
@@ -51,6 +53,18 @@ struct Marks: Sendable, Hashable {
         }
         // Whatever is written must read back to the same bytes: that leaves no room for a damaged file.
         guard encoded() == bytes, text.hasSuffix("checksum \(checksum)\n") else { return nil }
+    }
+
+    /// The version of a file that another version of the program has written, and that is whole: of all versions the first
+    /// line is the title, and the last one the checksum of those before. nil for anything else.
+    static func otherVersion(of bytes: [UInt8]) -> Int64? {
+        guard let text = String(validating: bytes, as: UTF8.self), text.hasSuffix("\n") else { return nil }
+        let lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)
+        guard let first = lines.first, first.hasPrefix(titleStart), let last = lines.last, lines.count > 1,
+            let found = Int64(first.dropFirst(titleStart.count)), found != version
+        else { return nil }
+        let before = bytes.prefix(bytes.count - last.utf8.count - 1)
+        return last == "checksum \(CRC32C.of(Array(before)))" ? found : nil
     }
 
     init(store: UInt64) { self.store = store }

@@ -21,6 +21,8 @@ final class MarksKeeper: Sendable {
     private let path: String
     private let files: any FileSteps
     private let interval: Duration
+    /// Called after every write, by whoever has tried: why it failed, if it did.
+    private let onWrite: @Sendable (LogStoreError?) -> Void
     private let state: Monitor<State>
     /// Held while the file is written, so that an older state never replaces a newer one. The value is the number of
     /// writes.
@@ -28,8 +30,12 @@ final class MarksKeeper: Sendable {
 
     /// - Parameters:
     ///   - marks: as the log is; the file was found to claim no more than that.
-    init(path: String, marks: Marks, interval: Duration, files: any FileSteps = SystemFiles()) {
+    init(
+        path: String, marks: Marks, interval: Duration, files: any FileSteps = SystemFiles(),
+        onWrite: @escaping @Sendable (LogStoreError?) -> Void = { _ in }
+    ) {
         self.path = path
+        self.onWrite = onWrite
         self.files = files
         self.interval = max(interval, .milliseconds(1))
         state = Monitor(State(marks: marks, claims: marks.groups.mapValues(\.last.index)))
@@ -43,7 +49,8 @@ final class MarksKeeper: Sendable {
         while true {
             let isStopping = state.wait { $0.isStopping ? true : $0.isDirty ? false : nil }
             if state.withLock({ $0.isDirty }) {
-                // A failure leaves the older marks, which are true as well; the next interval tries again.
+                // A failure has been told. It leaves the older marks, which are true as well; the next interval tries
+                // again.
                 do throws(SQLiteError) { try write() } catch {}
             }
             if isStopping {
@@ -108,6 +115,7 @@ final class MarksKeeper: Sendable {
                 return SQLiteError(code: code, message: "the log's marks: \(error.message)")
             }
         }
+        onWrite(failure.map { LogStoreError($0) })
         if let failure { throw failure }
     }
 

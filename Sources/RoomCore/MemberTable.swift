@@ -45,9 +45,9 @@ struct MemberTable: Sendable {
     /// The fixed members but those who are so by being muted or blacklisted only: what others than managers may know.
     private(set) var named = SortedList<Place>()
     private(set) var deadlines = SortedList<Deadline>()
-    /// Addresses from which nobody enters anonymously: by their hash, who was blacklisted there last. At most as many as
-    /// are blacklisted.
-    private(set) var barredAddresses = PartitionedDictionary<UInt64, UserID>()
+    /// Addresses from which nobody enters anonymously: by their hash, everybody who was blacklisted there, who ends last
+    /// standing last. At most as many as are blacklisted.
+    private var barredAddresses = PartitionedDictionary<UInt64, SortedList<Deadline>>()
 
     init() {}
 
@@ -63,8 +63,7 @@ struct MemberTable: Sendable {
     mutating func set(_ record: MemberRecord?, of user: UserID) {
         let old = records[user]
         records[user] = record
-        if let hash = old?.barredAddress?.hash, barredAddresses[hash] == user { barredAddresses[hash] = nil }
-        if let hash = record?.barredAddress?.hash { barredAddresses[hash] = user }
+        moveBarred(from: old?.barredAddress, to: record?.barredAddress, of: user)
         managerCount += (record?.role == .manager ? 1 : 0) - (old?.role == .manager ? 1 : 0)
         Self.move(
             in: &fixed, from: Self.place(old, user) { $0.effectiveRole.isFixed },
@@ -87,6 +86,21 @@ struct MemberTable: Sendable {
         Self.move(
             in: &deadlines, from: old?.deadline.map { Deadline(time: $0, user: user) },
             to: record?.deadline.map { Deadline(time: $0, user: user) })
+    }
+
+    /// Until when nobody enters anonymously from an address; nil: it is open, as far as is remembered.
+    func barredUntil(address hash: UInt64) -> Timestamp? { barredAddresses[hash]?.last?.time }
+
+    private mutating func moveBarred(from old: BarredAddress?, to new: BarredAddress?, of user: UserID) {
+        guard old != new else { return }
+        if let old {
+            barredAddresses.update(old.hash) { $0.remove(Deadline(time: old.until, user: user)) }
+            if barredAddresses[old.hash]?.isEmpty == true { barredAddresses[old.hash] = nil }
+        }
+        if let new {
+            if barredAddresses[new.hash] == nil { barredAddresses[new.hash] = SortedList() }
+            barredAddresses.update(new.hash) { $0.insert(Deadline(time: new.until, user: user)) }
+        }
     }
 
     private static func place(_ record: MemberRecord?, _ user: UserID, _ isListed: (MemberRecord) -> Bool) -> Place? {

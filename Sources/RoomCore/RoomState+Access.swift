@@ -97,8 +97,7 @@ extension RoomState {
     }
 
     private func requireNotBarred(address hash: UInt64, at now: Timestamp) throws(ChatError) {
-        guard let user = members.barredAddresses[hash], let until = members[user]?.barredAddress?.until, until > now
-        else { return }
+        guard let until = members.barredUntil(address: hash), until > now else { return }
         throw ChatError(
             .blacklisted, "nobody may enter \(room) anonymously from this address now",
             retryAfterMs: until.milliseconds(since: now))

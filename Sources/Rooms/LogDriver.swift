@@ -35,6 +35,7 @@ final class LogDriver {
     /// `pump` comes at the end of this turn's work.
     private var isPumpAhead = false
     private var tookWrites = true
+    private var tookMarks = true
     /// When time was last looked at.
     private var heardAt: UInt64
     /// The store joins those that wait in one sync, so a further one costs no sync of its own; with two, what came while
@@ -67,13 +68,24 @@ final class LogDriver {
     }
 
     private func noteStore() {
+        let status = store.status
+        if (status.marksFailure == nil) != tookMarks {
+            tookMarks = status.marksFailure == nil
+            if let failure = status.marksFailure {
+                logger.error(
+                    "log.marks can't be written: it would not tell that the log has lost what has come since",
+                    metadata: ["error": "\(failure)"])
+            } else {
+                logger.notice("log.marks is written again", metadata: ["failures": "\(status.marksFailures)"])
+            }
+        }
         let takesWrites = store.takesWrites
         guard takesWrites != tookWrites else { return }
         tookWrites = takesWrites
         if takesWrites {
             logger.notice("the log can be written again")
         } else {
-            let reason = (store.refusal ?? store.status.failure).map { "\($0)" } ?? ""
+            let reason = (store.refusal ?? status.failure).map { "\($0)" } ?? ""
             logger.error(
                 "the log can't be written; this node leads nothing that another one can lead until it can",
                 metadata: ["error": "\(reason)"])

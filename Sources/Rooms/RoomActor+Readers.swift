@@ -42,6 +42,9 @@ extension ChatError {
             self.init(.tooOften, "wait for what you have asked of history before", retryAfterMs: 1000)
         case .overloaded:
             self.init(.unavailable, "too many read history", retryAfterMs: 1000)
+        case .full, .io, .busy:
+            // What was written before can't be read before it is on the disk; another node takes over meanwhile.
+            self.init(.unavailable, "this node's disk takes nothing; it keeps trying", retryAfterMs: 1000)
         case .cancelled:
             self.init(.unavailable, "the connection was lost meanwhile", retryAfterMs: 1000)
         default:

@@ -516,6 +516,10 @@ public final class RoomHost: Sendable {
         if let failure = store?.status.failure {
             return "the log can't be written (\(failure.message)); this node leads nothing that another one can lead"
         }
+        for (shard, storage) in zip(0..., storages) {
+            guard let failure = storage.diskFailure else { continue }
+            return "the files of shard \(shard) can't be written (\(failure.message))"
+        }
         return nil
     }
 }

@@ -1,6 +1,7 @@
 import ChatModel
 import EventLoop
 import History
+import Logging
 import RoomCore
 
 /// What time brings: deadlines, rooms that leave memory, checkpoints.
@@ -8,9 +9,11 @@ extension ShardHost {
     /// Digests, counts, deadlines: once a second.
     func tick() {
         endDoubt()
-        // A replica that can't write what it is told would answer nobody.
+        // A replica that can't write what it is told would answer nobody sooner or later, and what was not written can't be
+        // read until then.
         let takesRows = storage.health.takesRows
-        log.setHasStorage(takesRows)
+        noteDisk()
+        log.setHasStorage(takesRows && diskFailure == nil)
         if !takesRows { failEarly(ShardProposals.tooSlow) }
         if !queue.isEmpty { applyCommitted() }
         if ledTerm != nil, rooms.active.contains(where: { $0.assumeIsolated { !$0.unreachable.isEmpty } }) {
@@ -29,6 +32,19 @@ extension ShardHost {
             lookAround()
         }
         loadLookedAt()
+    }
+
+    private func noteDisk() {
+        let failure = storage.diskFailure
+        defer { diskFailure = failure }
+        guard (failure == nil) != (diskFailure == nil) else { return }
+        if let failure {
+            context.logger.error(
+                "a shard's files can't be written; this node leaves leading the shard to others until they can",
+                metadata: ["shard": "\(shard.number)", "error": "\(failure)"])
+        } else {
+            context.logger.notice("a shard's files can be written again", metadata: ["shard": "\(shard.number)"])
+        }
     }
 
     /// Rooms that nobody is in, that owe nobody anything and whose rows are on disk leave memory.

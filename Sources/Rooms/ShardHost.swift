@@ -45,6 +45,8 @@ final class ShardHost: GroupLogDelegate {
     var isCheckpointing = false
     private(set) var replica: ReplicaDriver?
     private(set) var webhook: WebhookDispatcher?
+    /// Why the disk took nothing for the shard's files when it was last looked at.
+    var diskFailure: StorageError?
     /// Called before this shard's leadership, won or lost, has any consequence.
     var willChangeLeadership: () -> Void = {}
 
@@ -82,7 +84,7 @@ final class ShardHost: GroupLogDelegate {
         figures.applied = appliedIndex
         figures.uncommitted = Int64(proposals.count)
         figures.syncMs = log.lastSyncDuration / .milliseconds(1)
-        figures.isFailing = log.hasFailed
+        figures.isFailing = log.hasFailed || storage.diskFailure != nil
         figures.isOverloaded = !storage.health.takesRows
         return figures
     }

@@ -2,6 +2,8 @@
 public protocol FileSteps: Sendable {
     /// Makes a file, or empties it, writes the bytes and syncs it. After an error it may hold a part of them.
     func write(_ bytes: [UInt8], to path: String) throws(SQLiteError)
+    /// The same without the sync: it shows whether there is space, and costs no wait for the disk.
+    func writeUnsynced(_ bytes: [UInt8], to path: String) throws(SQLiteError)
     /// Gives a file another name, in the place of what has it; not yet durable.
     func rename(_ path: String, to newPath: String) throws(SQLiteError)
     /// Makes the names in the directory of `path` durable.
@@ -16,6 +18,10 @@ public struct SystemFiles: FileSteps {
 
     public func write(_ bytes: [UInt8], to path: String) throws(SQLiteError) {
         try FileSystem.write(bytes, to: path)
+    }
+
+    public func writeUnsynced(_ bytes: [UInt8], to path: String) throws(SQLiteError) {
+        try FileSystem.write(bytes, to: path, isSynced: false)
     }
 
     public func rename(_ path: String, to newPath: String) throws(SQLiteError) {

@@ -81,11 +81,11 @@ public enum FileSystem {
     }
 
     /// Makes a file, or empties it, writes the bytes and syncs it.
-    static func write(_ bytes: [UInt8], to path: String) throws(SQLiteError) {
+    static func write(_ bytes: [UInt8], to path: String, isSynced: Bool = true) throws(SQLiteError) {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure(path) }
         var isWritten = writeAll(bytes[...], to: file)
-        if isWritten, fsync(file) != 0 { isWritten = false }
+        if isWritten, isSynced, fsync(file) != 0 { isWritten = false }
         let reason = errno
         Glibc.close(file)
         guard isWritten else { throw failure(path, reason) }

@@ -1,8 +1,10 @@
 import ChatModel
 import History
+import SQLite
 import StorageTestKit
 import Synchronization
 import Testing
+import WaitTestKit
 
 @Suite struct StorageFaultTests {
     let disk = FaultDisk()
@@ -112,6 +114,55 @@ import Testing
         #expect(states.count >= 2)
         if case .retrying = states.first {} else { Issue.record("\(states)") }
         #expect(states.last == .good)
+    }
+
+    @Test
+    func `a checkpoint that fails on a full disk is told until one succeeds, whatever the logs beside the files take`()
+        async throws
+    {
+        let shard = try TestShard()
+        let storage = try shard.open(disk: disk)
+        storage.write([row(1)])
+        #expect(try await storage.checkpoint() == 1)
+        disk.isDatabaseFull = true
+        storage.write([row(2)], applied: 2)
+        storage.write([try roomRow("a", index: 3)], applied: 3)
+        await #expect(throws: StorageError.self) { try await storage.checkpoint() }
+        #expect(storage.diskFailure?.code == .full)
+        for seq in 4...8 as ClosedRange<UInt64> {
+            storage.write([row(seq)])
+            // Written before it is read.
+            #expect(try await storage.message(seq) == row(seq))
+            #expect(storage.diskFailure?.code == .full)
+        }
+        disk.isDatabaseFull = false
+        try await poll("the next try succeeds, which nobody asks for") { storage.diskFailure == nil }
+        #expect(storage.syncedIndex == 8 && storage.health == .good)
+        storage.close()
+        // Neither good in between.
+        #expect(shard.health.withLock { $0 }.count == 2, "\(shard.health.withLock { $0 })")
+    }
+
+    /// On one thread, for the sake of the other connection.
+    @MainActor
+    @Test func `a reader that is in the way of a checkpoint is no fault of the disk`() async throws {
+        let shard = try TestShard()
+        let storage = try shard.open()
+        defer { storage.close() }
+        storage.write([try roomRow("a", index: 1)], applied: 1)
+        _ = try await storage.checkpoint()
+        var options = DatabaseOptions()
+        options.readOnly = true
+        options.leavesWriteAheadLogOnClose = true
+        let other = try Database(path: shard.directory.path + "/shard/catalogue.sqlite", options: options)
+        defer { other.close() }
+        let read = try other.prepare("SELECT room FROM catalogue")
+        _ = try read.step()
+        storage.write([try roomRow("a", index: 2)], applied: 2)
+        await #expect(throws: StorageError.self) { try await storage.checkpoint() }
+        #expect(storage.diskFailure == nil)
+        read.reset()
+        try await poll("the next try succeeds") { storage.syncedIndex == 2 }
     }
 
     @Test func `the host is told to stop at the bound, and again when it may go on`() async throws {

@@ -1,9 +1,11 @@
 import Consensus
-import LogStore
+import SQLite
 import StorageTestKit
 import Synchronization
 import Testing
 import WaitTestKit
+
+@testable import LogStore
 
 /// What a group must still know, by what its saves' completions have said.
 private struct Promise: Sendable {
@@ -271,6 +273,54 @@ private struct Promise: Sendable {
         }
     }
 
+    @Test(arguments: [FaultFiles.Step.write, .shortWrite])
+    func `a trickle of small saves does not keep a full disk from being found out`(step: FaultFiles.Step) async throws {
+        let files = FaultFiles()
+        var options = configuration(directory, create: true, disk: disk)
+        options.files = files
+        // Longer than what is between two saves.
+        options.probeInterval = .milliseconds(200)
+        let store = try LogStore.open(options)
+        defer { store.close() }
+        files.fail(step)
+        var number: UInt64 = 0
+        let start = ContinuousClock.now
+        while store.takesWrites, ContinuousClock.now - start < .seconds(20) {
+            number += 1
+            try await store.save(GroupSave(group: groupA, entries: [entry(number)]))
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(!store.takesWrites, "after \(number) saves")
+        #expect(store.status.failure?.code == .full)
+        files.fail(nil)
+        try await poll("it has space again") { store.takesWrites }
+    }
+
+    /// The write-ahead log takes saves and can't be brought to the file, so it grows and grows.
+    @Test func `a checkpoint that fails is told until one succeeds, and is not tried with every save`() async throws {
+        var options = configuration(directory, create: true, disk: disk)
+        options.checkpointPages = 20
+        let store = try LogStore.open(options)
+        disk.isDatabaseFull = true
+        var number: UInt64 = 0
+        while store.takesWrites, number < 2_000 {
+            number += 1
+            try await store.save(GroupSave(group: groupA, entries: [entry(number, bytes: 2_000)]))
+        }
+        #expect(store.status.failure?.code == .full)
+        for _ in 0..<50 {
+            number += 1
+            try await store.save(GroupSave(group: groupA, entries: [entry(number, bytes: 2_000)]))
+            #expect(!store.takesWrites, "after save \(number)")
+        }
+        disk.isDatabaseFull = false
+        try await poll("a checkpoint succeeds") { store.takesWrites }
+        store.close()
+        let again = try LogStore.open(configuration(directory, disk: disk))
+        #expect(try again.restored(groupA).lastIndex == number)
+        again.close()
+    }
+
     @Test func `after a save that failed the store says that it takes some again before anybody tries`() async throws {
         let store = try LogStore.open(configuration(directory, create: true, disk: disk))
         defer { store.close() }
@@ -376,6 +426,64 @@ private struct Promise: Sendable {
         expectRefusal(.behindMarks, "another store's marks")
         try directory.write(marks, to: "log.marks")
         try LogStore.open(configuration(directory)).close()
+    }
+
+    /// Nothing is wrong with it, so nobody is told to do away with it.
+    private func expectOtherVersion(_ name: String, _ found: Int64, _ own: Int64) throws {
+        let before = try directory.bytes(name)
+        do throws(LogStoreError) {
+            try LogStore.open(configuration(directory)).close()
+            Issue.record("opened a \(name) of format \(found)")
+        } catch {
+            #expect(error.code == .unsupported)
+            for words in [
+                "\(directory.path)/\(name)", "has format \(found)", "format \(own) only",
+                found > own ? "newer" : "older",
+                "CHANGELOG.md",
+            ] {
+                #expect(error.message.contains(words), "\(error)")
+            }
+            for word in ["damaged", "away", "delete", "remove", "new server"] {
+                #expect(!error.message.contains(word), "\(error)")
+            }
+        }
+        #expect(try directory.bytes(name) == before)
+    }
+
+    @Test(arguments: [1, 3] as [Int64])
+    func `a log of another version is refused with both numbers, and left as it is`(version: Int64) async throws {
+        try await makeLog()
+        func put(_ pragma: String, _ number: Int64) throws {
+            let log = try Database(path: directory.path + "/log.sqlite", options: DatabaseOptions())
+            defer { log.close() }
+            try log.execute("PRAGMA \(pragma) = \(number)")
+        }
+        try put("user_version", version)
+        try expectOtherVersion("log.sqlite", version, 2)
+        // Of another program, with our number.
+        try put("user_version", 2)
+        try put("application_id", 77)
+        do throws(LogStoreError) {
+            try LogStore.open(configuration(directory)).close()
+            Issue.record("opened")
+        } catch {
+            #expect(error.code == .unsupported && error.message.contains("application_id is 77"), "\(error)")
+        }
+    }
+
+    @Test(arguments: [0, 2] as [Int64])
+    func `marks of another version are refused with both numbers, and left as they are`(version: Int64) async throws {
+        try await makeLog()
+        let text = String(decoding: try directory.bytes("log.marks"), as: UTF8.self)
+        var lines = text.split(separator: "\n").dropLast().map(String.init)
+        lines[0] = "chatroom log marks \(version)"
+        lines.append("something that only that version knows")
+        let body = Array((lines.joined(separator: "\n") + "\n").utf8)
+        try directory.write(body + Array("checksum \(CRC32C.of(body))\n".utf8), to: "log.marks")
+        try expectOtherVersion("log.marks", version, 1)
+        // And whole, or it is not of another version but damaged.
+        try directory.write(body + Array("checksum 1\n".utf8), to: "log.marks")
+        expectRefusal(.corrupt, "the checksum does not fit")
     }
 
     @Test func `a file that is no log is refused`() throws {

@@ -113,6 +113,73 @@ import WaitTestKit
         try await reach("last 12 of term 1")
     }
 
+    @Test func `marks that nobody waits for and that can't be written are told`() async throws {
+        var options = configuration(directory, create: true, disk: disk)
+        options.marksInterval = .milliseconds(1)
+        options.files = files
+        let store = try LogStore.open(options)
+        defer { store.close() }
+        files.fail(.rename)
+        try await store.save(GroupSave(group: groupA, entries: entries(1...8)))
+        try await poll("it is told") { store.status.marksFailure?.code == .io }
+        let failures = store.status.marksFailures
+        try await poll("it is counted") { store.status.marksFailures > failures }
+        #expect(store.takesWrites, "the log itself does")
+        files.fail(nil)
+        try await poll("it is written again") { store.status.marksFailure == nil }
+        try await reach("last 8 of term 1")
+    }
+
+    /// The frames of a transaction may all be in the write-ahead log when its sync fails: the next start takes them for
+    /// committed, and the marks must be true of that log as well as of the former one.
+    @Test(arguments: Cut.allCases)
+    func `a log whose cut could not be synced is opened at the next start, whichever of the two it is`(
+        cut: Cut
+    ) async throws {
+        try await opened().close()
+        var options = options()
+        options.marksInterval = .milliseconds(1)
+        let store = try LogStore.open(options)
+        // The first commit of a new write-ahead log also syncs its head.
+        try await store.save(GroupSave(group: groupB, entries: entries(1...1)))
+        disk.failSyncs(1)
+        let error = await #expect(throws: LogStoreError.self) { try await store.save(cut.saves) }
+        #expect(error?.code == .restartNeeded)
+        // Writes the marks that are left.
+        store.close()
+        let again = try LogStore.open(options)
+        let found = try again.restored(groupA)
+        let isNew = found.lastIndex == cut.lastIndex && found.hardState.term == 2
+        let isOld = found.lastIndex == 8 && found.recent == entries(1...8)
+        #expect(isNew || isOld, "\(cut): \(found.lastIndex)")
+        try await again.save(GroupSave(group: groupA, entries: [entry(found.lastIndex + 1, term: 3)]))
+        again.close()
+        try LogStore.open(options).close()
+    }
+
+    /// As above, where the disk takes something again before the process ends: what failed may have left frames until the
+    /// write-ahead log has been written anew.
+    @Test(arguments: Cut.allCases)
+    func `a log whose cut could not be written is opened after a crash, and the marks follow it again`(
+        cut: Cut
+    ) async throws {
+        try await opened().close()
+        var options = options()
+        options.marksInterval = .milliseconds(1)
+        let store = try LogStore.open(options)
+        try await store.save(GroupSave(group: groupB, entries: entries(1...1)))
+        disk.isFailing = true
+        let error = await #expect(throws: LogStoreError.self) { try await store.save(cut.saves) }
+        #expect(error?.code == .io)
+        disk.isFailing = false
+        #expect(try store.restored(groupA).lastIndex == 8)
+        try await store.save(GroupSave(group: groupA, entries: entries(9...12)))
+        try await reach("last 12 of term 1")
+        let again = try crash(store, seed: 0)
+        #expect(try again.restored(groupA).recent == entries(1...12))
+        again.close()
+    }
+
     private func reach(_ text: String) async throws {
         try await withDeadline("marks with '\(text)'") { [directory] in
             while !String(decoding: try directory.bytes("log.marks"), as: UTF8.self).contains(text) {

@@ -279,6 +279,43 @@ import Testing
         #expect(refusal("anon-1", from: 5)?.code == .blacklisted)
     }
 
+    @Test(arguments: [["anon-1", "anon-2"], ["anon-2", "anon-1"]])
+    func `an address of which two are blacklisted stays out until the later end, whoever is taken out`(
+        order: [String]
+    ) throws {
+        var it = Dialogue()
+        (it.facts.addressHash, it.facts.addressBarSeconds) = (77, 600)
+        it.tell(.setBlacklist(user(order[0]), enable: true, NotifyOptions()), by: member("manager"))
+        it.pass(seconds: 100)
+        it.tell(.setBlacklist(user(order[1]), enable: true, NotifyOptions()), by: member("manager"))
+        func wait(_ state: RoomState) -> Int64? {
+            do throws(ChatError) {
+                try state.mayEnter(
+                    user("anon-3"), anonymous: true, invitedByToken: false, addressHash: 77, at: it.now)
+                return nil
+            } catch { return error.retryAfterMs }
+        }
+        #expect(wait(it.state) == 600_000)
+        // The second one is let in again; the first one's ten minutes go on.
+        it.tell(.setBlacklist(user(order[1]), enable: false, NotifyOptions()), by: member("manager"))
+        #expect(wait(it.state) == 500_000)
+        it.tell(.setBlacklist(user(order[1]), enable: true, NotifyOptions()), by: member("manager"))
+        // As the rows come from the disk, in either order.
+        for users in [order, order.reversed()] {
+            var loaded = it.state
+            for name in users {
+                let record = loaded.memberRecord(of: user(name))
+                loaded.members.set(nil, of: user(name))
+                loaded.members.set(record, of: user(name))
+            }
+            #expect(wait(loaded) == 600_000, "\(users)")
+        }
+        it.tell(.setBlacklist(user(order[0]), enable: false, NotifyOptions()), by: member("manager"))
+        #expect(wait(it.state) == 600_000)
+        it.tell(.setBlacklist(user(order[1]), enable: false, NotifyOptions()), by: member("manager"))
+        #expect(wait(it.state) == nil)
+    }
+
     @Test func `taking an anonymous member from the blacklist opens the address again`() throws {
         var it = Dialogue()
         (it.facts.addressHash, it.facts.addressBarSeconds) = (77, 600)

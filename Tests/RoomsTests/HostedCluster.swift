@@ -51,6 +51,8 @@ final class MemoryLink: Sendable {
 
     func connect(_ node: NodeID, _ system: SystemGroup?) { state.withLock { $0.systems[node] = system } }
 
+    func system(of node: NodeID) -> SystemGroup? { state.withLock { $0.cut.contains(node) ? nil : $0.systems[node] } }
+
     func setCut(_ node: NodeID, _ isCut: Bool) {
         state.withLock { state in
             if isCut { state.cut.insert(node) } else { state.cut.remove(node) }
@@ -94,6 +96,12 @@ final class MemoryLink: Sendable {
     }
 }
 
+/// The disks of a node on which its databases are: of the log, and of the shard's files. They outlive the node.
+final class HostedDisks: Sendable {
+    let log = FaultDisk()
+    let storage = FaultDisk()
+}
+
 /// A node of a `HostedCluster`: one shard on one loop.
 final class HostedNode: Sendable {
     let id: NodeID
@@ -108,8 +116,12 @@ final class HostedNode: Sendable {
     private let pool: StoragePool
     private let callbacks: CallbackClient
 
-    /// - Parameter create: makes the shard's group; else the node joins, or goes on with what is in the directory.
-    init(_ name: String, _ directory: String, _ link: MemoryLink, create: Bool, isNew: Bool) async throws {
+    /// - Parameters:
+    ///   - create: makes the shard's group; else the node joins, or goes on with what is in the directory.
+    ///   - disks: nil: the machine's own.
+    init(
+        _ name: String, _ directory: String, _ link: MemoryLink, create: Bool, isNew: Bool, disks: HostedDisks?
+    ) async throws {
         id = try #require(NodeID(name))
         self.link = link
         loop = try EventLoop(name: name)
@@ -119,12 +131,14 @@ final class HostedNode: Sendable {
         log.create = isNew
         log.files = files
         log.probeInterval = .milliseconds(300)
+        log.vfs = disks?.log.vfs
         store = try LogStore.open(log)
         pool = StoragePool(writers: 1, readers: 1)
         let now: @Sendable () -> Timestamp = { Timestamp(Int64(Date().timeIntervalSince1970 * 1000)) }
         var configuration = StorageConfiguration(now: now)
         configuration.erased = RoomHost.erased
         configuration.shownBytes = RoomHost.shownBytes
+        configuration.vfs = disks?.storage.vfs
         storage = try ShardStorage.open(
             ShardID(0), directory: directory + "/shard", pool: pool, configuration: configuration)
         var logger = Logger(label: "test")
@@ -206,20 +220,30 @@ final class HostedCluster {
     private let directory: TemporaryDirectory
     private(set) var nodes: [HostedNode] = []
     private var directories: [String: String] = [:]
+    private var disks: [String: HostedDisks] = [:]
+    private let hasFaultDisks: Bool
 
-    init() throws { directory = try TemporaryDirectory() }
+    /// - Parameter hasFaultDisks: the nodes' databases are on disks that can be made to fail.
+    init(hasFaultDisks: Bool = false) throws {
+        directory = try TemporaryDirectory()
+        self.hasFaultDisks = hasFaultDisks
+    }
+
+    func disks(_ name: String) throws -> HostedDisks { try #require(disks[name]) }
 
     /// Adds a node with an empty disk; the first one makes the shard's group.
     func add(_ name: String) async throws {
         let path = directory.path + "/\(directories.count)-\(name)"
         let isFirst = directories.isEmpty
         directories[name] = path
-        nodes.append(try await HostedNode(name, path, link, create: isFirst, isNew: true))
+        if hasFaultDisks { disks[name] = HostedDisks() }
+        nodes.append(try await HostedNode(name, path, link, create: isFirst, isNew: true, disks: disks[name]))
     }
 
     /// Starts a node again on its disk.
     func restart(_ name: String) async throws {
-        nodes.append(try await HostedNode(name, try #require(directories[name]), link, create: false, isNew: false))
+        let path = try #require(directories[name])
+        nodes.append(try await HostedNode(name, path, link, create: false, isNew: false, disks: disks[name]))
         announce()
     }
 

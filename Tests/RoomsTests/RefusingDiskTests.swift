@@ -16,7 +16,10 @@ import WaitTestKit
         return nil
     }
 
-    @Test func `a node whose disk is full hands its idle shards over, and says that it is not ready`() async throws {
+    @Test(arguments: [FaultFiles.Step.write, .sync])
+    func `a node whose disk is full or answers with errors hands its idle shards over, and says that it is not ready`(
+        step: FaultFiles.Step
+    ) async throws {
         let cluster = try HostedCluster()
         do {
             let room = try #require(RoomID("a"))
@@ -37,7 +40,7 @@ import WaitTestKit
                     return former != nil
                 }
                 let node = try #require(former)
-                node.files.fail(.write)
+                node.files.fail(step)
                 full.append(node)
                 try await poll("a node leads whose disk takes something") {
                     guard let next = await self.leader(cluster) else { return false }
@@ -81,6 +84,153 @@ import WaitTestKit
             node.files.fail(nil)
             try await poll("the node is ready again") { await node.rooms.unreadiness() == nil }
             try await cluster.perform(post("taken"), in: room)
+        } catch {
+            await cluster.close()
+            throw error
+        }
+        await cluster.close()
+    }
+
+    /// A cluster of three with a room, on disks that can be made to fail.
+    private func made(_ room: RoomID) async throws -> HostedCluster {
+        let cluster = try HostedCluster(hasFaultDisks: true)
+        do {
+            try await cluster.add("n1")
+            try await cluster.perform(.createRoom(creator: try user("owner"), set: RoomChanges()), in: room)
+            try await cluster.add("n2")
+            try await cluster.add("n3")
+            cluster.announce()
+            try await cluster.settled()
+        } catch {
+            await cluster.close()
+            throw error
+        }
+        return cluster
+    }
+
+    private func led(_ cluster: HostedCluster) async throws -> HostedNode {
+        var found: HostedNode?
+        try await poll("somebody leads") {
+            found = await self.leader(cluster)
+            return found != nil
+        }
+        return try #require(found)
+    }
+
+    private func leads(_ cluster: HostedCluster, otherThan node: HostedNode) async throws {
+        try await poll("another one than \(node.id) leads") {
+            guard let next = await self.leader(cluster) else { return false }
+            return next !== node
+        }
+    }
+
+    @Test func `a trickle of sends that succeed does not keep a full disk from being found out`() async throws {
+        let room = try #require(RoomID("a"))
+        let cluster = try await made(room)
+        do {
+            let node = try await led(cluster)
+            node.files.fail(.write)
+            let start = ContinuousClock.now
+            // Twice in the time after which an idle disk is probed; all of them find space in the write-ahead log.
+            while node.store.takesWrites, ContinuousClock.now - start < .seconds(20) {
+                try await cluster.perform(post("drop"), in: room)
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            #expect(!node.store.takesWrites)
+            try await leads(cluster, otherThan: node)
+            node.files.fail(nil)
+            try await poll("\(node.id) is ready again") { await node.rooms.unreadiness() == nil }
+        } catch {
+            await cluster.close()
+            throw error
+        }
+        await cluster.close()
+    }
+
+    /// What a disk can answer to whoever writes.
+    enum Fault: CaseIterable {
+        case full, failing
+
+        func set(_ disk: FaultDisk, _ isOn: Bool) {
+            switch self {
+            case .full: disk.isFull = isOn
+            case .failing: disk.isFailing = isOn
+            }
+        }
+    }
+
+    @Test(arguments: Fault.allCases)
+    func `a node whose log can't be written leaves leading to others, and comes back by itself`(
+        fault: Fault
+    ) async throws {
+        let room = try #require(RoomID("a"))
+        let cluster = try await made(room)
+        do {
+            let node = try await led(cluster)
+            let disk = try cluster.disks(node.id.text).log
+            fault.set(disk, true)
+            try await cluster.perform(post("the others take it"), in: room)
+            try await leads(cluster, otherThan: node)
+            #expect(await node.rooms.unreadiness()?.contains("can't be written") == true)
+            fault.set(disk, false)
+            try await poll("\(node.id) is ready again") { await node.rooms.unreadiness() == nil }
+            try await cluster.perform(post("all take it"), in: room)
+            try await cluster.settled()
+            try await cluster.expectEqual()
+        } catch {
+            await cluster.close()
+            throw error
+        }
+        await cluster.close()
+    }
+
+    @Test func `a node whose log could not be synced is out until it is restarted, and has everything then`()
+        async throws
+    {
+        let room = try #require(RoomID("a"))
+        let cluster = try await made(room)
+        do {
+            let node = try await led(cluster)
+            let name = node.id.text
+            try cluster.disks(name).log.failSyncs(1)
+            try await cluster.perform(post("the others take it"), in: room)
+            try await leads(cluster, otherThan: node)
+            try await poll("\(name) says so") {
+                await node.rooms.unreadiness()?.contains("not written any more") == true
+            }
+            try await cluster.stop(name)
+            try await cluster.restart(name)
+            try await cluster.perform(post("all take it"), in: room)
+            try await cluster.settled()
+            try await cluster.expectEqual()
+        } catch {
+            await cluster.close()
+            throw error
+        }
+        await cluster.close()
+    }
+
+    @Test(arguments: Fault.allCases)
+    func `a node that can't write a shard's files leaves leading the shard to others, and is not ready`(
+        fault: Fault
+    ) async throws {
+        let room = try #require(RoomID("a"))
+        let cluster = try await made(room)
+        do {
+            let node = try await led(cluster)
+            let disk = try cluster.disks(node.id.text).storage
+            fault.set(disk, true)
+            // It is in the log.
+            try await cluster.perform(post("can't be read on one node"), in: room)
+            try await leads(cluster, otherThan: node)
+            #expect(await node.rooms.unreadiness()?.contains("files of shard 0 can't be written") == true)
+            #expect(node.store.takesWrites, "the log has a disk of its own here")
+            try await cluster.perform(post("the others take it"), in: room)
+            fault.set(disk, false)
+            try await poll("\(node.id) is ready again") { await node.rooms.unreadiness() == nil }
+            try await cluster.perform(post("all take it"), in: room)
+            try await cluster.settled()
+            try await cluster.expectEqual()
         } catch {
             await cluster.close()
             throw error

@@ -39,7 +39,10 @@ private final class SystemNode: Sendable {
             loop: loop, store: store, server: server, transport: link.end(of: node), replication: link.end(of: node),
             cluster: cluster, directory: directory + "/system", logger: Logger(label: "test"),
             now: { Timestamp(1_000) },
-            forward: { _, _, _ throws(ChatError) in throw ChatError(.internal, "not needed", retryAfterMs: nil) })
+            forward: { command, key, leader throws(ChatError) in
+                guard let other = link.system(of: leader) else { throw ChatError(.unavailable, "not connected") }
+                return try await other.performForwarded(command, key: key)
+            })
         if create { try await SystemGroup.bootstrap(shardCount: 4, server: server, store: store) }
         try await system.start()
         link.connect(node, system)
@@ -91,5 +94,55 @@ private final class SystemNode: Sendable {
         }
         await second.close()
         await first.close()
+    }
+
+    /// What a drain, a clock that goes wrong, the reconciler and a full disk bring about.
+    @Test func `while leadership goes from one to the next no change fails, and each is made once`() async throws {
+        let (directory, link) = (try TemporaryDirectory(), MemoryLink())
+        var nodes = [try await SystemNode("n1", directory.path + "/1", link, create: true)]
+        nodes.append(try await SystemNode("n2", directory.path + "/2", link, create: false))
+        nodes.append(try await SystemNode("n3", directory.path + "/3", link, create: false))
+        let all = nodes
+        for node in all { node.cluster.set(all.map(\.record)) }
+        try await poll("all have a vote") { await all[0].system.status().replicas.count == 3 }
+        let isOver = Mutex(false)
+        let handing = Task {
+            var handOvers = 0
+            while !isOver.withLock({ $0 }) {
+                let before = await all[0].system.status().term
+                for node in all { await node.system.handOver() }
+                try await Task.sleep(for: .milliseconds(100))
+                if await all[0].system.status().term > before { handOvers += 1 }
+            }
+            return handOvers
+        }
+        var failures: [String] = []
+        await withTaskGroup(of: [String].self) { group in
+            for (place, node) in all.enumerated() {
+                for worker in 0..<3 {
+                    group.addTask {
+                        var failures: [String] = []
+                        for number in 0..<40 {
+                            let name = "\(place)-\(worker)-\(number)"
+                            do throws(ChatError) {
+                                if try await !node.system.use(nonce: name) { failures.append("\(name) was used twice") }
+                                guard case .done = try await node.system.begin(name) else {
+                                    failures.append("\(name) was begun twice")
+                                    continue
+                                }
+                                try await node.system.finish(name, answer: [1])
+                            } catch { failures.append("\(name): \(error)") }
+                        }
+                        return failures
+                    }
+                }
+            }
+            for await more in group { failures += more }
+        }
+        isOver.withLock { $0 = true }
+        let handOvers = try await handing.value
+        #expect(failures.isEmpty, "\(failures.count) of 360: \(failures.first ?? "")")
+        #expect(handOvers >= 3)
+        for node in all.reversed() { await node.close() }
     }
 }

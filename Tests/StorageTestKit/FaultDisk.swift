@@ -21,6 +21,14 @@ public final class FaultDisk: @unchecked Sendable {
 
     public var isFull = false { didSet { chatroom_fault_vfs_set_full(disk, isFull ? 1 : 0) } }
 
+    /// Database files can't be written, write-ahead logs can.
+    public var isDatabaseFull = false {
+        didSet { chatroom_fault_vfs_set_database_full(disk, isDatabaseFull ? 1 : 0) }
+    }
+
+    /// Every write answers EIO.
+    public var isFailing = false { didSet { chatroom_fault_vfs_set_failing_writes(disk, isFailing ? 1 : 0) } }
+
     /// The disk is full when `writes` more have been done, until `isFull` is set.
     public func fillUp(after writes: Int64) { chatroom_fault_vfs_fill_up_after(disk, writes) }
 

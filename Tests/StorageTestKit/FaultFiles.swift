@@ -120,6 +120,17 @@ public final class FaultFiles: FileSteps {
         if fault == .sync { throw SQLiteError(code: .io, message: "\(path): input/output error") }
     }
 
+    public func writeUnsynced(_ bytes: [UInt8], to path: String) throws(SQLiteError) {
+        try know(path)
+        state.withLock { $0.writes += 1 }
+        let fault = try begin(.write, .shortWrite)
+        if fault == .write { throw SQLiteError(code: .full, message: "\(path): the disk is full") }
+        let written = fault == nil ? bytes : Array(bytes.prefix(bytes.count / 2))
+        try SystemFiles().writeUnsynced(written, to: path)
+        state.withLock { $0.unsynced.append(.content(path, written)) }
+        if fault != nil { throw SQLiteError(code: .full, message: "\(path): the disk is full") }
+    }
+
     public func rename(_ path: String, to newPath: String) throws(SQLiteError) {
         try know(newPath)
         if try begin(.rename) != nil { throw SQLiteError(code: .io, message: "\(path): input/output error") }

@@ -13,6 +13,11 @@ hostile_written_mb=${HOSTILE_WRITTEN_MB:-150}
 hostile_results_written_mb=${HOSTILE_RESULTS_WRITTEN_MB:-300}
 hostile_read_mb=${HOSTILE_READ_MB:-2000}
 hostile_seconds=${HOSTILE_SECONDS:-20}
+# What may be left of a node's growth, so long after an attack that has filled buffers.
+hostile_left_mb=${HOSTILE_LEFT_MB:-100}
+hostile_left_seconds=60
+# How long one call of the server API may take meanwhile.
+hostile_api_ms=${HOSTILE_API_MS:-2000}
 # In this order; `link` is the last one, with a node that stands still for a while.
 hostile_attacks=${HOSTILE_ATTACKS:-headers barrage requests history copies buffers results takeover api link}
 witness_pid=''
@@ -29,27 +34,35 @@ run_hostile() { python3 "$root/tools/faults/hostile/$1.py" "${@:2}"; }
 # held_for_dead: how often any node has held another for dead, as the logs say.
 held_for_dead() { cat "$data"/n*/node.log | grep -c 'held for dead' || true; }
 
+# others_held_for_dead NODE: the same of the other nodes among each other.
+others_held_for_dead() {
+    local id
+    for id in $(cluster_nodes); do [[ $id == "$1" ]] || cat "$data/$id/node.log"; done \
+        | grep 'held for dead' | grep -cvE "peer=$1( |\$)|peer[\": ]+$1\"" || true
+}
+
 # blame WHAT: notes a failure; the others are tried all the same.
 blame() {
     say "NOT OK  $*"
     hostile_failures+=("$*")
 }
 
-# judge NAME FROM-MS: what the witness has seen since.
+# judge NAME FROM-MS [NODE]: what the witness has seen since; not at that node, if it is given.
 judge() {
     local kind count bad p99 worst
     for kind in send history; do
-        awk -v from="$2" -v kind="$kind" '$1 >= from && $3 == kind { print $4 }' "$work/witness" >"$work/took"
+        awk -v from="$2" -v kind="$kind" -v but="${3:-}" '$1 >= from && $3 == kind && $2 != but' "$work/witness" \
+            >"$work/seen"
+        cut -d ' ' -f 4 "$work/seen" >"$work/took"
         count=$(wc -l <"$work/took")
-        bad=$(awk -v from="$2" -v kind="$kind" '$1 >= from && $3 == kind && $5 != "ok"' "$work/witness" | wc -l)
+        bad=$(awk '$5 != "ok"' "$work/seen" | wc -l)
         p99=$(quantile 0.99 <"$work/took") worst=$(quantile 1 <"$work/took")
         say "    witness: $count times $kind, median $(quantile 0.5 <"$work/took") ms, p99 $p99 ms, most $worst ms, $bad not ok"
         if [[ $kind == send ]]; then
             ((count > 0)) || blame "$1: the witness sent nothing"
             [[ $p99 == - ]] || ((${p99%.*} < hostile_p99_ms)) || blame "$1: the p99 of the witness's sends was $p99 ms"
         fi
-        ((bad == 0)) || blame "$1: the witness failed $bad times at $kind: $(awk -v from="$2" -v kind="$kind" \
-            '$1 >= from && $3 == kind && $5 != "ok" { print $5 }' "$work/witness" | sort | uniq -c | sort -rn | head -n 3 | tr -s ' \n' ' ')"
+        ((bad == 0)) || blame "$1: the witness failed $bad times at $kind: $(awk '$5 != "ok" { print $5 }' "$work/seen" | sort | uniq -c | sort -rn | head -n 3 | tr -s ' \n' ' ')"
     done
 }
 
@@ -74,6 +87,10 @@ under_attack() {
             # At the port that probes have for themselves; HOSTILE_READY_FIELD names another one of cluster.json.
             http GET "$(node_field "$node" "${HOSTILE_READY_FIELD:-probes}")" /readyz
             [[ $http_status == 200 ]] || blame "api: /readyz of $node was answered ${http_status:-nothing}"
+            # The port that is attacked, too: at the attacker's own address, and at another one.
+            api_answers "$node" /v1/stats 127.0.0.1
+            api_answers "$node" /v1/stats 127.0.0.2
+            api_answers "$node" /metrics 127.0.0.2
         fi
         sleep 0.5
     done
@@ -83,6 +100,7 @@ under_attack() {
     say "    attacker: $(cat "$work/attack-$name.txt")"
     judge "$name" "$began"
     ((peak <= hostile_memory_mb)) || blame "$name: a node grew by $peak MB"
+    [[ $name != buffers ]] || memory_is_back "$name" "$node" "${memory[$node]}"
     for id in $(alive_nodes); do
         now=$(($(written_mb "$id") - written[$id]))
         ((now <= most_written)) || blame "$name: $id wrote $now MB"
@@ -98,6 +116,27 @@ under_attack() {
     # What one has done is not held against the next.
     wait_until 'everybody sees everybody again' all_see 3
     settle
+}
+
+# api_answers NODE PATH SOURCE
+api_answers() {
+    local status took
+    read -r status took < <(run_hostile ask "$cluster_file" "$@")
+    [[ $status == 200 ]] || blame "api: $2 of $1 was answered $status from $3"
+    ((took < hostile_api_ms)) || blame "api: $2 of $1 took $took ms from $3"
+}
+
+# memory_is_back NAME NODE MB: what it had before.
+memory_is_back() {
+    local until=$((SECONDS + hostile_left_seconds)) left
+    while left=$(($(memory_mb "$2") - $3)); ((left > hostile_left_mb)); do
+        ((SECONDS < until)) || {
+            blame "$1: $left MB of what $2 has taken are not given back after $hostile_left_seconds s"
+            return 0
+        }
+        sleep 1
+    done
+    say "    $2 has given back all but $left MB"
 }
 
 scenario hostile 'three nodes, what strangers and members can do to cost much, one thing after the other, beside a member who behaves'
@@ -136,19 +175,27 @@ hostile() {
 }
 
 # silent_links NODE: the link ports of all nodes are full of connections that say nothing, while this node stands still for
-# so long that the others hold it for dead. (Its clients are not judged: they lose it.)
+# so long that the others hold it for dead. Its own clients are not judged, who lose it; those of the other two are: before,
+# from when every shard has a leader again, and when it comes back. In between who leads is found out, which takes its time
+# without an attack, too.
 silent_links() {
-    local id began took count attackers=()
+    local id began took count dead attackers=()
     say "link, against all, while $1 stands still"
+    dead=$(others_held_for_dead "$1")
+    began=$(now_ms)
     for id in n1 n2 n3; do
         run_hostile attack "$cluster_file" "$id" link 60 >"$work/attack-link-$id.txt" 2>&1 &
         attackers+=("$!")
     done
     busy_pids+=("${attackers[@]}")
-    sleep 3
+    sleep 10
+    judge 'link, before' "$began"
     signal_node STOP "$1"
     wait_until "$1 is held for dead" is_missed "$1"
-    sleep 5
+    wait_until "every shard is led by another one than $1" leads_nothing "$1" "$(other_than "$1")"
+    began=$(now_ms)
+    sleep 10
+    judge "link, without $1" "$began" "$1"
     began=$(now_ms)
     signal_node CONT "$1"
     wait_until "$1 is back in its cluster" all_see 3
@@ -157,6 +204,9 @@ silent_links() {
     count=$(cat "$data"/n*/node.log | grep -c 'link is up' || true)
     say "    $1 was back after $took ms ($count links were made since the start)"
     ((took < 20000)) || blame "link: $1 was back after $took ms only"
+    sleep 5
+    judge "link, with $1 again" "$began" "$1"
+    (($(others_held_for_dead "$1") == dead)) || blame 'link: one of the two others was held for dead'
     for id in "${attackers[@]}"; do kill "$id" 2>/dev/null || true; done
 }
 

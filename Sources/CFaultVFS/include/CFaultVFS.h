@@ -23,6 +23,12 @@ void chatroom_fault_vfs_fail_syncs(chatroom_fault_vfs *disk, int64_t count);
 // While set, every write fails because the disk is full.
 void chatroom_fault_vfs_set_full(chatroom_fault_vfs *disk, int full);
 
+// While set, every write to a database file fails because the disk is full; those to write-ahead logs succeed.
+void chatroom_fault_vfs_set_database_full(chatroom_fault_vfs *disk, int full);
+
+// While set, every write fails with an input/output error, and nothing of it is seen.
+void chatroom_fault_vfs_set_failing_writes(chatroom_fault_vfs *disk, int failing);
+
 // The disk is full, as above, when `writes` more have been done.
 void chatroom_fault_vfs_fill_up_after(chatroom_fault_vfs *disk, int64_t writes);
 

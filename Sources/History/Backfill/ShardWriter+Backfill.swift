@@ -70,9 +70,9 @@ extension ShardWriter {
         state.update { [missing] in $0.missing = missing }
         if missing?.isComplete == true {
             // A failure is noted, and the next checkpoint tells the end.
-            _ = checkpoint()
+            _ = checkpoint(retryingOn: thread)
         } else {
-            try checkpointIfDue()
+            try checkpointIfDue(on: thread)
         }
         return missing
     }

@@ -33,20 +33,30 @@ struct BackupManifest: Sendable, Hashable, Codable {
         try FileSystem.replace(Self.path(in: directory), with: Array(try encoder.encode(self)))
     }
 
+    /// What is looked at first: what else there is depends on it.
+    private struct Head: Codable {
+        var format: Int64
+    }
+
     /// Throws when there is none, or one of another format.
     static func read(from directory: String) throws(NodeError) -> BackupManifest {
-        let manifest: BackupManifest
+        let path = path(in: directory)
+        let bytes: Data
+        let head: Head
         do {
-            manifest = try JSONDecoder().decode(
-                BackupManifest.self, from: Data(contentsOf: URL(fileURLWithPath: path(in: directory))))
+            bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            head = try JSONDecoder().decode(Head.self, from: bytes)
         } catch {
-            throw NodeError(
-                .data, "\(path(in: directory)) can't be read: \(directory) is no backup, or one that did not finish")
+            throw NodeError(.data, "\(path) can't be read: \(directory) is no backup, or one that did not finish")
         }
-        guard manifest.format == formatCurrent else {
+        guard head.format == formatCurrent else {
             throw NodeError(
-                .data, "\(directory) is a backup of format \(manifest.format), which this version can't read")
+                .data, FileVersion.sentence(path, found: head.format, own: Int64(formatCurrent)))
         }
-        return manifest
+        do {
+            return try JSONDecoder().decode(BackupManifest.self, from: bytes)
+        } catch {
+            throw NodeError(.data, "\(path) is damaged: \(error)")
+        }
     }
 }

@@ -34,7 +34,7 @@ extension ReplicationError {
         let code: Code =
             switch error.code {
             case .refused: .behind
-            case .overloaded, .tooOften, .cancelled: .busy
+            case .overloaded, .busy, .tooOften, .cancelled: .busy
             case .malformed: .malformed
             case .expired: .lost
             case .full, .io, .corrupt, .unsupported, .restartNeeded, .overflowed, .closed: .source

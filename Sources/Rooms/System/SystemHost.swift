@@ -20,7 +20,7 @@ final class SystemHost: GroupLogDelegate {
     }
 
     enum Failure: Error {
-        /// Nothing was proposed; the leader, if it is known.
+        /// Nothing was done and nothing will be, so it may be proposed anew; the leader, if it is known.
         case notLeader(NodeID?)
         case failed(ChatError)
     }
@@ -35,7 +35,12 @@ final class SystemHost: GroupLogDelegate {
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
     private var waiting: [() -> Bool] = []
-    private var pending: [UInt64: Completion] = [:]
+    /// By index.
+    private var pending: [UInt64: Pending] = [:]
+    /// The earliest deadline in `pending`, or an earlier time.
+    private var overdueAt: ContinuousClock.Instant?
+    /// Of the newest committed entry.
+    private var committedTerm: UInt64 = 0
     private var ledTerm: UInt64?
     private var keeper = GroupKeeper()
     /// Gives and takes the whole state; set once, before the log is driven.
@@ -46,6 +51,18 @@ final class SystemHost: GroupLogDelegate {
     private var bytesSinceCheckpoint = 0
     private var lastStamp: Timestamp
 
+    /// What this node has proposed. When it leads no more, whether the entry has been committed is told by what is committed
+    /// in its place or behind it, so the proposal waits for that: nothing fails that was done, and nothing is done twice.
+    private struct Pending {
+        /// In which it was proposed: an entry of another term at its index is another entry.
+        var term: UInt64
+        var completion: Completion
+        /// Until when it waits; nil while this node leads.
+        var deadline: ContinuousClock.Instant?
+    }
+
+    /// How long a proposal waits for the word of the next leader.
+    private static let undecidedMax = Duration.seconds(2)
     /// Proposals that may be under way; a further one is refused with 503.
     private static let pendingMax = 10_000
     /// After so much of the log the state is put on disk and the log before it goes.
@@ -67,11 +84,14 @@ final class SystemHost: GroupLogDelegate {
 
     // MARK: - Proposing
 
-    /// Proposes a command. The completion is called once, on the loop: when it is applied, or when it is in doubt.
+    /// Proposes a command. The completion is called once, on the loop: when it is applied, when it is certain that it never
+    /// will be, or when nobody has said so for a while.
     func propose(_ command: SystemCommand, key: String?, to log: GroupLog, _ completion: @escaping Completion) {
         guard log.isEstablished else {
             return completion(.failure(.notLeader(log.leader.flatMap { NodeID($0.node) })))
         }
+        // It is about to leave leading to a replica whose disk takes something.
+        guard log.isSoleVoter || log.takesWrites else { return completion(.failure(.notLeader(nil))) }
         guard pending.count < Self.pendingMax else {
             return completion(.failure(.failed(Self.unavailable("too many changes are under way"))))
         }
@@ -80,10 +100,15 @@ final class SystemHost: GroupLogDelegate {
             let entry = SystemEntry(time: time, key: key, command: command)
             let range = try log.propose([SystemCodec.encode(entry)])
             lastStamp = time
-            pending[range.lowerBound] = completion
+            fail([pending.removeValue(forKey: range.lowerBound)].compactMap { $0 })
+            pending[range.lowerBound] = Pending(term: log.term, completion: completion)
             log.onInput()
         } catch {
-            completion(.failure(.failed(Self.unavailable("the system group's log takes nothing now"))))
+            let isElsewhere = (error.code == .notLeader || error.code == .transferring) && !log.isSoleVoter
+            completion(
+                .failure(
+                    isElsewhere
+                        ? .notLeader(nil) : .failed(Self.unavailable("the system group's log takes nothing now"))))
         }
     }
 
@@ -93,11 +118,11 @@ final class SystemHost: GroupLogDelegate {
 
     func logDidChangeLeadership(_ log: GroupLog) {
         if !log.isEstablished || log.term != ledTerm {
-            let doubtful = pending
-            pending = [:]
-            for completion in doubtful.values {
-                completion(.failure(.failed(Self.unavailable("the system group's leader has changed"))))
-            }
+            let deadline = ContinuousClock.now + Self.undecidedMax
+            for index in pending.keys where pending[index]?.deadline == nil { pending[index]?.deadline = deadline }
+            if !pending.isEmpty { overdueAt = overdueAt ?? deadline }
+            // Nobody else could say what has become of it.
+            if log.isSoleVoter { failPending() }
         }
         ledTerm = log.isEstablished ? log.term : nil
         settle()
@@ -148,6 +173,8 @@ final class SystemHost: GroupLogDelegate {
     }
 
     private func become(_ new: SystemState) {
+        // Which entries have led to it is not known.
+        failPending()
         let old = state.value.withLock { state in
             defer { state = new }
             return state
@@ -164,14 +191,52 @@ final class SystemHost: GroupLogDelegate {
 
     func log(_ log: GroupLog, didCommit entries: [Entry]) {
         for entry in entries {
-            if entry.kind == .command { apply(entry) }
+            let completion = decide(entry)
+            if entry.kind == .command { apply(entry, completion) }
             log.applied(upTo: entry.index)
         }
         settle()
         checkpointIfDue(log)
     }
 
-    private func apply(_ entry: Entry) {
+    /// Tells whose proposals can't come any more. Whatever is committed behind an entry is of its term or a later one, so
+    /// an entry decides of all that was proposed before its term.
+    /// - Returns: who has proposed this entry, if it was here.
+    private func decide(_ entry: Entry) -> Completion? {
+        let here = pending.removeValue(forKey: entry.index)
+        let isMine = here?.term == entry.term
+        if let here, !isMine { here.completion(.failure(.notLeader(nil))) }
+        if entry.term > committedTerm {
+            committedTerm = entry.term
+            for (index, former) in pending where former.term < entry.term {
+                pending[index] = nil
+                former.completion(.failure(.notLeader(nil)))
+            }
+        }
+        return isMine ? here?.completion : nil
+    }
+
+    private func failPending() {
+        let doubtful = pending
+        pending = [:]
+        fail(doubtful.values)
+    }
+
+    private func fail(_ doubtful: some Sequence<Pending>) {
+        for proposal in doubtful {
+            proposal.completion(.failure(.failed(Self.unavailable("the system group's leader has changed"))))
+        }
+    }
+
+    private func failOverdue() {
+        guard let overdueAt, overdueAt <= .now else { return }
+        let overdue = pending.filter { $0.value.deadline.map { $0 <= .now } ?? false }
+        for index in overdue.keys { pending[index] = nil }
+        self.overdueAt = pending.values.compactMap(\.deadline).min()
+        fail(overdue.values)
+    }
+
+    private func apply(_ entry: Entry, _ completion: Completion?) {
         let command: SystemEntry
         do {
             command = try SystemCodec.decode(entry.payload)
@@ -187,7 +252,7 @@ final class SystemHost: GroupLogDelegate {
         if let change {
             for observer in observers { observer(change) }
         }
-        guard let completion = pending.removeValue(forKey: entry.index) else { return }
+        guard let completion else { return }
         if case .refused(let error) = result {
             completion(.failure(.failed(error)))
         } else {
@@ -216,7 +281,10 @@ final class SystemHost: GroupLogDelegate {
     }
 
     /// Asks those who wait again.
-    func settle() { waiting.removeAll { $0() } }
+    func settle() {
+        failOverdue()
+        waiting.removeAll { $0() }
+    }
 
     // MARK: - Keeping the log short
 
