@@ -41,12 +41,9 @@ let package = Package(
     name: "chatroom-cluster",
     // Of the SDK. Its targets use nothing newer, which tools/apple/check sees to; everything else runs on Linux only.
     platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8)],
-    products: [
-        .executable(name: "chatroomd", targets: ["chatroomd"]),
-        .executable(name: "chatroomctl", targets: ["chatroomctl"]),
-        .executable(name: "botswarm", targets: ["botswarm"]),
-        .library(name: "ChatroomClient", targets: ["ChatroomClient"]),
-    ],
+    // Only the SDK: an app that names this package gets those packages of others that a product here needs. Programs are
+    // products by themselves where this is the root: swift build --product chatroomd.
+    products: [.library(name: "ChatroomClient", targets: ["ChatroomClient"])],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
