@@ -23,31 +23,29 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
+/// What a target needs where there is no `URLSession`.
+func onLinux(_ names: String...) -> [Target.Dependency] {
+    names.map { .target(name: $0, condition: .when(platforms: [.linux])) }
+}
+
 /// What `--version` tells besides the number of Sources/BuildVersion.
 let revision =
     Context.gitInformation.map { $0.currentCommit.prefix(12) + ($0.hasUncommittedChanges ? "+" : "") } ?? "unknown"
 
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
 let package = Package(
     name: "chatroom-cluster",
-    products: [
-        .executable(name: "chatroomd", targets: ["chatroomd"]),
-        .executable(name: "chatroomctl", targets: ["chatroomctl"]),
-        .executable(name: "botswarm", targets: ["botswarm"]),
-        .library(name: "ChatroomClient", targets: ["ChatroomClient"]),
-    ],
+    // Of the SDK. Its targets use nothing newer, which tools/apple/check sees to; everything else runs on Linux only.
+    platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8)],
+    // Only the SDK: an app that names this package gets those packages of others that a product here needs. Programs are
+    // products by themselves where this is the root: swift build --product chatroomd.
+    products: [.library(name: "ChatroomClient", targets: ["ChatroomClient"])],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
-        .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
     ],
@@ -120,15 +118,9 @@ let package = Package(
                 lifecycle,
             ]),
 
-        // The SDK: for apps, and no part of the node.
-        core(
-            "ChatroomClient",
-            [
-                "ChatModel", "Wire", "ClientCore",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ]),
+        // The SDK: for apps, and no part of the node. On Apple's platforms it is these four targets and nothing else:
+        // ChatModel, Wire, ClientCore, ChatroomClient.
+        core("ChatroomClient", ["ChatModel", "Wire", "ClientCore"] + onLinux("EventLoop", "TLS", "Transport")),
 
         // Layer 4: the root that builds everything, and the programs.
         core(
@@ -193,6 +185,9 @@ let package = Package(
         program("simulate", ["Simulation"], path: "tools/simulate"),
         .target(name: "WaitTestKit", path: "Tests/WaitTestKit", swiftSettings: strict),
         tests("WaitTests", ["WaitTestKit"]),
+        .target(
+            name: "CertificateTestKit", dependencies: ["COpenSSL"], path: "Tests/CertificateTestKit",
+            swiftSettings: strict),
         tests("BotSwarmCoreTests", ["BotSwarmCore", "ChatModel", "Wire"]),
         tests("EventLoopTests", ["EventLoop"]),
         tests("SystemCallsTests", ["SystemCalls"]),
@@ -241,9 +236,7 @@ let package = Package(
             "ClusterLinkTests",
             [
                 "ClusterLink", "LinkCore", "Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "TLS",
-                "Transport", "WaitTestKit", crypto,
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+                "Transport", "WaitTestKit", "CertificateTestKit",
             ]),
         tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
@@ -259,22 +252,17 @@ let package = Package(
         tests(
             "ChatroomClientTests",
             [
-                "ChatroomClient", "ClientCore", "ChatModel", "Wire",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "ChatroomClient", "ClientCore", "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "WaitTestKit",
+                "CertificateTestKit",
             ]),
         // Runs the programs as processes; naming them here gets them built.
         tests(
             "IntegrationTests",
             [
                 "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "ChatroomClient", "ClientCore", "OpenAPITestKit",
-                "WaitTestKit", "Deflate", "Sharding", "Consensus", "Cryptography", "CryptographyTestKit", crypto,
+                "WaitTestKit", "CertificateTestKit", "Deflate", "Sharding", "Consensus", "Cryptography",
+                "CryptographyTestKit",
                 "chatroomd", "chatroomctl",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
             ], exclude: ["Web", "Transcripts"]),
     ]
 )

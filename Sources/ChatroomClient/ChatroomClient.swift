@@ -1,27 +1,19 @@
 @_exported import ChatModel
 @_exported import ClientCore
-import NIOCore
-import NIOPosix
 import Wire
 
 /// A client of the Chatroom Cluster: one session, with any number of rooms (the server allows 10).
 ///
-/// It lives on one event loop. All decisions are made by a value, `ClientCore`; this actor gives it what happens and
-/// does what it asks for. See <doc:ChatroomClient> for how to begin.
+/// All decisions are made by a value, `ClientCore`; this actor gives it what happens and does what it asks for. Its socket
+/// is the platform's. See <doc:ChatroomClient> for how to begin.
 public actor ChatroomClient {
-    private nonisolated let loop: any EventLoop
-    private nonisolated let executor: any SerialExecutor
     nonisolated let configuration: ChatroomConfiguration
-    private let connector: Connector
 
     private var core: ClientCore
     private var inbox: [ClientInput] = []
     private var isWorking = false
-    private var channel: (any Channel)?
-    private var channelConnection: UInt64 = 0
-    private var hasUnflushed = false
-    private var alarm: Scheduled<Void>?
-    private var alarmAt: ClientInstant?
+    private var line: Line?
+    private var alarm: (at: ClientInstant, task: Task<Void, Never>)?
 
     private var nextTicket: UInt64 = 1
     private var waiting: [UInt64: CheckedContinuation<Result<ClientAnswer, ClientError>, Never>] = [:]
@@ -34,16 +26,8 @@ public actor ChatroomClient {
     private var findingAddresses: Task<Void, Never>?
     private var fetchingToken: Task<Void, Never>?
 
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-
     public init(_ configuration: ChatroomConfiguration) {
-        let group = configuration.eventLoopGroup ?? MultiThreadedEventLoopGroup.singleton
-        let loop = group.next()
-        self.loop = loop
-        executor = loop.executor
         self.configuration = configuration
-        connector = Connector(
-            loop: loop, tls: configuration.tls, connectMilliseconds: configuration.settings.connectMilliseconds)
         var random = SystemRandomNumberGenerator()
         core = ClientCore(
             settings: configuration.settings, addresses: configuration.gateways,
@@ -51,8 +35,8 @@ public actor ChatroomClient {
     }
 
     deinit {
-        alarm?.cancel()
-        channel?.close(promise: nil)
+        alarm?.task.cancel()
+        line?.socket.close(code: nil)
         for task in [findingAddresses, fetchingToken] { task?.cancel() }
         for listener in listeners.values { listener.cancel() }
         // Nobody waits for what cannot come any more.
@@ -116,37 +100,38 @@ public actor ChatroomClient {
         while next < inbox.count {
             let input = inbox[next]
             next += 1
-            for effect in core.handle(input, at: Self.now) { perform(effect) }
+            for effect in core.handle(input, at: ClientClock.now) { perform(effect) }
         }
         inbox.removeAll(keepingCapacity: inbox.capacity <= 64)
         isWorking = false
-        if hasUnflushed {
-            hasUnflushed = false
-            channel?.flush()
-        }
+        line?.flush()
         setAlarm()
     }
 
-    /// By a clock that goes on while the device sleeps: after 10 minutes of sleep no send may be repeated.
-    private static var now: ClientInstant {
-        ClientInstant(milliseconds: Int64((ContinuousClock.now - started) / .milliseconds(1)))
+    /// The alarm stays where it is when the deadline moves away, as it does with everything that is heard: it rings once
+    /// for nothing then, and is set anew.
+    private func setAlarm() {
+        guard let due = core.nextDeadline else {
+            alarm?.task.cancel()
+            return alarm = nil
+        }
+        if let alarm, alarm.at <= due { return }
+        alarm?.task.cancel()
+        let now = ClientClock.now
+        let milliseconds = min(max(1, due.milliseconds - now.milliseconds), Self.alarmMilliseconds)
+        let at = now.adding(milliseconds: milliseconds)
+        let task = Task { [weak self] in
+            try? await Task.sleep(nanoseconds: UInt64(milliseconds) * 1_000_000)
+            guard !Task.isCancelled else { return }
+            await self?.ring(at)
+        }
+        alarm = (at, task)
     }
 
-    private static let started = ContinuousClock.now
-
-    private func setAlarm() {
-        let due = core.nextDeadline
-        guard due != alarmAt else { return }
-        alarm?.cancel()
-        alarmAt = due
-        guard let due else { return alarm = nil }
-        let milliseconds = max(1, due.milliseconds - Self.now.milliseconds)
-        alarm = loop.scheduleTask(in: .milliseconds(min(milliseconds, Self.alarmMilliseconds))) { [weak self] in
-            self?.assumeIsolated { client in
-                client.alarmAt = nil
-                client.take([.deadline])
-            }
-        }
+    private func ring(_ at: ClientInstant) {
+        guard alarm?.at == at else { return }
+        alarm = nil
+        if let due = core.nextDeadline, due <= ClientClock.now { take([.deadline]) } else { setAlarm() }
     }
 
     private func perform(_ effect: ClientEffect) {
@@ -214,48 +199,43 @@ public actor ChatroomClient {
     // MARK: - The connection
 
     private func open(_ connection: UInt64, _ url: String) {
-        let receive: @Sendable ([ClientInput]) -> Void = { [weak self] inputs in
-            self?.assumeIsolated { $0.take(inputs) }
+        line?.socket.close(code: nil)
+        line = nil
+        // A task for what comes together, not for each thing. The mailbox keeps the order.
+        let mailbox = SocketMailbox { [weak self] mailbox in
+            Task { [weak self] in await self?.empty(mailbox, of: connection) }
         }
-        let opening = connector.open(url, connection: connection, receive: receive)
-        channelConnection = connection
-        opening.whenComplete { [weak self] result in
-            guard let self else {
-                if case .success(let channel) = result { channel.close(promise: nil) }
-                return
-            }
-            self.assumeIsolated { $0.came(connection, result) }
+        do throws(ClientError) {
+            let socket = PlatformSocket.open(
+                try GatewayAddress(url), tls: configuration.tls,
+                connectMilliseconds: configuration.settings.connectMilliseconds, mailbox: mailbox)
+            line = Line(connection: connection, socket: socket)
+        } catch {
+            mailbox.put([.closed(code: nil, reason: error.message)])
         }
     }
 
-    private func came(_ connection: UInt64, _ result: Result<any Channel, any Error>) {
-        switch result {
-        case .success(let channel):
-            guard connection == channelConnection, core.wants(connection) else { return channel.close(promise: nil) }
-            self.channel = channel
-        case .failure(let error):
-            take([.closed(connection: connection, code: nil, reason: "\(error)")])
-        }
+    private func empty(_ mailbox: SocketMailbox, of connection: UInt64) {
+        let (events, wasFull) = mailbox.takeAll()
+        var inputs: [ClientInput] = []
+        for event in events { event.appendInputs(connection: connection, to: &inputs) }
+        take(inputs)
+        if wasFull, let line, line.connection == connection { line.socket.readOn() }
     }
 
     private func write(_ connection: UInt64, _ request: ClientRequest) {
-        guard connection == channelConnection, let channel else { return }
+        guard let line, line.connection == connection else { return }
         // What has no answer is not waited for by anybody, so nothing else bounds it.
-        guard request.id != nil || channel.isWritable else { return }
+        guard request.id != nil || line.takesMore else { return }
         var json: [UInt8] = []
         request.appendJSON(to: &json)
-        let frame = WebSocketFrameEncoder.frame(.text, json, mask: RandomBytes.make(4))
-        channel.write(channel.allocator.buffer(bytes: frame), promise: nil)
-        hasUnflushed = true
+        line.write(json)
     }
 
     private func close(_ connection: UInt64, _ code: UInt16) {
-        guard connection == channelConnection, let channel else { return }
-        self.channel = nil
-        hasUnflushed = false
-        let frame = WebSocketFrameEncoder.close(code: code, reason: "", mask: RandomBytes.make(4))
-        channel.writeAndFlush(channel.allocator.buffer(bytes: frame), promise: nil)
-        channel.close(promise: nil)
+        guard let line, line.connection == connection else { return }
+        self.line = nil
+        line.socket.close(code: code)
     }
 
     // MARK: - Consumers

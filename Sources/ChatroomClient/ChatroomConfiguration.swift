@@ -1,6 +1,5 @@
 import ChatModel
 import ClientCore
-import NIOCore
 
 /// Everything that an app tells its client before connecting.
 public struct ChatroomConfiguration: Sendable {
@@ -28,8 +27,6 @@ public struct ChatroomConfiguration: Sendable {
     /// Events that wait for one slow consumer. Beyond it they are summarised: a `gap` with cause `consumer`, and
     /// `skipped`.
     public var waitingEventsMax = 1_024
-    /// Where the client runs; nil: the process's shared group.
-    public var eventLoopGroup: (any EventLoopGroup)?
 
     public init(gateways: [String] = []) { self.gateways = gateways }
 }

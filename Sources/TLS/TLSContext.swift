@@ -65,6 +65,21 @@ public final class TLSContext: @unchecked Sendable {
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
     }
 
+    /// For a client that has what it trusts in memory.
+    /// - Parameters:
+    ///   - trusted: the certificates that are trusted, in DER; nil: the system's roots.
+    ///   - serverName: the DNS name or the numeric address that the server's certificate must bear.
+    ///   - verifies: whether the certificate is checked at all.
+    public convenience init(trusted: [[UInt8]]?, serverName: String, verifies: Bool) throws(TLSError) {
+        try self.init(role: .client, serverName: serverName)
+        if let trusted {
+            for certificate in trusted { try trust(certificate) }
+        } else if SSL_CTX_set_default_verify_paths(pointer) != 1 {
+            throw .last(.material, doing: "the system's certificates can't be used")
+        }
+        SSL_CTX_set_verify(pointer, verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nil)
+    }
+
     private func use(certificateFile: String, keyFile: String) throws(TLSError) {
         guard SSL_CTX_use_certificate_chain_file(pointer, certificateFile) == 1 else {
             throw .last(.material, doing: "the certificate \(certificateFile) can't be used")
@@ -80,6 +95,18 @@ public final class TLSContext: @unchecked Sendable {
     private func trust(_ trustFile: String) throws(TLSError) {
         guard SSL_CTX_load_verify_locations(pointer, trustFile, nil) == 1 else {
             throw .last(.material, doing: "the certificates in \(trustFile) can't be used")
+        }
+    }
+
+    private func trust(_ certificate: [UInt8]) throws(TLSError) {
+        let parsed = certificate.withUnsafeBufferPointer { bytes in
+            var next = bytes.baseAddress
+            return d2i_X509(nil, &next, bytes.count)
+        }
+        guard let parsed else { throw .last(.material, doing: "a trusted certificate can't be read") }
+        defer { X509_free(parsed) }
+        guard X509_STORE_add_cert(SSL_CTX_get_cert_store(pointer), parsed) == 1 else {
+            throw .last(.material, doing: "a trusted certificate can't be used")
         }
     }
 

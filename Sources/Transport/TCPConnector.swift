@@ -7,12 +7,12 @@ extension TCPConnection {
     /// Opens a connection.
     ///
     /// - Parameters:
-    ///   - host: A numeric address, or a name, of which the first address is taken; names are looked up on a thread of
-    ///     libuv's pool.
+    ///   - host: A numeric address, or a name, whose addresses are tried one after the other; names are looked up on a
+    ///     thread of libuv's pool.
     ///   - localAddress: The numeric source address, of the same family; nil lets the system choose.
     ///   - receiveLimits: How little it takes at a time; nil leaves that to the system.
     ///   - timeoutMilliseconds: The limit for establishing the connection, look-up not counted; then it fails with
-    ///     `timedOut`.
+    ///     `timedOut`. The addresses of a name share it.
     ///   - completion: Called exactly once on the loop, never during this call. The connection does not read yet.
     public static func connect(
         loop: EventLoop, host: String, port: Int, localAddress: String? = nil, receiveLimits: ReceiveLimits? = nil,
@@ -29,7 +29,7 @@ extension TCPConnection {
                 try SocketAddress(host: address, port: 0)
             }
             if let address = try? SocketAddress(host: host, port: port) {
-                attempt.connect(to: address)
+                attempt.connect(toFirstOf: [address])
             } else {
                 try attempt.lookUp(host, port: port)
             }
@@ -40,7 +40,7 @@ extension TCPConnection {
 }
 
 /// One attempt to connect, from the look-up of the name to the completion.
-private final class ConnectionAttempt {
+final class ConnectionAttempt {
     let loop: EventLoop
     let name: String
     let timeoutMilliseconds: UInt64
@@ -48,8 +48,14 @@ private final class ConnectionAttempt {
     var receiveLimits: ReceiveLimits?
     private var completion: ((Result<TCPConnection, TransportError>) -> Void)?
     private var connection: TCPConnection?
+    /// Addresses that have not been tried, best first.
+    private var others: ArraySlice<SocketAddress> = []
+    private var until: UInt64 = 0
     private var timer: LoopTimer?
     private var hasTimedOut = false
+
+    /// More addresses of a name than this are not tried.
+    private static let addressesMax = 8
 
     init(
         loop: EventLoop, name: String, timeoutMilliseconds: UInt64,
@@ -85,24 +91,52 @@ private final class ConnectionAttempt {
     }
 
     private func didLookUp(_ status: Int32, _ found: UnsafeMutablePointer<addrinfo>?) {
-        guard status == 0, let found, let address = found.pointee.ai_addr.flatMap({ SocketAddress(copying: $0) }) else {
+        var addresses: [SocketAddress] = []
+        var next = status == 0 ? found : nil
+        while let entry = next, addresses.count < Self.addressesMax {
+            if let address = entry.pointee.ai_addr.flatMap({ SocketAddress(copying: $0) }) { addresses.append(address) }
+            next = entry.pointee.ai_next
+        }
+        guard !addresses.isEmpty else {
             return complete(
                 .failure(TransportError(uvCode: status == 0 ? UV_EAI_NONAME.rawValue : status, doing: name)))
         }
-        connect(to: address)
+        connect(toFirstOf: addresses)
     }
 
-    func connect(to address: SocketAddress) {
+    /// Connects to the first of the addresses that takes the connection.
+    func connect(toFirstOf addresses: [SocketAddress]) {
+        others = addresses[...]
+        until = loop.nowMilliseconds + timeoutMilliseconds
+        guard let first = others.popFirst() else { return }
+        connect(to: first)
+    }
+
+    /// An address has failed at once: the caller's call may not have returned yet.
+    private func failed(_ code: Int32) {
+        if !triesNext() { end(.failure(TransportError(uvCode: code, doing: name))) }
+    }
+
+    /// Goes on with the next address; false if there is none.
+    private func triesNext() -> Bool {
+        connection?.close()
+        connection = nil
+        guard let next = others.popFirst() else { return false }
+        connect(to: next)
+        return true
+    }
+
+    private func connect(to address: SocketAddress) {
         let descriptor =
             source.map { source in
                 source.withPointer { chatroom_outgoing_socket(address.family, $0, source.length) }
             } ?? chatroom_outgoing_socket(address.family, nil, 0)
-        guard descriptor >= 0 else { return end(.failure(TransportError(uvCode: descriptor, doing: name))) }
+        guard descriptor >= 0 else { return failed(descriptor) }
         if let limits = receiveLimits {
             let result = limits.apply(to: descriptor)
             guard result == 0 else {
                 chatroom_close(descriptor)
-                return end(.failure(TransportError(uvCode: result, doing: name)))
+                return failed(result)
             }
         }
         let connection = TCPConnection(loop: loop)
@@ -110,7 +144,7 @@ private final class ConnectionAttempt {
         guard openResult == 0 else {
             chatroom_close(descriptor)
             connection.close()
-            return end(.failure(TransportError(uvCode: openResult, doing: name)))
+            return failed(openResult)
         }
         self.connection = connection
         let request = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
@@ -126,10 +160,11 @@ private final class ConnectionAttempt {
         guard result == 0 else {
             Unmanaged.passUnretained(self).release()
             request.deallocate()
-            connection.close()
-            return end(.failure(TransportError(uvCode: result, doing: name)))
+            return failed(result)
         }
-        timer = loop.schedule(afterMilliseconds: timeoutMilliseconds) { [unowned self] in
+        let left = until > loop.nowMilliseconds ? until - loop.nowMilliseconds : 0
+        hasTimedOut = false
+        timer = loop.schedule(afterMilliseconds: left / UInt64(others.count + 1)) { [unowned self] in
             hasTimedOut = true
             connection.close()
         }
@@ -139,9 +174,11 @@ private final class ConnectionAttempt {
         timer?.cancel()
         timer = nil
         guard status == 0, let connection else {
-            connection?.close()
             let code = hasTimedOut ? UV_ETIMEDOUT.rawValue : status
-            return complete(.failure(TransportError(uvCode: code, doing: name)))
+            // A loop that shuts down has cancelled it, and gets no new handle.
+            if code == UV_ECANCELED.rawValue { others = [] }
+            if !triesNext() { complete(.failure(TransportError(uvCode: code, doing: name))) }
+            return
         }
         connection.readPeerAddress()
         complete(.success(connection))

@@ -27,10 +27,11 @@ import Testing
         #expect(throws: ClientError.self) { try GatewayAddress(url) }
     }
 
-    @Test func `only names are told to TLS`() throws {
-        #expect(try GatewayAddress("wss://chat.example.com").serverName == "chat.example.com")
-        #expect(try GatewayAddress("wss://127.0.0.1").serverName == nil)
-        #expect(try GatewayAddress("wss://[::1]").serverName == nil)
+    @Test(arguments: [
+        ("wss://chat.example.com", "wss://chat.example.com:443/v1/ws"),
+        ("ws://[::1]:7400/?x=1", "ws://[::1]:7400/?x=1"),
+    ]) func `is written with nothing left to be guessed`(url: String, whole: String) throws {
+        #expect(try GatewayAddress(url).url == whole)
     }
 }
 

@@ -54,8 +54,6 @@ struct GatewayAddress: Hashable, Sendable {
     /// For the Host header.
     var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    /// For TLS, which has names but no addresses in SNI (RFC 6066 §3).
-    var serverName: String? {
-        host.contains(":") || host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (48...57).contains($0) } ? nil : host
-    }
+    /// The address as a URL, with nothing left to be guessed.
+    var url: String { "\(isSecure ? "wss" : "ws")://\(authority)\(target)" }
 }

@@ -1,6 +1,5 @@
 import ChatModel
 import ClientCore
-import Synchronization
 
 /// What one consumer gets of the events: pushed by the client, taken by the consumer at its own pace.
 final class EventFeed<Overflow: EventOverflow>: Sendable {
@@ -10,9 +9,9 @@ final class EventFeed<Overflow: EventOverflow>: Sendable {
         var waiter: CheckedContinuation<Overflow.Event?, Never>?
     }
 
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
-    init(eventsMax: Int) { state = Mutex(State(buffer: EventBuffer(eventsMax: eventsMax))) }
+    init(eventsMax: Int) { state = Locked(State(buffer: EventBuffer(eventsMax: eventsMax))) }
 
     func push(_ event: Overflow.Event) {
         let due = state.withLock { state -> (CheckedContinuation<Overflow.Event?, Never>, Overflow.Event?)? in

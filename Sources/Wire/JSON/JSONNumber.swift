@@ -66,10 +66,11 @@ enum JSONNumber {
         return (isNegative, result)
     }
 
-    /// Sizes beyond 10^9 become that: no number with such an exponent fits anyway.
+    /// Sizes beyond 10^8 become that: no number with such an exponent fits anyway. (Ten times 10^9 would be more than an
+    /// `Int` of 32 bits holds, which watches have.)
     private static func decimalExponent(_ text: UnsafeRawBufferPointer) -> Int {
         var value = 0
-        for byte in text where isDigit(byte) { value = min(value * 10 + Int(byte - UInt8(ascii: "0")), 1_000_000_000) }
+        for byte in text where isDigit(byte) { value = min(value * 10 + Int(byte - UInt8(ascii: "0")), 100_000_000) }
         return text.first == UInt8(ascii: "-") ? -value : value
     }
 

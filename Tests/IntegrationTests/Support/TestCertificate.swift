@@ -1,8 +1,6 @@
-import Crypto
+import CertificateTestKit
 import Foundation
-import SwiftASN1
 import TLS
-import X509
 
 /// A certificate of one's own for `localhost` and 127.0.0.1, and what its clients trust.
 struct TestCertificate {
@@ -16,22 +14,9 @@ struct TestCertificate {
     let keyPEM: String
 
     init() throws {
-        let key = P256.Signing.PrivateKey()
-        let signer = Certificate.PrivateKey(key)
-        let name = try DistinguishedName { CommonName("localhost") }
-        let now = Date()
-        let certificate = try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: signer.publicKey,
-            notValidBefore: now - 3600, notValidAfter: now + 86_400, issuer: name, subject: name,
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
-                SubjectAlternativeNames([
-                    .dnsName("localhost"), .ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1])),
-                ])
-            }, issuerPrivateKey: signer)
-        certificatePEM = try certificate.serializeAsPEM().pemString
-        keyPEM = key.pemRepresentation
+        let own = try KeyPair.selfSigned(
+            commonName: "localhost", names: [.dns("localhost"), .address("127.0.0.1")])
+        (certificatePEM, keyPEM) = (own.certificatePEM, own.keyPEM)
     }
 
     /// Writes both files, the key for its owner only, and names them as the configuration does.
@@ -45,6 +30,15 @@ struct TestCertificate {
             else { throw TestFailure("\(path) can't be written") }
         }
         return ["certificateFile": certificateFile, "keyFile": keyFile]
+    }
+
+    /// What a server needs of it.
+    func server() throws -> TLSContext {
+        let directory = FileManager.default.temporaryDirectory.path + "/server-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try write(to: directory)
+        return try TLSContext(certificateFile: directory + "/tls.pem", keyFile: directory + "/tls-key.pem")
     }
 
     /// Trusts this certificate and no other.

@@ -1,0 +1,1 @@
+/// Imported by all that is compiled without optimization.
