@@ -30,7 +30,8 @@ struct ConformanceCheck: Sendable {
         connecting, refusedFrames, tokens, entering, sending, messageTypes, lengths, receiving, rates, roles, sanctions,
         membersAndRooms, queue, history, resuming, limits, rules, serverAPI, serverAPIMembers, operating, handshakes,
         framesBeforeConnect, requestsInFrames, allowances, tokenBounds, sessions, secrecy, seats, bigRooms, pages,
-        signing, protobuf, connection, slowClients, messageFields, mutes, expulsions, defaults, drops, manyMessages,
+        signing, protobuf, connection, origins, slowClients, messageFields, mutes, expulsions, defaults, drops,
+        manyMessages,
         signedTokens, tokenEnds, serverRules, signatures, callbacks, words, witnessed,
     ].flatMap(\.self)
 }
