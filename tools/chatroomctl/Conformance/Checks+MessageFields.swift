@@ -183,6 +183,17 @@ extension ConformanceCheck {
             try expect(try await sendHigh(guest, room, 15) == 15, "a guest's HIGH was not lowered")
             try expect(try await sendHigh(owner, room, 10) == 0, "the creator's HIGH was lowered")
         },
+        .init("2 Priority", "the server API has as many HIGH again as the managers") { run in
+            let creator = run.name("creator")
+            let room = try await run.room(creator: creator)
+            let owner = try await run.entered(room, creator)
+            _ = try await sendHigh(owner, room, 14)
+            let body: JSONTree = ["type": "TEXT", "text": "news", "priority": "HIGH"]
+            for _ in 1...10 {
+                let ack = try await run.done("POST", ["rooms", room, "messages"], body)
+                try expect(ack["priority"], is: nil, "the ack's priority")
+            }
+        },
     ]
 
     /// Sends so many HIGH messages in one frame. How many of them were lowered.
