@@ -139,6 +139,44 @@ extension ConformanceCheck {
             let all = try await guest.ask("queue", ["room": .text(room)])
             try expect(all["elements"]?.items.compactMap { $0["value"]?.text } == ["b"], "the queue is \(all.line)")
         },
+        .init("2 Codes", "317 tells the element's fields, 320 all elements that have changed") { run in
+            let (user, room) = (run.name("ann"), try await run.room())
+            let client = try await run.entered(room, user)
+            func event(_ change: JSONTree) async throws -> JSONTree? {
+                try await client.push("message") { $0["data"]?["change"] == change }["data"]
+            }
+            let set: JSONTree = ["room": .text(room), "key": "k", "value": "v", "transient": true]
+            for (change, operation, fields): (JSONTree, String, JSONTree) in [
+                ("OFFER", "queueSet", set), ("UPDATE", "queueSet", set.adding(["value": "w"])),
+                ("POLL", "queueTake", ["room": .text(room), "key": "k"]),
+            ] {
+                let element = try await client.ask(operation, fields)["element"] ?? .null
+                try expect(element["owner"], is: .text(user), "owner of \(operation)")
+                try expect(
+                    try await event(change), is: (["change": change] as JSONTree).adding(element), "data of \(change)")
+            }
+            for key: JSONTree in ["a", "b"] {
+                try await client.ask("queueSet", ["room": .text(room), "key": key, "value": "1"])
+            }
+            try await client.ask("queueSetMany", ["room": .text(room), "values": ["a": "2", "b": "2", "c": "2"]])
+            let elements = try await event("BATCH_UPDATE")?["elements"]?.items ?? []
+            try expect(Set(elements.compactMap { $0["key"]?.text }) == ["a", "b"], "data of 320 has \(elements)")
+        },
+        .init("2 Roles", "a RESTRICTED user is fixed as long as a flag is left, and a guest again then") { run in
+            let (user, room) = (run.name("ann"), try await run.room())
+            func isFixed() async throws -> Bool {
+                let page = try await run.done("GET", ["rooms", room, "members"], query: [("kind", "FIXED")])
+                return page["members"]?.items.contains { $0["user"]?.text == user } == true
+            }
+            let mute = ["rooms", room, "members", user, "mute"]
+            try await run.done("PUT", mute, ["enable": true])
+            try expect(try await isFixed(), "a muted user is not listed among the fixed members")
+            try await run.done("PUT", mute, ["enable": false])
+            try expect(!(try await isFixed()), "the user is fixed without a flag")
+            try expect(
+                try await run.connected(user).ask("enter", ["room": .text(room)])["me"]?["role"], is: "GUEST",
+                "the role")
+        },
         .init("2 queue", "queueTake of a key that is not there is 404, and takes nothing") { run in
             let room = try await run.room()
             let client = try await run.entered(room, run.name("ann"))

@@ -64,6 +64,44 @@ extension ConformanceCheck {
             let changes = await viewer.pushes("message").filter { $0["event"] == 312 }
             try expect(changes.count == 8, "\(changes.count) of 8 notifications were shown")
         },
+        .init(
+            "2 Viewer budget",
+            "the sample is the same for all; gap (BUDGET) comes once a second, behind what it concerns"
+        ) { run in
+            let room = try await run.room(["enterExitNotify": "NONE"])
+            try await fill(run, room)
+            var viewers: [ConformanceClient] = []
+            for place in 0..<3 {
+                let viewer = try await run.connected(run.name("v\(place)"), node: place % run.nodes.count)
+                try await viewer.ask("enter", ["room": .text(room)])
+                viewers.append(viewer)
+            }
+            let began = ContinuousClock.now
+            try await post(run, 300, in: room)
+            let last = try await run.done("PATCH", ["rooms", room], ["name": "the end"])
+            try expect(last["name"], is: "the end", "the name")
+            var samples: [[Int64]] = []
+            for viewer in viewers {
+                let end = try await viewer.notification(312)["seq"]?.integer ?? 0
+                var (shown, told, gaps) = ([Int64](), Int64(0), 0)
+                for item in await viewer.items {
+                    if let seq = item["message"]?["seq"]?.integer {
+                        try expect(seq > told, "\(seq) came behind the gap that ends with \(told)")
+                        try expect(seq > shown.last ?? 0, "\(seq) came behind \(shown.last ?? 0)")
+                        shown.append(seq)
+                    }
+                    guard let gap = item["gap"] else { continue }
+                    try expect(gap["cause"], is: "BUDGET", "the cause")
+                    gaps += 1
+                    told = gap["ranges"]?.items.last?.items.last?.integer ?? 0
+                }
+                let seconds = (ContinuousClock.now - began) / .seconds(1)
+                try expect(Double(gaps) <= seconds + 2, "\(gaps) gaps came in \(seconds) s")
+                try expect(Double(shown.count) <= 50 * (seconds + 2), "\(shown.count) were shown in \(seconds) s")
+                samples.append(shown.filter { $0 < end })
+            }
+            try expect(Set(samples).count == 1, "three viewers saw \(samples.map(\.count)), which is not the same")
+        },
         .init("2 Codes", "350 has at most 5 members, those with notifyExt first; fixed members come by name") { run in
             let room = try await run.room()
             try await fill(run, room)
@@ -150,43 +188,6 @@ extension ConformanceCheck {
             let (user, room) = (run.name("ann"), try await run.room(["slowModeSeconds": 600]))
             try await run.entered(room, user).send(room, "one")
             try expect(try await run.entered(room, user).sendRefusal(room), code: 416, waits: true)
-        },
-        .init("2 Barrage", "a viewer gets at most 200 items a second, HIGH before LOW, and its own always", .waiting) {
-            run in
-            let (creator, user) = (run.name("creator"), run.name("ann"))
-            let room = try await run.room(creator: creator)
-            let (owner, viewer) = (try await run.entered(room, creator), try await run.entered(room, user))
-            var guests: [ConformanceClient] = []
-            for number in 1...6 { guests.append(try await run.entered(room, run.name("s\(number)"))) }
-            func frame(_ name: String, _ count: Int, _ priority: JSONTree) -> String {
-                (1...count).map {
-                    let text = JSONTree.text("\(name)-\($0)")
-                    return JSONTree.object(["barrage": ["room": .text(room), "text": text, "priority": priority]]).line
-                }.joined(separator: "\n")
-            }
-            let began = ContinuousClock.now
-            for (number, guest) in guests.enumerated() { await guest.write(text: frame("low\(number)", 250, "LOW")) }
-            await owner.write(text: frame("high", 10, "HIGH"))
-            await viewer.write(text: frame("own", 40, "LOW"))
-            @Sendable func items(_ client: ConformanceClient) async -> [JSONTree] {
-                await client.pushes("barrage").flatMap { $0["items"]?.items ?? [] }
-            }
-            func told() async -> Int64 {
-                let shown = await items(viewer).reduce(Int64(0)) { $0 + ($1["count"]?.integer ?? 1) }
-                return await viewer.pushes("skipped").reduce(shown) { $0 + ($1["barrage"]?.integer ?? 0) }
-            }
-            let deadline = ContinuousClock.now + ConformanceClient.waitLimit
-            while await told() < 1550, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(50)) }
-            let seconds = (ContinuousClock.now - began) / .seconds(1)
-            let (sum, shown) = (await told(), await items(viewer))
-            try expect(sum == 1550, "\(sum) of 1550 were shown or told as skipped")
-            func count(_ name: String) -> Int { shown.count { $0["text"]?.text?.hasPrefix(name + "-") == true } }
-            try expect(count("own") == 40, "the viewer has seen \(count("own")) of its own 40")
-            try expect(count("high") == 10, "\(count("high")) of 10 HIGH were shown")
-            let others = shown.count - count("own")
-            // A second that has begun, and one that has not ended.
-            try expect(Double(others) <= 200 * (seconds + 2), "\(others) of others were shown in \(seconds) s")
-            try expect(others < 1510, "nothing was left out")
         },
     ]
 }

@@ -31,8 +31,8 @@ struct ConformanceCheck: Sendable {
         membersAndRooms, queue, history, resuming, limits, rules, serverAPI, serverAPIMembers, operating, handshakes,
         framesBeforeConnect, requestsInFrames, allowances, tokenBounds, sessions, secrecy, seats, bigRooms, pages,
         signing, protobuf, connection, origins, slowClients, messageFields, mutes, expulsions, defaults, drops,
-        manyMessages,
-        signedTokens, tokenEnds, serverRules, signatures, callbacks, words, witnessed,
+        manyMessages, barrageSamples, signedTokens, tokenEnds, serverRules, wholeCluster, signatures, callbacks, words,
+        witnessed,
     ].flatMap(\.self)
 }
 
