@@ -41,15 +41,24 @@ extension ConformanceCheck {
             }
             let room = try await run.room(["enterExitNotify": "NONE"])
             let sender = try await run.entered(room, run.name("ann"))
-            let refuses = Mutex(true)
+            let refuses = Mutex(false)
             let app = AppServer(loop: run.loop) { _, _ in
                 AppServer.Answer(status: refuses.withLock(\.self) ? 500 : 200)
             }
             let url = try await app.start()
             do {
                 try await run.done("PUT", ["webhook"], ["url": .text(url), "secret": .text(secret)])
-                try await sender.send(room, "one")
-                let first = try await app.wait("the first batch") { calls in
+                // It begins with what is kept when the room's leader has heard of it, which may be on another node.
+                let isHeard: @Sendable ([AppServer.Call]) -> Bool? = { calls in
+                    calls.contains { !items($0, of: room).isEmpty } ? true : nil
+                }
+                _ = try await app.wait("the first batch", isHeard) {
+                    try await sender.send(room, "probe")
+                    try await Task.sleep(for: .milliseconds(300))
+                }
+                refuses.withLock { $0 = true }
+                let seq = try await sender.send(room, "one")["seq"]?.integer ?? 0
+                let first = try await app.wait("the batch of one message") { calls in
                     calls.first { text("one", in: $0, room) != nil }
                 }
                 try isSigned(first)
@@ -69,15 +78,17 @@ extension ConformanceCheck {
                 }
                 try expect(text("one", in: again, room)?["id"], is: item?["id"], "the repeated item's id")
                 refuses.withLock { $0 = false }
-                let items = try await app.wait("the reopening", limit: .seconds(60)) { calls in
-                    let items = accepted(calls, of: room)
-                    return items.contains { $0["event"] == "open" } ? items : nil
+                let taken = try await app.wait("the reopening", limit: .seconds(60)) { calls in
+                    let taken = accepted(calls, of: room)
+                    return taken.contains { $0["event"] == "open" } ? taken : nil
                 }
                 // What was accepted may come again, too, but nothing may come before what precedes it.
                 var known: Set<String> = []
-                let fresh = items.filter { known.insert($0["id"]?.text ?? "").inserted }
+                let all = taken.filter { known.insert($0["id"]?.text ?? "").inserted }
+                let fresh = Array(all.drop { ($0["seq"]?.integer ?? 0) < seq })
                 let seqs = fresh.compactMap { $0["seq"]?.integer }
-                try expect(seqs == [1, 2, 4, 5], "the seqs are \(seqs)")
+                // One was not to be told.
+                try expect(seqs == [seq, seq + 1, seq + 3, seq + 4], "the seqs from \(seq) on are \(seqs)")
                 let events = fresh.compactMap { $0["event"]?.text }.filter { $0 != "enter" && $0 != "exit" }
                 let wanted = ["message", "message", "notification", "notification", "close", "open"]
                 try expect(events.sorted() == wanted.sorted(), "the events are \(events)")
