@@ -46,12 +46,43 @@ extension GatewayLane {
         }
     }
 
-    /// A browser's origin must be the request's own host or be configured; requests without Origin pass
-    /// (contract, section 2). Compared whole, in lower case; `null` never matches.
+    /// A browser's origin must be the request's own host, that of a gateway which the cluster advertises, or be
+    /// configured; requests without Origin pass (contract, section 2). Compared whole, in lower case; `null` never
+    /// matches.
     func isAllowed(origin: String?, host: String?) -> Bool {
         guard let origin = origin?.lowercased() else { return true }
         if configuration.allowedOrigins.contains(where: { $0.lowercased() == origin }) { return origin != "null" }
         guard let host = host?.lowercased() else { return false }
-        return origin == "http://\(host)" || origin == "https://\(host)"
+        // A page of one node goes on at another when its own has died.
+        if gateways.contains(where: { Self.origin(ofGateway: $0) == origin }) { return true }
+        for scheme in ["http://", "https://"] where origin.hasPrefix(scheme) {
+            let own = origin.dropFirst(scheme.count)
+            if own == host { return true }
+            if isOnLoopback, Self.loopbackNamed(own) == Self.loopbackNamed(host[...]) { return true }
+        }
+        return false
+    }
+
+    private var isOnLoopback: Bool {
+        configuration.host == "localhost" || IPAddress(configuration.host)?.isLoopback == true
+    }
+
+    /// The origin of pages that a gateway serves, as browsers write it: without a port that is the scheme's own.
+    private static func origin(ofGateway url: String) -> String? {
+        for (scheme, web, port) in [("wss://", "https://", ":443"), ("ws://", "http://", ":80")] {
+            guard url.hasPrefix(scheme) else { continue }
+            var authority = url.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" }
+            if authority.hasSuffix(port) { authority = authority.dropLast(port.count) }
+            return web + authority.lowercased()
+        }
+        return nil
+    }
+
+    /// Host and port, with one name for the loopback addresses that people take for one.
+    private static func loopbackNamed(_ authority: Substring) -> String {
+        for name in ["127.0.0.1", "[::1]"] where authority == name || authority.hasPrefix(name + ":") {
+            return "localhost" + authority.dropFirst(name.count)
+        }
+        return String(authority)
     }
 }

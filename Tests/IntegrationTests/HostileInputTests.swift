@@ -88,6 +88,9 @@ extension IntegrationTests {
                 let own = "127.0.0.1:\(node.clientPort)"
                 let cases: [(String, Int?)] = [
                     ("http://\(own)", nil), ("https://\(own)", nil), ("HTTPS://APP.EXAMPLE", nil),
+                    ("http://localhost:\(node.clientPort)", nil), ("http://[::1]:\(node.clientPort)", nil),
+                    ("http://localhost:1", 403), ("http://localhost.evil.example:\(node.clientPort)", 403),
+                    ("http://127.0.0.1.evil.example:\(node.clientPort)", 403), ("http://localhost", 403),
                     ("https://app.example", nil), ("null", 403), ("https://evil.example", 403),
                     ("https://app.example.evil.example", 403), ("http://app.example", 403),
                     ("https://app.example:8443", 403), ("http://\(own).evil.example", 403), ("", 403),

@@ -9,7 +9,14 @@ struct ClusterFile: Sendable, Hashable, Decodable {
         var client: String?
     }
 
+    /// A key with which an app signs tokens of its clients itself.
+    struct TokenKey: Sendable, Hashable, Decodable {
+        var kid: String
+        var secret: String
+    }
+
     var adminKey: String?
+    var tokenKey: TokenKey?
     var nodes: [Node]
 
     static let relativePath = ".run/cluster.json"
@@ -29,7 +36,7 @@ struct ClusterFile: Sendable, Hashable, Decodable {
         return nil
     }
 
-    private static func read(_ file: URL) throws(CommandFailure) -> ClusterFile {
+    static func read(_ file: URL) throws(CommandFailure) -> ClusterFile {
         do {
             return try JSONDecoder().decode(ClusterFile.self, from: Data(contentsOf: file))
         } catch {

@@ -8,6 +8,8 @@ struct Target: Sendable, Hashable {
     /// nil where none was found; calls that need it then say so.
     var adminKey: String?
     var nodes: [ClusterFile.Node]
+    /// nil where none was found.
+    var tokenKey: ClusterFile.TokenKey?
 
     static let defaultServer = "127.0.0.1:7401"
     static let serverVariable = "CHATROOM_API"
@@ -40,7 +42,9 @@ struct Target: Sendable, Hashable {
             // The key of the cluster in the file is nobody else's business.
             key = ownCluster ? file?.adminKey : nil
         }
-        return Target(servers: servers, adminKey: key, nodes: given == nil ? nodes : [])
+        return Target(
+            servers: servers, adminKey: key, nodes: given == nil ? nodes : [],
+            tokenKey: ownCluster ? file?.tokenKey : nil)
     }
 
     /// `host:port` out of what people write, with or without `http://` and a final slash. `https://` stays.

@@ -97,9 +97,10 @@ extension ConformanceCheck {
             try expect(abs(time - now) < 600_000, "time is \(time)")
             try expect(await client.items.filter { $0["ping"] != nil && $0["id"] == nil }.isEmpty, "it was answered")
         },
-        .init("2 Heartbeat", "the server pings every heartbeatSeconds, and drops who is silent for 2.5 of them (4408)")
-        {
-            run in
+        .init(
+            "2 Heartbeat", "the server pings every heartbeatSeconds, and drops who is silent for 2.5 of them (4408)",
+            .waiting
+        ) { run in
             let client = try await run.open(answersPings: false)
             let answer = try await client.ask("connect", ["token": .text(try await run.token(run.name("ann")))])
             let seconds = Double(answer["heartbeatSeconds"]?.integer ?? 15)

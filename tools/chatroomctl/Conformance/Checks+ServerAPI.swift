@@ -227,8 +227,9 @@ extension ConformanceCheck {
                 try expect(shard?[field] != nil, "a shard has no \(field)")
             }
         },
-        .init("4", "a word that is refused is answered 13009 (HTTP 422 with `moderate`), and GET shows no secret") {
-            run in
+        .init(
+            "4", "a word that is refused is answered 13009 (HTTP 422 with `moderate`), and GET shows no secret", .alone
+        ) { run in
             // One more word than is set, which nobody else sends, and only for the time of this check.
             let word = run.name("refused")
             let before = try await run.done("GET", ["moderation"])

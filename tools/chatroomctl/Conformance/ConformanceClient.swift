@@ -14,7 +14,10 @@ actor ConformanceClient {
     private(set) var items: [JSONTree] = []
     private(set) var closeCode: Int?
     private(set) var isClosed = false
-    private(set) var binaryFrames = 0
+    /// Binary messages in the order in which they came.
+    private(set) var binaries: [[UInt8]] = []
+    /// What came where no WebSocket is spoken.
+    private(set) var rawBytes: [UInt8] = []
     private(set) var subprotocol: String?
     private var refusedStatus: Int?
     private var isOpen = false
@@ -35,9 +38,15 @@ actor ConformanceClient {
     /// Bytes of the longest message that has come.
     private(set) var longestFrame = 0
 
-    init(loop: EventLoop, answersPings: Bool = true) {
+    private let witness: ConformanceWitness
+    /// Whether it speaks no WebSocket.
+    private let isRaw: Bool
+
+    init(loop: EventLoop, witness: ConformanceWitness, answersPings: Bool = true, isRaw: Bool = false) {
         self.loop = loop
+        self.witness = witness
         self.answersPings = answersPings
+        self.isRaw = isRaw
     }
 
     // MARK: - Opening
@@ -118,10 +127,19 @@ actor ConformanceClient {
     /// Drops the connection without a word.
     func drop() { tcp?.close() }
 
+    /// Takes nothing more, as a client that is too slow.
+    func pauseReading() { tcp?.stopReading() }
+
+    func resumeReading() { tcp?.startReading() }
+
     // MARK: - Reading
 
     fileprivate func didRead(_ bytes: [UInt8]) {
         guard refusedStatus == nil else { return }
+        guard !isRaw else {
+            rawBytes += bytes
+            return changed()
+        }
         bytes.withUnsafeBytes { bytes in
             guard handshake != nil else { return readFrames(bytes) }
             switch handshake?.parse(bytes) {
@@ -144,7 +162,7 @@ actor ConformanceClient {
             case .text(let text):
                 longestFrame = max(longestFrame, text.count)
                 for line in Array(text).split(separator: UInt8(ascii: "\n")) { take(Data(line)) }
-            case .binary: binaryFrames += 1
+            case .binary(let bytes): binaries.append(Array(bytes))
             case .ping(let payload):
                 pings += 1
                 if answersPings { pongs.append(Array(payload)) }
@@ -159,7 +177,9 @@ actor ConformanceClient {
     }
 
     private func take(_ line: Data) {
-        items.append((try? JSONTree(parsing: line)) ?? ["error": ["message": "the server sent no JSON"]])
+        let item = (try? JSONTree(parsing: line)) ?? ["error": ["message": "the server sent no JSON"]]
+        witness.see(item)
+        items.append(item)
     }
 
     fileprivate func didClose() {
@@ -249,6 +269,21 @@ actor ConformanceClient {
     func errorWithoutID() async throws -> JSONTree {
         try await wait("an error without id") { items.first { $0["id"] == nil && $0["error"] != nil }?["error"] }
     }
+
+    /// The first message on the binary subprotocol in which `find` finds something.
+    func binary<Value: Sendable>(_ what: String, _ find: @Sendable (ProtobufFields) -> Value?) async throws -> Value {
+        try await wait(what) {
+            for frame in binaries {
+                for message in ProtobufFields.messages(of: frame) ?? [] {
+                    if let value = find(message) { return value }
+                }
+            }
+            return nil
+        }
+    }
+
+    /// The whole HTTP answer on a connection that speaks no WebSocket.
+    func answer() async throws -> HTTPText { try await wait("an HTTP answer") { HTTPText(parsing: rawBytes) } }
 
     /// All pushes of that kind that have come so far.
     func pushes(_ kind: String) -> [JSONTree] { items.compactMap { $0["id"] == nil ? $0[kind] : nil } }

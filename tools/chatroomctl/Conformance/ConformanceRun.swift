@@ -12,10 +12,21 @@ final class ConformanceRun: Sendable {
     let clientPort: Int
     /// nil: they connect without TLS.
     private let clientTLS: TLSContext?
-    private let loop: EventLoop
+    /// Where clients of each node connect, and where each answers the server API; the first is the one that is checked.
+    let nodes: [Node]
+    /// nil: no check can sign a token.
+    let tokenKey: ClusterFile.TokenKey?
+    let witness = ConformanceWitness()
+    let loop: EventLoop
     private let unique = String(UInt32.random(in: .min ... .max), radix: 36)
     private let counter = Mutex(0)
     private let rooms = Mutex<[String]>([])
+
+    struct Node: Sendable {
+        var api: String
+        var host: String
+        var port: Int
+    }
 
     /// - Parameters:
     ///   - client: `host:port`, with `wss://` or `https://` before it for TLS.
@@ -23,13 +34,22 @@ final class ConformanceRun: Sendable {
     init(target: Target, transport: any HTTPTransport, client: String, trustFile: String? = nil) throws(CommandFailure)
     {
         let (address, isSecure) = Self.clientAddress(try Target.address(Self.webAddress(client)))
-        guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]) else {
+        guard let (host, port) = Self.parts(of: address) else {
             throw CommandFailure(.usage, "a client address is written host:port, as in 127.0.0.1:7400")
         }
         self.target = target
         self.transport = transport
-        clientHost = address[..<colon].filter { $0 != "[" && $0 != "]" }
-        clientPort = port
+        tokenKey = target.tokenKey
+        (clientHost, clientPort) = (host, port)
+        let first = target.servers.first ?? Target.defaultServer
+        // The node that is checked may be given by itself, and need not be the first of the file.
+        let others = target.nodes.compactMap { node -> Node? in
+            guard node.api != first, let client = node.client, let (host, port) = Self.parts(of: client) else {
+                return nil
+            }
+            return Node(api: node.api, host: host, port: port)
+        }
+        nodes = [Node(api: first, host: host, port: port)] + (isSecure ? [] : others)
         clientTLS = isSecure ? try NetworkTransport.tls(trustFile: trustFile, serverName: clientHost) : nil
         do {
             loop = try EventLoop(name: "conformance")
@@ -45,6 +65,13 @@ final class ConformanceRun: Sendable {
             return web + text.dropFirst(scheme.count)
         }
         return text
+    }
+
+    private static func parts(of address: String) -> (host: String, port: Int)? {
+        guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]) else {
+            return nil
+        }
+        return (address[..<colon].filter { $0 != "[" && $0 != "]" }, port)
     }
 
     private static func clientAddress(_ address: String) -> (address: String, isSecure: Bool) {
@@ -74,39 +101,68 @@ final class ConformanceRun: Sendable {
     /// A call with the admin key and its answer, whatever it is.
     func api(
         _ method: String, _ path: [String], _ body: JSONTree? = nil, query: [(String, String?)] = [],
-        headers: [String: String] = [:]
+        headers: [String: String] = [:], at server: String? = nil
     ) async throws -> Answer {
-        guard let key = target.adminKey else { throw Deviation("there is no admin key") }
         return try await plain(
             method, AdminClient.encode(["v1"] + path, query), body: body,
-            headers: ["Authorization": "Bearer \(key)"].merging(headers) { _, last in last })
+            headers: ["Authorization": "Bearer \(try adminKey)"].merging(headers) { _, last in last }, at: server)
+    }
+
+    var adminKey: String {
+        get throws {
+            guard let key = target.adminKey else { throw Deviation("there is no admin key") }
+            return key
+        }
     }
 
     /// A call as it is given.
-    func plain(_ method: String, _ target: String, body: JSONTree? = nil, headers: [String: String] = [:])
-        async throws -> Answer
-    {
+    func plain(
+        _ method: String, _ target: String, body: JSONTree? = nil, headers: [String: String] = [:],
+        at server: String? = nil
+    ) async throws -> Answer {
         var call = HTTPCall(method: method, target: target, headers: headers)
         if let body {
             call.body = Data(body.line.utf8)
             call.headers["Content-Type"] = "application/json"
         }
-        guard let server = self.target.servers.first else { throw Deviation("there is no server") }
         do {
-            let answer = try await transport.send(call, to: server)
+            let answer = try await transport.send(call, to: server ?? nodes[0].api)
             let tree = try? JSONTree(parsing: answer.body)
+            if let tree, target != Self.documentTarget { witness.see(tree) }
             return Answer(status: answer.status, body: tree ?? .text(String(decoding: answer.body, as: UTF8.self)))
         } catch {
             throw Deviation("\(method) \(target): \(error.message)")
         }
     }
 
+    /// The description of the API is no message of it.
+    private static let documentTarget = "/v1/openapi.json"
+
+    /// A call with the admin key whose answer is wanted with its headers.
+    func raw(_ method: String, _ path: [String], _ body: JSONTree? = nil) async throws -> HTTPText {
+        let (address, isSecure) = Self.clientAddress(nodes[0].api)
+        guard let (host, port) = Self.parts(of: address) else { throw Deviation("\(address) is no address") }
+        let connection = ConformanceClient(loop: loop, witness: witness, isRaw: true)
+        try await connection.open(host: host, port: port, tls: isSecure ? clientTLS : nil)
+        let text = body?.line ?? ""
+        let lines = [
+            "\(method) \(AdminClient.encode(["v1"] + path, [])) HTTP/1.1", "Host: \(address)",
+            "Authorization: Bearer \(try adminKey)", "Content-Type: application/json",
+            "Content-Length: \(text.utf8.count)", "Connection: close", "", text,
+        ]
+        await connection.write(Array(lines.joined(separator: "\r\n").utf8))
+        let answer = try await connection.answer()
+        await connection.drop()
+        return answer
+    }
+
     /// A call that must succeed.
     @discardableResult
-    func done(_ method: String, _ path: [String], _ body: JSONTree? = nil, query: [(String, String?)] = [])
-        async throws -> JSONTree
-    {
-        let answer = try await api(method, path, body, query: query)
+    func done(
+        _ method: String, _ path: [String], _ body: JSONTree? = nil, query: [(String, String?)] = [],
+        at server: String? = nil
+    ) async throws -> JSONTree {
+        let answer = try await api(method, path, body, query: query, at: server)
         guard (200..<300).contains(answer.status) else {
             throw Deviation(
                 "\(method) /v1/\(path.joined(separator: "/")) was answered \(answer.status) \(answer.body.line)")
@@ -137,6 +193,19 @@ final class ConformanceRun: Sendable {
         return id
     }
 
+    /// A room that a check makes by itself is deleted when the run ends.
+    func willDelete(_ room: String) { rooms.withLock { $0.append(room) } }
+
+    /// A token for a user that the run signs itself: valid for an hour, until `claims` say otherwise.
+    func signed(_ user: String, _ claims: JSONTree = [:]) throws -> SignedToken {
+        guard let tokenKey else { throw NotChecked("no token key is known: --cluster-file FILE names one") }
+        let usual: JSONTree = ["sub": .text(user), "exp": .integer(Self.now / 1000 + 3600)]
+        return SignedToken(tokenKey, claims: usual.adding(claims))
+    }
+
+    /// Unix milliseconds.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
     /// A token for a user.
     func token(_ user: String, _ claims: JSONTree = [:]) async throws -> String {
         let answer = try await done("POST", ["users", user, "token"], claims)
@@ -147,12 +216,14 @@ final class ConformanceRun: Sendable {
     /// An open WebSocket, not connected yet.
     ///
     /// - Parameter answersPings: false for a client that says nothing by itself.
-    func open(subprotocols: [String] = ["chatroom.v1.json"], answersPings: Bool = true) async throws
+    /// - Parameter node: its place in `nodes`.
+    func open(subprotocols: [String] = ["chatroom.v1.json"], answersPings: Bool = true, node: Int = 0) async throws
         -> ConformanceClient
     {
-        let client = ConformanceClient(loop: loop, answersPings: answersPings)
-        try await client.open(host: clientHost, port: clientPort, tls: clientTLS)
-        if let status = try await client.upgrade(host: clientAuthority, subprotocols: subprotocols) {
+        let client = ConformanceClient(loop: loop, witness: witness, answersPings: answersPings)
+        try await client.open(host: nodes[node].host, port: nodes[node].port, tls: clientTLS)
+        let host = Self.authority(nodes[node].host, nodes[node].port)
+        if let status = try await client.upgrade(host: host, subprotocols: subprotocols) {
             throw Deviation("the handshake was answered HTTP \(status)")
         }
         return client
@@ -162,7 +233,7 @@ final class ConformanceRun: Sendable {
     func handshakeStatus(path: String = "/v1/ws", origin: String? = nil, headers: [(String, String)] = [])
         async throws -> Int?
     {
-        let client = ConformanceClient(loop: loop)
+        let client = ConformanceClient(loop: loop, witness: witness)
         try await client.open(host: clientHost, port: clientPort, tls: clientTLS)
         let status = try await client.upgrade(
             host: clientAuthority, path: path, subprotocols: ["chatroom.v1.json"],
@@ -173,19 +244,28 @@ final class ConformanceRun: Sendable {
 
     /// A TCP connection on which nothing has been said.
     func silentConnection() async throws -> ConformanceClient {
-        let client = ConformanceClient(loop: loop)
+        let client = ConformanceClient(loop: loop, witness: witness)
         try await client.open(host: clientHost, port: clientPort, tls: clientTLS)
         return client
     }
 
-    var clientAuthority: String { "\(clientHost.contains(":") ? "[\(clientHost)]" : clientHost):\(clientPort)" }
+    var clientAuthority: String { Self.authority(clientHost, clientPort) }
+
+    private static func authority(_ host: String, _ port: Int) -> String {
+        "\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+
+    /// What an origin begins with where a page came from the client port.
+    var clientScheme: String { clientTLS == nil ? "http" : "https" }
 
     /// The origin of pages that the client port itself serves.
-    var clientOrigin: String { (clientTLS == nil ? "http://" : "https://") + clientAuthority }
+    var clientOrigin: String { "\(clientScheme)://\(clientAuthority)" }
 
     /// A client that has sent `connect`.
-    func connected(_ user: String, claims: JSONTree = [:], _ fields: JSONTree = [:]) async throws -> ConformanceClient {
-        let client = try await open()
+    func connected(_ user: String, claims: JSONTree = [:], _ fields: JSONTree = [:], node: Int = 0) async throws
+        -> ConformanceClient
+    {
+        let client = try await open(node: node)
         let token = try await token(user, claims)
         try await client.ask("connect", (["token": .text(token)] as JSONTree).adding(fields))
         return client
