@@ -144,7 +144,7 @@ let package = Package(
             "chatroomctl",
             [
                 "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "HTTPClient", "SystemCalls", "BuildVersion",
-                argumentParser, crypto,
+                argumentParser, "Cryptography",
             ], path: "tools/chatroomctl"),
         .target(
             name: "BotSwarmCore",

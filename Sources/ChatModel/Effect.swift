@@ -114,6 +114,8 @@ public struct RoomRecord: Sendable, Hashable {
     /// When the last HIGH messages were accepted, oldest first: only those of the last second count, and it is on
     /// disk so that a replica that restarts in that second decides like the others.
     public var recentHigh: [Timestamp] = []
+    /// Those of the server API, which has as many again.
+    public var recentServerHigh: [Timestamp] = []
     /// Since when nobody has been here, as far as the log knows; nil while somebody is. Kept up to date while the room
     /// closes when it is idle.
     public var emptySince: Timestamp?

@@ -58,8 +58,9 @@ public struct BarrageWindow: Sendable {
     /// What the windows of the last second showed.
     private var shown = Fifo<Shown>()
     private var shownCount = 0
-    /// When the HIGH items of the last second came.
+    /// When the HIGH items of the last second came: people's, and those of the server API, which has as many again.
     private var high = Fifo<Int64>()
+    private var serverHigh = Fifo<Int64>()
     private var held: [Held] = []
     private var byText: [ExactText: Int] = [:]
     private var overflow: [Sample.Echo] = []
@@ -84,7 +85,7 @@ public struct BarrageWindow: Sendable {
     ///   - sender: nil for the server API.
     ///   - hash: see `SampleHash`; nil: of the items without a sender.
     public mutating func add(_ item: BarrageItem, from sender: PresenceKey?, hash: UInt64? = nil) {
-        let item = ranked(item)
+        let item = ranked(item, ofServer: sender == nil)
         guard let index = place(of: item, hash ?? nextHash()) else {
             leftOut += Int(clamping: item.count)
             if let sender, takeEcho(of: item, sender) { overflow.append(Sample.Echo(sender: sender, item: item)) }
@@ -109,7 +110,7 @@ public struct BarrageWindow: Sendable {
 
     /// Adds a candidate of a gateway's window, which echoes it itself.
     public mutating func add(_ item: BarrageItem, hash: UInt64, part: Part) {
-        let item = ranked(item)
+        let item = ranked(item, ofServer: false)
         guard let index = place(of: item, hash) else { return leaveOut(item.count) }
         held[index].parts.append(part)
     }
@@ -122,9 +123,13 @@ public struct BarrageWindow: Sendable {
         return SampleHash.mix(counter)
     }
 
-    private mutating func ranked(_ given: BarrageItem) -> BarrageItem {
+    private mutating func ranked(_ given: BarrageItem, ofServer: Bool) -> BarrageItem {
         var item = given
-        if item.priority == .high, !takeHigh(at: item.time.milliseconds) { item.priority = .normal }
+        guard item.priority == .high else { return item }
+        let now = item.time.milliseconds
+        let isTaken =
+            ofServer ? serverHigh.take(at: now, most: highPerSecond) : high.take(at: now, most: highPerSecond)
+        if !isTaken { item.priority = .normal }
         return item
     }
 
@@ -142,13 +147,6 @@ public struct BarrageWindow: Sendable {
         byText[text] = held.count
         held.append(Held(item: item, rank: rank))
         return held.count - 1
-    }
-
-    private mutating func takeHigh(at now: Int64) -> Bool {
-        while let oldest = high.first, oldest <= now - 1000 { high.removeFirst() }
-        guard high.count < highPerSecond else { return false }
-        high.append(now)
-        return true
     }
 
     /// Ends the window.
@@ -186,5 +184,15 @@ public struct BarrageWindow: Sendable {
         }
         let left = perSecond - shownCount
         return max(0, min(left, max(perSecond / Self.windowsPerSecond, left / 2, 1)))
+    }
+}
+
+extension Fifo<Int64> {
+    /// Takes note of one more within a second, in milliseconds; false when there have been as many as may be.
+    fileprivate mutating func take(at now: Int64, most: Int) -> Bool {
+        while let oldest = first, oldest <= now - 1000 { removeFirst() }
+        guard count < most else { return false }
+        append(now)
+        return true
     }
 }

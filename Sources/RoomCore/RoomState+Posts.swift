@@ -93,11 +93,13 @@ extension RoomState {
         _ asked: Priority, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
     ) -> Priority {
         guard asked == .high else { return asked }
-        guard isManager(command.actor), var recent = record?.recentHigh else { return .normal }
+        let ofServer = if case .member = command.actor { false } else { true }
+        let list = ofServer ? \RoomRecord.recentServerHigh : \RoomRecord.recentHigh
+        guard isManager(command.actor), var recent = record?[keyPath: list] else { return .normal }
         recent.removeAll { $0.adding(seconds: 1) <= stamp.time }
         guard recent.count < command.facts.highPerSecondMax else { return .normal }
         recent.append(stamp.time)
-        record?.recentHigh = recent
+        record?[keyPath: list] = recent
         outcome.touchesRoom = true
         return .high
     }

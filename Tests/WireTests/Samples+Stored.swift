@@ -75,6 +75,7 @@ extension Samples {
         var record = RoomRecord(
             info: roomInfo(), incarnation: Incarnation(uint64()), lastSeq: uint64(), nextQueuePosition: int64())
         record.recentHigh = list(10) { $0.time() }
+        record.recentServerHigh = list(10) { $0.time() }
         record.emptySince = maybe { $0.time() }
         record.robots = int64()
         var member = MemberRecord(role: any(FixedMemberRole.self), since: time())

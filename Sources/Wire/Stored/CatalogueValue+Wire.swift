@@ -12,6 +12,7 @@ extension RoomRecord: WireMessage {
         try walker.repeated(5, "recentHigh", &recentHigh)
         try walker.optional(6, "emptySince", &emptySince)
         try walker.shown(7, "robots", &robots)
+        try walker.repeated(8, "recentServerHigh", &recentServerHigh)
         if W.isDecoding { incarnation = Incarnation(number) }
     }
 }
