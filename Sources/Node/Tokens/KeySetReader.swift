@@ -58,6 +58,8 @@ actor KeySetReader {
 
     private func schedule(_ record: KeySetRecord) {
         guard client != nil else { return }
+        // At once, so that no token comes before and has it read for its kid, which may be done once in a while only.
+        if sets[record]?.cache.onTime(now) == true { _ = begin(record) }
         sets[record]?.schedule?.cancel()
         sets[record]?.schedule = Task { [weak self] in
             while !Task.isCancelled, let wait = await self?.step(record) {
