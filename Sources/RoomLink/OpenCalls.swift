@@ -21,7 +21,7 @@ public struct OpenCalls: Sendable {
     /// Calls that wait for a leader, or for their answer; a further one is refused.
     public static let openMax = 50_000
     /// Of one session; more than its rates let it have within `answerMilliseconds` unless nobody answers.
-    public static let openPerSessionMax = 256
+    public static let openPerSessionMax = 4_096
 
     private struct Key: Hashable {
         var session: SessionID

@@ -197,7 +197,6 @@ import Testing
             #expect(it.tell(high, by: member("manager")).posted?.priority == .high)
             if place < 9 { it.pass(milliseconds: 100) }
         }
-        #expect(it.tell(high, by: .system).posted?.priority == .normal)
         #expect(it.tell(high, by: member("creator")).shown.first?.priority == .normal)
         it.pass(milliseconds: 99)
         #expect(it.tell(high, by: member("manager")).posted?.priority == .normal)
@@ -205,6 +204,19 @@ import Testing
         #expect(it.tell(high, by: member("manager")).posted?.priority == .high)
         #expect(it.tell(high, by: member("manager")).posted?.priority == .normal)
         #expect(it.tell(Self.draft { $0.priority = .low }, by: member("bob")).posted?.priority == .low)
+    }
+
+    @Test func `the server API has as many HIGH again, also in the name of a user`() {
+        var it = Dialogue()
+        it.facts.highPerSecondMax = 2
+        let high = Self.draft { $0.priority = .high }
+        for _ in 0..<2 { #expect(it.tell(high, by: member("manager")).posted?.priority == .high) }
+        #expect(it.tell(high, by: .system).posted?.priority == .high)
+        #expect(it.tell(high, by: .server(UserName(user: user("manager"), nick: ""))).posted?.priority == .high)
+        #expect(it.tell(high, by: .system).posted?.priority == .normal)
+        #expect(it.tell(high, by: member("manager")).posted?.priority == .normal)
+        it.pass(seconds: 1)
+        #expect(it.tell(high, by: .system).posted?.priority == .high)
     }
 
     @Test func `HIGH is counted for unkept messages too`() {

@@ -154,7 +154,7 @@ import Testing
         #expect(count(samples.options()) == 2)
         #expect(count(samples.command(.expire)) == 5)
         #expect(count(samples.command(.expire).facts) == 14)
-        #expect(count(RoomRecord.blank) == 7)
+        #expect(count(RoomRecord.blank) == 8)
         #expect(count(MemberRecord.blank) == 8)
         #expect(count(CommandMemory.blank) == 4)
         #expect(count(RecallTarget.blank) == 4)
