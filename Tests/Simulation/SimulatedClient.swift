@@ -11,11 +11,17 @@ struct SimulatedClient {
         case slowWatcher
         /// One of a crowd that comes at once.
         case crowd
+        /// Only watches, at one node, and waits for it as long as it takes.
+        case viewer
     }
 
     let user: UserID
     let group: GroupID
     let kind: Kind
+    /// The only node that it knows; nil: all of them.
+    var home: Int?
+    /// Its person has gone.
+    var isGone = false
     /// nil until the app is started.
     var core: ClientCore?
     var socket: SimulatedSocket?
@@ -24,6 +30,8 @@ struct SimulatedClient {
     var number = 0
     /// By ticket: the `clientId`s of what was asked and not answered.
     var outstanding: [UInt64: String] = [:]
+    /// When those were asked.
+    var askedAt: [UInt64: Duration] = [:]
     var nextTicket: UInt64 = 1
     var isEntering = false
     var view = ClientView()
