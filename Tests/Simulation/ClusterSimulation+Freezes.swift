@@ -3,6 +3,7 @@ import ClientCore
 import Consensus
 import LinkCore
 import RoomCore
+import RoomLink
 
 /// Nodes that stand still for 4 to 30 seconds and go on, and links that are cut, flap or lose in one direction.
 extension ClusterSimulation {
@@ -11,6 +12,8 @@ extension ClusterSimulation {
     /// Two looks so far apart both find who is a ghost, and not who is just coming or going.
     private static let doubtful = Duration.milliseconds(500)
     private static let calmMax = Duration.seconds(60)
+    /// To be true when `StreamWatch.tick` does not forget shards any more that its lane has nobody in.
+    private static let watchesEmptyShards = false
 
     func makeViewers() {
         for number in 0..<4 { addClient("u\(number)", number % 2, .talker) }
@@ -44,13 +47,16 @@ extension ClusterSimulation {
         case .stop(let number, let duration):
             guard nodes[number].stoppedAt == nil else { return }
             count("freezes")
+            trace("n\(number) stops")
             nodes[number].stoppedAt = now
             add(.resume(number), in: duration)
         case .flap(let a, let b):
             guard now < freezes.endsAt else { return }
             breakWires(between: a, b)
             add(.freeze(.flap(a, b)), in: random.milliseconds(100...1_500))
+        case .forget: forgetSomebody()
         case .ended: ended()
+        case .mend: freezes.mayLose = false
         case .halfway:
             for group in Self.groups { freezes.newest[group] = checkers.lastSeq(group) }
             freezes.suspects = ghosts()
@@ -74,10 +80,26 @@ extension ClusterSimulation {
         freezes.old = clients.indices.filter { !clients[$0].isGone }
         // Some go meanwhile, and are to be seen going.
         for number in freezes.new where random.chance(50) { leave(number) }
-        freezes.isUnderWay = true
+        freezes.mayLose = true
         freezes.lost = []
         begin()
         add(.freeze(.ended), in: freezes.endsAt - now)
+        if losesPresence { add(.freeze(.forget), in: freezes.endsAt - now - random.milliseconds(0...3_000)) }
+    }
+
+    /// Something goes wrong that can't: a leader does not know any more who of one lane is in its room, and says nothing.
+    private func forgetSomebody() {
+        let leaders = nodes.flatMap { node in node.replicas.values.filter { $0.leadership.room != nil } }
+        let sorted = leaders.sorted { ($0.group.number, $0.id) < ($1.group.number, $1.id) }
+        guard let replica = random.pick(sorted), var room = replica.leadership.room,
+            let lane = random.pick(room.presence.lanes)
+        else { return }
+        count("lanes forgotten")
+        trace("\(replica.id.node) forgets lane \(lane) in group \(replica.group.number)")
+        for key in room.presence.keys(on: lane.node) where room.presence.visitor(key)?.laneNumber == lane.number {
+            _ = room.presence.exit(key, notify: .none, at: Timestamp(replica.state.time))
+        }
+        replica.leadership.room = room
     }
 
     private func begin() {
@@ -141,7 +163,7 @@ extension ClusterSimulation {
 
     private func ended() {
         blocked = []
-        freezes.isUnderWay = false
+        add(.freeze(.mend), in: .milliseconds(500))
         freezes.new = []
         for node in nodes.indices {
             freezes.new.append(clients.count)
@@ -163,6 +185,9 @@ extension ClusterSimulation {
                     .nobodyDeaf,
                     "\(client.user) was shown \(client.view.seq.map(String.init) ?? "nothing") of \(newest) \(what): "
                         + "\(state ?? "not started") at \(place(of: client))")
+            }
+            if !client.view.untold.isEmpty {
+                checkers.fail(.nobodyDeaf, "\(client.user) was not told of \(client.view.untold.sorted()) \(what)")
             }
             for (ticket, asked) in client.askedAt.sorted(by: { $0.key < $1.key }) where asked < now - Self.recovery {
                 checkers.fail(
@@ -203,7 +228,14 @@ extension ClusterSimulation {
                 let name = id(of: node.number)
                 for key in room.presence.keys(on: name) where room.unreachable[key] == nil {
                     guard let visitor = room.presence.visitor(key), visitor.laneNumber < node.loops.count else { continue }
-                    if node.loops[visitor.laneNumber].lane.sessions[key.session]?.stays[GroupState.room(of: group)] == nil {
+                    let lane = node.loops[visitor.laneNumber].lane
+                    // The watch does not look at shards in which its lane has nobody else.
+                    if losesLeaves, isWatched, !Self.watchesEmptyShards,
+                        lane.roster.rooms(of: ShardID(group.number)).isEmpty
+                    {
+                        continue
+                    }
+                    if lane.sessions[key.session]?.stays[GroupState.room(of: group)] == nil {
                         found.insert("\(leader.name) holds \(visitor.user) (\(key.session)) for present at \(name)")
                     }
                 }

@@ -12,7 +12,7 @@ extension ClusterSimulation {
     func ask(_ calls: [RoomCall], _ lane: SimulatedLane) {
         for call in calls {
             // A planted fault.
-            if case .leave = call.body, losesLeaves, freezes.isUnderWay, random.chance(60) {
+            if case .leave = call.body, losesLeaves, freezes.mayLose, random.chance(60) {
                 count("leaves lost")
                 continue
             }
@@ -78,9 +78,10 @@ extension ClusterSimulation {
             stay.isAway = session.socket == nil
             calls.append(call(session, room, .announce(stay), lane))
         }
-        var place = lane.hubs[room]?.place ?? StreamPlace(epoch: "", seq: .max)
+        var place = lane.hubs[room]?.shown.place ?? StreamPlace(epoch: "", seq: .max)
         if sabotage == .followsOffByOne, place.seq < .max, place.seq > 0 { place.seq -= 1 }
         count("rooms announced")
+        trace("n\(lane.node.number).\(lane.number) announces \(room), shown \(place.seq)")
         var follow = call(last, room, .follow(place), lane)
         follow.number = lane.awaited.begin(room, at: milliseconds)
         return calls + [follow]

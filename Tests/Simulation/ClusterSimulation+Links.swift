@@ -37,11 +37,13 @@ extension ClusterSimulation {
                 link.conversation.isUp(with: other)
                 links.reachedBy[other] = link
                 count("links")
+                trace("n\(node.number) up \(other)")
                 isUp(other, version: version, store: store, at: node)
             case .down(let other):
                 links.reachedBy[other] = nil
                 links.ends[other, default: 0] += 1
                 count("links ended")
+                trace("n\(node.number) down \(other)")
                 isDown(other, at: node)
             }
         }

@@ -23,10 +23,11 @@ extension ClusterSimulation {
         switch output {
         case .following:
             // Not twice: there are five seconds in all.
-            guard losesFollowing, random.chance(50),
+            guard losesFollowing, freezes.mayLose || sabotage != nil, random.chance(50),
                 freezes.lost.insert("\(lane.node.name) \(lane.number) \(room)").inserted
             else { return false }
             count("streams that never go on")
+            trace("n\(lane.node.number).\(lane.number) loses what \(room) goes on with")
             return true
         case .entered(_, _, .success, _):
             guard sabotage == .losesEntered, plan == .freezes, random.chance(20) else { return false }
@@ -41,10 +42,11 @@ extension ClusterSimulation {
             if let seqs = shared.keptSeqs { lane.roster.hear(seqs.upperBound, of: room) }
             guard let hub = lane.hubs[room], let frame = SimulatedFrame(shared, of: room) else { return }
             if let seqs = shared.keptSeqs {
-                if seqs.lowerBound != hub.place.seq &+ 1 {
-                    checkers.fail(.contiguousStream, "\(lane.node.name) is shown \(seqs) after \(hub.place.seq)")
+                if seqs.lowerBound != hub.shown.place.seq &+ 1, !toleratesHoles {
+                    checkers.fail(
+                        .contiguousStream, "\(lane.node.name) is shown \(seqs) after \(hub.shown.place.seq)")
                 }
-                lane.hubs[room]?.place.seq = max(hub.place.seq, seqs.upperBound)
+                lane.hubs[room]?.shown.show(seqs)
             }
             for viewer in hub.viewers { enqueue(frame, viewer, lane) }
         case .frameFor(let ids, let shared):
@@ -66,15 +68,17 @@ extension ClusterSimulation {
             reply(socket, asked, result, lane)
         case .retry(let id, let request):
             lane.open.refused(id, request, by: self.id(of: from), at: milliseconds)
-        case .following(_, let seq): lane.roster.goOn(through: seq, of: room)
+        case .following(_, let seq):
+            trace("n\(lane.node.number).\(lane.number) goes on with \(room) behind \(seq)")
+            lane.roster.goOn(through: seq, of: room)
+            let untold = lane.hubs[room]?.shown.takeUntold() ?? []
+            if !untold.isEmpty { tellGap(untold, .budget, of: room, lane) }
         case .gap(let seqs):
             lane.roster.hear(seqs.upperBound, of: room)
-            guard let hub = lane.hubs[room] else { return }
+            guard lane.hubs[room] != nil else { return }
             count("gaps at a change of leaders")
-            lane.hubs[room]?.place.seq = seqs.upperBound
-            let push = GapPush(
-                room: room, ranges: [SeqRange(from: seqs.lowerBound, to: seqs.upperBound)], cause: .slow)
-            for viewer in hub.viewers { enqueue(SimulatedFrame(.push(.gap(push))), viewer, lane) }
+            lane.hubs[room]?.shown.skip(through: seqs.upperBound)
+            tellGap([seqs], .slow, of: room, lane)
         case .entered(let id, let request, let result, _): entered(id, room, request, result, lane)
         case .exited(let id, let request):
             let isOpen = request.map { lane.open.answered(id, $0) } ?? false
@@ -94,6 +98,14 @@ extension ClusterSimulation {
             if let socket = session.socket { enqueue(SimulatedFrame(.push(.kicked(kicked))), socket, lane) }
         default: break
         }
+    }
+
+    private func tellGap(
+        _ ranges: [ClosedRange<UInt64>], _ cause: GapCause, of room: RoomID, _ lane: SimulatedLane
+    ) {
+        let told = ranges.map { SeqRange(from: $0.lowerBound, to: $0.upperBound) }
+        let push = GapPush(room: room, ranges: told, cause: cause)
+        for viewer in lane.hubs[room]?.viewers ?? [] { enqueue(SimulatedFrame(.push(.gap(push))), viewer, lane) }
     }
 
     private func entered(
@@ -134,7 +146,7 @@ extension ClusterSimulation {
             reply(socket, asked, .success(.enter(value)), lane)
             var hub = lane.hubs[room] ?? SimulatedLane.Hub()
             if socket.views.insert(room).inserted { hub.viewers.append(socket) }
-            hub.place = StreamPlace(epoch: value.epoch, seq: value.seq)
+            hub.shown.enter(at: StreamPlace(epoch: value.epoch, seq: value.seq))
             lane.hubs[room] = hub
         }
     }

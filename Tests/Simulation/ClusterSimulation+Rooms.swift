@@ -73,6 +73,7 @@ extension ClusterSimulation {
         guard replica.group != .system, core.isEstablished, isUpToDate(replica) else { return }
         if replica.leadership.term != core.term {
             count("leaderships of rooms")
+            trace("n\(node.number) leads group \(replica.group.number) in term \(core.term)")
             replica.leadership.term = core.term
             replica.leadership.room = SimulatedRoom(policy: policy, history: replica.state.history)
             let notice = ShardNotice(shard: ShardID(replica.group.number), term: core.term)

@@ -115,6 +115,7 @@ extension ClusterSimulation {
 
     private func askTallies(of shard: ShardID, _ node: NodeID, _ lane: SimulatedLane) {
         count("tallies asked for")
+        trace("n\(lane.node.number).\(lane.number) asks \(node) for tallies of shard \(shard.number)")
         let request = TallyRequest(shard: shard, lane: lane.number)
         if node == id(of: lane.node.number) {
             receive(request, from: node, at: lane.node)
@@ -170,6 +171,7 @@ extension ClusterSimulation {
     private func sayAnew(_ rooms: [RoomID], to node: NodeID, _ lane: SimulatedLane) {
         guard !rooms.isEmpty else { return }
         count("rooms said anew")
+        trace("n\(lane.node.number).\(lane.number) says anew \(rooms) to \(node)")
         lane.awaited.forget { room in
             rooms.contains(room) && !lane.sessions.values.contains { $0.stays[room] != nil }
         }

@@ -62,6 +62,8 @@ package final class ClusterSimulation {
         case losesFollowing
         /// That a session has left is lost, and nobody watches.
         case losesLeaves
+        /// A leader forgets who of a lane is in its room, and nobody watches.
+        case losesPresence
         /// The answer to an enter is lost.
         case losesEntered
     }
@@ -137,6 +139,8 @@ package final class ClusterSimulation {
     package internal(set) var checkers = ClusterCheckers()
     /// What has happened, to see that something did.
     package internal(set) var counts: [String: Int] = [:]
+    /// From then on it is printed what nodes make of each other.
+    package var traceFrom: Duration?
     var random: SimulationRandom
     package internal(set) var now = Duration.zero
     var nodes: [SimulatedNode] = []
@@ -166,6 +170,9 @@ package final class ClusterSimulation {
     /// Things are lost that can't be, to see the watch find it.
     var losesFollowing = false
     var losesLeaves = false
+    var losesPresence = false
+    /// A leader that has forgotten a lane tells what it did not show only when the lane finds out.
+    var toleratesHoles: Bool { losesPresence }
     let graceMilliseconds: UInt64 = 2_000
     /// Else they may also be doubled, and come late.
     var consensusTravelsOverLinks: Bool { plan == .freezes }
@@ -214,9 +221,10 @@ package final class ClusterSimulation {
         crowdCount = 0
         random = SimulationRandom(seed: seed)
         lossPercent = random.below(3)
-        isWatched = ![.announcesAtFormerEnd, .losesFollowing, .losesLeaves].contains(sabotage)
+        isWatched = ![.announcesAtFormerEnd, .losesFollowing, .losesLeaves, .losesPresence].contains(sabotage)
         losesFollowing = losing || sabotage == .losesFollowing
         losesLeaves = losing || sabotage == .losesLeaves
+        losesPresence = losing || sabotage == .losesPresence
         makeNodes(seed % 3 == 0 ? 5 : 3, loops: 1 + Int(seed % 2))
         makeViewers()
     }
@@ -288,6 +296,11 @@ package final class ClusterSimulation {
     }
 
     func add(_ event: Event, in delay: Duration) { events.add(event, at: now + delay) }
+
+    /// For whoever looks for the reason of a failure.
+    func trace(_ what: @autoclosure () -> String) {
+        if let traceFrom, now >= traceFrom { print("\(now): \(what())") }
+    }
 
     func count(_ what: String) { counts[what, default: 0] += 1 }
 
@@ -391,6 +404,7 @@ package final class ClusterSimulation {
     func resume(_ node: SimulatedNode) {
         guard let since = node.stoppedAt else { return }
         node.stoppedAt = nil
+        trace("n\(node.number) goes on")
         var inbox = node.inbox
         node.inbox = []
         guard node.isUp else { return }

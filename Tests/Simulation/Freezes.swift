@@ -7,8 +7,8 @@ struct Freezes {
     var round = 0
     /// Since when the next fault is waited for.
     var waitsSince = Duration.zero
-    /// A fault is under way.
-    var isUnderWay = false
+    /// What can't be lost is lost now, if at all: later it could not be mended in time.
+    var mayLose = false
     var endsAt = Duration.zero
     /// What this round's fault is, for whoever reads a failure.
     var fault = ""
@@ -35,7 +35,11 @@ enum FreezeStep {
     case stop(Int, Duration)
     /// Every connection between two nodes breaks, again and again.
     case flap(Int, Int)
+    /// A leader forgets who of one lane is in its room.
+    case forget
     case ended
+    /// From now on nothing is lost that can't be.
+    case mend
     case halfway
     case judge
     case close

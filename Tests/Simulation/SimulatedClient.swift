@@ -46,21 +46,24 @@ struct ClientView {
     private(set) var seq: UInt64?
     /// Told as missing, and announced to be filled.
     private(set) var missing: Set<UInt64> = []
+    /// Neither shown nor told as missing, though later ones were shown.
+    private(set) var untold: Set<UInt64> = []
 
     /// Takes one event. Returns what is wrong with it, and the kept messages that it shows.
-    mutating func take(_ event: RoomEvent) -> (fault: String?, shown: [Message]) {
+    mutating func take(_ event: RoomEvent, toleratesHoles: Bool) -> (fault: String?, shown: [Message]) {
         switch event {
         case .entered(let entry):
             switch entry.recovery {
-            case .fresh: (seq, missing) = (entry.seq, [])
+            case .fresh: (seq, missing, untold) = (entry.seq, [], [])
             case .complete: break
             case .impossible: return ("a resume was refused", [])
             }
         case .message(let message):
             guard let number = message.seq else { return (nil, []) }
-            guard let last = seq, number == last + 1 else {
+            guard let last = seq, number == last + 1 || (toleratesHoles && number > last) else {
                 return ("\(number) after \(seq.map(String.init) ?? "nothing")", [])
             }
+            untold.formUnion(last + 1..<number)
             seq = number
             return (nil, [message])
         case .filled(let messages):
@@ -74,10 +77,10 @@ struct ClientView {
             for range in gap.ranges {
                 if gap.cause == .unavailable { return ("\(range) is not to be had", []) }
                 guard let last = seq, range.lowerBound <= last + 1 else { return ("a gap \(range) leaves a hole", []) }
-                for number in range where number > last { missing.insert(number) }
+                for number in range where number > last || untold.remove(number) != nil { missing.insert(number) }
                 seq = max(last, range.upperBound)
             }
-        case .state(.failed), .state(.exited): (seq, missing) = (nil, [])
+        case .state(.failed), .state(.exited): (seq, missing, untold) = (nil, [], [])
         default: break
         }
         return (nil, [])

@@ -10,7 +10,7 @@ final class SimulatedLane {
     /// The viewers of one room, and what they have been shown or could not take.
     struct Hub {
         var viewers: [SimulatedSocket] = []
-        var place = StreamPlace(epoch: "", seq: .max)
+        var shown = ShownStream()
     }
 
     unowned let node: SimulatedNode
