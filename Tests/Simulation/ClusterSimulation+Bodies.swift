@@ -50,8 +50,9 @@ extension ClusterSimulation {
         }
     }
 
-    private func offer(_ message: NodeMessage, on lane: LinkLane = .publications, to other: NodeID, from node: SimulatedNode)
-    {
+    private func offer(
+        _ message: NodeMessage, on lane: LinkLane = .publications, to other: NodeID, from node: SimulatedNode
+    ) {
         for payload in NodePayload.payloads(of: message) { _ = offer(payload, on: lane, to: other, from: node) }
     }
 

@@ -113,7 +113,9 @@ extension ClusterSimulation {
             count("cuts")
             freezes.fault = "a cut"
             let one = random.below(nodes.count)
-            for (a, b) in pairs where random.chance(50) || a == one || b == one { blocked.formUnion([[a, b], [b, a]]) }
+            for (a, b) in pairs where random.chance(50) || a == one || b == one {
+                blocked.formUnion([[a, b], [b, a]])
+            }
         case 82..<91:
             count("flapping links")
             freezes.fault = "a flapping link"
@@ -133,7 +135,8 @@ extension ClusterSimulation {
         for _ in 0..<count {
             let number = left.remove(at: random.below(left.count))
             let start = random.milliseconds(0...2_000)
-            let duration = random.chance(60) ? random.milliseconds(4_000...12_000) : random.milliseconds(12_000...30_000)
+            let duration =
+                random.chance(60) ? random.milliseconds(4_000...12_000) : random.milliseconds(12_000...30_000)
             names.append("n\(number) for \(duration)")
             freezes.endsAt = max(freezes.endsAt, now + start + duration)
             add(.freeze(.stop(number, duration)), in: start)
@@ -180,7 +183,9 @@ extension ClusterSimulation {
             let client = clients[number]
             let newest = freezes.newest[client.group] ?? 0
             if client.core?.connectionState(of: client.room) != .entered || (client.view.seq ?? 0) < newest {
-                let state = client.core.map { "\($0.state), \(String(describing: $0.connectionState(of: client.room)))" }
+                let state = client.core.map {
+                    "\($0.state), \(String(describing: $0.connectionState(of: client.room)))"
+                }
                 checkers.fail(
                     .nobodyDeaf,
                     "\(client.user) was shown \(client.view.seq.map(String.init) ?? "nothing") of \(newest) \(what): "
@@ -191,7 +196,8 @@ extension ClusterSimulation {
             }
             for (ticket, asked) in client.askedAt.sorted(by: { $0.key < $1.key }) where asked < now - Self.recovery {
                 checkers.fail(
-                    .nobodyDeaf, "\(client.user) has no answer to \(client.outstanding[ticket] ?? "?") of \(asked) \(what)")
+                    .nobodyDeaf,
+                    "\(client.user) has no answer to \(client.outstanding[ticket] ?? "?") of \(asked) \(what)")
             }
         }
         for number in freezes.new where clients[number].core?.connectionState(of: clients[number].room) != .entered {
@@ -201,7 +207,9 @@ extension ClusterSimulation {
                 "\(client.user) is not in \(client.room) \(what): "
                     + "\(client.core.map { "\($0.state)" } ?? "not started") at \(place(of: client))")
         }
-        for ghost in freezes.suspects.intersection(ghosts()).sorted() { checkers.fail(.nobodyGhost, "\(ghost) \(what)") }
+        for ghost in freezes.suspects.intersection(ghosts()).sorted() {
+            checkers.fail(.nobodyGhost, "\(ghost) \(what)")
+        }
         if !checkers.violations.isEmpty { return }
         count("faults survived")
         freezes.round += 1
@@ -227,7 +235,9 @@ extension ClusterSimulation {
             for node in nodes where node.isUp {
                 let name = id(of: node.number)
                 for key in room.presence.keys(on: name) where room.unreachable[key] == nil {
-                    guard let visitor = room.presence.visitor(key), visitor.laneNumber < node.loops.count else { continue }
+                    guard let visitor = room.presence.visitor(key), visitor.laneNumber < node.loops.count else {
+                        continue
+                    }
                     let lane = node.loops[visitor.laneNumber].lane
                     // The watch does not look at shards in which its lane has nobody else.
                     if losesLeaves, isWatched, !Self.watchesEmptyShards,

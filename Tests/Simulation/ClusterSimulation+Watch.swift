@@ -12,7 +12,9 @@ import Wire
 extension ClusterSimulation {
     // MARK: - At the leader
 
-    private func tallies(of group: GroupID, _ node: SimulatedNode, only: Lane? = nil) -> [(lane: Lane, tally: RoomTally)] {
+    private func tallies(of group: GroupID, _ node: SimulatedNode, only: Lane? = nil) -> [(
+        lane: Lane, tally: RoomTally
+    )] {
         guard let replica = node.replicas[group], let room = replica.leadership.room else { return [] }
         var missing: [Lane: (count: UInt64, sum: UInt64)] = [:]
         for key in room.unreachable.keys {

@@ -25,7 +25,9 @@ struct ClusterRun {
             planted = fault
             words.removeSubrange(place...(place + 1))
         }
-        guard let given = numbers(words, names: ["--seeds", "--from", "--seed", "--lose", "--trace"]) else { return nil }
+        guard let given = numbers(words, names: ["--seeds", "--from", "--seed", "--lose", "--trace"]) else {
+            return nil
+        }
         seeds = given["--seeds"] ?? seeds
         from = given["--from"] ?? from
         loses = given["--lose"].map { $0 > 0 } ?? false
@@ -47,7 +49,9 @@ struct ClusterRun {
             for violation in simulation.checkers.violations.prefix(3) { print("seed \(seed): \(violation)") }
             if !simulation.checkers.violations.isEmpty {
                 failures += 1
-                print("again: swift run simulate \(isOfFreezes ? "freezes " : "")--seed \(seed)\(loses ? " --lose 1" : "")")
+                print(
+                    "again: swift run simulate \(isOfFreezes ? "freezes " : "")--seed \(seed)\(loses ? " --lose 1" : "")"
+                )
             }
             for (what, count) in simulation.counts { counts[what, default: 0] += count }
         }
