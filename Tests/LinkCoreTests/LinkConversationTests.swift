@@ -38,8 +38,10 @@ struct LinkConversationTests {
             conversation(Names.node("a"), calling: Names.node("b"), nonce: 1),
             conversation(Names.node("b"), calling: nil, nonce: 2)
         )
-        #expect(try pass(&a, &b, at: 1) == [.nothing])
-        #expect(try pass(&b, &a, at: 1) == [.mayWrite])
+        let toCalled = try pass(&a, &b, at: 1)
+        #expect(toCalled == [.nothing])
+        let toCaller = try pass(&b, &a, at: 1)
+        #expect(toCaller == [.mayWrite])
         guard case .greeted(let hello, let proof?)? = try pass(&a, &b, at: 2).first else {
             throw LinkError(.proof, "the called side is not satisfied")
         }
@@ -59,41 +61,52 @@ struct LinkConversationTests {
             conversation(Names.node("b"), calling: nil, nonce: 2)
         )
         _ = try pass(&a, &b, at: 0)
-        #expect(a.offer(LinkFrame(.calls, [1])))
+        _ = a.offer(LinkFrame(.calls, [1]))
         #expect(throws: LinkError.helloExpected) { try pass(&a, &b, at: 0) }
 
         var (caller, called) = try pair()
-        #expect(caller.offer(LinkFrame(.calls, [7])))
-        #expect(try pass(&caller, &called, at: 4) == [.frame(LinkFrame(.calls, [7]), from: Names.node("a"))])
+        _ = caller.offer(LinkFrame(.calls, [7]))
+        let first = try pass(&caller, &called, at: 4)
+        #expect(first == [.frame(LinkFrame(.calls, [7]), from: Names.node("a"))])
     }
 
     @Test func `a silent side is down, and a ping is due before`() throws {
         var (a, b) = try pair()
         #expect(a.nextLook == 1_002)
-        #expect(a.look(at: 1_002, wasStopped: false) == .pingDue)
-        #expect(a.offer(LinkControl.ping.frame))
-        #expect(try pass(&a, &b, at: 1_002) == [.nothing])
-        #expect(a.look(at: 5_003, wasStopped: false) == .silent(Names.node("b")))
-        #expect(b.look(at: 5_003, wasStopped: false) == .pingDue)
+        let early = a.look(at: 1_002, wasStopped: false)
+        #expect(early == .pingDue)
+        _ = a.offer(LinkControl.ping.frame)
+        let ping = try pass(&a, &b, at: 1_002)
+        #expect(ping == [.nothing])
+        let late = a.look(at: 5_003, wasStopped: false)
+        #expect(late == .silent(Names.node("b")))
+        let other = b.look(at: 5_003, wasStopped: false)
+        #expect(other == .pingDue)
     }
 
     @Test func `a process that stood still first reads what has come meanwhile`() throws {
         var (a, _) = try pair()
-        #expect(a.look(at: 20_000, wasStopped: true) == .pingDue)
-        #expect(a.look(at: 21_000, wasStopped: false) == .silent(Names.node("b")))
+        let waking = a.look(at: 20_000, wasStopped: true)
+        #expect(waking == .pingDue)
+        let after = a.look(at: 21_000, wasStopped: false)
+        #expect(after == .silent(Names.node("b")))
         var greeting = conversation(Names.node("a"), calling: Names.node("b"), nonce: 1)
-        #expect(greeting.look(at: 20_000, wasStopped: true) == .nothing)
-        #expect(greeting.look(at: 21_000, wasStopped: false) == .greetingLate)
+        let begun = greeting.look(at: 20_000, wasStopped: true)
+        #expect(begun == .nothing)
+        let over = greeting.look(at: 21_000, wasStopped: false)
+        #expect(over == .greetingLate)
     }
 
     @Test func `what waits is dropped when it ends with a word, and nothing is heard any more`() throws {
         var (a, b) = try pair()
-        #expect(a.offer(LinkFrame(.bulk, [1, 2, 3])))
+        _ = a.offer(LinkFrame(.bulk, [1, 2, 3]))
         let reason = LinkError(.malformed, "nonsense")
         a.end(because: reason)
-        #expect(try pass(&a, &b, at: 5) == [.refused(reason)])
-        #expect(b.offer(LinkFrame(.calls, [1])))
-        #expect(try pass(&b, &a, at: 5) == [])
+        let word = try pass(&a, &b, at: 5)
+        #expect(word == [.refused(reason)])
+        _ = b.offer(LinkFrame(.calls, [1]))
+        let nothing = try pass(&b, &a, at: 5)
+        #expect(nothing == [])
         #expect(a.nextLook == nil)
     }
 }
