@@ -1,3 +1,4 @@
+import EventLoop
 import LinkCore
 public import Transport
 
