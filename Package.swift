@@ -177,8 +177,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "Consensus", "Sharding", "SessionCore",
-                "ClientCore", "Gossip", "GossipSeal",
+                "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "LinkCore", "Consensus", "Sharding",
+                "SessionCore", "ClientCore", "Gossip", "GossipSeal",
             ],
             path: "Tests/Simulation", swiftSettings: strict),
         tests("SimulationTests", ["Simulation"]),

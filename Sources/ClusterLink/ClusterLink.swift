@@ -89,14 +89,12 @@ public final class ClusterLink {
     /// A frame is dealt with. Of a connection that has ended it is no news.
     public func dealt(_ receipt: LinkReceipt) {
         loop.checkIsolated()
-        guard let link = links[receipt.connection], !link.isEnded,
-            let credit = link.credit.dealt(with: receipt.lane, bytes: receipt.bytes)
-        else { return }
-        guard link.outbox.offer(credit.frame) else {
-            // A few such frames are all that the windows allow; without the credit the other side would wait for ever.
-            return fail(link, LinkError(.closed, "credit can't be sent"))
+        guard let link = links[receipt.connection] else { return }
+        do throws(LinkError) {
+            if try link.conversation.dealt(with: receipt.lane, bytes: receipt.bytes) { mark(link) }
+        } catch {
+            fail(link, error)
         }
-        mark(link)
     }
 
     /// Sends `payload` after what was sent on the lane before.
@@ -106,11 +104,7 @@ public final class ClusterLink {
     public func send(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) -> Bool {
         loop.checkIsolated()
         precondition(lane != .control, "the control lane is the link's own")
-        guard let link = reachedBy[node] else { return false }
-        guard link.outbox.offer(LinkFrame(lane, payload)) else {
-            link.refusedLanes.insert(lane)
-            return false
-        }
+        guard let link = reachedBy[node], link.conversation.offer(LinkFrame(lane, payload)) else { return false }
         mark(link)
         return true
     }
@@ -119,7 +113,7 @@ public final class ClusterLink {
     /// - Returns: as ``send(_:on:to:)``; false also for what was meant for a connection that has ended, and is lost with
     ///   it.
     func send(_ parcel: LinkParcel) -> Bool {
-        guard let connection = parcel.connection, isReached(parcel.node, by: connection) else { return false }
+        guard parcel.mayGo(reachedBy: reachedBy[parcel.node]?.id) else { return false }
         return send(parcel.payload, on: parcel.lane, to: parcel.node)
     }
 
@@ -136,7 +130,7 @@ public final class ClusterLink {
     /// Bytes that wait here for that node.
     public func waitingBytes(on lane: LinkLane, to node: NodeID) -> Int {
         loop.checkIsolated()
-        return reachedBy[node]?.outbox.waitingBytes(lane) ?? 0
+        return reachedBy[node]?.conversation.outbox.waitingBytes(lane) ?? 0
     }
 
     /// The nodes that are reached.
@@ -265,8 +259,7 @@ public final class ClusterLink {
                 gone(link)
             case .up(let node, let id, let version, let boot, let store):
                 guard let link = links[id] else { continue }
-                link.stage = .up(node)
-                link.wasUp = true
+                link.conversation.isUp(with: node)
                 strangers.leave(id)
                 reachedBy[node] = link
                 notify(.up(node, version: version, boot: boot, store: store))
@@ -313,7 +306,7 @@ public final class ClusterLink {
             link = try LinkConnection(
                 connection, id: LinkPeers.ConnectionID(lastNumber), isCaller: called != nil, tls: tls,
                 output: tlsOutput, greeting: greeting,
-                helloMilliseconds: configuration.helloTimeout.wholeMilliseconds, owner: self)
+                patience: configuration.patience, owner: self)
         } catch {
             strangers.leave(LinkPeers.ConnectionID(lastNumber))
             connection.close()
@@ -339,13 +332,13 @@ public final class ClusterLink {
         link.isGone = true
         let now = loop.nowMilliseconds
         let effects = peers.closed(link.id, at: now)
-        if let called = link.called, !link.wasUp {
+        if let called = link.called, !link.conversation.wasUp {
             peers.failed(called, at: now, random: .random(in: 0..<1))
         }
         if let error {
             // Whoever says to be a node and goes is no sign that the node is gone.
-            let isProven = link.wasUp || (error.code != .closed && error.code != .timedOut)
-            notify(.failed(link.called ?? (isProven ? link.claimed : nil), error))
+            let isProven = link.conversation.wasUp || (error.code != .closed && error.code != .timedOut)
+            notify(.failed(link.called ?? (isProven ? link.conversation.claimed : nil), error))
         }
         perform(effects)
     }
@@ -372,11 +365,8 @@ public final class ClusterLink {
     }
 
     private func tellRoom(_ link: LinkConnection) {
-        guard !link.refusedLanes.isEmpty, case .up(let node) = link.stage else { return }
-        for lane in link.refusedLanes where link.outbox.waitingBytes(lane) <= lane.queueBytesMax / 2 {
-            link.refusedLanes.remove(lane)
-            notify(.hasRoom(node, lane))
-        }
+        guard case .up(let node) = link.conversation.stage else { return }
+        for lane in link.conversation.takeLanesWithRoom() { notify(.hasRoom(node, lane)) }
     }
 
     // MARK: - Time
@@ -385,7 +375,7 @@ public final class ClusterLink {
         var due = isClosed ? nil : peers.nextCall
         if !isClosed {
             for link in links.values {
-                guard let next = nextLook(at: link) else { continue }
+                guard let next = link.conversation.nextLook else { continue }
                 due = min(due ?? next, next)
             }
         }
@@ -397,43 +387,22 @@ public final class ClusterLink {
         wakeUp = (due, loop.schedule(afterMilliseconds: due - min(due, now)) { [self] in tick(due) })
     }
 
-    private func nextLook(at link: LinkConnection) -> UInt64? {
-        switch link.stage {
-        case .greeting: link.greetingDeadline
-        case .up:
-            min(
-                link.sentAt + configuration.pingInterval.wholeMilliseconds,
-                link.heardAt + configuration.silenceMax.wholeMilliseconds)
-        case .ended: nil
-        }
-    }
-
     private func tick(_ due: UInt64) {
         wakeUp = nil
         let now = loop.nowMilliseconds
-        let (pause, silence) = (
-            configuration.pingInterval.wholeMilliseconds, configuration.silenceMax.wholeMilliseconds
-        )
         // This process itself was stopped: what the others have sent waits to be read after this.
-        let wasStopped = now > due + pause
+        let wasStopped = now > due + configuration.pingInterval.wholeMilliseconds
         for link in links.values {
-            switch link.stage {
-            case .greeting:
-                if wasStopped { link.greetingDeadline = max(link.greetingDeadline, now + pause) }
-                guard now >= link.greetingDeadline else { continue }
+            switch link.conversation.look(at: now, wasStopped: wasStopped) {
+            case .nothing: continue
+            case .greetingLate:
                 fail(link, LinkError(.timedOut, "it said no hello within \(configuration.helloTimeout)"))
-            case .up(let node):
-                if wasStopped { link.heardAt = max(link.heardAt, now - min(now, silence) + pause) }
-                guard now < link.heardAt + silence else {
-                    link.close()
-                    gone(link, LinkError(.timedOut, "\(node) was silent for \(configuration.silenceMax)"))
-                    continue
-                }
-                guard now >= link.sentAt + pause else { continue }
-                link.sentAt = now
+            case .silent(let node):
+                link.close()
+                gone(link, LinkError(.timedOut, "\(node) was silent for \(configuration.silenceMax)"))
+            case .pingDue:
                 // Where something is on its way already, a ping behind it says nothing more.
-                if !link.isWriting, link.outbox.offer(LinkControl.ping.frame) { mark(link) }
-            case .ended: continue
+                if !link.isWriting, link.conversation.offer(LinkControl.ping.frame) { mark(link) }
             }
         }
         perform(peers.tick(at: now))
@@ -443,10 +412,17 @@ public final class ClusterLink {
 extension ClusterLink: LinkConnectionOwner {
     func link(_ link: LinkConnection, didReceive frame: LinkFrame) {
         do throws(LinkError) {
-            switch link.stage {
-            case .greeting: try greet(link, frame)
-            case .up(let node): try take(frame, from: node, link)
-            case .ended: break
+            switch try link.heard(frame) {
+            case .nothing: break
+            case .mayWrite: mark(link)
+            case .greeted(let other, let proof): try greeted(other, owing: proof, link)
+            case .refused(let error):
+                link.close()
+                gone(link, error)
+            case .frame(let frame, let node):
+                let receipt = LinkReceipt(connection: link.id, lane: frame.lane, bytes: frame.byteCount)
+                guard let receive = receivers[Int(frame.lane.rawValue)] else { return dealt(receipt) }
+                receive(node, frame.payload, receipt)
             }
         } catch {
             fail(link, error)
@@ -454,40 +430,13 @@ extension ClusterLink: LinkConnectionOwner {
     }
 
     /// Nothing is done for anybody before it has proved who it is; then, and not before, it may replace a connection.
-    private func greet(_ link: LinkConnection, _ frame: LinkFrame) throws(LinkError) {
-        switch try link.greet(frame) {
-        case .wait: break
-        case .send(let answer): link.offer(answer, mark)
-        case .refused(let error):
-            link.close()
-            gone(link, error)
-        case .done(let other, let proof):
-            let effects = peers.hello(
-                other, on: link.id, expected: link.called,
-                certified: try link.certified(other.node), at: loop.nowMilliseconds)
-            let isRefused = effects.contains { if case .refuse(link.id, _) = $0 { true } else { false } }
-            if let proof, !isRefused { link.offer(proof, mark) }
-            perform(effects)
-        }
-    }
-
-    private func take(_ frame: LinkFrame, from node: NodeID, _ link: LinkConnection) throws(LinkError) {
-        guard frame.lane == .control else {
-            try link.credit.came(on: frame.lane, bytes: frame.byteCount)
-            let receipt = LinkReceipt(connection: link.id, lane: frame.lane, bytes: frame.byteCount)
-            guard let receive = receivers[Int(frame.lane.rawValue)] else { return dealt(receipt) }
-            return receive(node, frame.payload, receipt)
-        }
-        switch try LinkControl(frame.payload) {
-        case .hello, .proof: throw LinkError(.malformed, "\(node) says hello twice")
-        case .refusal(let refusal):
-            link.close()
-            gone(link, refusal.error)
-        case .credit(let lane, let bytes):
-            link.outbox.credited(bytes, on: lane)
-            mark(link)
-        case .ping: break
-        }
+    private func greeted(_ other: LinkHello, owing proof: LinkFrame?, _ link: LinkConnection) throws(LinkError) {
+        let effects = peers.hello(
+            other, on: link.id, expected: link.called,
+            certified: try link.certified(other.node), at: loop.nowMilliseconds)
+        let isRefused = effects.contains { if case .refuse(link.id, _) = $0 { true } else { false } }
+        if let proof, !isRefused, link.conversation.offer(proof) { mark(link) }
+        perform(effects)
     }
 
     func link(_ link: LinkConnection, didFail error: LinkError) { fail(link, error) }

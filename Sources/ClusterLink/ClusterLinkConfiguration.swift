@@ -1,3 +1,5 @@
+import EventLoop
+import LinkCore
 public import Transport
 
 /// What bounds a node's links.
@@ -19,4 +21,10 @@ public struct ClusterLinkConfiguration: Sendable {
     public var silenceMax = Duration.seconds(5)
 
     public init() {}
+
+    var patience: LinkConversation.Patience {
+        LinkConversation.Patience(
+            greeting: helloTimeout.wholeMilliseconds, ping: pingInterval.wholeMilliseconds,
+            silence: silenceMax.wholeMilliseconds)
+    }
 }

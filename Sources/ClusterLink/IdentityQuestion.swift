@@ -77,7 +77,10 @@ private final class IdentityQuestion: LinkConnectionOwner {
                 connection, id: LinkPeers.ConnectionID(0), isCaller: true, tls: tls, output: output,
                 greeting: LinkGreeting(
                     hello, nonce: LinkConnection.nonce(), isCaller: true, expected: nil, keys: keys),
-                helloMilliseconds: timeout.wholeMilliseconds, owner: self)
+                patience: LinkConversation.Patience(
+                    greeting: timeout.wholeMilliseconds, ping: timeout.wholeMilliseconds,
+                    silence: timeout.wholeMilliseconds),
+                owner: self)
             self.link = link
             linkDidDrain(link)
             link.start()
@@ -99,11 +102,11 @@ private final class IdentityQuestion: LinkConnectionOwner {
 
     func link(_ link: LinkConnection, didReceive frame: LinkFrame) {
         do throws(LinkError) {
-            switch try link.greet(frame) {
-            case .wait: break
-            case .send(let proof): link.offer(proof, linkDidDrain)
+            switch try link.heard(frame) {
+            case .nothing, .frame: break
+            case .mayWrite: linkDidDrain(link)
             // It ends the connection when it has looked at the newcomer's hello and its proof.
-            case .done(let other, _):
+            case .greeted(let other, _):
                 guard !other.isNewcomer else {
                     throw LinkError(.cluster, "\(other.node) has no data and belongs to no cluster yet")
                 }

@@ -18,58 +18,34 @@ protocol LinkConnectionOwner: AnyObject {
 /// One TCP connection to another node: cuts what comes into frames, and writes what the outbox has, about
 /// ``writeBytes`` at a time, so that what is urgent overtakes what is big.
 final class LinkConnection: ConnectionHandler {
-    enum Stage {
-        /// Waits for the other's hello and its proof.
-        case greeting
-        case up(NodeID)
-        /// Nothing is read or written any more.
-        case ended
-    }
-
     /// About so much is taken out of the outbox at once.
     static let writeBytes = 256 << 10
     /// So many times in one turn, so that one fast receiver does not hold up the loop.
     static let writesPerTurn = 4
 
     let id: LinkPeers.ConnectionID
-    /// Whom this node has called; nil when it was called.
-    var called: NodeID? { greeting.expected }
     let isSecured: Bool
-    /// Whom the other side said to be.
-    var claimed: NodeID?
-    var stage = Stage.greeting
-    /// Whether it has been up.
-    var wasUp = false
     /// Whether the end was told to `LinkPeers`.
     var isGone = false
     var isDirty = false
-    /// When the hello and the proof must have come, on the loop's clock.
-    var greetingDeadline: UInt64
-    var heardAt: UInt64
-    var sentAt: UInt64
-    var outbox = LinkOutbox()
-    var credit = LinkCredit()
-    /// Lanes that have refused a frame since they had room.
-    var refusedLanes: Set<LinkLane> = []
+    /// What both sides have said, and what is still to be said.
+    var conversation: LinkConversation
 
     private let connection: TCPConnection
-    private var greeting: LinkGreeting
     private var owner: (any LinkConnectionOwner)?
-    private var reader = LinkFrameReader()
     private var finishTimer: LoopTimer?
 
     /// Takes the connection over, begins TLS if it is to have it, and puts the hello into the outbox.
     init(
         _ connection: TCPConnection, id: LinkPeers.ConnectionID, isCaller: Bool, tls: LinkTLS?,
-        output: TLSOutput, greeting: LinkGreeting, helloMilliseconds: UInt64, owner: any LinkConnectionOwner
+        output: TLSOutput, greeting: LinkGreeting, patience: LinkConversation.Patience,
+        owner: any LinkConnectionOwner
     ) throws(LinkError) {
         self.connection = connection
         self.id = id
-        self.greeting = greeting
+        conversation = LinkConversation(greeting, patience: patience, at: connection.loop.nowMilliseconds)
         self.owner = owner
         isSecured = tls != nil
-        let now = connection.loop.nowMilliseconds
-        (heardAt, sentAt, greetingDeadline) = (now, now, now + helloMilliseconds)
         // A node that everybody could reach would believe everybody.
         guard tls != nil || IPAddress(connection.remoteAddress)?.isLoopback == true else {
             throw LinkError(.identity, "a link that leaves the machine needs link.tls")
@@ -81,7 +57,6 @@ final class LinkConnection: ConnectionHandler {
                 throw LinkError(.identity, error.message)
             }
         }
-        _ = outbox.offer(greeting.frame)
         connection.handler = self
     }
 
@@ -97,7 +72,9 @@ final class LinkConnection: ConnectionHandler {
         connection.redeliver(received)
     }
 
-    var isEnded: Bool { if case .ended = stage { true } else { false } }
+    var isEnded: Bool { conversation.isEnded }
+    /// Whom this node has called; nil when it was called.
+    var called: NodeID? { conversation.called }
 
     /// The node that the other's certificate names: `node` if that is one of its names. nil without TLS.
     /// - Throws: `identity` for a certificate that names no node.
@@ -111,42 +88,11 @@ final class LinkConnection: ConnectionHandler {
         return other
     }
 
-    // MARK: - Greeting
+    // MARK: - What is heard
 
-    /// What a frame of the greeting comes to.
-    enum Greeted {
-        case wait
-        case send(LinkFrame)
-        /// The other has proved who it is; the frame is still owed to it.
-        case done(LinkHello, proof: LinkFrame?)
-        /// The other does not want this connection.
-        case refused(LinkError)
-    }
-
-    /// The other's hello or proof has come.
-    func greet(_ frame: LinkFrame) throws(LinkError) -> Greeted {
-        guard frame.lane == .control else { throw .helloExpected }
-        let step: LinkGreeting.Step
-        switch try LinkControl(frame.payload) {
-        case .hello(let other):
-            claimed = other.node
-            step = try greeting.heard(
-                other, payload: frame.payload, certified: try certified(other.node), binding: try binding())
-        case .proof(let proof): step = try greeting.heard(proof: proof)
-        case .refusal(let refusal): return .refused(refusal.error)
-        case .credit, .ping: throw .helloExpected
-        }
-        return switch step {
-        case .wait: .wait
-        case .send(let answer): .send(answer)
-        case .done(let other, let proof): .done(other, proof: proof)
-        }
-    }
-
-    /// Puts a frame of the greeting into the outbox, which has room for it.
-    func offer(_ frame: LinkFrame, _ mark: (LinkConnection) -> Void) {
-        _ = outbox.offer(frame)
-        mark(self)
+    /// What a frame comes to.
+    func heard(_ frame: LinkFrame) throws(LinkError) -> LinkConversation.Heard {
+        try conversation.heard(frame) { node throws(LinkError) in (try certified(node), try binding()) }
     }
 
     private func binding() throws(LinkError) -> [UInt8] {
@@ -175,9 +121,8 @@ final class LinkConnection: ConnectionHandler {
         for _ in 0..<Self.writesPerTurn {
             guard !connection.isWriting else { return false }
             buffer.removeAll(keepingCapacity: buffer.capacity <= 4 * Self.writeBytes)
-            outbox.take(about: Self.writeBytes, into: &buffer)
+            conversation.take(about: Self.writeBytes, into: &buffer, at: connection.loop.nowMilliseconds)
             guard !buffer.isEmpty else { return false }
-            sentAt = connection.loop.nowMilliseconds
             let rest: SharedBytes? = buffer.withUnsafeBytes { bytes in
                 let written = connection.tryWrite(bytes)
                 guard written < bytes.count else { return nil }
@@ -196,7 +141,11 @@ final class LinkConnection: ConnectionHandler {
     /// Ends when what was offered has arrived, or after ``finishMilliseconds``.
     func finish() {
         guard !isEnded else { return }
-        stage = .ended
+        conversation.end()
+        writeAndEnd()
+    }
+
+    private func writeAndEnd() {
         finishTimer = connection.loop.schedule(afterMilliseconds: Self.finishMilliseconds) { [unowned self] in
             finishTimer = nil
             connection.close()
@@ -208,7 +157,7 @@ final class LinkConnection: ConnectionHandler {
         var buffer: [UInt8] = []
         _ = write(&buffer)
         // With TLS a hello may still wait for the end of the handshake, and a refusal behind it.
-        if connection.isWriting, !outbox.isEmpty { return }
+        if connection.isWriting, !conversation.outbox.isEmpty { return }
         connection.shutdownThenClose()
     }
 
@@ -218,31 +167,22 @@ final class LinkConnection: ConnectionHandler {
     func refuse(_ error: LinkError) {
         guard !isEnded else { return }
         guard !connection.isHandshaking else { return close() }
-        if case .up = stage {
-            // What waits is of no use any more.
-            outbox = LinkOutbox()
-        }
-        _ = outbox.offer(LinkControl.refusal(LinkRefusal(error)).frame)
-        finish()
+        conversation.end(because: error)
+        writeAndEnd()
     }
 
     /// Ends at once.
     func close() {
-        stage = .ended
+        conversation.end()
         connection.close()
     }
 
     // MARK: - From the connection
 
     func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
-        guard !isEnded else { return }
-        heardAt = connection.loop.nowMilliseconds
-        reader.append(bytes)
+        conversation.append(bytes, at: connection.loop.nowMilliseconds)
         do throws(LinkError) {
-            while !isEnded, let frame = try reader.next() { owner?.link(self, didReceive: frame) }
-            if case .greeting = stage, reader.waitingBytes > LinkFrame.headerBytes + LinkLane.control.frameBytesMax {
-                throw .helloExpected
-            }
+            while let frame = try conversation.nextFrame() { owner?.link(self, didReceive: frame) }
         } catch {
             owner?.link(self, didFail: error)
         }
@@ -253,8 +193,8 @@ final class LinkConnection: ConnectionHandler {
     }
 
     func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
-        let isGreeting = if case .greeting = stage { true } else { false }
-        stage = .ended
+        let isGreeting = conversation.stage == .greeting
+        conversation.end()
         finishTimer?.cancel()
         finishTimer = nil
         owner?.linkDidClose(self, Self.reason(error, isGreeting: isGreeting))
@@ -271,9 +211,4 @@ extension LinkConnection {
         return LinkError(
             .identity, "TLS failed: one of the two does not trust the other's certificate, or does not speak TLS")
     }
-}
-
-extension LinkError {
-    /// Something else came before the hello.
-    static var helloExpected: LinkError { LinkError(.malformed, "it sends something else before its hello") }
 }

@@ -3,23 +3,6 @@ public import EventLoop
 public import LinkCore
 import Synchronization
 
-/// A frame for another node.
-public struct LinkParcel: Sendable, Hashable {
-    public var node: NodeID
-    public var lane: LinkLane
-    public var payload: [UInt8]
-    /// The connection for which it is meant: the one that the sender's loop knows of.
-    var connection: LinkPeers.ConnectionID?
-    /// The connection that has not taken it; nil where that had ended.
-    var refusedBy: LinkPeers.ConnectionID?
-
-    public init(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) {
-        self.node = node
-        self.lane = lane
-        self.payload = payload
-    }
-}
-
 /// Sends over a ``ClusterLink`` from another loop: what one turn of this loop sends is handed over together at its end.
 ///
 /// Bound to its own loop, where it is made and used. Of one sender the frames of a lane stay in order, and each is meant
@@ -39,8 +22,7 @@ public final class LinkSender {
     private var parcels: [LinkParcel] = []
     private var parcelBytes = 0
     private var receipts: [LinkReceipt] = []
-    /// By which connection each node is reached, as this loop has heard. A cluster has few nodes.
-    private var connections: [NodeID: LinkPeers.ConnectionID] = [:]
+    private var connections = KnownConnections()
     private var isClosed = false
 
     /// On `loop` only, which holds it until it ends.
@@ -61,9 +43,7 @@ public final class LinkSender {
     ///   `onRefused`.
     public func send(_ payload: [UInt8], on lane: LinkLane, to node: NodeID) -> Bool {
         loop.checkIsolated()
-        guard let connection = connections[node] else { return false }
-        var parcel = LinkParcel(payload, on: lane, to: node)
-        parcel.connection = connection
+        guard let parcel = connections.parcel(payload, on: lane, to: node) else { return false }
         if loop === link.loop { return link.value.send(parcel) }
         guard !isClosed, parcelBytes + waiting.count.load(ordering: .relaxed) + payload.count <= Self.waitingBytesMax
         else {
@@ -80,13 +60,13 @@ public final class LinkSender {
     /// and before anything else is told of the event: on the link's own loop at once.
     public func note(_ node: NodeID, reachedBy connection: LinkPeers.ConnectionID?) {
         loop.checkIsolated()
-        connections[node] = connection
+        connections.note(node, reachedBy: connection)
     }
 
     /// The nodes that are reached, as far as this loop has heard.
     public var reached: [NodeID] {
         loop.checkIsolated()
-        return Array(connections.keys)
+        return connections.reached
     }
 
     /// Ends the connection on which what is sent here would go out (``ClusterLink/drop(_:because:)``); one that was made
@@ -128,9 +108,7 @@ public final class LinkSender {
             for receipt in receipts { link.dealt(receipt) }
             var back: [LinkParcel] = []
             for var parcel in parcels where !link.send(parcel) {
-                if let connection = parcel.connection, link.isReached(parcel.node, by: connection) {
-                    parcel.refusedBy = connection
-                }
+                if link.isReached(parcel.node, by: parcel.connection) { parcel.refusedBy = parcel.connection }
                 back.append(parcel)
             }
             waiting.count.subtract(bytes, ordering: .relaxed)

@@ -27,6 +27,13 @@ package struct ClusterCheckers {
         case boundedQueues
         /// A message is stamped no earlier than the one before it.
         case monotonicTime
+        /// Five seconds after a fault of nodes or links has ended, who was in a room before has been shown everything there,
+        /// or told that it is missing, and what is said is answered.
+        case nobodyDeaf
+        /// Five seconds after, everybody is in a room who has asked since.
+        case everybodyEnters
+        /// Five seconds after, leaders hold exactly those for present whom their gateways have.
+        case nobodyGhost
         /// When the faults end, gossip knows who is there.
         case gossipConverges
         /// When the faults end, everything asked for is answered and every group is where it belongs.

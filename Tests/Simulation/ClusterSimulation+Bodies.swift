@@ -1,4 +1,5 @@
 import ChatModel
+import LinkCore
 import RoomLink
 
 /// Frames whose bytes go from node to node, though the publications that show them come straight from the leader. Few
@@ -15,37 +16,48 @@ extension ClusterSimulation {
         return SharedBodies(origin: SimulatedGossip.id(node.number), life: UInt64(node.run), limits: limits)
     }
 
-    /// What a room has for all nodes.
+    /// What a room has for all nodes, in its loop's turn.
     func deliver(_ publications: [(NodeID, NodePublication)], from node: SimulatedNode) {
         node.bodies.forget(at: milliseconds)
         let own = id(of: node.number)
-        let turn = Dictionary(uniqueKeysWithValues: publications.map { ($0.0, [$0.1]) })
+        let turn = Dictionary(publications.map { ($0.0, [$0.1]) }) { $0 + $1 }
         let messages = node.bodies.messages(of: turn, at: milliseconds) { $0 != own }
         for (receiver, messages) in messages.sorted(by: { $0.node < $1.node }) {
-            for message in messages { send(message, from: node, to: receiver) }
+            for message in messages {
+                if receiver == own {
+                    hear(message, from: own, at: node)
+                } else {
+                    send(message, on: .publications, to: receiver, from: node)
+                }
+            }
         }
     }
 
-    private func send(_ message: NodeMessage, from node: SimulatedNode, to receiver: NodeID) {
-        guard let to = nodes.firstIndex(where: { id(of: $0.number) == receiver }) else { return }
-        sendOverLink(.node(message), from: node, to: to)
-    }
+    // MARK: - As `PublicationIntake`, on the first loop
 
-    func hear(_ message: NodeMessage, from: Int, at node: SimulatedNode) {
+    func takePublication(_ message: NodeMessage, bytes: Int, from sender: NodeID, at node: SimulatedNode) {
         switch message {
         case .body(let body):
             count("bodies")
             for (child, copy) in body.copies(from: id(of: node.number), childrenMax: Self.childrenMax) {
-                if random.chance(20) { count("bodies lost") } else { send(.body(copy), from: node, to: child) }
+                if random.chance(20) { count("bodies lost") } else { offer(.body(copy), to: child, from: node) }
             }
-            perform(node.lane.bodies.came(body, at: milliseconds), node)
-        case .bodyRequest(let request):
-            for answer in node.bodies.answers(to: request) { send(answer, from: node, to: id(of: from)) }
-        case .bodiesGone(let names): perform(node.lane.bodies.gone(names, from: id(of: from)), node)
+            perform(node.awaitedBodies.came(body, at: milliseconds), node)
+        case .bodiesGone(let names): perform(node.awaitedBodies.gone(names, from: sender), node)
         default:
             let message = sabotage == .skipsBodies ? withoutBodies(message) : message
-            perform(node.lane.bodies.came(message, bytes: 100, from: id(of: from), at: milliseconds), node)
+            perform(node.awaitedBodies.came(message, bytes: bytes, from: sender, at: milliseconds), node)
         }
+    }
+
+    private func offer(
+        _ message: NodeMessage, on lane: LinkLane = .publications, to other: NodeID, from node: SimulatedNode
+    ) {
+        for payload in NodePayload.payloads(of: message) { _ = offer(payload, on: lane, to: other, from: node) }
+    }
+
+    func answer(_ request: BodyNames, of asker: NodeID, at node: SimulatedNode) {
+        for answer in node.bodies.answers(to: request) { offer(answer, to: asker, from: node) }
     }
 
     private func withoutBodies(_ message: NodeMessage) -> NodeMessage {
@@ -59,32 +71,24 @@ extension ClusterSimulation {
     private func perform(_ effects: [AwaitedBodies.Effect], _ node: SimulatedNode) {
         for effect in effects {
             switch effect {
-            case .hear(.publications(let publications), let sender):
-                guard let from = nodes.firstIndex(where: { id(of: $0.number) == sender }) else { continue }
-                for (_, parts) in NodePublication.byLane(publications) {
-                    for part in parts { perform(part, from: from, at: node) }
-                }
-            case .hear(.leads(let notices), let sender):
-                guard let from = nodes.firstIndex(where: { id(of: $0.number) == sender }) else { continue }
-                for notice in notices { isLed(notice, by: from, at: node) }
-            case .hear: continue
+            case .hear(let message, let sender): hear(message, from: sender, at: node)
             case .ask(let origin, let names):
                 count("bodies asked for")
-                send(.bodyRequest(names), from: node, to: origin)
+                offer(.bodyRequest(names), on: .calls, to: origin, from: node)
             case .drop(let origin):
                 count("links dropped for bodies")
-                if let other = nodes.firstIndex(where: { id(of: $0.number) == origin }) {
-                    linkEnded(at: node, with: other)
+                if let link = node.links.reachedBy[origin] {
+                    dropLink(link.id, "what its publications name does not come", node)
                 }
             }
         }
-        guard !node.lane.bodies.isIdle, !node.lane.looksForBodies else { return }
-        node.lane.looksForBodies = true
+        guard !node.awaitedBodies.isIdle, !node.looksForBodies else { return }
+        node.looksForBodies = true
         add(.bodyLook(node.number, run: node.run), in: .milliseconds(25))
     }
 
     func lookForBodies(_ node: SimulatedNode) {
-        node.lane.looksForBodies = false
-        perform(node.lane.bodies.look(at: milliseconds), node)
+        node.looksForBodies = false
+        perform(node.awaitedBodies.look(at: milliseconds), node)
     }
 }

@@ -35,7 +35,8 @@ extension ClusterSimulation {
 
     func turn(ofClient number: Int) {
         let client = clients[number]
-        add(.client(number), in: client.kind == .crowd ? .milliseconds(1_000) : random.milliseconds(150...450))
+        guard !client.isGone else { return }
+        add(.client(number), in: pause(of: client))
         guard let core = client.core, core.state != .closed, !core.state.hasFailed else { return startApp(number) }
         guard core.connectionState(of: client.room) != nil else {
             guard !client.isEntering else { return }
@@ -43,9 +44,18 @@ extension ClusterSimulation {
             return tell(number, .enter(ticket: takeTicket(number), client.room, EnterOptions()))
         }
         guard client.kind == .talker, core.connectionState(of: client.room) == .entered,
-            client.outstanding.count < 2, client.number < Self.messagesPerClient
+            client.outstanding.count < 2,
+            plan == .freezes ? !freezes.isSilent : client.number < Self.messagesPerClient
         else { return }
         speak(number)
+    }
+
+    private func pause(of client: SimulatedClient) -> Duration {
+        switch client.kind {
+        case .crowd: .milliseconds(1_000)
+        case .viewer: random.milliseconds(200...400)
+        case .talker, .slowWatcher: plan == .freezes ? random.milliseconds(400...1_200) : random.milliseconds(150...450)
+        }
     }
 
     private func startApp(_ number: Int) {
@@ -54,12 +64,12 @@ extension ClusterSimulation {
         settings.reconnectMinMilliseconds = 50
         settings.reconnectMaxMilliseconds = 800
         settings.connectMilliseconds = 1_000
-        settings.readMilliseconds = 4_000
+        settings.readMilliseconds = clients[number].kind == .viewer ? 60_000 : 4_000
         settings.gapWaitMilliseconds = 300
         settings.heldPushesMax = 8
         // Everybody begins elsewhere.
-        let first = random.below(nodes.count)
-        let all = gateways
+        let all = clients[number].home.map { [nodes[$0].name] } ?? gateways
+        let first = random.below(all.count)
         let addresses = all.indices.map { all[(first + $0) % all.count] }
         clients[number].core = ClientCore(
             settings: settings, addresses: addresses, asksForAddresses: false, seed: random.next())
@@ -67,7 +77,7 @@ extension ClusterSimulation {
         tell(number, .start(ticket: takeTicket(number)))
     }
 
-    private func takeTicket(_ number: Int) -> UInt64 {
+    func takeTicket(_ number: Int) -> UInt64 {
         defer { clients[number].nextTicket += 1 }
         return clients[number].nextTicket
     }
@@ -81,7 +91,7 @@ extension ClusterSimulation {
                 room: client.room, clientID: id, draft: MessageDraft(body: .text("\(client.user) \(client.number)"))))
         let target = clients.first { $0.kind == .talker && $0.group == client.group && $0.user != client.user }
         // Managers silence the other one now and then or put it out, and undo that.
-        if isManager(client), client.number % 3 == 0, let target {
+        if plan != .freezes, isManager(client), client.number % 3 == 0, let target {
             let turn = client.number / 3
             if turn % 4 < 2 {
                 operation = .setMute(
@@ -93,6 +103,7 @@ extension ClusterSimulation {
         }
         let ticket = takeTicket(number)
         clients[number].outstanding[ticket] = id
+        clients[number].askedAt[ticket] = now
         tell(number, .perform(ticket: ticket, operation))
     }
 
@@ -138,6 +149,7 @@ extension ClusterSimulation {
     }
 
     private func completed(_ ticket: UInt64, _ result: Result<ClientAnswer, ClientError>, _ number: Int) {
+        clients[number].askedAt[ticket] = nil
         guard let id = clients[number].outstanding.removeValue(forKey: ticket) else {
             if case .success(.entered) = result { count("enters") }
             clients[number].isEntering = false
@@ -156,7 +168,7 @@ extension ClusterSimulation {
         if case .gap = event { count("gaps of clients") }
         if case .filled = event { count("gaps filled") }
         if case .entered(let entry) = event, entry.recovery == .complete { count("rooms resumed") }
-        let (fault, shown) = clients[number].view.take(event)
+        let (fault, shown) = clients[number].view.take(event, toleratesHoles: toleratesHoles)
         if let fault { checkers.fail(.contiguousStream, "\(client.user)'s app: \(fault)") }
         for message in shown {
             checkers.shows(message, group: client.group, to: client.user)
@@ -170,7 +182,8 @@ extension ClusterSimulation {
         guard let node = nodes.first(where: { $0.name == url }) else { return }
         nextSocket += 1
         let socket = SimulatedSocket(
-            number: nextSocket, client: number, clientNumber: connection, node: node.number, run: node.run)
+            number: nextSocket, client: number, clientNumber: connection, node: node.number,
+            lane: number % node.loopCount, run: node.run)
         clients[number].socket = socket
         if node.isUp {
             toServer(socket, .accepted(socket))
@@ -220,7 +233,7 @@ extension ClusterSimulation {
         case .reply(_, .success(.enter(let result))): socket.shown[client.room] = result.seq
         case .push(.message(let message)):
             guard let seq = message.seq, let room = message.room else { return }
-            guard let last = socket.shown[room], seq == last + 1 else {
+            guard let last = socket.shown[room], seq == last + 1 || (toleratesHoles && seq > last) else {
                 let last = socket.shown[room].map(String.init) ?? "nothing"
                 return checkers.fail(.contiguousStream, "\(client.user) is sent \(seq) after \(last)")
             }
@@ -249,7 +262,7 @@ extension ClusterSimulation {
     func closedAtServer(_ socket: SimulatedSocket) {
         let node = nodes[socket.node]
         guard !socket.isCut, node.isUp, node.run == socket.run else { return }
-        detach(socket, node)
+        detach(socket, lane(of: socket))
     }
 
     // MARK: - Faults of clients' networks

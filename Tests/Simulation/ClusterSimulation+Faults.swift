@@ -34,6 +34,7 @@ extension ClusterSimulation {
             guard let leader, let replica = leader.replicas[group] else { continue }
             _ = propose(operation, replica, leader)
             act(leader, group) { _ in }
+            endTurn(leader, loop(of: group, leader))
         }
     }
 
@@ -281,7 +282,7 @@ extension ClusterSimulation {
             && client.view.seq == checkers.lastSeq(client.group)
     }
 
-    private func isAtRest(_ group: GroupID) -> Bool {
+    func isAtRest(_ group: GroupID) -> Bool {
         let leaders = nodes.filter { $0.isUp && $0.replicas[group]?.core.isEstablished == true }
         guard leaders.count == 1, let leader = leaders.first, let core = leader.replicas[group]?.core,
             let wanted = Placement(nodes: leader.listed, shardCount: Self.shardCount).group(group)

@@ -1,90 +1,240 @@
 import ChatModel
-import Gossip
+import LinkCore
 import RoomLink
-import Sharding
 
-/// Calls and publications between nodes.
+/// What drives the links of a node: as `ClusterLink` does it, on the node's first loop.
 extension ClusterSimulation {
-    private func link(_ a: Int, _ b: Int) -> SimulatedLink { links[min(a, b) * nodes.count + max(a, b)] }
-
-    private var pairs: [(Int, Int)] {
-        nodes.indices.flatMap { a in nodes.indices.filter { a < $0 }.map { (a, $0) } }
-    }
-
-    func makeLinks() { links = (0..<nodes.count * nodes.count).map { _ in SimulatedLink() } }
-
-    /// Dropped when the other is not reached: with the next connection all that matters is said anew.
-    func sendOverLink(_ message: SimulatedLink.Message, from node: SimulatedNode, to: Int) {
-        if node.number == to { return add(.local(message, at: to, run: node.run), in: .milliseconds(1)) }
-        let link = link(node.number, to)
-        guard link.ends.contains(node.number) else { return }
-        checkers.holds(link.countUnderWay(to: to), atMost: Self.underWayMax, "parcels under way from \(node.name)")
-        // TCP repeats what is lost.
-        let delay = random.milliseconds(1...12) + (random.chance(lossPercent) ? .milliseconds(200) : .zero)
-        let arrival = link.put(message, to: to, at: now + delay)
-        add(.arrival(from: node.number, to: to, number: link.number), in: arrival - now)
-    }
-
-    func arrival(from: Int, to: Int, number: Int) {
-        let link = link(from, to)
-        guard link.number == number, link.ends.contains(to), nodes[to].isUp else { return }
-        // Nothing is acknowledged either.
-        guard !blocked.contains([from, to]), !blocked.contains([to, from]) else {
-            return add(.arrival(from: from, to: to, number: number), in: .milliseconds(40))
+    func startLinks(_ node: SimulatedNode) {
+        var hello = LinkHello(
+            cluster: "simulated", node: id(of: node.number), store: node.store, boot: random.next(),
+            shards: UInt32(Self.shardCount))
+        hello.requireProof()
+        node.links = SimulatedLinks(hello)
+        for other in nodes where other.number != node.number && !other.isRemoved {
+            node.links.peers.know(id(of: other.number), host: other.name, port: 1, at: milliseconds)
         }
-        if let message = link.take(to: to) { hear(message, from: from, at: nodes[to]) }
+        setLinkTimer(node)
     }
 
-    func hear(_ message: SimulatedLink.Message, from: Int, at node: SimulatedNode) {
-        switch message {
-        case .calls(let calls): for call in calls { receive(call, at: node) }
-        case .node(let message): hear(message, from: from, at: node)
-        }
-    }
+    func number(ofNode id: NodeID) -> Int? { nodes.firstIndex { self.id(of: $0.number) == id } }
 
-    // MARK: - Coming and going
-
-    func checkLinks() {
-        add(.linkCheck, in: .milliseconds(250))
-        for (a, b) in pairs {
-            let link = link(a, b)
-            let works =
-                [a, b].allSatisfy { nodes[$0].isUp && nodes[$0].stoppedAt == nil }
-                && !blocked.contains([a, b]) && !blocked.contains([b, a])
-            link.silentChecks = works ? 0 : link.silentChecks + 1
-            if link.silentChecks > Self.silentChecksMax || (works && link.ends.count == 1) {
-                // Each side notices for itself.
-                for end in link.ends.sorted() where nodes[end].stoppedAt == nil && random.chance(60) {
-                    linkEnded(at: nodes[end], with: end == a ? b : a)
-                }
-            } else if works, link.ends.isEmpty, random.chance(60) {
-                link.begin(a, b)
+    private func perform(_ effects: [LinkPeers.Effect], _ node: SimulatedNode) {
+        let links = node.links
+        for effect in effects {
+            switch effect {
+            case .call(let other, _, _):
+                guard let number = number(ofNode: other) else { continue }
+                links.calls[other] = connect(node, to: number)
+            case .refuse(let id, let error): if let link = links.connections[id] { fail(link, error, node) }
+            case .close(let id):
+                guard let link = links.connections[id] else { continue }
+                close(link)
+                gone(link, node)
+            case .dismiss(let id):
+                if let link = links.connections[id] { fail(link, LinkError(.closed, "nobody asks here"), node) }
+            case .up(let other, let id, let version, _, let store):
+                guard let link = links.connections[id] else { continue }
+                link.conversation.isUp(with: other)
+                links.reachedBy[other] = link
                 count("links")
-                for (end, other) in [(a, b), (b, a)] { linkBegan(at: nodes[end], with: other) }
+                trace("n\(node.number) up \(other)")
+                isUp(other, version: version, store: store, at: node)
+            case .down(let other):
+                links.reachedBy[other] = nil
+                links.ends[other, default: 0] += 1
+                count("links ended")
+                trace("n\(node.number) down \(other)")
+                isDown(other, at: node)
+            }
+        }
+        setLinkTimer(node)
+    }
+
+    // MARK: - Connections
+
+    /// A call has ended, well or not.
+    func called(_ wire: SimulatedWire, isConnected: Bool) {
+        let node = nodes[wire.sides[0].node]
+        guard !wire.isCallOver else { return }
+        wire.isCallOver = true
+        let other = id(of: wire.sides[1].node)
+        guard node.links.calls[other] === wire else { return closeWire(wire, at: 0) }
+        node.links.calls[other] = nil
+        if isConnected { return open(wire, at: 0, called: other, node) }
+        closeWire(wire, at: 0)
+        callFailed(other, node)
+    }
+
+    private func callFailed(_ other: NodeID, _ node: SimulatedNode) {
+        node.links.peers.failed(other, at: milliseconds, random: Double(random.below(1_000)) / 1_000)
+        setLinkTimer(node)
+    }
+
+    func accept(_ wire: SimulatedWire) { open(wire, at: 1, called: nil, nodes[wire.sides[1].node]) }
+
+    private func open(_ wire: SimulatedWire, at place: Int, called: NodeID?, _ node: SimulatedNode) {
+        let links = node.links
+        let id = links.nextID()
+        wire.sides[place].id = id
+        let greeting = LinkGreeting(
+            links.hello, nonce: (0..<LinkHello.nonceBytes).map { _ in UInt8(random.below(256)) },
+            isCaller: called != nil, expected: called, keys: SimulatedLinks.keys)
+        let link = SimulatedLinks.Connection(
+            id, wire, place, LinkConversation(greeting, patience: SimulatedLinks.patience, at: milliseconds))
+        links.connections[id] = link
+        mark(link, node)
+        setLinkTimer(node)
+        // What has come before this side was told that it is connected.
+        if !wire.sides[place].readable.isEmpty || wire.sides[place].hasEnded {
+            add(.readable(wire, at: place), in: .zero)
+        }
+    }
+
+    /// Something has come, or the end.
+    func readable(_ wire: SimulatedWire, at place: Int) {
+        let node = nodes[wire.sides[place].node]
+        // What belongs to a connection that the process has not accepted yet is read when it has.
+        guard wire.sides[place].isOpen, let id = wire.sides[place].id, let link = node.links.connections[id] else {
+            return
+        }
+        let (bytes, hasEnded) = read(wire, at: place)
+        bytes.withUnsafeBytes { link.conversation.append($0, at: milliseconds) }
+        do throws(LinkError) {
+            while let frame = try link.conversation.nextFrame() { try hear(frame, link, node) }
+        } catch {
+            fail(link, error, node)
+        }
+        guard hasEnded else { return }
+        close(link)
+        node.links.connections[id] = nil
+        gone(link, node)
+    }
+
+    private func hear(_ frame: LinkFrame, _ link: SimulatedLinks.Connection, _ node: SimulatedNode) throws(LinkError) {
+        switch try link.conversation.heard(frame, identify: { _ throws(LinkError) in (nil, []) }) {
+        case .nothing: break
+        case .mayWrite: mark(link, node)
+        case .greeted(let other, let proof):
+            let effects = node.links.peers.hello(
+                other, on: link.id, expected: link.conversation.called, certified: nil, at: milliseconds)
+            let isRefused = effects.contains { if case .refuse(link.id, _) = $0 { true } else { false } }
+            if let proof, !isRefused, link.conversation.offer(proof) { mark(link, node) }
+            perform(effects, node)
+        case .refused:
+            count("links refused")
+            close(link)
+            gone(link, node)
+        case .frame(let frame, let other):
+            try take(frame, from: other, at: node)
+            if try link.conversation.dealt(with: frame.lane, bytes: frame.byteCount) { mark(link, node) }
+        }
+    }
+
+    /// The other side is at fault, and told so.
+    func fail(_ link: SimulatedLinks.Connection, _ error: LinkError, _ node: SimulatedNode) {
+        guard !link.isGone else { return }
+        if !link.conversation.isEnded { link.conversation.end(because: error) }
+        var bytes: [UInt8] = []
+        link.conversation.take(about: 64 << 10, into: &bytes, at: milliseconds)
+        write(.bytes(bytes), to: 1 - link.place, of: link.wire)
+        close(link)
+        gone(link, node)
+    }
+
+    private func close(_ link: SimulatedLinks.Connection) {
+        link.conversation.end()
+        closeWire(link.wire, at: link.place)
+    }
+
+    private func gone(_ link: SimulatedLinks.Connection, _ node: SimulatedNode) {
+        guard !link.isGone else { return }
+        link.isGone = true
+        node.links.connections[link.id] = nil
+        let effects = node.links.peers.closed(link.id, at: milliseconds)
+        if let called = link.conversation.called, !link.conversation.wasUp { callFailed(called, node) }
+        perform(effects, node)
+    }
+
+    /// The connection to that node ends because of something that this one has found.
+    func dropLink(_ connection: LinkPeers.ConnectionID, _ reason: String, _ node: SimulatedNode) {
+        guard let link = node.links.connections[connection] else { return }
+        fail(link, LinkError(.closed, reason), node)
+    }
+
+    // MARK: - Writing
+
+    /// On the node's first loop, to whoever is reached now.
+    func offer(_ payload: [UInt8], on lane: LinkLane, to other: NodeID, from node: SimulatedNode) -> Bool {
+        guard let link = node.links.reachedBy[other], link.conversation.offer(LinkFrame(lane, payload)) else {
+            return false
+        }
+        mark(link, node)
+        return true
+    }
+
+    private func mark(_ link: SimulatedLinks.Connection, _ node: SimulatedNode) {
+        guard !link.isDirty else { return }
+        link.isDirty = true
+        node.links.dirty.append(link)
+    }
+
+    /// There is room again.
+    func writable(_ wire: SimulatedWire, at place: Int) {
+        let node = nodes[wire.sides[place].node]
+        if let id = wire.sides[place].id, let link = node.links.connections[id] { mark(link, node) }
+    }
+
+    /// At the end of the first loop's turn.
+    func flushLinks(_ node: SimulatedNode) {
+        let dirty = node.links.dirty
+        node.links.dirty = []
+        for link in dirty {
+            link.isDirty = false
+            guard !link.conversation.isEnded else { continue }
+            guard link.wire.hasRoom(from: link.place) else {
+                link.wire.sides[link.place].waitsForRoom = true
+                continue
+            }
+            var bytes: [UInt8] = []
+            link.conversation.take(about: SimulatedWire.roomBytes, into: &bytes, at: milliseconds)
+            if !bytes.isEmpty { write(.bytes(bytes), to: 1 - link.place, of: link.wire) }
+            if !link.conversation.outbox.isEmpty, !link.wire.hasRoom(from: link.place) {
+                link.wire.sides[link.place].waitsForRoom = true
             }
         }
     }
 
-    private func linkBegan(at node: SimulatedNode, with other: Int) {
-        let notices = Self.groups.compactMap { notice(of: $0, at: node) }
-        if !notices.isEmpty { sendOverLink(.node(.leads(notices)), from: node, to: other) }
+    // MARK: - Time
+
+    private func setLinkTimer(_ node: SimulatedNode) {
+        var due = node.links.peers.nextCall
+        for link in node.links.connections.values {
+            if let next = link.conversation.nextLook { due = min(due ?? next, next) }
+        }
+        guard let due, node.links.wakeUp.map({ due < $0 }) ?? true else { return }
+        node.links.wakeUp = due
+        add(.linkTick(node.number, run: node.run, due: due), in: .milliseconds(due - min(due, milliseconds)))
     }
 
-    func linkEnded(at node: SimulatedNode, with other: Int) {
-        guard node.isUp, link(node.number, other).ends.remove(node.number) != nil else { return }
-        node.lane.bodies.lost(id(of: other))
-        isLost(other, nil, at: node)
-        gossip(node) { $0.mayBeGone(SimulatedGossip.id(other), now: $1) }
-        for group in Self.groups { lose(other, group, at: node) }
-        endTurn(node)
+    func linkTick(_ node: SimulatedNode, due: UInt64) {
+        guard node.links.wakeUp == due else { return }
+        node.links.wakeUp = nil
+        // This process itself was stopped: what the others have sent waits to be read after this.
+        let wasStopped = milliseconds > due + 1_000
+        for link in node.links.sorted {
+            switch link.conversation.look(at: milliseconds, wasStopped: wasStopped) {
+            case .nothing: continue
+            case .greetingLate: fail(link, LinkError(.timedOut, "it said no hello in time"), node)
+            case .silent:
+                count("silent links ended")
+                close(link)
+                gone(link, node)
+            case .pingDue:
+                if !link.wire.sides[link.place].waitsForRoom, link.conversation.offer(LinkControl.ping.frame) {
+                    mark(link, node)
+                }
+            }
+        }
+        perform(node.links.peers.tick(at: milliseconds), node)
     }
-
-    /// The process is gone, and its ends with it.
-    func dropLinks(of node: SimulatedNode) {
-        for other in nodes.indices where other != node.number { link(node.number, other).ends.remove(node.number) }
-    }
-
-    /// 2 seconds and more: longer than an election takes, as in earnest.
-    private static let silentChecksMax = 8
-    private static let underWayMax = 2_000
 }

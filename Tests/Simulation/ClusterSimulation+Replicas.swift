@@ -1,5 +1,6 @@
 import ChatModel
 import Consensus
+import LinkCore
 import RoomCore
 import Sharding
 
@@ -30,6 +31,7 @@ extension ClusterSimulation {
         node.isUp = true
         node.stoppedAt = nil
         node.inbox = []
+        node.forget()
         let old = node.replicas
         node.replicas = [:]
         for group in Self.groups {
@@ -65,7 +67,10 @@ extension ClusterSimulation {
             }
         }
         startGossip(node)
-        add(.tick(node.number, run: node.run), in: random.milliseconds(0...Self.tickMilliseconds))
+        startLinks(node)
+        for loop in node.loops.indices {
+            add(.tick(node.number, run: node.run, loop: loop), in: random.milliseconds(0...Self.tickMilliseconds))
+        }
     }
 
     func crash(_ node: SimulatedNode) {
@@ -74,15 +79,13 @@ extension ClusterSimulation {
         node.isUp = false
         node.stoppedAt = nil
         node.gossip = nil
-        dropLinks(of: node)
-        for socket in node.lane.sockets {
+        dropWires(of: node)
+        for socket in node.loops.flatMap(\.lane.sockets) {
             socket.isOpenAtServer = false
             // Unless the machine is gone too.
             if random.chance(70) { closeAtClient(socket, nil) }
         }
-        node.lane = SimulatedLane()
-        node.deadSince = [:]
-        node.heardRuns = [:]
+        node.forget()
         for group in Self.groups {
             guard let replica = node.replicas[group] else { continue }
             // The disk may have written some of what it had not reported.
@@ -90,18 +93,18 @@ extension ClusterSimulation {
             if sabotage == .losesSyncedEntries { replica.disk.forgetEntries(2) }
             if sabotage == .votesTwice { replica.disk.forgetVote() }
         }
-        for other in nodes where other.isUp && random.chance(70) {
-            add(.connectionEnded(other.number, run: other.run, with: node.number), in: random.milliseconds(1...20))
-        }
     }
 
     // MARK: - Turns
 
-    func tick(_ node: SimulatedNode) {
-        for group in Self.groups { act(node, group) { $0.tick() } }
-        for group in Self.groups { reconcile(node, group) }
-        laneTick(node)
-        for group in Self.groups { roomTick(group, node) }
+    func tick(_ node: SimulatedNode, _ loop: Int) {
+        node.loops[loop].ticks += 1
+        let groups = groups(of: loop, node)
+        for group in groups { act(node, group) { $0.tick() } }
+        for group in groups { reconcile(node, group) }
+        laneTick(node.loops[loop].lane)
+        for group in groups { roomTick(group, node) }
+        if node.loops[loop].ticks % Self.ticksPerSecond == 0 { node.loops[loop].isPulseDue = true }
     }
 
     /// Makes a core do something and carries out what comes of it.
@@ -159,7 +162,18 @@ extension ClusterSimulation {
                 return
             }
         }
-        send(.raft(message), from: node.number, to: to)
+        guard consensusTravelsOverLinks, to != node.number else {
+            return send(.raft(message), from: node.number, to: to)
+        }
+        guard let other = NodeID(message.to.node) else { return }
+        // Any may be lost: the core asks again.
+        for frame in ConsensusFrames.frames(of: [message]) {
+            if let loop = running?.loop, running?.node == node.number {
+                _ = send(frame.payload, on: .consensus, to: other, from: node, loop)
+            } else {
+                execute(node, on: 0) { [self] in _ = send(frame.payload, on: .consensus, to: other, from: $0, 0) }
+            }
+        }
     }
 
     // MARK: - The disk
@@ -292,7 +306,8 @@ extension ClusterSimulation {
         guard let placement = node.placement?.value.group(group) else { return }
         if replica.reconciler?.term != replica.core.term {
             var configuration = Reconciler.Configuration()
-            configuration.replaceAfterTicks = 3_000
+            // Who stands still for some seconds is not replaced in earnest either.
+            configuration.replaceAfterTicks = plan == .freezes ? 600_000 : 3_000
             configuration.stableTicks = 1_000
             replica.reconciler = (replica.core.term, Reconciler(configuration: configuration))
         }

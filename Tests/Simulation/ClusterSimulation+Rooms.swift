@@ -10,7 +10,7 @@ import Wire
 extension ClusterSimulation {
     private var policy: RoomPolicy {
         var policy = RoomPolicy()
-        policy.graceSeconds = Int64(Self.graceMilliseconds / 1_000)
+        policy.graceSeconds = Int64(graceMilliseconds / 1_000)
         return policy
     }
 
@@ -46,7 +46,7 @@ extension ClusterSimulation {
         publish(replica.group, node)
         replica.leadership.term = nil
         replica.leadership.room = nil
-        isLost(node.number, replica.group, at: node)
+        leadsNoMore(replica.group, node)
     }
 
     private func tellWhoIsHeard(_ node: SimulatedNode, _ replica: Replica) {
@@ -73,13 +73,17 @@ extension ClusterSimulation {
         guard replica.group != .system, core.isEstablished, isUpToDate(replica) else { return }
         if replica.leadership.term != core.term {
             count("leaderships of rooms")
+            trace("n\(node.number) leads group \(replica.group.number) in term \(core.term)")
             replica.leadership.term = core.term
             replica.leadership.room = SimulatedRoom(policy: policy, history: replica.state.history)
             let notice = ShardNotice(shard: ShardID(replica.group.number), term: core.term)
+            // Asked before anybody was told that this leader knows who is here: it does not, and would say that they are
+            // not. Their gateways ask again, behind their announcements.
+            let early = replica.leadership.early
+            replica.leadership.early = early.filter(\.isPresence)
+            for call in early where !call.isPresence { refuse(call, node, term: core.term) }
             isLed(notice, by: node.number, at: node)
-            for other in nodes.indices where other != node.number {
-                sendOverLink(.node(.leads([notice])), from: node, to: other)
-            }
+            tellAll(notice, from: node)
         }
         let early = replica.leadership.early
         replica.leadership.early = []
@@ -180,7 +184,8 @@ extension ClusterSimulation {
         case .moved:
             room.presence.move(key, lane: lane.number, encoding: call.address.encoding)
             room.presence.setAway(key, false)
-        case .away: room.presence.setAway(key, true)
+        case .away:
+            if room.presence.visitor(key)?.laneNumber == lane.number { room.presence.setAway(key, true) }
         case .announce(let stay): announce(stay, call, key, lane, &room, replica, node)
         case .follow(let place):
             room.stream.follow(
@@ -295,10 +300,14 @@ extension ClusterSimulation {
         _ stay: Stay, _ call: RoomCall, _ key: PresenceKey, _ lane: Lane, _ room: inout SimulatedRoom,
         _ replica: Replica, _ node: SimulatedNode
     ) {
+        // Connected again, its node announces it again.
+        guard !isLost(key.node, replica.group, node) else { return }
         room.unreachable[key] = nil
         guard room.presence.visitor(key) == nil else {
+            room.presence.move(key, lane: lane.number, encoding: call.address.encoding)
             room.presence.setAway(key, stay.isAway)
             room.stream.wait(lane)
+            room.stream.encodings.formUnion(room.presence.encodings)
             return
         }
         if let reason = exclusion(of: call.caller, stay, room, replica, node), sabotage != .keepsBlacklisted {
@@ -325,13 +334,35 @@ extension ClusterSimulation {
         return room.tail.kicked(caller.user, since: stay.enteredAt)?.reason
     }
 
+    /// Whether what is still under way of a node's sessions comes too late: nobody would see them leave.
+    private func isLost(_ other: NodeID, _ group: GroupID, _ node: SimulatedNode) -> Bool {
+        node.loops[loop(of: group, node)].lostNodes.contains(other)
+    }
+
     /// A gateway's node can't be reached: its sessions are in their grace.
-    func lose(_ other: Int, _ group: GroupID, at node: SimulatedNode) {
-        guard let replica = node.replicas[group], replica.leadership.room != nil else { return }
-        let end = clock(node).adding(seconds: policy.graceSeconds)
-        for key in replica.leadership.room?.presence.keys(on: id(of: other)) ?? [] {
-            if replica.leadership.room?.unreachable[key] == nil { replica.leadership.room?.unreachable[key] = end }
-            replica.leadership.room?.presence.setAway(key, true)
+    func lose(_ other: NodeID, _ group: GroupID, at node: SimulatedNode) {
+        guard let replica = node.replicas[group] else { return }
+        // Connected again, it says anew who is here, and asks again what has no answer.
+        replica.leadership.early.removeAll { $0.address.node == other }
+        guard replica.leadership.room != nil else { return }
+        replica.leadership.room?.stream.lose(other)
+        for key in replica.leadership.room?.presence.keys(on: other) ?? []
+        where replica.leadership.room?.unreachable[key] == nil {
+            lose(key, replica, node)
+        }
+    }
+
+    /// A session can't be reached: its grace begins.
+    private func lose(_ key: PresenceKey, _ replica: Replica, _ node: SimulatedNode) {
+        replica.leadership.room?.unreachable[key] = clock(node).adding(seconds: policy.graceSeconds)
+        replica.leadership.room?.presence.setAway(key, true)
+    }
+
+    /// A lane announces all of its sessions that are here: those that it does not announce are in their grace.
+    func recount(_ lane: Lane, _ room: RoomID, at node: SimulatedNode) {
+        guard let replica = node.replicas[group(of: room)], let leading = replica.leadership.room else { return }
+        for key in leading.presence.keys(on: lane.node) where leading.unreachable[key] == nil {
+            if leading.presence.visitor(key)?.laneNumber == lane.number { lose(key, replica, node) }
         }
     }
 
@@ -345,7 +376,8 @@ extension ClusterSimulation {
         room.stream.endFrame()
         let due = room.arrivals
         room.arrivals = []
-        for call in due {
+        // Connected again, its node asks again.
+        for call in due where !isLost(call.address.node, replica.group, node) {
             do throws(ChatError) {
                 try settle(call, &room, replica, node)
             } catch {
@@ -438,6 +470,16 @@ extension ClusterSimulation {
 
     private static let missedMax = 5
     private static let pageMax = 8
+}
+
+extension RoomCall {
+    /// Whether it only says where a session is.
+    fileprivate var isPresence: Bool {
+        switch body {
+        case .announce, .follow, .moved, .away, .leave: true
+        case .operation, .barrages: false
+        }
+    }
 }
 
 extension Result where Success == OperationResult, Failure == ChatError {

@@ -1,5 +1,7 @@
 import ChatModel
 import Consensus
+import LinkCore
+import RoomLink
 import Sharding
 
 /// One server of one group with what its host keeps for it.
@@ -58,17 +60,38 @@ final class SimulatedNode {
     var isDiskFull = false
     /// Of the others, as far as packets of them have told.
     var heardRuns: [Int: Int] = [:]
-    /// The gateway.
-    var lane = SimulatedLane()
+    /// One or two.
+    let loopCount: Int
+    /// With the gateway's lanes and the shards.
+    var loops: [SimulatedLoop] = []
+    /// On the first loop.
+    var links = SimulatedLinks(.blank)
+    var awaitedBodies = AwaitedBodies()
+    /// Whether a look at them is to come.
+    var looksForBodies = false
+    var leaders: [GroupID: KnownLeader] = [:]
     /// Of the rooms that it leads.
     lazy var bodies = ClusterSimulation.bodies(of: self)
     var gossip: SimulatedGossip?
     var deadSince: [String: Duration] = [:]
     var placement: (nodes: [PlacementNode], value: Placement)?
 
-    init(number: Int) {
+    init(number: Int, loops: Int) {
         self.number = number
+        loopCount = loops
         name = "n\(number)"
+        forget()
+    }
+
+    /// A process that begins, or is gone, has nothing in memory.
+    func forget() {
+        loops = (0..<loopCount).map { SimulatedLoop(lane: SimulatedLane(self, $0)) }
+        links = SimulatedLinks(links.hello)
+        awaitedBodies = AwaitedBodies()
+        looksForBodies = false
+        leaders = [:]
+        deadSince = [:]
+        heardRuns = [:]
     }
 
     var server: ServerID { ServerID(node: name, store: store) }

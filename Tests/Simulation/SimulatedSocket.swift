@@ -1,4 +1,5 @@
 import ChatModel
+import RoomCore
 import RoomLink
 import SessionCore
 import Wire
@@ -58,6 +59,7 @@ final class SimulatedSocket {
     /// As the client's core counts them.
     let clientNumber: UInt64
     let node: Int
+    let lane: Int
     /// The life of the node that it belongs to.
     let run: Int
     var isOpenAtClient = false
@@ -78,11 +80,12 @@ final class SimulatedSocket {
     /// By room: the seq up to which what was sent to the client since its enter is known.
     var shown: [RoomID: UInt64] = [:]
 
-    init(number: Int, client: Int, clientNumber: UInt64, node: Int, run: Int) {
+    init(number: Int, client: Int, clientNumber: UInt64, node: Int, lane: Int, run: Int) {
         self.number = number
         self.client = client
         self.clientNumber = clientNumber
         self.node = node
+        self.lane = lane
         self.run = run
     }
 }
@@ -91,6 +94,8 @@ final class SimulatedSocket {
 final class SimulatedSession {
     let id: SessionID
     let user: UserID
+    /// As leaders sum it up.
+    let hash: UInt64
     var socket: SimulatedSocket?
     var rooms: [RoomID] = []
     var stays: [RoomID: Stay] = [:]
@@ -103,6 +108,7 @@ final class SimulatedSession {
     init(id: SessionID, user: UserID, nowMilliseconds: UInt64) {
         self.id = id
         self.user = user
+        hash = SampleHash.sender(id)
         changes = TokenBucket(ratePerSecond: 10, burst: 5, nowMilliseconds: nowMilliseconds)
     }
 

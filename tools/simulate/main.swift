@@ -10,7 +10,8 @@ if words.first == "gossip" {
 }
 
 func usage() -> Int32 {
-    print("usage: simulate [--seeds COUNT] [--from SEED] [--seed SEED] [--plant FAULT]")
+    print("usage: simulate [freezes [--lose 1]] [--seeds COUNT] [--from SEED] [--seed SEED] [--plant FAULT]")
+    print("                [--trace SECOND]")
     print("       simulate gossip [--nodes COUNT] [--trials COUNT] [--seed SEED] [--loss PERCENT]")
     return 2
 }

@@ -1,0 +1,14 @@
+import ChatModel
+import RoomLink
+
+extension LaneRoster {
+    /// A session is in the room from now on.
+    mutating func add(_ session: Session, to room: RoomID, of shard: ShardID) {
+        add(session.hash, to: room, of: shard)
+    }
+
+    /// A session that was in the room is not any more.
+    mutating func remove(_ session: Session, from room: RoomID, of shard: ShardID) {
+        remove(session.hash, from: room, of: shard)
+    }
+}
