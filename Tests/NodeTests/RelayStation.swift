@@ -19,6 +19,8 @@ final class RelayNode {
     private var readers: [NodeID: [LinkLane: NodePayloadReader]] = [:]
     /// What it was told, in order.
     private(set) var outputs: [RoomOutput] = []
+    /// What else, in order.
+    private(set) var others: [NodeMessage] = []
     /// Bytes of publications that have come.
     private(set) var publicationBytes = 0
     /// How often it was asked for bodies.
@@ -50,7 +52,7 @@ final class RelayNode {
         link.observe { [unowned self] event in
             switch event {
             case .up(let other, let version, _, _):
-                router.note(other, reachedBy: link.connection(to: other))
+                router.note(other, reachedBy: link.connection(to: other), version: version)
                 readers[other] = [:]
                 tree.reached(other, version: version)
                 ups += 1
@@ -80,6 +82,9 @@ final class RelayNode {
             case .body:
                 bodies[sender, default: 0] += 1
                 fallthrough
+            case .pulses, .tallyRequest, .tallies, .recount:
+                others.append(message)
+                changes.note()
             default:
                 publicationBytes += payload.count
                 intake?.take(message, bytes: payload.count, from: sender)
