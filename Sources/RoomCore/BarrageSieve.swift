@@ -121,7 +121,10 @@ public struct BarrageSieve: Sendable {
         }
         window.leftOut += Int64(lost.count) + uncounted
         places += [Int32](repeating: -1, count: lost.count)
-        open.append(Open(number: lastNumber, items: held + lost, places: places, uncounted: uncounted, closedAt: nowMilliseconds))
+        open.append(
+            Open(
+                number: lastNumber, items: held + lost, places: places, uncounted: uncounted, closedAt: nowMilliseconds)
+        )
         openCount += held.count + lost.count
         held.removeAll(keepingCapacity: true)
         lost = []

@@ -31,8 +31,9 @@ public struct AwaitedStreams: Sendable {
     private var nextLook = UInt64.max
     /// Of all rooms that are awaited.
     private var sessionsTold: UInt64 = 0
-    /// Shards of which some room has gone on since the last look.
+    /// Shards of which some room has gone on since the last look, and when that was seen of each last.
     private var progressing: Set<ShardID> = []
+    private var progressedAt: [ShardID: UInt64] = [:]
 
     public init() {}
 
@@ -73,13 +74,13 @@ public struct AwaitedStreams: Sendable {
 
     /// Rooms whose leaders are to be told once more. Who can't do that now is told again.
     public mutating func overdue(at nowMilliseconds: UInt64) -> [RoomID] {
+        for shard in progressing { progressedAt[shard] = nowMilliseconds }
+        progressing = []
         guard nowMilliseconds >= nextLook else { return [] }
-        if !progressing.isEmpty {
-            for (room, wait) in waits where wait.askAgainAt <= nowMilliseconds && nowMilliseconds < wait.deadline {
-                guard let shard = wait.shard, progressing.contains(shard) else { continue }
-                waits[room]?.askAgainAt = min(wait.deadline, nowMilliseconds + Self.pauseFirst)
-            }
-            progressing = []
+        for (room, wait) in waits where wait.askAgainAt <= nowMilliseconds && nowMilliseconds < wait.deadline {
+            guard let shard = wait.shard, let last = progressedAt[shard], nowMilliseconds < last + Self.pauseFirst
+            else { continue }
+            waits[room]?.askAgainAt = min(wait.deadline, last + Self.pauseFirst)
         }
         nextLook = waits.values.map(\.askAgainAt).filter { $0 > nowMilliseconds }.min() ?? .max
         let due = waits.filter { $0.value.askAgainAt <= nowMilliseconds }.keys.sorted()

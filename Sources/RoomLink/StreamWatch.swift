@@ -121,11 +121,11 @@ public struct StreamWatch: Sendable {
             for (room, ours) in rest { look(room, RoomTally(room: room), ours) }
         }
         if told.part == shard.part {
-            // The same once more while something differs there; else the next. Who has more than the lane itself knows of
+            // The same once more where something differs that did not before; else the next. Who has more than the lane itself knows of
             // is asked for less at once.
             if !told.isWhole, told.part.count < RoomPart.countMax {
                 shard.part = RoomPart(0, of: told.part.count * 2)
-            } else if suspects.isEmpty {
+            } else if suspects.keys.allSatisfy({ shard.suspects[$0] != nil }) {
                 shard.part = told.part.next
             }
         }

@@ -25,6 +25,7 @@ struct PulseTimes {
     mutating func isDone(_ shard: ShardID, at now: UInt64) {
         guard let due = next[shard] else { return }
         let late = now - min(due, now)
-        next[shard] = late < Self.intervalMilliseconds / 2 ? due + Self.intervalMilliseconds : now + Self.intervalMilliseconds
+        next[shard] =
+            late < Self.intervalMilliseconds / 2 ? due + Self.intervalMilliseconds : now + Self.intervalMilliseconds
     }
 }

@@ -79,8 +79,8 @@ import Wire
         script.goIn(seq: 0)
         let enter = script.comeBack()
         script.answer(enter, .enter(Script.resumed(seq: 250, missed: 1...100, more: true)))
-        script.push(seq: 251)
         let read = script.written.last
+        script.push(seq: 251)
         guard case .history? = read?.operation else { return #expect(Bool(false), "it reads") }
         script.refuse(read, ChatError(.notInRoom, "who is that?"))
         #expect(script.roomEvents == [.state(.lost), .state(.entering)])

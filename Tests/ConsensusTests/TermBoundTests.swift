@@ -91,7 +91,8 @@ import Testing
                 }
                 #expect(cluster[to].term == cluster["c"].term)
                 #expect(cluster[to].term <= RaftGroup.termTrusted + 2 * RaftGroup.termStep)
-                let leader = try #require(["a", "b", "c"].first { cluster[$0].isLeader && cluster[$0].term == cluster[to].term })
+                let leader = try #require(
+                    ["a", "b", "c"].first { cluster[$0].isLeader && cluster[$0].term == cluster[to].term })
                 try cluster.propose(leader, "y")
                 cluster.settle()
                 #expect(cluster.commands(to) == ["x", "y"])
@@ -99,7 +100,9 @@ import Testing
         }
     }
 
-    @Test func `servers whose terms are far apart find together in steps, and a step is all that a message takes`() throws {
+    @Test func `servers whose terms are far apart find together in steps, and a step is all that a message takes`()
+        throws
+    {
         let cluster = try led()
         let far = RaftGroup.termTrusted + 10 * RaftGroup.termStep
         var terms: [UInt64] = []

@@ -261,7 +261,7 @@ import Wire
             lane.hear([pulse(own)], from: leader)
             for _ in 0..<2 { lane.watchLeaders() }
             #expect(sent.take() == [], "it was heard")
-            for _ in 0..<6 { lane.watchLeaders() }
+            for _ in 0..<3 { lane.watchLeaders() }
             #expect(sent.take().last == .drop(leader))
         }
     }

@@ -42,7 +42,9 @@ import Testing
         ) { _ in Issue.record("it serves") }
         let error = await #expect(throws: NodeError.self) { try await node.run() }
         let message = try #require(error?.message)
-        for words in ["the term of group \(group.number) is \(term)", "no election leads to", "move this data directory"] {
+        for words in [
+            "the term of group \(group.number) is \(term)", "no election leads to", "move this data directory",
+        ] {
             #expect(message.contains(words), "\(message)")
         }
     }

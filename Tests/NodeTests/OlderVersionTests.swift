@@ -3,6 +3,7 @@ import EventLoop
 import LinkCore
 import RoomLink
 import Testing
+import WaitTestKit
 
 @testable import Node
 

@@ -16,6 +16,7 @@ final class RelayNode {
     var listener: TCPListener?
     private var intake: PublicationIntake?
     private let tree: PublicationTree
+    private let changes: Changes
     private var readers: [NodeID: [LinkLane: NodePayloadReader]] = [:]
     /// What it was told, in order.
     private(set) var outputs: [RoomOutput] = []
@@ -35,6 +36,7 @@ final class RelayNode {
 
     init(_ hello: LinkHello, router: ClusterRouter, loop: EventLoop, changes: Changes) {
         node = hello.node
+        self.changes = changes
         tree = router.tree
         var configuration = ClusterLinkConfiguration()
         configuration.courtesy = .zero
@@ -79,12 +81,12 @@ final class RelayNode {
             case .bodyRequest(let request):
                 requests += 1
                 intake?.answer(request, of: sender)
-            case .body:
-                bodies[sender, default: 0] += 1
-                fallthrough
             case .pulses, .tallyRequest, .tallies, .recount:
                 others.append(message)
                 changes.note()
+            case .body:
+                bodies[sender, default: 0] += 1
+                fallthrough
             default:
                 publicationBytes += payload.count
                 intake?.take(message, bytes: payload.count, from: sender)

@@ -264,7 +264,9 @@ extension [PresenceEffect] {
         #expect(it.presence.laneVersion != version)
     }
 
-    @Test func `one whose exit was told and that is back is told to enter, once, and one that never left is not`() throws {
+    @Test func `one whose exit was told and that is back is told to enter, once, and one that never left is not`()
+        throws
+    {
         var it = Scene()
         try it.enter("a", "s1")
         #expect(it.exit("s1").events == [.exit])

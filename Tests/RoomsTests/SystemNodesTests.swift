@@ -140,7 +140,8 @@ struct SystemNodesTests {
             _ = apply(.addNode(record(node, store: 5)))
             #expect(apply(.removeNode(node, certificate: nil)).result == .done)
         }
-        #expect(state.removed.count == SystemState.removedMax && state.refusedNodes.nodes.count == SystemState.removedMax)
+        #expect(
+            state.removed.count == SystemState.removedMax && state.refusedNodes.nodes.count == SystemState.removedMax)
         _ = apply(.addNode(record(Self.node("last"), store: 5)))
         let refused = refusal(.removeNode(Self.node("last"), certificate: nil))
         #expect(refused?.code == .conflict && refused?.message.contains("readmit") == true)

@@ -114,7 +114,8 @@ import Wire
             #expect(try await client.call("POST", "/v1/backup", headers: key).body == backup.body)
             #expect(
                 cluster.calls == [
-                    .operating("drain n2"), .operating("remove n2"), .operating("remove gone"), .operating("readmit n2"),
+                    .operating("drain n2"), .operating("remove n2"), .operating("remove gone"),
+                    .operating("readmit n2"),
                     .operating("transfer 65535 to n2"), .operating("backup"),
                 ])
         }

@@ -136,7 +136,8 @@ final class NodeMembership: Sendable {
             guard !hasSaidRemoved else { return }
             hasSaidRemoved = true
             logger.error(
-                "this node was taken out of the cluster; to take it in again, readmit it at another node, remove its data directory and start it")
+                "this node was taken out of the cluster; to take it in again, readmit it at another node, remove its data directory and start it"
+            )
             return
         }
         if (try? await system.changeNodes(.add(record))) != nil { return }

@@ -90,7 +90,8 @@ final class SnapshotTaker {
     func receive(_ message: ReplicationMessage, from node: NodeID) {
         guard current?.node == node else { return }
         // Looked at before the state is replaced, which can't be taken back.
-        if case .beginSnapshot(let mark) = message.body, message.transfer == current?.sink.transfer, !log.believes(mark) {
+        if case .beginSnapshot(let mark) = message.body, message.transfer == current?.sink.transfer, !log.believes(mark)
+        {
             let reason = "a snapshot of term \(mark.term), which no election leads to"
             if let effects = current?.sink.storingFailed(reason) { perform(effects) }
             return

@@ -45,7 +45,8 @@ extension SystemState {
             return (
                 .refused(
                     ChatError(
-                        .conflict, "\(Self.removedMax) nodes were taken out of the cluster: readmit one that is harmless")),
+                        .conflict,
+                        "\(Self.removedMax) nodes were taken out of the cluster: readmit one that is harmless")),
                 nil
             )
         }
@@ -105,7 +106,8 @@ extension SystemState {
 
     static func takenOut(_ node: NodeID) -> ChatError {
         ChatError(
-            .conflict, "\(node) was taken out of the cluster: readmit it, and start it without its old data", field: "node")
+            .conflict, "\(node) was taken out of the cluster: readmit it, and start it without its old data",
+            field: "node")
     }
 
     private func holdsRooms(besides node: NodeID) -> Bool {

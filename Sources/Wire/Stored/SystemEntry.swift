@@ -70,7 +70,10 @@ public struct SystemEntry: WireMessage, Hashable {
                     default: nil
                     }
                 },
-                { command = $0.isReadmitted ? .readmitNode($0.node) : .removeNode($0.node, certificate: $0.certificate) }
+                {
+                    command =
+                        $0.isReadmitted ? .readmitNode($0.node) : .removeNode($0.node, certificate: $0.certificate)
+                }
             ) ? 1 : 0
         try seen +=
             walker.choice(
