@@ -17,7 +17,7 @@ import Testing
                 times.isDone(shard, at: now)
             }
         }
-        #expect(counts.count == 16 && counts.values.allSatisfy { $0 == 10 })
+        #expect(counts.count == 16 && counts.values.allSatisfy { (9...10).contains($0) })
     }
 
     @Test func `after a pause each is due once, the longest first`() {
