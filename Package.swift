@@ -206,9 +206,9 @@ let package = Package(
         tests(
             "NodeTests",
             [
-                "Node", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "RoomLink", "EventLoop",
-                "Transport", "Telemetry", "Cryptography", "CryptographyTestKit", "HTTPClient", "HTTPTestKit",
-                "TLS", "WaitTestKit", logging,
+                "Node", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "LogStore", "Replication",
+                "RoomLink", "EventLoop", "Transport", "Telemetry", "Cryptography", "CryptographyTestKit", "HTTPClient",
+                "HTTPTestKit", "TLS", "WaitTestKit", logging,
             ]),
         tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"]),
