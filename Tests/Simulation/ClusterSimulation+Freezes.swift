@@ -13,7 +13,7 @@ extension ClusterSimulation {
     private static let doubtful = Duration.milliseconds(500)
     private static let calmMax = Duration.seconds(60)
     /// To be true when `StreamWatch.tick` does not forget shards any more that its lane has nobody in.
-    private static let watchesEmptyShards = false
+    private static let watchesEmptyShards = true
 
     func makeViewers() {
         for number in 0..<4 { addClient("u\(number)", number % 2, .talker) }
