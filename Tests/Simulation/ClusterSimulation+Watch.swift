@@ -106,11 +106,12 @@ extension ClusterSimulation {
     func hear(_ pulses: [ShardPulse], from leader: Int, at lane: SimulatedLane) {
         let node = id(of: leader)
         for pulse in pulses {
+            lane.open.insists(node, pulse.shard, term: pulse.term, at: milliseconds)
             isLed(ShardNotice(shard: pulse.shard, term: pulse.term), by: leader, at: lane)
             guard lane.open.isLed(pulse.shard, by: node, term: pulse.term) else { continue }
-            // What it is being told is not compared; that has a deadline of its own.
-            guard !lane.roster.rooms(of: pulse.shard).contains(where: { lane.awaited.awaits($0) }) else { continue }
-            let agrees = pulse.tally(of: lane.number) == lane.roster.tally(of: pulse.shard, lane: lane.number)
+            let isEqual = pulse.tally(of: lane.number) == lane.roster.tally(of: pulse.shard, lane: lane.number)
+            // What the leader is being told of differs, and has a deadline of its own.
+            let agrees: Bool? = isEqual ? true : lane.awaited.awaitsAny(of: pulse.shard) ? nil : false
             if lane.watch.pulse(of: pulse.shard, agrees: agrees) { askTallies(of: pulse.shard, node, lane) }
         }
     }
@@ -136,8 +137,9 @@ extension ClusterSimulation {
             return
         }
         guard lane.open.isLed(tallies.shard, by: node, term: term) else { return }
-        let rooms = lane.watch.repairs(told: tallies, own: lane.roster.tallies(of: tallies.shard))
-        sayAnew(rooms.filter { !lane.awaited.awaits($0) }, to: node, lane)
+        let rooms = lane.watch.repairs(
+            told: tallies, own: lane.roster.tallies(of: tallies.shard), isAwaited: { lane.awaited.awaits($0) })
+        sayAnew(rooms, to: node, lane)
     }
 
     /// Once a second.
@@ -203,9 +205,10 @@ extension ClusterSimulation {
             lane.open.refused(session, request, by: node, at: milliseconds)
             return lane.open.isOpen(session, request)
         }
-        guard let call = lane.open.unknown(session, request) else { return false }
+        guard lane.open.unknown(session, request) else { return false }
         count("unknown sessions announced")
-        route(announcements(of: [known], in: room, lane) + [call], to: node, lane)
+        let again = lane.open.askAgain(in: [room])
+        route(announcements(of: [known], in: room, lane) + ownAsked(again, lane), to: node, lane)
         return true
     }
 }

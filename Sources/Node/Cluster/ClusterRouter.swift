@@ -174,7 +174,8 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         for (node, messages) in byNode {
             let frames = ConsensusFrames.frames(of: messages)
             onSender { sender in
-                // Any may be lost: the core asks again.
+                // Any may be lost, here or on the link's loop, and nobody is told: the core takes no message for arrived,
+                // and asks again.
                 for frame in frames { _ = sender.send(frame.payload, on: .consensus, to: node) }
             }
         }
@@ -193,7 +194,9 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    /// One part of a transfer between replicas. False when it can't be taken now.
+    /// One part of a transfer between replicas. False when it can't be taken now: it is offered again. True promises
+    /// nothing: what another loop has taken the link may refuse or lose with its connection, and nobody is told. Both ends
+    /// of a transfer ask again for what has not come (`SnapshotSink.tick`, `BackfillSink.tick`).
     func send(_ message: ReplicationMessage, to node: NodeID) -> Bool {
         let payload = message.encoded
         guard let sender = senderHere() else {

@@ -108,7 +108,10 @@ actor FakeReceiver {
     }
 
     private func write(_ text: String, on connection: TCPConnection) {
-        connection.write(SharedBytes(copying: Array(text.utf8)))
+        // At once, as small as it is: the client may send its next call before a write that was queued is reported.
+        let bytes = SharedBytes(copying: Array(text.utf8))
+        let count = connection.tryWrite(bytes)
+        if count < bytes.count { connection.write(bytes, from: count) }
     }
 
     fileprivate func closed(_ connection: TCPConnection) { connections[ObjectIdentifier(connection)] = nil }
