@@ -212,8 +212,8 @@ let package = Package(
         tests(
             "NodeTests",
             [
-                "Node", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "RoomLink", "EventLoop",
-                "Transport", "Telemetry", "WaitTestKit", crypto, logging,
+                "Node", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "LogStore", "Replication",
+                "RoomLink", "EventLoop", "Transport", "Telemetry", "WaitTestKit", crypto, logging,
             ]),
         tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"]),

@@ -92,10 +92,11 @@ extension RaftGroup {
 
     /// The host's state is now, durably, the one that the snapshot describes.
     public mutating func snapshotInstalled(_ mark: SnapshotMark) {
-        guard !isHalted, isBelievable(mark) else { return }
+        guard !isHalted else { return }
+        // In any case: nothing is waited for any more.
         if let offer = installing, mark.index >= offer.mark.index { endInstallation() }
-        // Whether it was waited for or not: the state is what it is.
-        guard mark.index > handedOutIndex else { return }
+        // Whether it was waited for or not: the state is what it is. The host has asked before it replaced its own.
+        guard believes(mark), mark.index > handedOutIndex else { return }
         // Of a leader that this server has not heard of. The log must not begin in a term that is not on disk.
         if mark.term > term { becomeFollower(term: mark.term, leader: nil) }
         if log.term(at: mark.index) == mark.term {

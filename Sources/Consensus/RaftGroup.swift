@@ -74,7 +74,7 @@ public struct RaftGroup: Sendable {
     public internal(set) var isHalted = false
     /// Messages and answers that made no sense and were dropped.
     public internal(set) var ignoredInputs: UInt64 = 0
-    /// Messages among them that named a term above `termMax`.
+    /// Messages among them, and snapshots, that named a term beyond what was believed (`termLimit`).
     public internal(set) var refusedTerms: UInt64 = 0
 
     // Elections.

@@ -73,6 +73,10 @@ public struct SnapshotSink: Sendable {
         guard mark.index >= index else {
             return fail(ReplicationError(.behind, "a snapshot as of \(mark.index) came for \(index)"))
         }
+        // Before anything is replaced: the log would not go on from there.
+        guard mark.term <= RaftGroup.termMax else {
+            return fail(ReplicationError(.malformed, "a snapshot of term \(mark.term), which no election leads to"))
+        }
         phase = .receiving(mark)
         repetitions = 0
         storing += 1

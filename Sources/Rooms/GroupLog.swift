@@ -45,6 +45,9 @@ final class GroupLog {
     private var trimmedIndex: UInt64 = 0
     /// nil for a group that is no shard.
     private let figures: ShardFigures?
+    /// Of all groups of the node.
+    private let refusedTerms: Counter?
+    private var refusedTermsShown: UInt64 = 0
     private var shownLeader: ServerID?
 
     /// - Parameters:
@@ -54,8 +57,9 @@ final class GroupLog {
     init(
         group: GroupID, server: ServerID, store: LogStore, loop: EventLoop, appliedIndex: UInt64,
         installed: SnapshotMark? = nil, entriesRetained: UInt64 = GroupLog.entriesRetained,
-        figures: ShardFigures? = nil
+        figures: ShardFigures? = nil, refusedTerms: Counter? = nil
     ) throws(RaftError) {
+        self.refusedTerms = refusedTerms
         self.entriesRetained = entriesRetained
         self.installed = installed
         self.group = group
@@ -161,7 +165,17 @@ final class GroupLog {
     func step(_ message: RaftMessage) {
         guard !hasFailed else { return }
         raft.step(message)
+        countRefusedTerms()
         isDirty = true
+    }
+
+    /// What the core refuses beyond what was refused before it got here.
+    private func countRefusedTerms() {
+        let count = raft.refusedTerms
+        guard count != refusedTermsShown else { return }
+        // A core that was made anew begins at 0.
+        refusedTerms?.add(Int(clamping: count > refusedTermsShown ? count - refusedTermsShown : count))
+        refusedTermsShown = count
     }
 
     /// The node that leads the group may have died.
@@ -200,6 +214,12 @@ final class GroupLog {
     }
 
     func snapshotMark(at index: UInt64) -> SnapshotMark? { raft.snapshotMark(at: index) }
+
+    /// Whether the core would go on from that snapshot.
+    func believes(_ mark: SnapshotMark) -> Bool {
+        defer { countRefusedTerms() }
+        return raft.believes(mark)
+    }
 
     /// The state machine is now, durably, as the snapshot describes.
     func snapshotInstalled(_ mark: SnapshotMark) {

@@ -48,7 +48,8 @@ final class LogDriver {
         self.transport = transport
         self.logger = logger
         heardAt = loop.nowMilliseconds
-        loop.every(milliseconds: Self.tickMilliseconds) { [unowned self] in tick() }
+        // A log that can't be opened ends the start, and this with it, while the loop still turns.
+        loop.every(milliseconds: Self.tickMilliseconds) { [weak self] in self?.tick() }
     }
 
     static let tickMilliseconds: UInt64 = 100

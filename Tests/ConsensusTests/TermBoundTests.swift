@@ -70,20 +70,79 @@ import Testing
         #expect(cluster["b"].heardLog == nil && cluster["b"].ignoredInputs == 2)
     }
 
-    @Test func `the last term is taken over, and no campaign passes it`() throws {
+    /// Terms that are within the bound, and that no election leads to either.
+    private static let far: [UInt64] = [RaftGroup.termMax, RaftGroup.termMax - 1, RaftGroup.termTrusted + 5_000]
+
+    @Test(arguments: far)
+    func `one message with a term up to the bound deafens nobody either, whatever it is`(term: UInt64) throws {
+        for to in ["a", "b"] {
+            for body in Self.bodies(term) {
+                let cluster = try led()
+                cluster.step(cluster.message(from: "c", to: to, term: term, body))
+                #expect(cluster[to].refusedTerms == 1)
+                #expect(cluster[to].term == 1 || cluster[to].term == RaftGroup.termTrusted + RaftGroup.termStep)
+                // Whoever it has taken up is heard, and hears; elections have the terms that they need.
+                cluster.forgetLeader()
+                for _ in 0..<40 where cluster[to].term != cluster["c"].term || cluster["c"].leader == nil {
+                    cluster.tick("c", 7)
+                    cluster.settle()
+                    cluster.tick(to, 5)
+                    cluster.settle()
+                }
+                #expect(cluster[to].term == cluster["c"].term)
+                #expect(cluster[to].term <= RaftGroup.termTrusted + 2 * RaftGroup.termStep)
+                let leader = try #require(
+                    ["a", "b", "c"].first { cluster[$0].isLeader && cluster[$0].term == cluster[to].term })
+                try cluster.propose(leader, "y")
+                cluster.settle()
+                #expect(cluster.commands(to) == ["x", "y"])
+            }
+        }
+    }
+
+    @Test func `servers whose terms are far apart find together in steps, and a step is all that a message takes`()
+        throws
+    {
         let cluster = try led()
-        let last = RaftGroup.termMax
-        cluster.step(cluster.message(from: "c", to: "b", term: last, .voteReply(granted: true)))
-        #expect(cluster["b"].term == last && cluster["b"].refusedTerms == 0)
-        cluster.forgetLeader()
-        cluster.network = []
-        cluster.tick("b", 100)
-        #expect(cluster["b"].term == last && cluster["b"].role == .follower)
-        #expect(cluster.network.isEmpty, "nobody is asked")
-        cluster.act("b") { $0.campaign(isTransfer: true) }
-        #expect(cluster["b"].term == last && cluster["b"].role == .follower)
-        cluster.step(cluster.message(from: "c", to: "b", term: last, .timeoutNow))
-        #expect(cluster["b"].term == last && cluster["b"].role == .follower)
+        let far = RaftGroup.termTrusted + 10 * RaftGroup.termStep
+        var terms: [UInt64] = []
+        for _ in 0..<12 {
+            cluster.step(cluster.message(from: "c", to: "b", term: far, .voteReply(granted: false)))
+            terms.append(cluster["b"].term)
+        }
+        #expect(terms.first == RaftGroup.termTrusted + RaftGroup.termStep)
+        #expect(terms.last == far)
+        #expect(zip(terms, terms.dropFirst()).allSatisfy { $1 - $0 <= RaftGroup.termStep })
+        #expect(cluster["b"].refusedTerms == 9)
+    }
+
+    @Test func `no campaign passes the bound`() throws {
+        let membership = GroupMembership(voters: [TestCluster.id("a"), TestCluster.id("b")])
+        let mark = SnapshotMark(index: 0, term: 0, membership: membership)
+        var raft = try RaftGroup(
+            id: TestCluster.id("a"), group: TestCluster.group,
+            start: .restored(
+                RestoredLog(hardState: HardState(term: RaftGroup.termMax - 1), snapshot: mark)), randomSeed: 1)
+        raft.campaign(isTransfer: true)
+        #expect(raft.term == RaftGroup.termMax)
+        raft.campaign(isTransfer: true)
+        #expect(raft.term == RaftGroup.termMax)
+        for _ in 0..<200 { raft.tick() }
+        #expect(raft.term == RaftGroup.termMax && raft.role == .candidate || raft.role == .follower)
+    }
+
+    @Test func `the end of an installation ends it, whatever was installed`() throws {
+        let cluster = try led()
+        let membership = GroupMembership(voters: ["a", "b", "c"].map { TestCluster.id($0) })
+        let offer = SnapshotMark(index: 9, term: 1, membership: membership)
+        cluster.step(cluster.message(from: "a", to: "b", .snapshot(offer)))
+        #expect(cluster["b"].installing != nil)
+        cluster.act("b") {
+            $0.snapshotInstalled(SnapshotMark(index: 9, term: RaftGroup.termMax + 1, membership: membership))
+        }
+        #expect(cluster["b"].installing == nil, "it may campaign again")
+        #expect(cluster["b"].refusedTerms == 1)
+        #expect(cluster["b"].canCampaign)
     }
 
     @Test func `a snapshot of such a term is nobody's`() throws {
@@ -94,7 +153,7 @@ import Testing
         #expect(cluster["b"].term == 1 && cluster["b"].lastIndex == 2 && cluster["b"].refusedTerms == 1)
     }
 
-    @Test(arguments: high)
+    @Test(arguments: high + [RaftGroup.termMax])
     func `a store that holds one says so at the start, with what to do`(term: UInt64) throws {
         let membership = GroupMembership(voters: [TestCluster.id("a")])
         let mark = SnapshotMark(index: 1, term: term, membership: membership)

@@ -143,6 +143,18 @@ private struct Transfer {
         #expect(transfer.stored.count == 5 * TransferConfiguration.chunkBytesMax)
     }
 
+    @Test func `a snapshot of a term that no election leads to is refused before anything is stored`() {
+        let membership = GroupMembership(voters: [ServerID(node: "n1", store: 1)])
+        for (term, isTaken) in [(RaftGroup.termMax, true), (RaftGroup.termMax + 1, false), (1 << 62, false)] {
+            var sink = SnapshotSink(group: group, transfer: 1, index: 5, configuration: TransferConfiguration())
+            _ = sink.start()
+            let mark = SnapshotMark(index: 5, term: term, membership: membership)
+            let effects = sink.receive(ReplicationMessage(group: group, transfer: 1, .beginSnapshot(mark)))
+            #expect((effects == [.begin(mark)]) == isTaken)
+            #expect(sink.isOver != isTaken)
+        }
+    }
+
     @Test func `a silent source is asked again, and given up in the end`() throws {
         var sink = SnapshotSink(group: group, transfer: 1, index: 5, configuration: TransferConfiguration())
         _ = sink.start()

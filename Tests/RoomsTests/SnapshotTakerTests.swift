@@ -13,6 +13,9 @@ import Testing
         var installed: [UInt64] = []
         var failed: [UInt64] = []
         var onInput: () -> Void { {} }
+        var termLimit: UInt64 = .max
+
+        func believes(_ mark: SnapshotMark) -> Bool { mark.term <= termLimit }
 
         func snapshotInstalled(_ mark: SnapshotMark) { installed.append(mark.index) }
         func snapshotInstallFailed(_ mark: SnapshotMark) { failed.append(mark.index) }
@@ -120,6 +123,15 @@ import Testing
         try world.give(100)
         try world.finish()
         #expect(world.log.installed == [100])
+    }
+
+    @Test func `a state of a term that is not believed replaces nothing`() throws {
+        let world = World()
+        world.log.termLimit = 0
+        world.offer(100, from: "n1")
+        try world.give(100)
+        #expect(world.state.finish == nil && world.log.installed == [])
+        #expect(world.log.failed == [100] && !world.taker.isBusy, "the log is told, and campaigns again")
     }
 
     @Test func `one that comes while another fails to be put in place is taken after it`() throws {

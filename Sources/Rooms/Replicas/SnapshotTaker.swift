@@ -7,6 +7,8 @@ protocol InstallingLog: AnyObject {
     var group: GroupID { get }
     /// To be called when something was told to the log.
     var onInput: () -> Void { get }
+    /// Whether it would go on from there.
+    func believes(_ mark: SnapshotMark) -> Bool
     func snapshotInstalled(_ mark: SnapshotMark)
     func snapshotInstallFailed(_ mark: SnapshotMark)
 }
@@ -86,8 +88,15 @@ final class SnapshotTaker {
     }
 
     func receive(_ message: ReplicationMessage, from node: NodeID) {
-        guard current?.node == node, let effects = current?.sink.receive(message) else { return }
-        perform(effects)
+        guard current?.node == node else { return }
+        // Looked at before the state is replaced, which can't be taken back.
+        if case .beginSnapshot(let mark) = message.body, message.transfer == current?.sink.transfer, !log.believes(mark)
+        {
+            let reason = "a snapshot of term \(mark.term), which no election leads to"
+            if let effects = current?.sink.storingFailed(reason) { perform(effects) }
+            return
+        }
+        if let effects = current?.sink.receive(message) { perform(effects) }
     }
 
     /// The node is away: the leader of now is to offer what it has.
