@@ -15,8 +15,13 @@ public enum SystemCommand: Sendable, Hashable {
     /// Takes a node in, or notes what a known one newly says of itself. A known node's other store replaces the one
     /// that it had. Whether it drains, and when it was taken in, is not taken from the record.
     case addNode(NodeRecord)
-    /// Takes a node out. Refused for the last one that holds rooms.
-    case removeNode(NodeID)
+    /// Takes a node out: it is not taken in again, with whatever store, before it is readmitted. Refused for the last one
+    /// that holds rooms.
+    /// - Parameter certificate: the SHA-256 of what it proved itself with, where that is known and nobody else's: who
+    ///   shows it is refused under any name.
+    case removeNode(NodeID, certificate: [UInt8]?)
+    /// A node that was taken out may come again, with another store than it had.
+    case readmitNode(NodeID)
     /// Begins or ends the emptying of a node.
     case setDraining(NodeID, Bool)
 }

@@ -25,6 +25,8 @@ public final class ClusterLink {
     private var peers: LinkPeers
     private var links: [LinkPeers.ConnectionID: LinkConnection] = [:]
     private var reachedBy: [NodeID: LinkConnection] = [:]
+    /// What each node has shown that was reached last; no more of them than nodes that are known.
+    private var certificates: [NodeID: LinkCertificate] = [:]
     /// Calls whose connection is not established, by their number.
     private var calls: [NodeID: UInt64] = [:]
     private var lastNumber: UInt64 = 0
@@ -167,6 +169,7 @@ public final class ClusterLink {
     public func forget(_ node: NodeID) {
         loop.checkIsolated()
         calls[node] = nil
+        certificates[node] = nil
         for link in links.values where link.called == node && !link.isGone && reachedBy[node] !== link {
             link.close()
             gone(link)
@@ -203,10 +206,16 @@ public final class ClusterLink {
         self.keys = keys
     }
 
-    /// These nodes were taken out of the cluster, with the stores that they had (`LinkPeers.refuse`).
-    public func refuse(_ removed: [NodeID: Set<UInt64>]) {
+    /// These are not heard any more (`LinkPeers.refuse`).
+    public func refuse(_ refused: RefusedNodes) {
         loop.checkIsolated()
-        perform(peers.refuse(removed))
+        perform(peers.refuse(refused))
+    }
+
+    /// The certificate with which the node has proved itself last; nil without TLS, and when it was not reached yet.
+    public func certificate(of node: NodeID) -> LinkCertificate? {
+        loop.checkIsolated()
+        return certificates[node]
     }
 
     /// Whether a node is known at that address: who comes from there finds a place.
@@ -269,6 +278,7 @@ public final class ClusterLink {
                 link.wasUp = true
                 strangers.leave(id)
                 reachedBy[node] = link
+                certificates[node] = link.certificate
                 notify(.up(node, version: version, boot: boot, store: store))
             case .down(let node):
                 reachedBy[node] = nil
@@ -464,7 +474,8 @@ extension ClusterLink: LinkConnectionOwner {
         case .done(let other, let proof):
             let effects = peers.hello(
                 other, on: link.id, expected: link.called,
-                certified: try link.certified(other.node), at: loop.nowMilliseconds)
+                certified: try link.certified(other.node), certificate: link.certificate?.fingerprint,
+                at: loop.nowMilliseconds)
             let isRefused = effects.contains { if case .refuse(link.id, _) = $0 { true } else { false } }
             if let proof, !isRefused { link.offer(proof, mark) }
             perform(effects)

@@ -4,6 +4,14 @@ import LinkCore
 import TLS
 import Transport
 
+/// What a node has proved itself with.
+public struct LinkCertificate: Sendable, Hashable {
+    /// SHA-256.
+    public var fingerprint: [UInt8]
+    /// Whom it names.
+    public var names: [String]
+}
+
 /// Whom a connection reports to. On the connection's loop.
 protocol LinkConnectionOwner: AnyObject {
     func link(_ link: LinkConnection, didReceive frame: LinkFrame)
@@ -109,6 +117,11 @@ final class LinkConnection: ConnectionHandler {
             throw LinkError(.identity, "the certificate of \(node) names no node")
         }
         return other
+    }
+
+    /// What the other has shown; nil without TLS.
+    var certificate: LinkCertificate? {
+        connection.peerFingerprint.map { LinkCertificate(fingerprint: $0, names: connection.peerNames) }
     }
 
     // MARK: - Greeting

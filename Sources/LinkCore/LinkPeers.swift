@@ -47,6 +47,8 @@ public struct LinkPeers: Sendable {
         var connection: ConnectionID
         var boot: UInt64
         var store: UInt64
+        /// SHA-256 of its certificate, if it has one.
+        var certificate: [UInt8]?
         /// Whether this node has made it.
         var isOurs: Bool
         var since: UInt64
@@ -66,8 +68,7 @@ public struct LinkPeers: Sendable {
     private let courtesy: UInt64
     private var peers: [NodeID: Peer] = [:]
     private var nodes: [ConnectionID: NodeID] = [:]
-    /// Nodes with the stores that they had when they were taken out.
-    private var removed: [NodeID: Set<UInt64>] = [:]
+    private var refused = RefusedNodes()
 
     /// - Parameter courtesy: for how long the node with the greater ID leaves the first call to the other, in
     ///   milliseconds.
@@ -116,21 +117,27 @@ public struct LinkPeers: Sendable {
         return [.close(link.connection), .down(node)]
     }
 
-    /// These were taken out of the cluster, each with the store that it had then: they are not heard any more. With
-    /// another store, made since, a node may come again.
-    public mutating func refuse(_ removed: [NodeID: Set<UInt64>]) -> [Effect] {
-        self.removed = removed
+    /// These are not heard any more, from now on and on the connections that there are.
+    public mutating func refuse(_ refused: RefusedNodes) -> [Effect] {
+        self.refused = refused
         return peers.keys.sorted().compactMap { node in
-            guard let link = peers[node]?.link, let error = refusal(of: node, store: link.store) else { return nil }
+            guard let link = peers[node]?.link,
+                let error = refusal(of: node, store: link.store, certificate: link.certificate)
+            else { return nil }
             return .refuse(link.connection, error)
         }
     }
 
-    private func refusal(of node: NodeID, store: UInt64) -> LinkError? {
-        guard removed[node]?.contains(store) == true else { return nil }
+    private func refusal(of node: NodeID, store: UInt64, certificate: [UInt8]?) -> LinkError? {
+        if refused.nodes.contains(node) || certificate.map(refused.certificates.contains) == true {
+            return LinkError(
+                .removed,
+                "\(node) was taken out of the cluster, or shows the certificate of a node that was; to take it in again, "
+                    + "readmit it (chatroomctl cluster readmit), remove its data directory and start it")
+        }
+        guard refused.stores[node]?.contains(store) == true else { return nil }
         return LinkError(
-            .removed,
-            "\(node) was taken out of the cluster; to take it in again, remove its data directory and start it")
+            .removed, "\(node) has data that was taken out of the cluster; remove its data directory and start it")
     }
 
     /// Whether a node that this one was told of is at that address.
@@ -170,8 +177,10 @@ public struct LinkPeers: Sendable {
     /// - Parameters:
     ///   - expected: whom this node has called; nil when it was called.
     ///   - certified: the node that the other's certificate names, if there are certificates.
+    ///   - certificate: the SHA-256 of that.
     public mutating func hello(
-        _ other: LinkHello, on connection: ConnectionID, expected: NodeID?, certified: NodeID?, at now: UInt64
+        _ other: LinkHello, on connection: ConnectionID, expected: NodeID?, certified: NodeID?,
+        certificate: [UInt8]? = nil, at now: UInt64
     ) -> [Effect] {
         let version: UInt32
         do throws(LinkError) {
@@ -180,14 +189,15 @@ public struct LinkPeers: Sendable {
                 return [.dismiss(connection)]
             }
             version = try me.agree(with: other, expected: expected, certified: certified)
-            if let refusal = refusal(of: other.node, store: other.store) { throw refusal }
+            if let refusal = refusal(of: other.node, store: other.store, certificate: certificate) { throw refusal }
         } catch {
             // The caller's shell reports `failed` when the connection is gone.
             return [.refuse(connection, error)]
         }
         let node = other.node
         let new = Link(
-            connection: connection, boot: other.boot, store: other.store, isOurs: expected != nil, since: now)
+            connection: connection, boot: other.boot, store: other.store, certificate: certificate,
+            isOurs: expected != nil, since: now)
         var effects: [Effect] = []
         if let old = peers[node]?.link {
             guard old.boot != new.boot || isPreferred(new, over: old, with: node) else {

@@ -1,4 +1,5 @@
 import ChatModel
+import ClusterLink
 import Crypto
 import FoundationEssentials
 import Gateway
@@ -122,8 +123,15 @@ extension NodeService {
         if case .status(let status)? = try? await nodes.ask(node, .status), !status.leads.isEmpty {
             throw ChatError(.conflict, "\(node) leads \(status.leads.count) shards: drain it first", field: "node")
         }
-        try await system.changeNodes(.remove(node))
+        let others = system.nodes.map(\.node.text).filter { $0 != node.text }
+        // One that is made for several nodes says nothing of this one alone.
+        let certificate = await nodes.certificate(of: node).flatMap { shown in
+            shown.names.contains(where: others.contains) ? nil : shown.fingerprint
+        }
+        try await system.changeNodes(.remove(node, certificate: certificate))
     }
+
+    func readmit(_ node: NodeID) async throws(ChatError) { try await system.changeNodes(.readmit(node)) }
 
     /// Without the node a majority of every group must stay.
     private func requireOthers(than node: NodeID) throws(ChatError) {

@@ -30,6 +30,8 @@ public protocol OperatingService: Sendable {
     func drain(_ node: NodeID) async throws(ChatError)
     /// Takes a node out of the cluster, which must be dead or empty. Throws like `drain`.
     func remove(_ node: NodeID) async throws(ChatError)
+    /// Lets a node that was taken out come again, without the data that it had. Throws 404 for a node that was not.
+    func readmit(_ node: NodeID) async throws(ChatError)
     /// Hands the leadership of a shard to one of its replicas. Returns when the node leads it. Throws 404 for a shard or
     /// a node that there is not, 409 for a node that has no complete replica, 503 when it did not come about in time.
     func transfer(_ shard: ShardID, to node: NodeID) async throws(ChatError)

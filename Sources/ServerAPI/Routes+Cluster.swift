@@ -29,6 +29,14 @@ extension Routes {
             return .done
         },
         Route(
+            method: .post, path: "/v1/cluster/nodes/{node}/readmit", name: "readmitNode",
+            summary: "Let a node that was taken out come again, without the data that it had.",
+            answer: .json(DoneAnswer.self), isIdempotent: true, keepsAnswer: true, refusals: [.notFound, .unavailable]
+        ) { request, service throws(ChatError) in
+            try await service.readmit(try request.node)
+            return .done
+        },
+        Route(
             method: .post, path: "/v1/cluster/shards/{shard}/transfer", name: "transferShard",
             summary: "Hand the leadership of a shard to one of its replicas.",
             request: RequestDescription(body: TransferBody.self), answer: .json(DoneAnswer.self), isIdempotent: true,

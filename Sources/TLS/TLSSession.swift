@@ -98,6 +98,17 @@ public final class TLSSession {
         return names
     }
 
+    /// The SHA-256 of the certificate that the peer has shown; nil before the handshake is done, and without one.
+    public var peerFingerprint: [UInt8]? {
+        guard isReady, let certificate = SSL_get0_peer_certificate(ssl) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: 32)
+        var count: UInt32 = 0
+        ERR_clear_error()
+        let result = X509_digest(certificate, EVP_sha256(), &bytes, &count)
+        ERR_clear_error()
+        return result == 1 && count == 32 ? bytes : nil
+    }
+
     /// What this connection alone has, the same at both of its ends (`tls-exporter`, RFC 9266); nil before the handshake
     /// is done.
     public var channelBinding: [UInt8]? {

@@ -192,6 +192,12 @@ public final class TCPConnection: LoopHandle {
         return tls?.peerNames ?? []
     }
 
+    /// Of the certificate that the peer has shown (``TLSSession/peerFingerprint``); nil without TLS.
+    public var peerFingerprint: [UInt8]? {
+        loop.checkIsolated()
+        return tls?.peerFingerprint
+    }
+
     /// What this TLS connection alone has (``TLSSession/channelBinding``); nil without TLS.
     public var channelBinding: [UInt8]? {
         checkOnLoop()

@@ -125,7 +125,11 @@ import Testing
             await b.know(a)
             try await a.up(b.id)
             try await b.up(a.id)
-            await a.run { $0.link.refuse([Station.node("b"): [7]]) }
+            await a.run {
+                var refused = RefusedNodes()
+                refused.stores = [Station.node("b"): [7]]
+                $0.link.refuse(refused)
+            }
             try await a.down(b.id)
             try await b.wait("two refusals") { recorded in
                 recorded.events.count {

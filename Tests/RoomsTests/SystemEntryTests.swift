@@ -17,7 +17,8 @@ struct SystemEntryTests {
                 NodeRecord(
                     node: node, store: .max, linkAddress: "10.0.0.1:7402", clientURLs: ["wss://a", "wss://b"],
                     role: .gateway, isDraining: true, takenInAt: Timestamp(7))),
-            .addNode(NodeRecord(node: node, store: 0)), .removeNode(node), .setDraining(node, true),
+            .addNode(NodeRecord(node: node, store: 0)), .removeNode(node, certificate: nil),
+            .removeNode(node, certificate: [7]), .readmitNode(node), .setDraining(node, true),
             .setDraining(node, false),
         ]
     }

@@ -65,7 +65,7 @@ struct SystemNodesTests {
     }
 
     @Test mutating func `a node is taken out, but not the last that holds rooms`() {
-        guard case .refused(let last) = apply(.removeNode(first)).result else {
+        guard case .refused(let last) = apply(.removeNode(first, certificate: nil)).result else {
             Issue.record("the last node was removed")
             return
         }
@@ -73,47 +73,84 @@ struct SystemNodesTests {
         var gateway = record(second, store: 22)
         gateway.role = .gateway
         _ = apply(.addNode(gateway))
-        #expect(apply(.removeNode(first)).result == .refused(last))
+        #expect(apply(.removeNode(first, certificate: nil)).result == .refused(last))
         _ = apply(.addNode(record(second, store: 22)))
-        let (result, change) = apply(.removeNode(first))
+        let (result, change) = apply(.removeNode(first, certificate: nil))
         #expect(result == .done)
         #expect(change == .nodes(state.nodes))
         #expect(state.nodes.map(\.node) == [second])
         // Nor does it become a node that holds none.
         #expect(apply(.addNode(gateway)).result == .refused(last))
-        guard case .refused(let unknown) = apply(.removeNode(first)).result else {
+        guard case .refused(let unknown) = apply(.removeNode(first, certificate: nil)).result else {
             Issue.record("a node that there is not was removed")
             return
         }
         #expect(unknown.code == .notFound)
     }
 
-    @Test mutating func `who was taken out is remembered with its store, and comes again with another one only`() throws
-    {
+    private mutating func refusal(_ command: SystemCommand) -> ChatError? {
+        if case .refused(let error) = apply(command).result { error } else { nil }
+    }
+
+    @Test mutating func `who was taken out does not come again with whatever store, before it is readmitted`() throws {
         _ = apply(.addNode(record(second, store: 22)))
-        _ = apply(.removeNode(second))
-        #expect(state.removed == [RemovedNode(node: second, store: 22)])
-        guard case .refused(let error) = apply(.addNode(record(second, store: 22))).result else {
-            Issue.record("a removed store was taken in")
-            return
+        _ = apply(.removeNode(second, certificate: [7]))
+        #expect(state.refusedNodes.nodes == [second])
+        #expect(state.refusedNodes.certificates == [[7]])
+        // The store is a number of its own choice.
+        for store in [22, 33, .max] as [UInt64] {
+            #expect(refusal(.addNode(record(second, store: store)))?.code == .conflict)
         }
-        #expect(error.code == .conflict)
+        #expect(refusal(.readmitNode(Self.node("x")))?.code == .notFound)
+        let (result, change) = apply(.readmitNode(second))
+        #expect(result == .done && change == .nodes(state.nodes))
+        #expect(apply(.readmitNode(second)).change == nil)
+        #expect(state.refusedNodes.nodes == [] && state.refusedNodes.certificates == [])
+        #expect(refusal(.addNode(record(second, store: 22)))?.code == .conflict, "its old data is void")
         #expect(apply(.addNode(record(second, store: 33))).result == .done)
-        // A node that comes with a new store has lost the former one.
-        #expect(apply(.addNode(record(second, store: .max))).result == .done)
-        #expect(state.removed.map(\.store) == [22, 33])
+        // Taken out again it is out again.
+        _ = apply(.removeNode(second, certificate: nil))
+        #expect(refusal(.addNode(record(second, store: 44)))?.code == .conflict)
         let bytes = SystemCodec.encode(state.snapshot(appliedIndex: 3))
         let restored = SystemState(restoring: try SystemCodec.decodeSnapshot(bytes))
-        #expect(restored.removed == state.removed)
+        #expect(restored.removed == state.removed && restored.refusedNodes == state.refusedNodes)
         var before = restored
         before.removed = []
         #expect(restored.changes(since: before) == [.nodes(state.nodes)])
+    }
+
+    @Test mutating func `a node that lost its disk comes again without an operator, and its former store is out`() {
+        _ = apply(.addNode(record(second, store: 22)))
+        #expect(apply(.addNode(record(second, store: 33))).result == .done)
+        #expect(apply(.addNode(record(second, store: .max))).result == .done)
+        #expect(state.refusedNodes.nodes == [])
+        #expect(state.refusedNodes.stores == [second: [22, 33]])
+        #expect(refusal(.addNode(record(second, store: 22)))?.code == .conflict)
+    }
+
+    @Test mutating func `none that an operator has taken out is forgotten`() {
         for number in 0...UInt64(SystemState.removedMax) {
-            _ = apply(.addNode(record(Self.node("m"), store: number)))
-            _ = apply(.removeNode(Self.node("m")))
+            _ = apply(.addNode(record(second, store: number)))
         }
+        // Former stores of a node that is here: the oldest go.
         #expect(state.removed.count == SystemState.removedMax)
-        #expect(state.removed.first?.store == 1)
+        #expect(state.removed.first?.store == 0)
+        for number in 0..<SystemState.removedMax {
+            let node = Self.node("m\(number)")
+            _ = apply(.addNode(record(node, store: 5)))
+            #expect(apply(.removeNode(node, certificate: nil)).result == .done)
+        }
+        #expect(
+            state.removed.count == SystemState.removedMax && state.refusedNodes.nodes.count == SystemState.removedMax)
+        _ = apply(.addNode(record(Self.node("last"), store: 5)))
+        let refused = refusal(.removeNode(Self.node("last"), certificate: nil))
+        #expect(refused?.code == .conflict && refused?.message.contains("readmit") == true)
+        #expect(state.nodes.contains { $0.node == Self.node("last") })
+        // A node may lose its disk all the same.
+        #expect(apply(.addNode(record(second, store: 1_000))).result == .done)
+        #expect(state.refusedNodes.nodes.count == SystemState.removedMax)
+        #expect(apply(.readmitNode(Self.node("m0"))).result == .done)
+        #expect(apply(.removeNode(Self.node("last"), certificate: nil)).result == .done)
     }
 
     @Test mutating func `draining begins and ends, once each`() {

@@ -63,6 +63,8 @@ extension FakeCluster {
         if node.text == "gone" { throw ChatError(.notFound, "there is no such node") }
     }
 
+    func readmit(_ node: NodeID) async throws(ChatError) { try note(.operating("readmit \(node)")) }
+
     func transfer(_ shard: ShardID, to node: NodeID) async throws(ChatError) {
         try note(.operating("transfer \(shard) to \(node)"))
     }

@@ -105,6 +105,7 @@ import Wire
             #expect(try await client.call("POST", "/v1/cluster/nodes/n2/drain").status == 200)
             #expect(try await client.call("POST", "/v1/cluster/nodes/n2/remove").status == 200)
             #expect(try await client.call("POST", "/v1/cluster/nodes/gone/remove").status == 404)
+            #expect(try await client.call("POST", "/v1/cluster/nodes/n2/readmit").status == 200)
             let body = #"{"to":"n2"}"#
             #expect(try await client.call("POST", "/v1/cluster/shards/65535/transfer", body).status == 200)
             let key = ["Idempotency-Key": "b"]
@@ -114,6 +115,7 @@ import Wire
             #expect(
                 cluster.calls == [
                     .operating("drain n2"), .operating("remove n2"), .operating("remove gone"),
+                    .operating("readmit n2"),
                     .operating("transfer 65535 to n2"), .operating("backup"),
                 ])
         }

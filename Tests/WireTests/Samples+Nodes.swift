@@ -141,7 +141,9 @@ extension Samples {
         [
             .createCluster(id: text(), shardCount: UInt16(int(0...65_535)), node: node(), store: uint64()),
             .revoke(user()), .put(setting: .webhook, value: maybe { _ in [1, 2] }), .begin, .nonce,
-            .finish(answer: maybe { _ in [3] }), .addNode(nodeRecord()), .removeNode(node()),
+            .finish(answer: maybe { _ in [3] }), .addNode(nodeRecord()),
+            .removeNode(node(), certificate: maybe { _ in [1, 2] }),
+            .readmitNode(node()),
             .setDraining(node(), bool()),
         ]
     }

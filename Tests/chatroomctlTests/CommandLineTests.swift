@@ -39,7 +39,8 @@ import Testing
         ["users", "revoke", "u"], ["users", "offline", "u"], ["users", "sessions", "u", "--json"],
         ["users", "message", "u", "hi", "--sender", "ann"], ["broadcast", "hi"], ["sessions", "list", "--slow"],
         ["sessions", "end", "s"], ["stats"], ["cluster"], ["cluster", "shards"], ["log", "debug"],
-        ["cluster", "drain", "n2"], ["cluster", "remove", "n2"], ["cluster", "transfer", "3", "n2"],
+        ["cluster", "drain", "n2"], ["cluster", "remove", "n2"], ["cluster", "readmit", "n2"],
+        ["cluster", "transfer", "3", "n2"],
         ["backup", "--json"], ["restore", "--config", "node.json", "a", "b"],
         ["audit", "--limit", "5"], ["address", "r"], ["metrics", "--server", "h:1", "--key-file", "f"],
     ])

@@ -21,7 +21,8 @@ struct StatsCommand: AsyncParsableCommand {
 struct ClusterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster", abstract: "Show and change the cluster's nodes and shards.",
-        subcommands: [Nodes.self, Shards.self, Drain.self, Remove.self, Transfer.self], defaultSubcommand: Nodes.self)
+        subcommands: [Nodes.self, Shards.self, Drain.self, Remove.self, Readmit.self, Transfer.self],
+        defaultSubcommand: Nodes.self)
 
     struct Nodes: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "The nodes.")
@@ -90,6 +91,19 @@ extension ClusterCommand {
         func run() async throws {
             let result = try await common.client().call("POST", ["cluster", "nodes", node, "remove"])
             common.show(result) { _ in ["\(node) is removed"] }
+        }
+    }
+
+    struct Readmit: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Let a node that was taken out come again, without the data that it had.")
+
+        @Argument var node: String
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let result = try await common.client().call("POST", ["cluster", "nodes", node, "readmit"])
+            common.show(result) { _ in ["\(node) may come again: start it without its old data"] }
         }
     }
 

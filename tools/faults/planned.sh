@@ -62,6 +62,7 @@ drain() {
     probe_begin 8
     for id in n1 n2 n3 n4; do
         drain_and_remove "$id"
+        cluster_call POST "$(other_than "$id")" "/v1/cluster/nodes/$id/readmit"
         start_node "$id"
         settle
         all_go_on "$id"

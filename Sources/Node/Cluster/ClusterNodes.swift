@@ -1,4 +1,5 @@
 import ChatModel
+import ClusterLink
 import Gateway
 import LinkCore
 import RoomLink
@@ -30,6 +31,9 @@ final class ClusterNodes: RoomsElsewhere, SessionsElsewhere, Sendable {
 
     /// Other nodes that are reached.
     var reached: Set<NodeID> { reachedNodes.withLock { $0 } }
+
+    /// The certificate with which another node has proved itself last.
+    func certificate(of other: NodeID) async -> LinkCertificate? { await router.certificate(of: other) }
 
     func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
         guard let answers = answers.withLock({ $0 }) else {

@@ -6,6 +6,7 @@ import LogStore
 import Logging
 import Replication
 import Synchronization
+import Telemetry
 import Wire
 
 /// The system group of a node: a replicated log of what belongs to no room, and its state, on one loop.
@@ -26,6 +27,7 @@ public final class SystemGroup: Sendable {
     private let files: Mutex<[StateFile]>
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
+    private let refusedTerms: Counter?
 
     private struct Parts {
         var driver: LogDriver
@@ -40,12 +42,15 @@ public final class SystemGroup: Sendable {
 
     /// - Parameters:
     ///   - directory: where the state is kept beside the log; made if it is missing.
+    ///   - refusedTerms: counts messages that name terms which no election leads to.
     ///   - forward: takes commands to the group's leader where that is another node.
     public init(
         loop: EventLoop, store: LogStore, server: ServerID, transport: any ConsensusTransport,
         replication: any ReplicationTransport = NoReplication(), cluster: ClusterView, directory: String,
-        logger: Logger, now: @escaping @Sendable () -> Timestamp, forward: @escaping Forward
+        logger: Logger, refusedTerms: Counter? = nil, now: @escaping @Sendable () -> Timestamp,
+        forward: @escaping Forward
     ) {
+        self.refusedTerms = refusedTerms
         self.replication = replication
         self.transport = transport
         self.cluster = cluster
@@ -73,12 +78,12 @@ public final class SystemGroup: Sendable {
         shared.withLock { $0 = state }
         let appliedIndex = snapshot?.appliedIndex ?? 0
         let (loop, store, server, parts, logger, now, path) = (loop, store, server, parts, logger, now, path)
-        let (transport, cluster, replication) = (transport, cluster, replication)
+        let (transport, cluster, replication, refusedTerms) = (transport, cluster, replication, refusedTerms)
         try await loop.run { () throws -> Void in
             let log = try GroupLog(
                 group: .system, server: server, store: store, loop: loop, appliedIndex: appliedIndex,
                 // Of a state that was not put in place after all it says nothing.
-                installed: installed.flatMap { $0.index == appliedIndex ? $0 : nil })
+                installed: installed.flatMap { $0.index == appliedIndex ? $0 : nil }, refusedTerms: refusedTerms)
             guard log.appliedIndex == appliedIndex else {
                 throw RaftError(.corruptLog, "\(path) is missing, or older than the log")
             }
@@ -236,10 +241,8 @@ public final class SystemGroup: Sendable {
     /// The nodes that the cluster consists of.
     public var nodes: [NodeRecord] { current.value.withLock { $0.nodes } }
 
-    /// The stores that were taken out of the cluster, by node: it is nobody's who has one of these.
-    public var removedStores: [NodeID: Set<UInt64>] {
-        current.value.withLock { $0.removed }.reduce(into: [:]) { $0[$1.node, default: []].insert($1.store) }
-    }
+    /// Who was taken out of the cluster, and is not heard any more.
+    public var refusedNodes: RefusedNodes { current.value.withLock { $0.refusedNodes } }
 
     /// All settings that are in force.
     public var settings: [SettingName: Setting] { current.value.withLock { $0.settings } }
@@ -318,13 +321,16 @@ public final class SystemGroup: Sendable {
     /// A change of the list of nodes.
     public enum NodeChange: Sendable, Hashable {
         case add(NodeRecord)
-        case remove(NodeID)
+        /// - Parameter certificate: as in `SystemCommand.removeNode`.
+        case remove(NodeID, certificate: [UInt8]?)
+        case readmit(NodeID)
         case setDraining(NodeID, Bool)
 
         var command: SystemCommand {
             switch self {
             case .add(let record): .addNode(record)
-            case .remove(let node): .removeNode(node)
+            case .remove(let node, let certificate): .removeNode(node, certificate: certificate)
+            case .readmit(let node): .readmitNode(node)
             case .setDraining(let node, let isDraining): .setDraining(node, isDraining)
             }
         }

@@ -31,7 +31,7 @@ public struct SystemState: Sendable {
     public private(set) var cluster: ClusterIdentity?
     /// In the order in which they were first taken in.
     public internal(set) var nodes: [NodeRecord] = []
-    /// Nodes that were taken out, and former stores of nodes that came back with another one; oldest first.
+    /// Nodes that were taken out, and former stores of nodes that came again with another one; oldest first.
     public internal(set) var removed: [RemovedNode] = []
     /// The last command's stamp.
     public private(set) var time = Timestamp(0)
@@ -49,7 +49,8 @@ public struct SystemState: Sendable {
     public static let settingBytesMax = 1 << 20
     /// Nodes that there may be; a further one is refused.
     public static let nodesMax = 64
-    /// Removed nodes that are remembered; the oldest are forgotten, of whom gossip and every node's list know nothing.
+    /// Removed nodes that are remembered. Beyond that stores are forgotten of nodes that may come again, the oldest first,
+    /// and where there are none of these, no further node is removed.
     public static let removedMax = 256
     /// Bytes of a node's address and URLs together.
     public static let nodeBytesMax = 16 << 10
@@ -114,7 +115,8 @@ public struct SystemState: Sendable {
             guard settings.removeValue(forKey: name) != nil else { return (.done, nil) }
             return (.done, .setting(name, nil))
         case .addNode(let record): return add(record)
-        case .removeNode(let node): return remove(node)
+        case .removeNode(let node, let certificate): return remove(node, certificate)
+        case .readmitNode(let node): return readmit(node)
         case .setDraining(let node, let isDraining): return setDraining(node, isDraining)
         case .begin, .finish, .nonce:
             // Without a key the first two say nothing; the last one does not get here.

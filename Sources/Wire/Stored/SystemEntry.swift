@@ -62,8 +62,19 @@ public struct SystemEntry: WireMessage, Hashable {
             ? 1 : 0
         try seen +=
             walker.choice(
-                16, "removeNode", { if case .removeNode(let it) = current { NodeBody(node: it) } else { nil } },
-                { command = .removeNode($0.node) }) ? 1 : 0
+                16, "removeNode",
+                {
+                    switch current {
+                    case .removeNode(let node, let certificate): NodeBody(node: node, certificate: certificate)
+                    case .readmitNode(let node): NodeBody(node: node, isReadmitted: true)
+                    default: nil
+                    }
+                },
+                {
+                    command =
+                        $0.isReadmitted ? .readmitNode($0.node) : .removeNode($0.node, certificate: $0.certificate)
+                }
+            ) ? 1 : 0
         try seen +=
             walker.choice(
                 17, "setDraining",
@@ -139,15 +150,20 @@ struct AnswerBody: WireMessage {
     }
 }
 
-/// A node, alone.
+/// A node that is taken out, or that may come again. A program that does not know the second refuses it as the removal of
+/// a node that there is not, which changes nothing.
 struct NodeBody: WireMessage {
     var node: NodeID
+    var isReadmitted = false
+    var certificate: [UInt8]?
 
     static var blank: NodeBody { NodeBody(node: .blank) }
     static var schemaName: String { "SystemNodeRemoval" }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "node", &node)
+        try walker.defaulted(2, "readmitted", &isReadmitted, default: false)
+        try walker.optional(3, "certificate", &certificate)
     }
 }
 

@@ -44,6 +44,10 @@ public struct SystemSnapshot: WireMessage, Hashable {
 public struct RemovedNode: WireMessage, Hashable {
     public var node: NodeID
     public var store: UInt64
+    /// Only this store is refused: it was replaced by another one, or the node may come again.
+    public var isReadmitted = false
+    /// The SHA-256 of the certificate that it proved itself with, where that is known.
+    public var certificate: [UInt8]?
 
     public static var blank: RemovedNode { RemovedNode(node: .blank, store: 0) }
     public static var schemaName: String { "SystemRemovedNode" }
@@ -58,6 +62,8 @@ public struct RemovedNode: WireMessage, Hashable {
         var bits = Int64(bitPattern: store)
         try walker.required(1, "node", &node)
         try walker.required(2, "store", &bits)
+        try walker.defaulted(3, "readmitted", &isReadmitted, default: false)
+        try walker.optional(4, "certificate", &certificate)
         if W.isDecoding { store = UInt64(bitPattern: bits) }
     }
 }
