@@ -268,6 +268,8 @@ extension WebFile {
           #readingFrom = null;
           #held = [];
           #timers = new Set();
+          /** For the client: how often in a row the server did not know of this stay when it read for itself. */
+          _losses = 0;
 
           constructor(client, id) {
             super();
@@ -557,7 +559,11 @@ extension WebFile {
 
           #read(from, to, then) {
             const limit = Math.min(to - from + 1, HISTORY_PAGE);
-            this.#client._internal("history", { room: this.id, order: "ASC", afterSeq: from - 1, limit }, then);
+            const done = (error, page) => {
+              if (!error) this._losses = 0;
+              then(error, page);
+            };
+            this.#client._internal("history", { room: this.id, order: "ASC", afterSeq: from - 1, limit }, done, { stay: this });
           }
 
           #fetch(from, to) {
@@ -771,7 +777,7 @@ extension WebFile {
               this._internal("connect", fields, (error, result) => {
                 this._cancel(this.#patience);
                 if (error) this.#connectRefused(error); else this.#connected(result);
-              }, true);
+              }, { isConnect: true });
             };
             socket.onmessage = ({ data }) => { if (isCurrent()) this.#received(data); };
             socket.onclose = ({ code, reason }) => {
@@ -970,8 +976,8 @@ extension WebFile {
           }
 
           /** A request of the client's own: it ends with the connection. */
-          _internal(operation, fields, done, isConnect = false) {
-            this.#add({ operation, fields, repeating: READS.has(operation) ? "read" : "never", internal: true, isConnect, done });
+          _internal(operation, fields, done, more = {}) {
+            this.#add({ operation, fields, repeating: READS.has(operation) ? "read" : "never", internal: true, done, ...more });
           }
 
           #add(request) {
@@ -1045,7 +1051,11 @@ extension WebFile {
               this.#tell(request, "sent", { receipt: result });
               return this.#finish(serial, null, result);
             }
-            if (this.#isLost(error, request)) return;
+            if (this.#isLost(error, request)) {
+              // What the client itself wanted to read it reads when it has entered.
+              if (request.internal) this.#pending.delete(serial);
+              return;
+            }
             const wait = this.#waitAfter(error, request);
             if (wait !== null) {
               request.refusals += 1;
@@ -1060,12 +1070,17 @@ extension WebFile {
 
           /**
            * Whether the server does not know that this client is in a room where it believes to be. Then it enters with `since`,
-           * as after a lost connection, and the request is sent again after that, if it may be.
+           * as after a lost connection, and the request is sent again after that, if it may be. Reads of the client's own in a
+           * row count as one request.
            */
           #isLost(refusal, request) {
-            const { room, operation } = request;
-            if (refusal.code !== 13007 || !room?.isWanted || operation === "exit" || request.losses >= LOSSES_MAX) return false;
-            request.losses += 1;
+            const { operation, stay } = request;
+            const room = request.room ?? stay;
+            if (refusal.code !== 13007 || !room?.isWanted || operation === "exit") return false;
+            if (stay && room.state !== "entered") return true;
+            const losses = stay ? room._losses : request.losses;
+            if (losses >= LOSSES_MAX) return false;
+            if (stay) room._losses += 1; else request.losses += 1;
             if (room.state === "entered") room._lose();
             return request.repeating !== "never";
           }

@@ -74,6 +74,35 @@ import Wire
         #expect(error.refusal?.code == .notInRoom)
     }
 
+    @Test func `a viewer who never sends, whose reads are refused for not being in the room, loses nothing`() {
+        let script = Script()
+        script.goIn(seq: 0)
+        let enter = script.comeBack()
+        script.answer(enter, .enter(Script.resumed(seq: 250, missed: 1...100, more: true)))
+        let read = script.written.last
+        script.push(seq: 251)
+        guard case .history? = read?.operation else { return #expect(Bool(false), "it reads") }
+        script.refuse(read, ChatError(.notInRoom, "who is that?"))
+        #expect(script.roomEvents == [.state(.lost), .state(.entering)])
+        let again = script.written.last
+        #expect(again?.operation == .enter(EnterRequest(room: Script.room, since: 100, epoch: "e")))
+        script.answer(again, .enter(Script.resumed(seq: 252, missed: 101...200, more: true)))
+        guard case .history(let history)? = script.written.last?.operation else {
+            return #expect(Bool(false), "it reads what it has missed by then")
+        }
+        #expect(history.query.afterSeq == 200)
+        // Not for ever: a server that goes on like this has its way.
+        for _ in 0..<2 {
+            script.refuse(script.written.last, ChatError(.notInRoom, "who is that?"))
+            guard let enter = script.written.last, case .enter = enter.operation else { break }
+            script.answer(enter, .enter(Script.resumed(seq: 252, more: true)))
+        }
+        #expect(
+            Script.roomEvents(script.effects).contains {
+                if case .gap = $0 { true } else { false }
+            }, "what can't be read is told")
+    }
+
     @Test func `a client that has received nothing yet resumes too`() {
         let script = Script()
         script.goIn(seq: 0)

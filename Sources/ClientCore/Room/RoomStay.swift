@@ -15,6 +15,8 @@ struct RoomStay: Sendable {
     var tickets: [UInt64] = []
     /// Refusals in a row that may pass.
     var refusals = 0
+    /// How often in a row the server did not know of this stay when the client's own reads asked.
+    var losses = 0
     /// When `enter` is tried again.
     var retryAt: ClientInstant?
     /// SLOW gaps and when to read them.

@@ -79,9 +79,15 @@ extension ClientCore {
             requests[serial] = nil
             succeeded(request, result, now)
         case .failure(let refusal):
-            if refusal.code == .notInRoom, waitsForRoom(&request, now) {
-                requests[serial] = request
-                return
+            if refusal.code == .notInRoom {
+                if losesRoom(request, now) {
+                    requests[serial] = nil
+                    return
+                }
+                if waitsForRoom(&request, now) {
+                    requests[serial] = request
+                    return
+                }
             }
             if let wait = wait(after: refusal, request, now) {
                 request.refusals += 1
@@ -107,12 +113,31 @@ extension ClientCore {
         default: break
         }
         request.losses += 1
-        if stay.state == .entered {
-            log(.warning, "the server does not know that this client is in \(room): it enters again")
-            interrupt(room)
-            askToEnter(room, now)
-        }
+        if stay.state == .entered { lose(room, now) }
         return request.repeating != .never
+    }
+
+    /// The same where the client itself reads what it has missed. Nothing is gone because of that: when it has entered, it
+    /// reads what it has missed by then.
+    ///
+    /// - Returns: whether nobody waits for the answer any more.
+    private mutating func losesRoom(_ request: PendingRequest, _ now: ClientInstant) -> Bool {
+        switch request.purpose {
+        case .catchUp, .fetch: break
+        case .app, .connect, .refresh, .ping, .enter, .exit: return false
+        }
+        guard let room = request.room, let stay = stays[room] else { return false }
+        guard stay.state == .entered else { return true }
+        guard stay.losses < Self.lossesMax else { return false }
+        stays[room]?.losses += 1
+        lose(room, now)
+        return true
+    }
+
+    private mutating func lose(_ room: RoomID, _ now: ClientInstant) {
+        log(.warning, "the server does not know that this client is in \(room): it enters again")
+        interrupt(room)
+        askToEnter(room, now)
     }
 
     private mutating func succeeded(_ request: PendingRequest, _ result: OperationResult, _ now: ClientInstant) {
@@ -127,9 +152,15 @@ extension ClientCore {
         case (.enter(let resumes), .enter(let result)):
             if let room = request.room { entered(room, result, resumes: resumes, now) }
         case (.catchUp(let from), .history(let page)):
-            if let room = request.room { caughtUp(from: from, room, page, now) }
+            if let room = request.room {
+                stays[room]?.losses = 0
+                caughtUp(from: from, room, page, now)
+            }
         case (.fetch(let range), .history(let page)):
-            if let room = request.room { fetched(range, room, page, now) }
+            if let room = request.room {
+                stays[room]?.losses = 0
+                fetched(range, room, page, now)
+            }
         case (.refresh, _), (.ping, _), (.exit, _): break
         default: drop("the server answered another operation than was asked", now)
         }
@@ -171,7 +202,7 @@ extension ClientCore {
         return min(500 << Int64(min(max(refusals, 0), 6)), settings.reconnectMaxMilliseconds)
     }
 
-    /// How often one request makes the client enter again.
+    /// How often one request, or the client's own reads in a row, make the client enter again.
     private static let lossesMax = 2
 
     // MARK: - No answers

@@ -131,6 +131,47 @@ const tests = {
     client.close();
   },
 
+  async "a viewer who never sends, whose reads the server refuses for not being in the room, loses nothing"() {
+    const { socket, seqs, client, told } = await inRoom(0);
+    socket.lose();
+    const next = await nextSocket(client, 2);
+    next.answer("enter", entry(250, { recovered: true, missed: range(1, 100).map(message), missedMore: true }));
+    next.say(push(251));
+    const read = next.last("history");
+    next.refuse("history", 13007);
+    assert.deepEqual(next.last("enter").enter, { room: "r", nick: "Ann", since: 100, epoch: "e" });
+    next.answer("enter", entry(252, { recovered: true, missed: range(101, 200).map(message), missedMore: true }));
+    assert.notEqual(next.last("history").id, read.id);
+    assert.equal(next.last("history").history.afterSeq, 200);
+    next.answer("history", { messages: range(201, 252).map(message), more: false });
+    assert.deepEqual(seqs(), range(1, 252));
+    next.say(push(253));
+    assert.deepEqual(seqs(), range(1, 253));
+    assert.equal(told.filter(([event]) => event === "gap").length, 0);
+    // A SLOW gap is read once more, too.
+    next.say({ gap: { room: "r", ranges: [[254, 255]], cause: "SLOW" } });
+    await until("the read of the gap", () => next.last("history").history.afterSeq === 253);
+    next.refuse("history", 13007);
+    const before = next.last("history").id;
+    next.answer("enter", entry(255, { recovered: true, missed: [], missedMore: false }));
+    await until("the gap to be read again", () => next.last("history").id !== before);
+    next.answer("history", { messages: range(254, 255).map(message), more: false });
+    assert.deepEqual(told.filter(([event]) => event === "gap").map(([, gap]) => gap.cause), ["SLOW"]);
+    // Not for ever.
+    next.say({ gap: { room: "r", ranges: [[256, 256]], cause: "SLOW" } });
+    for (let count = 0; count < 2; count += 1) {
+      const last = next.last("history").id;
+      await until("a read", () => next.last("history").id !== last);
+      next.refuse("history", 13007);
+      next.answer("enter", entry(256, { recovered: true, missed: [], missedMore: false }));
+    }
+    const last = next.last("history").id;
+    await until("a read", () => next.last("history").id !== last);
+    next.refuse("history", 13007);
+    assert.equal(told.filter(([event]) => event === "gap").at(-1)[1].cause, "UNAVAILABLE");
+    client.close();
+  },
+
   async "entering again while history is read changes nothing of what is read"() {
     const { socket, room, seqs, told, client } = await inRoom(0);
     socket.lose();
