@@ -28,10 +28,14 @@ public struct BarrageSieve: Sendable {
         var places: [Int32]
         /// Items of it that nobody gets back any more.
         var uncounted: Int64
+        /// When it was sent.
+        var closedAt: UInt64
     }
 
     public static let windowMilliseconds: UInt64 = 100
     public static let itemsMax = 4096
+    /// A leader that has not answered a window for so long does not answer it any more, or has not got it.
+    public static let answerMilliseconds: UInt64 = 3_000
 
     private let candidatesMax: Int
     private let highMax: Int
@@ -117,7 +121,10 @@ public struct BarrageSieve: Sendable {
         }
         window.leftOut += Int64(lost.count) + uncounted
         places += [Int32](repeating: -1, count: lost.count)
-        open.append(Open(number: lastNumber, items: held + lost, places: places, uncounted: uncounted))
+        open.append(
+            Open(
+                number: lastNumber, items: held + lost, places: places, uncounted: uncounted, closedAt: nowMilliseconds)
+        )
         openCount += held.count + lost.count
         held.removeAll(keepingCapacity: true)
         lost = []
@@ -188,6 +195,15 @@ public struct BarrageSieve: Sendable {
         for window in open { lose(window) }
         open = []
         openCount = 0
+    }
+
+    /// The same of what it has not answered for long, though it is still the leader.
+    public mutating func loseOverdue(at nowMilliseconds: UInt64) {
+        while let window = open.first, window.closedAt + Self.answerMilliseconds <= nowMilliseconds {
+            lose(window)
+            openCount -= window.items.count
+            open.removeFirst()
+        }
     }
 
     private mutating func lose(_ window: Open) {

@@ -8,7 +8,8 @@ import ChatModel
 /// profile of the newest. A session that replaces the user's older one (reason 3) is neither an exit nor an enter.
 /// Anonymous members and robots count like others.
 ///
-/// Entering, leaving and counting cost O(log n); nothing here is O(members) but `kickAll` and `keys(on:)`.
+/// Entering, leaving and counting cost O(log n); nothing here is O(members) but `kickAll`. What is asked of a lane or a
+/// node costs as much as that has sessions here.
 public struct Presence: Sendable {
     /// A user's stay.
     struct Stay: Sendable {
@@ -50,7 +51,7 @@ public struct Presence: Sendable {
     private(set) var guests = SortedList<Place>()
     private(set) var fixed = SortedList<Place>()
     private(set) var restricted = SortedList<Place>()
-    private var viewersByLane: [Lane: Int] = [:]
+    private var keysByLane: [Lane: PartitionedDictionary<PresenceKey, Bool>] = [:]
     /// The sum of the numbers of each lane's sessions (`SampleHash.sender`).
     private var sumsByLane: [Lane: UInt64] = [:]
     /// Lanes with at least one viewer, sorted.
@@ -58,6 +59,8 @@ public struct Presence: Sendable {
     private var viewersByEncoding: [ClientEncoding: Int] = [:]
     private var nextOrdinal: UInt64 = 0
     private var nextMessage: UInt64 = 0
+    /// Another one whenever a lane's sessions are others.
+    public private(set) var laneVersion: UInt64 = 0
     private var digest = EnterExitDigest()
     private var pushedOnline: Int64 = 0
     private var onlinePushedAt: Timestamp?
@@ -72,7 +75,7 @@ public struct Presence: Sendable {
     public var isWithoutPeople: Bool { lanes.isEmpty }
     /// How many sessions of the lane are here, and the sum of their numbers (`SampleHash.sender`).
     public func tally(of lane: Lane) -> (sessions: UInt64, sum: UInt64) {
-        (UInt64(clamping: viewersByLane[lane] ?? 0), sumsByLane[lane] ?? 0)
+        (UInt64(clamping: keysByLane[lane]?.count ?? 0), sumsByLane[lane] ?? 0)
     }
     /// How many sessions are here, robots included.
     public var sessionCount: Int { visitors.count }
@@ -111,9 +114,12 @@ public struct Presence: Sendable {
         return byLane.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// All sessions of a node: for one that has gone. O(members).
+    /// The sessions of a lane, in no order.
+    public func keys(on lane: Lane) -> [PresenceKey] { keysByLane[lane]?.entries.map(\.key) ?? [] }
+
+    /// All sessions of a node: for one that has gone.
     public func keys(on node: NodeID) -> [PresenceKey] {
-        visitors.entries.map(\.value).filter { $0.key.node == node && !$0.isRobot }
+        lanes.filter { $0.node == node }.flatMap { keys(on: $0) }.compactMap { visitors[$0] }
             .sorted { ($0.enteredAt, $0.user, $0.key.session.text) < ($1.enteredAt, $1.user, $1.key.session.text) }
             .map(\.key)
     }
@@ -164,12 +170,21 @@ public struct Presence: Sendable {
 
     /// Takes note of a session that was here before this leader was: nobody is told, but older sessions of its user that
     /// do not go with it, because their node had not heard that they are out.
-    public mutating func announce(_ visitor: Visitor, role: Role) -> [PresenceEffect] {
+    ///
+    /// - Parameter notify: of one whose exit this leader has told: it is back, and everybody is told so.
+    public mutating func announce(
+        _ visitor: Visitor, role: Role, telling notify: EnterExitNotify? = nil, at now: Timestamp = Timestamp(0)
+    ) -> [PresenceEffect] {
         guard visitors[visitor.key] == nil else { return [] }
         let older = conflicting(with: visitor).filter { $0.enteredAt < visitor.enteredAt }
-        add(visitor, Standing(role))
+        let isNew = add(visitor, Standing(role))
         for session in older { remove(session.key) }
-        return older.map { .kick($0, reason: .conflictingLogin) }
+        var effects = older.map { PresenceEffect.kick($0, reason: .conflictingLogin) }
+        if isNew, let notify {
+            effects.append(.arrived(visitor.user))
+            if let enter = tellEnter(visitor, role: role, notify: notify, at: now) { effects.append(.show(enter)) }
+        }
+        return effects
     }
 
     /// Whether a session that is announced was put out by another one of its user, which is here.
@@ -326,19 +341,20 @@ public struct Presence: Sendable {
         let sharing = (viewersByEncoding[visitor.encoding] ?? 0) + change
         viewersByEncoding[visitor.encoding] = sharing == 0 ? nil : sharing
         let number = SampleHash.sender(visitor.key.session)
-        sumsByLane[visitor.lane, default: 0] &+= change > 0 ? number : 0 &- number
-        count(visitor.lane, by: change)
-    }
-
-    private mutating func count(_ lane: Lane, by change: Int) {
-        let viewers = (viewersByLane[lane] ?? 0) + change
-        if viewers > 0, viewers == change {
-            lanes.insert(lane, at: lanes.firstIndex { lane < $0 } ?? lanes.count)
-        } else if viewers == 0 {
+        let lane = visitor.lane
+        laneVersion &+= 1
+        sumsByLane[lane, default: 0] &+= change > 0 ? number : 0 &- number
+        if change > 0 {
+            if keysByLane[lane] == nil {
+                lanes.insert(lane, at: lanes.firstIndex { lane < $0 } ?? lanes.count)
+            }
+            keysByLane[lane, default: PartitionedDictionary()][visitor.key] = true
+        } else {
+            keysByLane[lane]?.removeValue(forKey: visitor.key)
+            guard keysByLane[lane]?.count == 0 else { return }
             lanes.removeAll { $0 == lane }
+            (keysByLane[lane], sumsByLane[lane]) = (nil, nil)
         }
-        viewersByLane[lane] = viewers == 0 ? nil : viewers
-        if viewers == 0 { sumsByLane[lane] = nil }
     }
 
     private mutating func list(_ stay: Stay) {

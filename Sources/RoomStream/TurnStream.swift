@@ -16,7 +16,9 @@ package struct TurnStream {
     private var keptSeqs: ClosedRange<UInt64>?
     private var unkept = 0
     /// Lanes that have announced viewers and not said what they have been shown.
-    private var waiting: Set<Lane> = []
+    private var waiting: Set<Lane> = [] { didSet { waitingVersion &+= 1 } }
+    /// Another one whenever another lane waits, or none.
+    package private(set) var waitingVersion: UInt64 = 0
     /// Before which item a lane has joined in this turn.
     private var joined: [Lane: Int] = [:]
 

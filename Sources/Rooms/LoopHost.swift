@@ -26,7 +26,9 @@ final class LoopHost {
     private var reportedActive = 0
     private var pace = ProposalPace()
     private var paceTimer: LoopTimer?
-    /// Lanes are to be told this turn what is believed of them.
+    /// When lanes are told what is believed of them, by shard.
+    private var pulses = PulseTimes()
+    /// Some may be due this turn.
     private var isPulseDue = false
     /// Lanes that want to know it room by room.
     private var tallyRequests: [(NodeID, TallyRequest)] = []
@@ -51,7 +53,8 @@ final class LoopHost {
         let log = try GroupLog(
             group: GroupID(shard.number), server: server, store: store, loop: loop, appliedIndex: storage.appliedIndex,
             installed: storage.installedMark.flatMap { try? SnapshotMark(decoding: $0) },
-            entriesRetained: entriesRetained, figures: context.figures.shard(shard))
+            entriesRetained: entriesRetained, figures: context.figures.shard(shard),
+            refusedTerms: context.refusedTerms)
         let host = ShardHost(shard: shard, log: log, storage: storage, context: context, outbox: outbox)
         // What was asked of a former leader is not answered by a later one, to which lanes have first to say who is where.
         host.willChangeLeadership = { [unowned self] in if !isTaking { takeCalls(untilNanoseconds: .max) } }
@@ -61,6 +64,7 @@ final class LoopHost {
 
     /// Begins to take part in the loop's turns.
     func start() {
+        pulses = PulseTimes(shards.keys, at: loop.nowMilliseconds)
         loop.addTurnEnd(.propose) { [unowned self] in
             takeCalls(untilNanoseconds: EventLoop.nowNanoseconds + EventLoop.shareNanoseconds)
             propose()
@@ -77,6 +81,7 @@ final class LoopHost {
             checkpointNext()
         }
         loop.every(milliseconds: 100) { [unowned self] in
+            isPulseDue = true
             for shard in shards.values {
                 shard.closeBarrageWindows()
                 shard.tickReplica()
@@ -118,8 +123,8 @@ final class LoopHost {
         for (node, request) in tallyRequests {
             let lane = Lane(node: node, number: request.lane)
             let tallies =
-                shards[request.shard]?.tallies(of: lane)
-                ?? ShardTallies(shard: request.shard, lane: request.lane, term: nil)
+                shards[request.shard]?.tallies(of: lane, request.part)
+                ?? ShardTallies(shard: request.shard, lane: request.lane, term: nil, part: request.part)
             context.sink.tell(tallies, to: node)
         }
         tallyRequests = []
@@ -127,8 +132,11 @@ final class LoopHost {
         isPulseDue = false
         var led: [ShardNotice] = []
         var tallies: [NodeID: [ShardID: [LaneTally]]] = [:]
-        for (shard, host) in shards {
-            guard let pulse = host.pulse() else { continue }
+        let end = EventLoop.nowNanoseconds + EventLoop.shareNanoseconds
+        // Not more than the share of a turn, but one at least: the others have been due for longer the next time.
+        for shard in pulses.due(at: loop.nowMilliseconds) where led.isEmpty || EventLoop.nowNanoseconds < end {
+            pulses.isDone(shard, at: loop.nowMilliseconds)
+            guard let pulse = shards[shard]?.pulse() else { continue }
             led.append(pulse.notice)
             for (node, lanes) in pulse.tallies { tallies[node, default: [:]][shard] = lanes }
         }
@@ -243,7 +251,6 @@ final class LoopHost {
     }
 
     private func everySecond() {
-        isPulseDue = true
         secondsSinceCleaning += 1
         var active = 0
         for shard in shards.values {

@@ -69,6 +69,10 @@ extension RoomActor {
                 tell(call, .entered(call.address.session, request: call.request, .failure(error)))
             }
             return []
+        case .operation(.exit(_)) where presence.visitor(key) == nil:
+            // Its gateway asks again because it has not heard that the session has left.
+            tell(call, .exited(call.address.session, request: call.request))
+            return []
         case .operation(let operation):
             do throws(ChatError) {
                 guard let visitor = presence.visitor(key) else {

@@ -147,6 +147,7 @@ extension RoomActor {
         visitor.encoding = arrival.call.address.encoding
         // Its node is reached again, and may have nothing to announce: an enter without an answer is asked again.
         unreachable[arrival.key] = nil
+        _ = context.departed.value.remove(arrival.key, of: id)
         let isNew = presence.visitor(arrival.key) == nil
         let effects = try presence.enter(
             visitor, role: role(of: visitor), notify: info.enterExitNotify, at: now)

@@ -36,7 +36,11 @@ extension RoomActor {
         if presence.isSuperseded(visitor, ledSince: ledSince) {
             return stream.tell(lane, .kicked(key.session, .conflictingLogin, ext: nil))
         }
-        perform(presence.announce(visitor, role: role(of: visitor)))
+        // Everybody has been told that it left: everybody is told that it is back. Who was here before this leader led is
+        // announced without a word.
+        let leftAt = context.departed.value.remove(key, of: id)
+        let notify = leftAt.flatMap { $0 >= ledSince ? state.info?.enterExitNotify : nil }
+        perform(presence.announce(visitor, role: role(of: visitor), telling: notify, at: context.now()))
         suspend(lane)
         tellVoice(of: visitor, at: context.now())
     }
@@ -105,6 +109,7 @@ extension RoomActor {
         guard !unreachable.isEmpty else { return }
         for (key, end) in unreachable where end <= now {
             unreachable[key] = nil
+            if presence.visitor(key) != nil { context.departed.value.add(key, of: id, at: now) }
             exit(key, at: now)
         }
     }

@@ -6,37 +6,56 @@ import RoomStream
 /// What a room believes of the lanes that it tells things, so that they find out when they have something else
 /// (`ShardPulse`).
 extension RoomActor {
+    /// What tallies are made of: as long as it is the same, so are they.
+    struct TallyStamp: Equatable {
+        var seq: UInt64
+        var presence: UInt64
+        var unreachable: UInt64
+        var waiting: UInt64
+    }
+
+    /// Of one lane that has sessions here.
+    struct LaneRoomTally {
+        var lane: Lane
+        var tally: RoomTally
+        var digest: UInt64
+    }
+
     /// Of each lane that has sessions here. Those that are only waited for, because their node could not be reached, are
-    /// left out: a lane that has them announces them.
-    func tallies(of only: Lane? = nil) -> [(lane: Lane, tally: RoomTally)] {
-        guard !presence.lanes.isEmpty else { return [] }
+    /// left out: a lane that has them announces them. Made anew only where something has changed since they were asked for.
+    func tallies() -> [LaneRoomTally] {
+        let stamp = TallyStamp(
+            seq: state.lastSeq, presence: presence.laneVersion, unreachable: unreachableVersion,
+            waiting: stream.waitingVersion)
+        if let known = knownTallies, known.stamp == stamp { return known.tallies }
+        let tallies = presence.lanes.isEmpty ? [] : makeTallies()
+        knownTallies = (stamp, tallies)
+        return tallies
+    }
+
+    private func makeTallies() -> [LaneRoomTally] {
         var missing: [Lane: (count: UInt64, sum: UInt64)] = [:]
         for key in unreachable.keys {
             guard let visitor = presence.visitor(key) else { continue }
             missing[visitor.lane, default: (0, 0)].count += 1
             missing[visitor.lane, default: (0, 0)].sum &+= SampleHash.sender(key.session)
         }
-        var all: [(lane: Lane, tally: RoomTally)] = []
-        for lane in presence.lanes where only.map({ $0 == lane }) ?? true {
+        var all: [LaneRoomTally] = []
+        for lane in presence.lanes {
             let (count, sum) = presence.tally(of: lane)
             let gone = missing[lane] ?? (0, 0)
             guard count > gone.count else { continue }
-            all.append(
-                (
-                    lane,
-                    RoomTally(
-                        room: id, sessions: count - gone.count, sum: sum &- gone.sum, seq: state.lastSeq,
-                        isWaiting: stream.isWaiting(lane))
-                ))
+            let tally = RoomTally(
+                room: id, sessions: count - gone.count, sum: sum &- gone.sum, seq: state.lastSeq,
+                isWaiting: stream.isWaiting(lane))
+            all.append(LaneRoomTally(lane: lane, tally: tally, digest: tally.digest(named: number)))
         }
         return all
     }
 
     /// A lane announces all of its sessions that are here: those that it does not announce are in their grace.
     func recount(_ lane: Lane, at now: Timestamp) {
-        for key in presence.keys(on: lane.node) where unreachable[key] == nil {
-            if presence.visitor(key)?.laneNumber == lane.number { lose(key, at: now) }
-        }
+        for key in presence.keys(on: lane) where unreachable[key] == nil { lose(key, at: now) }
         touch()
     }
 }

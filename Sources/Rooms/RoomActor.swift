@@ -14,6 +14,8 @@ import Wire
 /// leader. What the room emits in a turn is collected in `stream` and taken once, at the end of the turn.
 actor RoomActor {
     nonisolated let id: RoomID
+    /// Of the ID (`RoomTally.number`).
+    nonisolated let number: UInt64
     nonisolated let context: RoomContext
     nonisolated let storage: ShardStorage
     nonisolated let shard: ShardID
@@ -77,7 +79,10 @@ actor RoomActor {
     /// Whether anybody but robots was here when it was last asked.
     var hadPeople = false
     /// Sessions whose node can't be reached, and when their grace ends.
-    var unreachable: [PresenceKey: Timestamp] = [:]
+    var unreachable: [PresenceKey: Timestamp] = [:] { didSet { unreachableVersion &+= 1 } }
+    private(set) var unreachableVersion: UInt64 = 0
+    /// What lanes were told last of themselves.
+    var knownTallies: (stamp: TallyStamp, tallies: [LaneRoomTally])?
     /// When the last one left since the room was loaded.
     var emptiedAt: Timestamp?
     /// Since when nobody had been here as the log knew, before this leader doubted it.
@@ -92,6 +97,7 @@ actor RoomActor {
         context: RoomContext, wake: @escaping @Sendable (RoomActor) -> Void
     ) throws {
         self.id = id
+        number = RoomTally.number(of: id)
         wakeHost = wake
         self.shard = shard
         self.storage = storage

@@ -21,9 +21,13 @@ struct RoomContext: Sendable {
     var cluster: ClusterView
     /// Nodes to which the connection has ended, and that are not connected again: nobody there can be here.
     var lostNodes: LoopBound<Set<NodeID>>
+    /// Who has left because of that, and may come back.
+    var departed: LoopBound<DepartedSessions>
     /// To other replicas of the shards.
     var replication: any ReplicationTransport
     var transfers: TransferConfiguration
+    /// Messages of other nodes that named a term which no election leads to.
+    var refusedTerms: Counter?
     /// Of the node.
     var transferSlots: TransferSlots
     /// Of the cluster; 0 when it was created.

@@ -47,6 +47,8 @@ public final class RoomHost: Sendable {
         public var cluster: ClusterView
         public var replication: any ReplicationTransport
         public var transfers = TransferConfiguration()
+        /// Counts messages that name terms which no election leads to.
+        public var refusedTerms: Counter?
         /// Of the cluster: part of every room's epoch.
         public var restoreGeneration: UInt64 = 0
         /// Entries kept in each shard's log for replicas that are behind; one that is further behind gets a snapshot.
@@ -99,7 +101,8 @@ public final class RoomHost: Sendable {
                     figures: figures,
                     callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, server: given.server,
                     cluster: given.cluster, lostNodes: LoopBound(onLoop: [], loop: loop),
-                    replication: given.replication, transfers: given.transfers,
+                    departed: LoopBound(onLoop: DepartedSessions(), loop: loop),
+                    replication: given.replication, transfers: given.transfers, refusedTerms: given.refusedTerms,
                     transferSlots: slots, restoreGeneration: given.restoreGeneration, now: given.now, copies: copies)
                 let host = LoopHost(
                     context: context, store: given.store, transport: given.transport,

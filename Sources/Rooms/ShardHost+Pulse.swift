@@ -8,34 +8,30 @@ extension ShardHost {
     /// What is known of the lanes of all nodes; nil while this node does not lead the shard.
     func pulse() -> (notice: ShardNotice, tallies: [NodeID: [LaneTally]])? {
         guard let notice else { return nil }
-        var tallies: [NodeID: [LaneTally]] = [:]
+        var byLane: [Lane: LaneTally] = [:]
         for room in rooms.active {
-            for (lane, tally) in room.assumeIsolated({ $0.tallies() }) {
-                var lanes = tallies.removeValue(forKey: lane.node) ?? []
-                if let place = lanes.firstIndex(where: { $0.lane == lane.number }) {
-                    lanes[place].add(tally)
-                } else {
-                    var first = LaneTally(lane: lane.number)
-                    first.add(tally)
-                    lanes.append(first)
+            room.assumeIsolated { room in
+                for known in room.tallies() {
+                    byLane[known.lane, default: LaneTally(lane: known.lane.number)].add(digest: known.digest)
                 }
-                tallies[lane.node] = lanes
             }
         }
+        var tallies: [NodeID: [LaneTally]] = [:]
+        for (lane, tally) in byLane { tallies[lane.node, default: []].append(tally) }
         return (notice, tallies)
     }
 
-    /// The same of one lane, room by room. Beyond the bound of an answer it says that it is not whole.
-    func tallies(of lane: Lane) -> ShardTallies {
-        var answer = ShardTallies(shard: shard, lane: lane.number, term: ledTerm)
+    /// The same of one lane and some rooms, room by room. Beyond the bound of an answer it says that it is not whole.
+    func tallies(of lane: Lane, _ part: RoomPart) -> ShardTallies {
+        var answer = ShardTallies(shard: shard, lane: lane.number, term: ledTerm, part: part)
         guard ledTerm != nil else { return answer }
-        for room in rooms.active {
-            guard let tally = room.assumeIsolated({ $0.tallies(of: lane) }).first?.tally else { continue }
+        for room in rooms.active where part.contains(named: room.number) {
+            guard let known = room.assumeIsolated({ $0.tallies() }).first(where: { $0.lane == lane }) else { continue }
             guard answer.rooms.count < ShardTallies.roomsMax else {
                 answer.isWhole = false
                 return answer
             }
-            answer.rooms.append(tally)
+            answer.rooms.append(known.tally)
         }
         return answer
     }

@@ -131,6 +131,22 @@ import Testing
         #expect(!sieve.isWaiting)
     }
 
+    @Test func `a window that its leader does not answer in time is counted with the next`() {
+        var sieve = BarrageSieve(perSecond: 4, highPerSecond: 3)
+        for number in 0..<6 { sieve.hold(Self.candidate("\(number)", item: UInt64(number))) }
+        let first = sieve.close(at: 0)
+        sieve.loseOverdue(at: BarrageSieve.answerMilliseconds - 1)
+        #expect(sieve.isWaiting && sieve.isEmpty)
+        sieve.loseOverdue(at: BarrageSieve.answerMilliseconds)
+        #expect(!sieve.isWaiting && !sieve.isEmpty)
+        let late = sieve.settle(first.number, shown: [0])
+        #expect(late.isEmpty, "nobody waits for it any more")
+        let window = sieve.close(at: 5_000)
+        #expect(window.leftOut == 6)
+        let echoes = sieve.settle(window.number, shown: [])
+        #expect(echoes.count == 6)
+    }
+
     @Test func `while nobody answers, what has no room is shown to its senders and still counted`() {
         var sieve = BarrageSieve(perSecond: 4, highPerSecond: 3)
         var echoed = 0

@@ -253,8 +253,32 @@ extension [PresenceEffect] {
         #expect(it.presence.lanes.map { "\($0.node)/\($0.number)" } == ["n1/0", "n2/1"])
         #expect(it.presence.sessions(of: [user("c"), user("a")]).map { $0.sessions.map(\.text) } == [["s1", "s3"]])
         #expect(it.presence.keys(on: Scene.key("s", node: "n2").node).map(\.session.text) == ["s1", "s3"])
+        let lane = try #require(it.presence.lanes.last)
+        #expect(Set(it.presence.keys(on: lane).map(\.session.text)) == ["s1", "s3"])
+        it.presence.move(Scene.key("s3", node: "n2"), to: Scene.key("s3"), lane: 0, encoding: .json)
+        #expect(it.presence.keys(on: lane).map(\.session.text) == ["s1"])
+        let version = it.presence.laneVersion
         it.exit("s2")
+        it.exit("s3")
         #expect(it.presence.lanes.count == 1)
+        #expect(it.presence.laneVersion != version)
+    }
+
+    @Test func `one whose exit was told and that is back is told to enter, once, and one that never left is not`()
+        throws
+    {
+        var it = Scene()
+        try it.enter("a", "s1")
+        #expect(it.exit("s1").events == [.exit])
+        let back = it.presence.announce(it.visitor("a", "s1"), role: .guest, telling: .all, at: it.now)
+        #expect(back.events == [.enter])
+        #expect(back.contains(.arrived(user("a"))))
+        #expect(it.presence.announce(it.visitor("a", "s1"), role: .guest, telling: .all, at: it.now).isEmpty)
+        #expect(it.presence.announce(it.visitor("b", "s2"), role: .guest).isEmpty)
+        var other = Scene(.allow)
+        try other.enter("a", "s1")
+        let second = other.presence.announce(other.visitor("a", "s2"), role: .guest, telling: .all, at: other.now)
+        #expect(second.isEmpty, "the user was here all the time")
     }
 
     @Test func `encodings are those of the sessions here`() throws {
