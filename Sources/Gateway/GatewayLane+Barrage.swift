@@ -82,6 +82,15 @@ extension GatewayLane {
         if !intake.sieve.isEmpty { schedule(intake, of: hub) }
     }
 
+    /// Windows that a leader has not answered count as left out, too: else their senders would never see them.
+    func loseOverdueBarrage() {
+        for hub in hubs.values {
+            guard let intake = hub.intake, intake.sieve.isWaiting else { continue }
+            intake.sieve.loseOverdue(at: loop.nowMilliseconds)
+            if !intake.sieve.isEmpty { schedule(intake, of: hub) }
+        }
+    }
+
     // MARK: - What the leader says
 
     func settle(_ window: UInt64, shown: [UInt32], in hub: Hub) {

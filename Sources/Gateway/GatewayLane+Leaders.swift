@@ -64,7 +64,9 @@ extension GatewayLane {
         calls.append(
             RoomCall(
                 room: room, address: address(of: last), caller: last.state.caller, request: nil,
-                number: awaited.begin(room, at: loop.nowMilliseconds), body: .follow(place)))
+                number: awaited.begin(
+                    room, of: shared.shardMap.shard(of: room), sessions: sessions.count, at: loop.nowMilliseconds),
+                body: .follow(place)))
         return calls
     }
 

@@ -23,6 +23,7 @@ extension GatewayLane {
                 }
             }
         }
+        tellUnknown(to: node)
     }
 
     private func perform(_ output: RoomOutput, of room: RoomID, from node: NodeID) {
@@ -186,7 +187,7 @@ extension GatewayLane {
         }
     }
 
-    private func exited(_ id: SessionID, _ room: RoomID, _ request: UInt32?) {
+    func exited(_ id: SessionID, _ room: RoomID, _ request: UInt32?) {
         let isOpen = request.map { open.answered(id, $0) } ?? false
         if let request { settleCost(of: request, id, isRepeat: false) }
         guard let session = sessions[id] else { return }

@@ -12,18 +12,20 @@ extension GatewayLane {
     /// A node says of the shards that it leads what it believes of this lane; behind what their rooms have told.
     func hear(_ pulses: [ShardPulse], from node: NodeID) {
         for pulse in pulses {
+            open.insists(node, pulse.shard, term: pulse.term, at: loop.nowMilliseconds)
             // As good as its first word, should that have been lost.
             isLed(ShardNotice(shard: pulse.shard, term: pulse.term), by: node)
             guard open.isLed(pulse.shard, by: node, term: pulse.term) else { continue }
-            let rooms = roster.rooms(of: pulse.shard)
-            let told = pulse.tally(of: number)
-            // What it is being told is not compared; that has a deadline of its own.
-            guard !rooms.contains(where: { awaited.awaits($0) }) else { continue }
-            let agrees = told == roster.tally(of: pulse.shard, lane: number)
-            if watch.pulse(of: pulse.shard, agrees: agrees) {
-                shared.router.ask(TallyRequest(shard: pulse.shard, lane: number), of: node)
-            }
+            let isEqual = pulse.tally(of: number) == roster.tally(of: pulse.shard, lane: number)
+            // What the leader is being told of differs, and has a deadline of its own.
+            let agrees: Bool? = isEqual ? true : awaited.awaitsAny(of: pulse.shard) ? nil : false
+            if watch.pulse(of: pulse.shard, agrees: agrees) { askForTallies(pulse.shard, node) }
         }
+    }
+
+    private func askForTallies(_ shard: ShardID, _ node: NodeID) {
+        let part = watch.part(of: shard, rooms: roster.rooms(of: shard).count)
+        shared.router.ask(TallyRequest(shard: shard, lane: number, part: part), of: node)
     }
 
     /// What a leader believes of this lane, room by room.
@@ -34,17 +36,28 @@ extension GatewayLane {
             return
         }
         guard open.isLed(tallies.shard, by: node, term: term) else { return }
-        let rooms = watch.repairs(told: tallies, own: roster.tallies(of: tallies.shard))
-        sayAnew(rooms.filter { !awaited.awaits($0) }, to: node, "it has something else than its leader says")
+        // Without viewers nothing can have been missed: it goes on from where the leader is, which is just behind what has
+        // been heard. So does the room of a session that was taken up from another lane.
+        for room in tallies.rooms where hubs[room.room] == nil && !awaited.awaits(room.room) {
+            roster.goOn(through: room.seq, of: room.room)
+        }
+        let rooms = watch.repairs(
+            told: tallies, own: roster.tallies(of: tallies.shard, tallies.part), isAwaited: { awaited.awaits($0) })
+        sayAnew(rooms, to: node, "it has something else than its leader says")
     }
 
     /// Once a second.
     func watchLeaders() {
-        for finding in watch.tick(roster.shards.filter { open.leaderNode(of: $0) != nil }) {
+        loseOverdueBarrage()
+        let watched = roster.shards.filter { shard in
+            // The silence of one whose version says no pulses means nothing.
+            open.leaderNode(of: shard).map { shared.router.saysPulses($0) } ?? false
+        }
+        for finding in watch.tick(watched) {
             switch finding {
             case .ask(let shard):
                 guard let node = open.leaderNode(of: shard) else { continue }
-                shared.router.ask(TallyRequest(shard: shard, lane: number), of: node)
+                askForTallies(shard, node)
             case .drop(let shard):
                 guard let node = open.leaderNode(of: shard), node != configuration.node else { continue }
                 logger.warning(
@@ -77,12 +90,17 @@ extension GatewayLane {
         logger.warning(
             "rooms are announced anew", metadata: ["rooms": "\(rooms.count)", "peer": "\(node)", "reason": "\(reason)"])
         let wanted = Set(rooms)
+        // Whoever is leaving may have left, for all that the leader has told: announced, it would leave twice.
+        let leaving = open.leaving(wanted)
         for room in rooms {
             if let hub = hubs[room] { loseBarrage(of: hub) }
         }
         var byRoom: [RoomID: [Session]] = [:]
         for session in sessions.values {
-            for room in session.state.rooms where wanted.contains(room) { byRoom[room, default: []].append(session) }
+            for room in session.state.rooms where wanted.contains(room) {
+                guard leaving[room]?.contains(session.id) != true else { continue }
+                byRoom[room, default: []].append(session)
+            }
         }
         awaited.forget { wanted.contains($0) && byRoom[$0] == nil }
         var calls: [RoomCall] = []
@@ -101,10 +119,32 @@ extension GatewayLane {
             open.refused(id, request, by: node, at: loop.nowMilliseconds)
             return open.isOpen(id, request)
         }
-        guard let call = open.unknown(id, request) else { return false }
-        shared.figures.roomsSaidAnew.add(1)
-        logger.warning("a leader does not know a session that is in its room", metadata: ["peer": "\(node)"])
-        shared.router.route(announcements(of: [session], in: room) + [call], to: node, from: number)
+        if open.isLeaving(id, request) {
+            // It has left, and the answer was lost.
+            exited(id, room, request)
+            return true
+        }
+        guard open.unknown(id, request) else { return false }
+        unknown[room, default: []].insert(id)
         return true
+    }
+
+    /// Tells a leader of the sessions that it did not know, all of a turn at once, and asks again what is open in their
+    /// rooms: until it goes on from there nothing else that it has answered is heard.
+    func tellUnknown(to node: NodeID) {
+        guard !unknown.isEmpty else { return }
+        let rooms = unknown
+        unknown = [:]
+        let wanted = Set(rooms.keys)
+        shared.figures.roomsSaidAnew.add(rooms.count)
+        logger.warning(
+            "a leader does not know sessions that are in its rooms",
+            metadata: ["peer": "\(node)", "rooms": "\(rooms.count)"])
+        var calls: [RoomCall] = []
+        for (room, ids) in rooms {
+            calls += announcements(of: ids.compactMap { sessions[$0] }.filter { $0.isIn(room) }, in: room)
+        }
+        calls += ownAsked(open.askAgain(in: wanted))
+        if !calls.isEmpty { shared.router.route(calls, to: node, from: number) }
     }
 }

@@ -50,6 +50,8 @@ final class GatewayLane {
     /// Who is in which rooms, and what comes of comparing that with what their leaders believe.
     var roster = LaneRoster()
     var watch = StreamWatch()
+    /// Sessions that the leader whose words are being performed does not know, by room.
+    var unknown: [RoomID: Set<SessionID>] = [:]
     /// What is in the answers to enters that come next.
     var missed = HeardMissed()
     /// Sessions that other nodes were given lately, oldest first.

@@ -2,10 +2,25 @@ import ChatModel
 import RoomLink
 
 /// Which rooms a lane's sessions are in, by shard, as it is compared with what the leaders believe (`ShardPulse`): how many
-/// sessions, the sum of their numbers, and up to where the room's stream has been heard. Pure.
+/// sessions, the sum of their numbers, and up to where the room's stream has been heard. What a shard comes to is kept up
+/// with each change, so a pulse costs nothing however many rooms there are. Pure.
 struct LaneRoster {
-    private var rooms: [RoomID: RoomTally] = [:]
-    private var byShard: [ShardID: Set<RoomID>] = [:]
+    private struct Entry {
+        var tally: RoomTally
+        let shard: ShardID
+        /// Of the room's ID (`RoomTally.number`).
+        let number: UInt64
+        /// What it adds to its shard.
+        var digest: UInt64
+    }
+
+    private struct Shard {
+        var rooms: Set<RoomID> = []
+        var digest: UInt64 = 0
+    }
+
+    private var rooms: [RoomID: Entry] = [:]
+    private var byShard: [ShardID: Shard] = [:]
 
     /// The shards of rooms that somebody is in.
     var shards: some Sequence<ShardID> { byShard.keys }
@@ -13,49 +28,66 @@ struct LaneRoster {
     /// A session is in the room from now on.
     mutating func add(_ session: Session, to room: RoomID, of shard: ShardID) {
         if rooms[room] == nil {
-            rooms[room] = RoomTally(room: room)
-            byShard[shard, default: []].insert(room)
+            rooms[room] = Entry(
+                tally: RoomTally(room: room), shard: shard, number: RoomTally.number(of: room), digest: 0)
+            byShard[shard, default: Shard()].rooms.insert(room)
         }
-        rooms[room]?.sessions += 1
-        rooms[room]?.sum &+= session.hash
+        change(room) { tally in
+            tally.sessions += 1
+            tally.sum &+= session.hash
+        }
     }
 
     /// A session that was in the room is not any more.
     mutating func remove(_ session: Session, from room: RoomID, of shard: ShardID) {
-        guard var tally = rooms[room] else { return }
-        tally.sessions -= min(1, tally.sessions)
-        tally.sum &-= session.hash
-        guard tally.sessions == 0 else { return rooms[room] = tally }
+        guard let entry = rooms[room] else { return }
+        guard entry.tally.sessions <= 1 else {
+            return change(room) { tally in
+                tally.sessions -= 1
+                tally.sum &-= session.hash
+            }
+        }
         rooms[room] = nil
-        byShard[shard]?.remove(room)
-        if byShard[shard]?.isEmpty == true { byShard[shard] = nil }
+        byShard[shard]?.digest &-= entry.digest
+        byShard[shard]?.rooms.remove(room)
+        if byShard[shard]?.rooms.isEmpty == true { byShard[shard] = nil }
     }
 
     /// The room's stream has come to this seq.
     mutating func hear(_ seq: UInt64, of room: RoomID) {
-        guard let tally = rooms[room], tally.seq < seq else { return }
-        rooms[room]?.seq = seq
+        guard let tally = rooms[room]?.tally, tally.seq < seq else { return }
+        change(room) { $0.seq = seq }
     }
 
     /// The room's stream goes on from this seq, maybe of another life of the room.
-    mutating func goOn(through seq: UInt64, of room: RoomID) { rooms[room]?.seq = seq }
+    mutating func goOn(through seq: UInt64, of room: RoomID) { change(room) { $0.seq = seq } }
+
+    private mutating func change(_ room: RoomID, _ body: (inout RoomTally) -> Void) {
+        guard var entry = rooms[room] else { return }
+        body(&entry.tally)
+        let former = entry.digest
+        entry.digest = entry.tally.digest(named: entry.number)
+        byShard[entry.shard]?.digest &+= entry.digest &- former
+        rooms[room] = entry
+    }
 
     /// The rooms of a shard.
-    func rooms(of shard: ShardID) -> Set<RoomID> { byShard[shard] ?? [] }
+    func rooms(of shard: ShardID) -> Set<RoomID> { byShard[shard]?.rooms ?? [] }
 
     /// A shard's rooms, summed up.
     func tally(of shard: ShardID, lane: Int) -> LaneTally {
         var tally = LaneTally(lane: lane)
-        for room in byShard[shard] ?? [] {
-            if let room = rooms[room] { tally.add(room) }
-        }
+        guard let sum = byShard[shard] else { return tally }
+        (tally.rooms, tally.digest) = (UInt64(sum.rooms.count), sum.digest)
         return tally
     }
 
     /// The same, room by room.
-    func tallies(of shard: ShardID) -> [RoomID: RoomTally] {
+    func tallies(of shard: ShardID, _ part: RoomPart = .whole) -> [RoomID: RoomTally] {
         var all: [RoomID: RoomTally] = [:]
-        for room in byShard[shard] ?? [] { all[room] = rooms[room] }
+        for room in byShard[shard]?.rooms ?? [] {
+            if let entry = rooms[room], part.contains(named: entry.number) { all[room] = entry.tally }
+        }
         return all
     }
 }

@@ -48,7 +48,7 @@ struct SessionState: Sendable {
         issuedAt = handed.issuedAt
         requests = SessionRequests(count: handed.requestCount)
         formerNode = node
-        handedLevels = (handed.levels, handed.userLevels)
+        handedLevels = handed.levels.map { ($0, handed.userLevels) }
         for kick in handed.kicks { note(kick) }
         for item in handed.stays { stay(item.stay, in: item.room) }
     }

@@ -10,9 +10,11 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
     public static let relayVersion: UInt32 = 2
     /// From this version on what many have missed is said once, apart from their answers (`RoomOutput.missed`).
     public static let missedVersion: UInt32 = 3
-
     /// From this version on both sides prove that they have a key of the cluster (``LinkGreeting``).
     public static let proofVersion: UInt32 = 4
+    /// From this version on leaders say once a second what they believe of lanes, and answer lanes that have something
+    /// else (`ShardPulse`).
+    public static let pulseVersion: UInt32 = 4
     /// Bytes of `nonce`.
     public static let nonceBytes = 32
 

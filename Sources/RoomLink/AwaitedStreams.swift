@@ -4,33 +4,56 @@ import ChatModel
 /// to go on from there. What comes of such a room before it goes on is not shown: it may be of the time before, when the
 /// leader thought that the lane had all it was told, and what goes on includes it. Pure: times are passed in.
 ///
-/// A leader that does not go on in time is told once more, and again after longer and longer pauses.
+/// A leader that does not go on in time is told once more, and again after longer and longer pauses. It has the more time
+/// the more sessions it has just been told of, and as long as it goes on with other rooms of the shard: telling it all
+/// again would be the more to do for a leader that has too much to do.
 public struct AwaitedStreams: Sendable {
     /// How long a leader may take to go on, in milliseconds; then twice as long each time, up to `pauseMax`. A room that
     /// is still being loaded takes a while.
     public static let pauseFirst: UInt64 = 2_000
     public static let pauseMax: UInt64 = 16_000
+    /// So many sessions a leader takes in a millisecond at least, with those of other lanes at the same time.
+    public static let sessionsPerMillisecond: UInt64 = 10
 
     private struct Wait {
         var number: UInt64
         var askAgainAt: UInt64
         var asks: UInt64
+        var sessions: UInt64
+        var shard: ShardID?
+        /// However much else the leader goes on with.
+        var deadline: UInt64
     }
 
     private var waits: [RoomID: Wait] = [:]
     private var last: UInt64 = 0
     /// None is due before; may be too early.
     private var nextLook = UInt64.max
+    /// Of all rooms that are awaited.
+    private var sessionsTold: UInt64 = 0
+    /// Shards of which some room has gone on since the last look, and when that was seen of each last.
+    private var progressing: Set<ShardID> = []
+    private var progressedAt: [ShardID: UInt64] = [:]
 
     public init() {}
 
     /// The room's leader is told now; whatever it was told before is void.
+    /// - Parameters:
+    ///   - shard: the room's.
+    ///   - sessions: so many are announced.
     /// - Returns: what the leader is to say when it goes on.
-    public mutating func begin(_ room: RoomID, at nowMilliseconds: UInt64) -> UInt64 {
+    public mutating func begin(
+        _ room: RoomID, of shard: ShardID? = nil, sessions: Int = 1, at nowMilliseconds: UInt64
+    ) -> UInt64 {
         last += 1
-        let asks = (waits[room]?.asks ?? 0) + 1
-        let due = nowMilliseconds + min(Self.pauseMax, Self.pauseFirst << min(asks - 1, 16))
-        waits[room] = Wait(number: last, askAgainAt: due, asks: asks)
+        let former = waits[room]
+        let asks = (former?.asks ?? 0) + 1
+        sessionsTold = sessionsTold - (former?.sessions ?? 0) + UInt64(sessions)
+        let pause = (Self.pauseFirst << min(asks - 1, 16)) + sessionsTold / Self.sessionsPerMillisecond
+        let due = nowMilliseconds + min(Self.pauseMax, pause)
+        waits[room] = Wait(
+            number: last, askAgainAt: due, asks: asks, sessions: UInt64(sessions), shard: shard,
+            deadline: max(due, nowMilliseconds + Self.pauseMax))
         nextLook = min(nextLook, due)
         return last
     }
@@ -38,14 +61,27 @@ public struct AwaitedStreams: Sendable {
     /// Nobody follows these rooms any more.
     public mutating func forget(where isGone: (RoomID) -> Bool) {
         waits = waits.filter { !isGone($0.key) }
+        sessionsTold = waits.values.reduce(0) { $0 + $1.sessions }
     }
 
     /// Whether the room's stream has not begun to go on.
     public func awaits(_ room: RoomID) -> Bool { waits[room] != nil }
 
+    /// Whether that is so for any room of the shard.
+    public func awaitsAny(of shard: ShardID) -> Bool {
+        !waits.isEmpty && waits.values.contains { $0.shard == shard }
+    }
+
     /// Rooms whose leaders are to be told once more. Who can't do that now is told again.
     public mutating func overdue(at nowMilliseconds: UInt64) -> [RoomID] {
+        for shard in progressing { progressedAt[shard] = nowMilliseconds }
+        progressing = []
         guard nowMilliseconds >= nextLook else { return [] }
+        for (room, wait) in waits where wait.askAgainAt <= nowMilliseconds && nowMilliseconds < wait.deadline {
+            guard let shard = wait.shard, let last = progressedAt[shard], nowMilliseconds < last + Self.pauseFirst
+            else { continue }
+            waits[room]?.askAgainAt = min(wait.deadline, last + Self.pauseFirst)
+        }
         nextLook = waits.values.map(\.askAgainAt).filter { $0 > nowMilliseconds }.min() ?? .max
         let due = waits.filter { $0.value.askAgainAt <= nowMilliseconds }.keys.sorted()
         for room in due {
@@ -58,9 +94,11 @@ public struct AwaitedStreams: Sendable {
 
     /// Whether what a room tells is to be performed.
     public mutating func takes(_ output: RoomOutput, of room: RoomID) -> Bool {
-        guard !waits.isEmpty, let number = waits[room]?.number else { return true }
-        if case .following(number, _) = output {
+        guard !waits.isEmpty, let wait = waits[room] else { return true }
+        if case .following(wait.number, _) = output {
             waits[room] = nil
+            sessionsTold -= wait.sessions
+            if let shard = wait.shard { progressing.insert(shard) }
             return true
         }
         // Whoever was put out meanwhile is told so when it is announced.

@@ -15,7 +15,7 @@ extension HandedSession: WireMessage {
         try walker.shown(5, "startedAt", &startedAt)
         try walker.shown(6, "requestCount", &requestCount)
         try walker.list(7, "stays", &stays)
-        try walker.required(8, "levels", &levels)
+        try walker.optional(8, "levels", &levels)
         try walker.optional(9, "userLevels", &userLevels)
         try walker.list(10, "kicks", &kicks)
     }

@@ -1,4 +1,5 @@
 import ChatModel
+import Wire
 
 /// What one lane has asked of rooms and has no answer to, with who leads each shard as the lane knows it: so that a
 /// call is asked again, under the same number, where the leader is now, when the former one has died or did not take
@@ -14,8 +15,14 @@ public struct OpenCalls: Sendable {
     public static let leaderlessMilliseconds: UInt64 = 3_000
     /// How long a leader may take to answer, before nobody waits any more.
     public static let answerMilliseconds: UInt64 = 30_000
-    /// A call that its leader has not answered for so long is asked again, once.
-    public static let askAgainMilliseconds: UInt64 = 10_000
+    /// A call that its leader has not answered for so long is asked again, once: within five seconds after a pause of either
+    /// side all is as before.
+    public static let askAgainMilliseconds: UInt64 = 4_000
+    /// A leader in a term that is over finds that out within an election timeout. One that goes on saying for so long that it
+    /// leads, while nobody says so in a later term, does lead: the later term was never one.
+    public static let insistMilliseconds: UInt64 = 10_000
+    /// Beyond it that was not without a break.
+    public static let insistPauseMax: UInt64 = 3_000
     /// How often a call is repeated because its leader did not know the session.
     public static let unknownMax = 2
     /// Calls that wait for a leader, or for their answer; a further one is refused.
@@ -40,6 +47,8 @@ public struct OpenCalls: Sendable {
         var isAskedAgain = false
         /// How often its leader did not know its session.
         var unknownCount = 0
+        /// Its leader did not know its session, and has not been asked since.
+        private(set) var isUnknown = false
 
         init(_ call: RoomCall, of shard: ShardID, at nowMilliseconds: UInt64) {
             self.call = call
@@ -50,6 +59,14 @@ public struct OpenCalls: Sendable {
         mutating func ask(_ node: NodeID) {
             askedCount = askedOf == node ? askedCount + 1 : 1
             askedOf = node
+            isUnknown = false
+        }
+
+        /// The node that was asked last did not know the session.
+        mutating func refusedUnknown() {
+            askedCount = max(0, askedCount - 1)
+            unknownCount += 1
+            isUnknown = true
         }
 
         /// - Returns: whether the node that was asked last has it no more.
@@ -97,6 +114,8 @@ public struct OpenCalls: Sendable {
     /// When all calls are looked at next.
     private var sweepAt: UInt64 = 0
     private var unansweredAt: UInt64 = 0
+    /// Who says to lead a shard in a term that is over as far as the lane knows.
+    private var insisting: [ShardID: (leader: Leader, since: UInt64, last: UInt64)] = [:]
 
     public init() {}
 
@@ -201,29 +220,48 @@ public struct OpenCalls: Sendable {
         heldCount += 1
     }
 
-    /// A leader does not know the session of this call, which is in the room: it is told, and asked again behind that.
-    /// - Returns: what it is to be asked; nil when that has been tried.
-    public mutating func unknown(_ session: SessionID, _ request: UInt32) -> RoomCall? {
-        guard let number = numbers[Key(session: session, request: request)]?.first, var open = calls[number],
-            open.heldSince == nil, open.unknownCount < Self.unknownMax, let node = open.askedOf
-        else { return nil }
-        open.unknownCount += 1
-        open.ask(node)
-        calls[number] = open
-        return open.call
+    /// A leader does not know the session of this call, which is in the room: it is to be told, and asked again behind that
+    /// (`askAgain`).
+    /// - Returns: false when that has been tried.
+    public mutating func unknown(_ session: SessionID, _ request: UInt32) -> Bool {
+        guard let number = numbers[Key(session: session, request: request)]?.first, let open = calls[number],
+            open.heldSince == nil, open.unknownCount < Self.unknownMax, open.askedOf != nil
+        else { return false }
+        calls[number]?.refusedUnknown()
+        return true
     }
 
-    /// A leader is told anew who is in these rooms.
+    /// Whether that call is a session's wish to leave.
+    public func isLeaving(_ session: SessionID, _ request: UInt32) -> Bool {
+        guard let number = numbers[Key(session: session, request: request)]?.first else { return false }
+        if case .operation(.exit)? = calls[number]?.call.body { return true }
+        return false
+    }
+
+    /// A leader is told anew who is in these rooms. What it has answered meanwhile is not heard (`AwaitedStreams.takes`), so
+    /// everything is asked again.
     /// - Returns: what it is to be asked once more behind that, oldest first.
     public mutating func askAgain(in rooms: Set<RoomID>) -> [RoomCall] {
         var again: [RoomCall] = []
         for number in calls.filter({ rooms.contains($0.value.call.room) }).keys.sorted() {
-            guard var open = calls[number], open.heldSince == nil, let node = open.askedOf else { continue }
+            guard var open = calls[number], open.heldSince == nil,
+                open.isUnknown || open.call.isKnownWhenRepeated, let node = open.askedOf
+            else { continue }
             open.ask(node)
             calls[number] = open
             again.append(open.call)
         }
         return again
+    }
+
+    /// Sessions that have asked to leave these rooms, of which their leader may have seen the last already.
+    public func leaving(_ rooms: Set<RoomID>) -> [RoomID: Set<SessionID>] {
+        var leaving: [RoomID: Set<SessionID>] = [:]
+        for open in calls.values where open.heldSince == nil && rooms.contains(open.call.room) {
+            guard case .operation(.exit) = open.call.body else { continue }
+            leaving[open.call.room, default: []].insert(open.call.address.session)
+        }
+        return leaving
     }
 
     // MARK: - Leaders
@@ -252,6 +290,20 @@ public struct OpenCalls: Sendable {
         }
         shards[shard] = .led(Leader(node: node, term: term))
         return ask(node, of: shard) { _ in true }
+    }
+
+    /// A node says once more that it leads a shard, in a term that is over as far as this lane knows. A later one may have
+    /// been named by a node that is broken; nobody else leads in it.
+    public mutating func insists(_ node: NodeID, _ shard: ShardID, term: UInt64, at nowMilliseconds: UInt64) {
+        guard case .unled(let last)? = shards[shard], term < last else { return insisting[shard] = nil }
+        let leader = Leader(node: node, term: term)
+        guard let known = insisting[shard], known.leader == leader,
+            nowMilliseconds - min(known.last, nowMilliseconds) <= Self.insistPauseMax
+        else { return insisting[shard] = (leader, nowMilliseconds, nowMilliseconds) }
+        insisting[shard]?.last = nowMilliseconds
+        guard nowMilliseconds - known.since >= Self.insistMilliseconds else { return }
+        insisting[shard] = nil
+        shards[shard] = .unled(after: term)
     }
 
     /// The leader of a term is not heard any more, but its connection has not ended: calls to it wait until it is heard
@@ -329,7 +381,7 @@ public struct OpenCalls: Sendable {
         guard nowMilliseconds >= unansweredAt else { return [] }
         unansweredAt = nowMilliseconds + 1_000
         let due = calls.filter {
-            !$0.value.isAskedAgain && $0.value.heldSince == nil
+            !$0.value.isAskedAgain && $0.value.heldSince == nil && $0.value.call.isKnownWhenRepeated
                 && $0.value.madeAt + Self.askAgainMilliseconds <= nowMilliseconds
         }
         var all: [(NodeID, RoomCall)] = []

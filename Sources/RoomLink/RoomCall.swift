@@ -118,6 +118,12 @@ public struct RoomCall: Sendable, Equatable {
     }
 }
 
+extension RoomCall {
+    /// Whether a leader that has it already does nothing twice when it comes once more: reads do nothing, what is durable
+    /// has a command ID, and who enters or leaves again is where it was. Barrage has none, and would be shown twice.
+    public var isKnownWhenRepeated: Bool { if case .operation(.barrage(_)) = body { false } else { true } }
+}
+
 /// Takes calls to nodes that lead rooms. Implemented by the node, given to gateways.
 public protocol RoomRouter: Sendable {
     /// Hands over what one lane's loop turn has for one node, in order. Called on the lane's loop. What does not arrive
@@ -129,10 +135,13 @@ public protocol RoomRouter: Sendable {
     func recount(_ recount: LaneRecount, at node: NodeID)
     /// Nothing is heard of what another node leads: the connection to it is of no use, and is to be made anew.
     func drop(_ node: NodeID)
+    /// Whether that node says pulses of what it leads: one of an older version does not, and its silence means nothing.
+    func saysPulses(_ node: NodeID) -> Bool
 }
 
 extension RoomRouter {
     public func ask(_ request: TallyRequest, of node: NodeID) {}
     public func recount(_ recount: LaneRecount, at node: NodeID) {}
     public func drop(_ node: NodeID) {}
+    public func saysPulses(_ node: NodeID) -> Bool { true }
 }

@@ -70,7 +70,9 @@ struct WiredTallyRequest: WireMessage {
         var (number, lane) = (UInt32(request.shard.number), UInt32(clamping: request.lane))
         try walker.required(1, "shard", &number)
         try walker.shown(2, "lane", &lane)
-        if W.isDecoding { request = TallyRequest(shard: try ShardID(wired: number), lane: Int(lane)) }
+        var part = WiredPart(request.part)
+        try part.walk(3, &walker)
+        if W.isDecoding { request = TallyRequest(shard: try ShardID(wired: number), lane: Int(lane), part: part.part) }
     }
 }
 
@@ -92,9 +94,26 @@ struct WiredTallies: WireMessage {
         try walker.optional(3, "term", &tallies.term)
         try walker.repeated(4, "rooms", &rooms)
         try walker.shown(5, "cut", &isCut)
+        var part = WiredPart(tallies.part)
+        try part.walk(6, &walker)
         guard W.isDecoding else { return }
+        tallies.part = part.part
         (tallies.shard, tallies.lane) = (try ShardID(wired: number), Int(lane))
         (tallies.rooms, tallies.isWhole) = (rooms.map(\.tally), !isCut)
+    }
+}
+
+/// Two fields of whatever it belongs to; without them it is the whole.
+private struct WiredPart {
+    var (number, count): (UInt32, UInt32)
+
+    init(_ part: RoomPart) { (number, count) = (part.number, part.count) }
+
+    var part: RoomPart { RoomPart(number, of: count) }
+
+    mutating func walk<W: FieldWalker>(_ first: Int, _ walker: inout W) throws(ChatError) {
+        try walker.defaulted(first, "part", &number, default: 0)
+        try walker.defaulted(first + 1, "parts", &count, default: 1)
     }
 }
 

@@ -32,8 +32,19 @@ public struct LaneTally: Sendable, Hashable {
 
     public mutating func add(_ room: RoomTally) {
         guard room.sessions > 0 else { return }
+        add(digest: room.digest)
+    }
+
+    /// The same of a room with sessions, whose digest is known.
+    public mutating func add(digest: UInt64) {
         rooms += 1
-        digest &+= room.digest
+        self.digest &+= digest
+    }
+
+    /// Takes a room out that was added with that digest.
+    public mutating func remove(digest: UInt64) {
+        rooms &-= 1
+        self.digest &-= digest
     }
 }
 
@@ -54,10 +65,19 @@ public struct RoomTally: Sendable, Hashable {
     }
 
     /// FNV-1a over all of it. The sum of many of them is compared, so the last step mixes all bits.
-    public var digest: UInt64 {
+    public var digest: UInt64 { digest(named: Self.number(of: room)) }
+
+    /// FNV-1a over the room's ID.
+    public static func number(of room: RoomID) -> UInt64 {
         var hash = Checksum.start
+        for byte in room.text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return hash
+    }
+
+    /// The digest, where the number of the room's ID is known.
+    public func digest(named number: UInt64) -> UInt64 {
+        var hash = number
         func mix(_ word: UInt64) { hash = (hash ^ word) &* 0x100_0000_01b3 }
-        for byte in room.text.utf8 { mix(UInt64(byte)) }
         mix(sessions)
         mix(sum)
         mix(seq)
@@ -67,12 +87,44 @@ public struct RoomTally: Sendable, Hashable {
     }
 }
 
+/// Some of a shard's rooms. A lane with more of them than one answer holds asks for one part after the other, which both
+/// sides find by the number of a room's ID alone.
+public struct RoomPart: Sendable, Hashable {
+    /// From 0 on.
+    public let number: UInt32
+    /// Of so many, at least one.
+    public let count: UInt32
+
+    public static let whole = RoomPart(0, of: 1)
+    /// Beyond it parts are not made smaller: rooms of that many answers.
+    public static let countMax: UInt32 = 4_096
+
+    /// What is out of bounds becomes the nearest that is not.
+    public init(_ number: UInt32, of count: UInt32) {
+        self.count = min(max(1, count), Self.countMax)
+        self.number = min(number, self.count - 1)
+    }
+
+    public var next: RoomPart { RoomPart(number + 1 < count ? number + 1 : 0, of: count) }
+
+    public func contains(_ room: RoomID) -> Bool { count == 1 || contains(named: RoomTally.number(of: room)) }
+
+    /// The same, where the number of the room's ID is known.
+    public func contains(named number: UInt64) -> Bool {
+        // The low bits of FNV alone are not even.
+        count == 1 || ((number ^ (number >> 32)) % UInt64(count)) == UInt64(self.number)
+    }
+}
+
 /// A lane's pulses differ from what it has: the leader is to tell room by room.
 public struct TallyRequest: Sendable, Hashable {
     public var shard: ShardID
     public var lane: Int
+    public var part: RoomPart
 
-    public init(shard: ShardID, lane: Int) { (self.shard, self.lane) = (shard, lane) }
+    public init(shard: ShardID, lane: Int, part: RoomPart = .whole) {
+        (self.shard, self.lane, self.part) = (shard, lane, part)
+    }
 }
 
 /// The answer, in the order of what the shard's rooms tell.
@@ -81,16 +133,22 @@ public struct ShardTallies: Sendable, Hashable {
     public var lane: Int
     /// nil: the node does not lead the shard.
     public var term: UInt64?
-    /// At most ``roomsMax``.
+    /// At most ``roomsMax``, all of `part`.
     public var rooms: [RoomTally]
-    /// Whether no room is left out.
+    /// Whether no room of the part is left out.
     public var isWhole: Bool
+    /// What was asked for.
+    public var part: RoomPart
 
-    /// Rooms of one answer: some 100 KB of usual names. A lane with more of one shard is judged by these alone.
+    /// Rooms of one answer: some 100 KB of usual names. A lane with more of one shard asks for them part by part.
     public static let roomsMax = 4_096
 
-    public init(shard: ShardID, lane: Int, term: UInt64?, rooms: [RoomTally] = [], isWhole: Bool = true) {
+    public init(
+        shard: ShardID, lane: Int, term: UInt64?, rooms: [RoomTally] = [], isWhole: Bool = true,
+        part: RoomPart = .whole
+    ) {
         (self.shard, self.lane, self.term, self.rooms, self.isWhole) = (shard, lane, term, rooms, isWhole)
+        self.part = part
     }
 }
 

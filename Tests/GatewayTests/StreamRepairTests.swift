@@ -23,6 +23,7 @@ import Wire
         }
 
         private let items = Mutex<[Item]>([])
+        let hasPulses = Mutex(true)
 
         func take() -> [Item] {
             items.withLock { items in
@@ -37,6 +38,7 @@ import Wire
         func ask(_ request: TallyRequest, of node: NodeID) { note(.ask(request)) }
         func recount(_ recount: LaneRecount, at node: NodeID) { note(.recount(recount)) }
         func drop(_ node: NodeID) { note(.drop(node)) }
+        func saysPulses(_ node: NodeID) -> Bool { hasPulses.withLock { $0 } }
     }
 
     private struct NoTokens: TokenVerifier {
@@ -141,12 +143,99 @@ import Wire
         try await withLane { lane, _ in
             var ahead = try #require(lane.roster.tallies(of: shard)[room])
             ahead.seq = 9
+            lane.hubs[room] = Hub(room: room, lane: lane)
             lane.hear([pulse(ahead)], from: leader)
             for _ in 0..<2 {
                 lane.hear([pulse(ahead)], from: leader)
                 lane.hear(ShardTallies(shard: shard, lane: 0, term: 3, rooms: [ahead]), from: leader)
             }
             #expect(sent.take().contains(.recount(LaneRecount(lane: 0, rooms: [room]))))
+        }
+    }
+
+    @Test func `a room without viewers goes on from where the leader is, and nothing is counted anew`() async throws {
+        try await withLane { lane, _ in
+            // As it is with a session that was taken up from another lane: nothing has been heard of its room.
+            var ahead = try #require(lane.roster.tallies(of: shard)[room])
+            ahead.seq = 9
+            for _ in 0..<2 { lane.hear([pulse(ahead)], from: leader) }
+            #expect(sent.take() == [.ask(TallyRequest(shard: shard, lane: 0))])
+            lane.hear(ShardTallies(shard: shard, lane: 0, term: 3, rooms: [ahead]), from: leader)
+            for _ in 0..<5 { lane.hear([pulse(ahead)], from: leader) }
+            #expect(sent.take() == [])
+            #expect(lane.roster.tallies(of: shard)[room]?.seq == 9)
+        }
+    }
+
+    @Test func `ghosts in a shard where the lane has no session are found, while it looks around`() async throws {
+        try await withLane { lane, id in
+            let own = try #require(lane.roster.tallies(of: shard)[room])
+            // The leave was lost.
+            let session = try #require(lane.sessions[id])
+            lane.forget(room, session)
+            #expect(Array(lane.roster.shards).isEmpty)
+            var recounts = 0
+            for _ in 0..<4 {
+                lane.watchLeaders()
+                lane.hear([pulse(own)], from: leader)
+                for item in sent.take() {
+                    switch item {
+                    case .ask: lane.hear(ShardTallies(shard: shard, lane: 0, term: 3, rooms: [own]), from: leader)
+                    default: break
+                    }
+                }
+                for case .recount(LaneRecount(lane: 0, rooms: [room])) in sent.take() { recounts += 1 }
+            }
+            #expect(recounts == 1)
+        }
+    }
+
+    @Test func `a session that is leaving is not announced, and its wish is repeated`() async throws {
+        try await withLane { lane, id in
+            let session = try #require(lane.sessions[id])
+            let exit = RoomCall(
+                room: room, address: lane.address(of: session), caller: session.state.caller, request: 7, number: 1,
+                body: .operation(.exit(RoomRequest(room: room))))
+            lane.ask([exit])
+            _ = sent.take()
+            for _ in 0..<2 { lane.hear(ShardTallies(shard: shard, lane: 0, term: 3), from: leader) }
+            #expect(sent.take() == [.recount(LaneRecount(lane: 0, rooms: [room])), .call(exit)])
+            // A leader that has seen it off already says that it is not there, which is what was wanted.
+            let refusal = RoomOutput.reply(id, request: 7, .failure(ChatError(.notInRoom, "no")))
+            lane.perform([Publication(room: room, term: 3, outputs: [refusal])], from: leader)
+            #expect(sent.take() == [] && lane.open.count == 0)
+            #expect(!session.isIn(room) && Array(lane.roster.shards).isEmpty)
+        }
+    }
+
+    @Test func `what others of the lane have asked meanwhile is asked again, too`() async throws {
+        try await withLane { lane, id in
+            let session = try #require(lane.sessions[id])
+            func call(_ request: UInt32, _ operation: ClientOperation) -> RoomCall {
+                RoomCall(
+                    room: room, address: lane.address(of: session), caller: session.state.caller, request: request,
+                    number: UInt64(request), body: .operation(operation))
+            }
+            let other = lane.adopt(
+                SessionState(
+                    id: SessionID(random: (2, 2), at: here), caller: session.state.caller, encoding: .json,
+                    startedAt: Timestamp(1)))
+            var enter = call(9, .enter(EnterRequest(room: room)))
+            enter.address = lane.address(of: other)
+            let (first, second) = (call(7, .room(RoomRequest(room: room))), call(8, .room(RoomRequest(room: room))))
+            lane.ask([first, second, enter])
+            _ = sent.take()
+            func refusal(_ request: UInt32) -> RoomOutput {
+                .reply(id, request: request, .failure(ChatError(.notInRoom, "no")))
+            }
+            lane.perform([Publication(room: room, term: 3, outputs: [refusal(7), refusal(8)])], from: leader)
+            let said = sent.take()
+            // The session once, and then all that has no answer, for what comes before the leader goes on is not heard.
+            guard said.count == 5, case .call(let announce) = said[0], case .call(let follow) = said[1],
+                case .announce = announce.body, case .follow = follow.body
+            else { return #expect(Bool(false), "\(said)") }
+            #expect(Array(said[2...]) == [.call(first), .call(second), .call(enter)])
+            #expect(lane.awaited.awaits(room))
         }
     }
 
@@ -172,8 +261,20 @@ import Wire
             lane.hear([pulse(own)], from: leader)
             for _ in 0..<2 { lane.watchLeaders() }
             #expect(sent.take() == [], "it was heard")
-            for _ in 0..<6 { lane.watchLeaders() }
+            for _ in 0..<3 { lane.watchLeaders() }
             #expect(sent.take().last == .drop(leader))
+        }
+    }
+
+    @Test func `the silence of a leader of an older version means nothing`() async throws {
+        try await withLane { lane, _ in
+            sent.hasPulses.withLock { $0 = false }
+            for _ in 0..<20 { lane.watchLeaders() }
+            #expect(sent.take() == [])
+            // It is upgraded: from then on it is listened to.
+            sent.hasPulses.withLock { $0 = true }
+            for _ in 0..<3 { lane.watchLeaders() }
+            #expect(sent.take() == [.ask(TallyRequest(shard: shard, lane: 0))])
         }
     }
 

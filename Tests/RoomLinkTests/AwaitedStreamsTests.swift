@@ -78,6 +78,43 @@ import Wire
         #expect(awaited.overdue(at: now + AwaitedStreams.pauseFirst) == [room], "from the beginning")
     }
 
+    @Test mutating func `a leader that is told of many sessions has the time that it needs for them`() {
+        _ = awaited.begin(room, sessions: 50_000, at: 0)
+        #expect(awaited.overdue(at: 6_900) == [])
+        #expect(awaited.overdue(at: 7_000) == [room])
+        // What is told behind it waits behind it.
+        var storm = AwaitedStreams()
+        _ = storm.begin(room, sessions: 20_000, at: 0)
+        _ = storm.begin(other, sessions: 20_000, at: 0)
+        #expect(storm.overdue(at: 4_000) == [room] && storm.overdue(at: 5_900) == [])
+        #expect(storm.overdue(at: 6_000).contains(other))
+        var huge = AwaitedStreams()
+        _ = huge.begin(room, sessions: 10_000_000, at: 0)
+        #expect(huge.overdue(at: AwaitedStreams.pauseMax) == [room])
+    }
+
+    @Test mutating func `a leader that goes on with other rooms of the shard is not told again`() throws {
+        let shard = ShardID(3)
+        var numbers: [RoomID: UInt64] = [:]
+        let rooms = try (0..<20).map { try #require(RoomID("r\($0)")) }
+        for each in rooms { numbers[each] = awaited.begin(each, of: shard, at: 0) }
+        // It takes a second for each, as one does that has far too much to do.
+        for (second, each) in rooms.enumerated().prefix(15) {
+            for hundred in 0..<10 as Range<UInt64> {
+                #expect(awaited.overdue(at: UInt64(second) * 1_000 + hundred * 100) == [])
+            }
+            #expect(try takes(.following(try #require(numbers[each])), of: each))
+        }
+        // A room that was lost among them does not wait for ever.
+        #expect(awaited.overdue(at: AwaitedStreams.pauseMax).count == 5)
+        // Nor does progress elsewhere count.
+        var lost = AwaitedStreams()
+        let number = lost.begin(room, of: ShardID(4), at: 0)
+        _ = lost.begin(other, of: shard, at: 0)
+        #expect(lost.takes(.following(number), of: room) == true)
+        #expect(lost.overdue(at: 2_000) == [other])
+    }
+
     @Test mutating func `a room whose leader can't be told now comes again`() throws {
         _ = awaited.begin(room, at: 0)
         #expect(awaited.overdue(at: 2_000) == [room])

@@ -68,15 +68,82 @@ import Wire
         #expect(try lane.answered())
     }
 
+    @Test mutating func `a term that nobody leads in deafens the lane to the leader for a while only`() throws {
+        _ = try lane.leads("n2", 5)
+        // A broken node says so, and goes.
+        _ = try lane.leads("n9", 1 << 48)
+        #expect(try lane.leads("n2", 5) == nil)
+        try lane.lost("n9")
+        let (shard, n2, n4) = (Lane.shard, try lane.node("n2"), try lane.node("n4"))
+        func says(_ node: NodeID, _ term: UInt64) -> Bool {
+            lane.open.insists(node, shard, term: term, at: lane.now)
+            return lane.open.leads(node, shard, term: term) != nil
+        }
+        for _ in 0..<10 {
+            #expect(!says(n2, 5))
+            lane.now += 1_000
+        }
+        // A former leader that says so once counts for nothing, nor one that pauses.
+        #expect(!says(n4, 4))
+        for _ in 0..<3 {
+            #expect(!says(n2, 5))
+            lane.now += 4_000
+        }
+        for _ in 0..<10 {
+            #expect(!says(n2, 5))
+            lane.now += 1_000
+        }
+        #expect(says(n2, 5))
+        // While somebody leads in a later term, nobody else does.
+        for _ in 0..<30 {
+            #expect(!says(n4, 4))
+            lane.now += 1_000
+        }
+    }
+
     @Test mutating func `a call whose session its leader does not know is repeated, twice at most`() throws {
         let call = try lane.call()
         let session = try lane.session("s1")
         _ = lane.add(call)
-        #expect(lane.open.unknown(session, 1) == nil, "nobody has it")
+        #expect(lane.open.unknown(session, 1) == false, "nobody has it")
         _ = try lane.leads("n2", 5)
-        for _ in 0..<OpenCalls.unknownMax { #expect(lane.open.unknown(session, 1) == call) }
-        #expect(lane.open.unknown(session, 1) == nil)
-        #expect(try lane.answered())
+        for _ in 0..<OpenCalls.unknownMax {
+            #expect(lane.open.unknown(session, 1) == true)
+            #expect(lane.open.askAgain(in: [call.room]) == [call])
+        }
+        #expect(lane.open.unknown(session, 1) == false)
+        // The leader has it once, so its refusal means that it has it no more.
+        try lane.refused(by: "n2")
+        lane.now += OpenCalls.heldMilliseconds
+        #expect(lane.expire() == [call])
+    }
+
+    @Test mutating func `barrage is not repeated to a leader that may have it`() throws {
+        _ = try lane.leads("n2", 5)
+        let room = try lane.room("live")
+        let session = try lane.session("s1")
+        let barrage = try lane.call("s1", 1, .operation(.barrage(BarrageRequest(room: room, text: "hi"))))
+        let send = try lane.call("s1", 2)
+        for call in [barrage, send] { _ = lane.add(call) }
+        #expect(lane.open.askAgain(in: [room]) == [send])
+        lane.now += OpenCalls.askAgainMilliseconds + 1_000
+        #expect(lane.open.unanswered(at: lane.now).map(\.call) == [send])
+        // One that did not know the session has not shown it.
+        #expect(lane.open.unknown(session, 1) == true)
+        #expect(lane.open.askAgain(in: [room]) == [barrage, send])
+        // Nor has the next leader got it.
+        #expect(try lane.leads("n3", 6) == [barrage, send])
+    }
+
+    @Test mutating func `sessions that are leaving are known`() throws {
+        _ = try lane.leads("n2", 5)
+        let room = try lane.room("live")
+        let exit = try lane.call("s1", 1, .operation(.exit(RoomRequest(room: room))))
+        for call in [exit, try lane.call("s2", 1)] { _ = lane.add(call) }
+        #expect(lane.open.leaving([room]) == [room: [try lane.session("s1")]])
+        #expect(lane.open.leaving([try lane.room("other")]).isEmpty)
+        let (leaving, staying) = (try lane.session("s1"), try lane.session("s2"))
+        #expect(lane.open.isLeaving(leaving, 1) && !lane.open.isLeaving(staying, 1))
     }
 
     @Test mutating func `calls of rooms that are announced anew are asked again, those of others are not`() throws {
