@@ -162,9 +162,10 @@ public final class ChatroomNode: Service, Sendable {
         let router = ClusterRouter(node: configuration.node)
         let nodes = ClusterNodes(router)
         let cluster = ClusterView(shardCount: owner.shards)
+        let refusedTerms = PeerRefusals.counter(in: metrics)
         let system = SystemGroup(
             loop: loops[0], store: store, server: server, transport: router, replication: router, cluster: cluster,
-            directory: directory.system, logger: logger, now: WallClock.now
+            directory: directory.system, logger: logger, refusedTerms: refusedTerms, now: WallClock.now
         ) { command, key, leader throws(ChatError) in try await nodes.forward(command, key, to: leader) }
         let shardMap = ShardMap(shardCount: owner.shards)
         let identity = ClusterIdentity(id: owner.cluster, shardCount: owner.shards)
@@ -174,7 +175,8 @@ public final class ChatroomNode: Service, Sendable {
         do {
             try await system.start()
             (links, membership) = try await link(
-                directory, identity, server, loops, router, nodes, system, cluster, metrics)
+                directory, identity, server, loops, router, nodes, system, cluster,
+                PeerRefusals(terms: refusedTerms, logger: logger))
             storages = try Self.openStorages(
                 directory, shardMap, configuration, StoragePool(writers: 2, readers: 2))
         } catch {
@@ -212,6 +214,7 @@ public final class ChatroomNode: Service, Sendable {
                 checkpointSeconds: configuration.checkpointSeconds, callbacks: callbacks.setup(), now: WallClock.now)
             dependencies.restoreGeneration = identity.restoreGeneration
             dependencies.limits = roomLimits
+            dependencies.refusedTerms = refusedTerms
             // The shards take part while the system group finds its leader: what both have to wait for after a restart they
             // wait for together.
             cluster.set(knowsSettings: false)
@@ -350,7 +353,7 @@ public final class ChatroomNode: Service, Sendable {
     private func link(
         _ directory: DataDirectory, _ identity: ClusterIdentity, _ server: ServerID, _ loops: [EventLoop],
         _ router: ClusterRouter, _ nodes: ClusterNodes, _ system: SystemGroup, _ cluster: ClusterView,
-        _ metrics: MetricsRegistry
+        _ refusals: PeerRefusals
     ) async throws(NodeError) -> (Links?, NodeMembership) {
         let node = configuration.node
         guard let ring = try KeysFile.read(configuration.keysFile).clusterRing() else {
@@ -362,7 +365,6 @@ public final class ChatroomNode: Service, Sendable {
             await alone.follow(node)
             return (nil, alone)
         }
-        let refusals = PeerRefusals(metrics: metrics, logger: logger)
         let links = try await ClusterLinks.start(
             configuration, cluster: identity, server: server, ring: ring, loop: loops[0], logger: logger
         ) { link in

@@ -2,6 +2,7 @@ import ChatModel
 import Consensus
 import LinkCore
 import Logging
+import Replication
 import RoomLink
 import Telemetry
 import Testing
@@ -37,9 +38,41 @@ import Testing
         #expect(refusal(.question(id: 1, .status), from: a) == nil)
     }
 
+    @Test func `a node takes in nobody but itself, with the data that it has proved itself with`() throws {
+        let (a, b) = (try Self.node("a"), try Self.node("b"))
+        func code(_ question: NodeQuestion) -> ErrorCode? {
+            PeerRefusals.refusal(of: question, from: a, store: 7)?.code
+        }
+        for ask in [{ .join($0) }, { .propose(.addNode($0), key: nil) }] as [(NodeRecord) -> NodeQuestion] {
+            #expect(code(ask(NodeRecord(node: a, store: 7))) == nil)
+            #expect(code(ask(NodeRecord(node: a, store: 8))) == .forbidden)
+            #expect(code(ask(NodeRecord(node: b, store: 7))) == .forbidden)
+        }
+        #expect(code(.propose(.createCluster(id: "c", shardCount: 1, node: a, store: 7), key: nil)) == .forbidden)
+        // What operators and apps ask of it is asked of the whole cluster.
+        let user = try #require(UserID("u"))
+        for command in [
+            .removeNode(b, certificate: nil), .readmitNode(b), .setDraining(b, true), .revoke(user), .nonce,
+        ] as [SystemCommand] { #expect(code(.propose(command, key: "k")) == nil) }
+        #expect(code(.status) == nil)
+    }
+
+    @Test func `a snapshot of such a term is left out, too`() throws {
+        let metrics = MetricsRegistry()
+        let refusals = PeerRefusals(terms: PeerRefusals.counter(in: metrics), logger: Logger(label: "test"))
+        let a = try Self.node("a")
+        let answers = [1, RaftGroup.termMax, RaftGroup.termMax + 1].map { term in
+            let mark = SnapshotMark(index: 4, term: term, membership: GroupMembership(voters: []))
+            return refusals.isBelievable(
+                ReplicationMessage(group: .system, transfer: 1, .beginSnapshot(mark)), from: a)
+        }
+        #expect(answers == [true, true, false])
+        #expect(metrics.render().contains("chatroom_terms_refused_total 1\n"))
+    }
+
     @Test func `what names a term above the bound is left out and counted`() throws {
         let metrics = MetricsRegistry()
-        let refusals = PeerRefusals(metrics: metrics, logger: Logger(label: "test"))
+        let refusals = PeerRefusals(terms: PeerRefusals.counter(in: metrics), logger: Logger(label: "test"))
         let a = try Self.node("a")
         let (from, to) = (ServerID(node: "a", store: 1), ServerID(node: "b", store: 2))
         let messages = [1, RaftGroup.termMax, RaftGroup.termMax + 1, 1 << 62].map {

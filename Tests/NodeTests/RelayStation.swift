@@ -16,9 +16,12 @@ final class RelayNode {
     var listener: TCPListener?
     private var intake: PublicationIntake?
     private let tree: PublicationTree
+    private let changes: Changes
     private var readers: [NodeID: [LinkLane: NodePayloadReader]] = [:]
     /// What it was told, in order.
     private(set) var outputs: [RoomOutput] = []
+    /// What else, in order.
+    private(set) var others: [NodeMessage] = []
     /// Bytes of publications that have come.
     private(set) var publicationBytes = 0
     /// How often it was asked for bodies.
@@ -33,6 +36,7 @@ final class RelayNode {
 
     init(_ hello: LinkHello, router: ClusterRouter, loop: EventLoop, changes: Changes) {
         node = hello.node
+        self.changes = changes
         tree = router.tree
         var configuration = ClusterLinkConfiguration()
         configuration.courtesy = .zero
@@ -50,7 +54,7 @@ final class RelayNode {
         link.observe { [unowned self] event in
             switch event {
             case .up(let other, let version, _, _):
-                router.note(other, reachedBy: link.connection(to: other))
+                router.note(other, reachedBy: link.connection(to: other), version: version)
                 readers[other] = [:]
                 tree.reached(other, version: version)
                 ups += 1
@@ -77,6 +81,9 @@ final class RelayNode {
             case .bodyRequest(let request):
                 requests += 1
                 intake?.answer(request, of: sender)
+            case .pulses, .tallyRequest, .tallies, .recount:
+                others.append(message)
+                changes.note()
             case .body:
                 bodies[sender, default: 0] += 1
                 fallthrough

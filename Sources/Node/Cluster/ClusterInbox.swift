@@ -68,6 +68,7 @@ final class ClusterInbox {
         link.onFrame(.bulk) { [self, unowned link] node, payload in
             do throws(ReplicationError) {
                 let message = try ReplicationMessage(decoding: payload)
+                guard refusals.isBelievable(message, from: node) else { return }
                 if message.group == .system {
                     system.receive(replication: message, from: node)
                 } else {
@@ -84,7 +85,7 @@ final class ClusterInbox {
         case .up(let node, let version, _, let store):
             stores[node] = store
             // Before anything is sent because of it, on every loop.
-            router.note(node, reachedBy: link.connection(to: node))
+            router.note(node, reachedBy: link.connection(to: node), version: version)
             readers[node] = [:]
             router.tree.reached(node, version: version)
             nodes.note(node, isReached: true)
@@ -127,6 +128,10 @@ final class ClusterInbox {
             for notice in refusals.believable(notices, from: node) { router.isLed(notice, by: node) }
         case .question(let id, let question):
             let (router, nodes) = (router, nodes)
+            guard let store = stores[node] else { return }
+            if let refusal = PeerRefusals.refusal(of: question, from: node, store: store) {
+                return router.send(.answer(id: id, .failure(refusal)), on: .calls, to: node)
+            }
             Task { router.send(.answer(id: id, await nodes.answer(question)), on: .calls, to: node) }
         case .answer(let id, let result):
             nodes.questions.end(id, of: node, result)

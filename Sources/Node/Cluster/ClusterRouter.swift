@@ -23,6 +23,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     let leaders = ShardLeaders()
     /// For rooms with viewers on many nodes.
     let tree: PublicationTree
+    private let versions = PeerVersions()
     private let parts = Mutex<Parts?>(nil)
     /// Of each loop; empty while this node is linked to no other.
     private let senders = Mutex<[LoopBound<LinkSender>]>([])
@@ -57,6 +58,11 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         await link.loop.run { [self] in
             for node in link.value.reached { note(node, reachedBy: link.value.connection(to: node)) }
         }
+    }
+
+    func certificate(of node: NodeID) async -> LinkCertificate? {
+        guard let link = link.withLock({ $0 }) else { return nil }
+        return await link.loop.run { link.value.certificate(of: node) }
     }
 
     var current: Parts? { parts.withLock { $0 } }
@@ -95,8 +101,12 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
         current?.gateway.hear(pulses(for: node), from: node)
         guard let sender = senderHere() else { return }
-        for other in sender.reached { send(.pulses(pulses(for: other)), on: .publications, to: other) }
+        for other in sender.reached where saysPulses(other) {
+            send(.pulses(pulses(for: other)), on: .publications, to: other)
+        }
     }
+
+    func saysPulses(_ node: NodeID) -> Bool { node == self.node || versions.knows(LinkHello.pulseVersion, node) }
 
     func tell(_ tallies: ShardTallies, to node: NodeID) {
         if node == self.node {
@@ -164,15 +174,17 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         for (node, messages) in byNode {
             let frames = ConsensusFrames.frames(of: messages)
             onSender { sender in
-                // Any may be lost: the core asks again.
+                // Any may be lost, here or on the link's loop, and nobody is told: the core takes no message for arrived,
+                // and asks again.
                 for frame in frames { _ = sender.send(frame.payload, on: .consensus, to: node) }
             }
         }
     }
 
     /// Sends a message in order behind those of its lane. When the lane is full, the connection is ended: with its next
-    /// beginning all that matters is said anew.
+    /// beginning all that matters is said anew. A node whose version does not know such a message is not sent it.
     func send(_ message: NodeMessage, on lane: LinkLane, to node: NodeID) {
+        guard versions.understands(message, node) else { return }
         let payloads = NodePayload.payloads(of: message)
         onSender { sender in
             for payload in payloads where !sender.send(payload, on: lane, to: node) {
@@ -182,7 +194,9 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    /// One part of a transfer between replicas. False when it can't be taken now.
+    /// One part of a transfer between replicas. False when it can't be taken now: it is offered again. True promises
+    /// nothing: what another loop has taken the link may refuse or lose with its connection, and nobody is told. Both ends
+    /// of a transfer ask again for what has not come (`SnapshotSink.tick`, `BackfillSink.tick`).
     func send(_ message: ReplicationMessage, to node: NodeID) -> Bool {
         let payload = message.encoded
         guard let sender = senderHere() else {
@@ -215,7 +229,9 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     /// link's loop tells it, which is the order of what happened: so what a loop sends goes out on the connection that it
     /// knows of, and nothing from before the end of one on the next, where those who hear it do not know what was lost
     /// before it. On the link's loop.
-    func note(_ node: NodeID, reachedBy connection: LinkPeers.ConnectionID?) {
+    /// - Parameter version: of the link to it; nil where that is known already, and when it is not reached any more.
+    func note(_ node: NodeID, reachedBy connection: LinkPeers.ConnectionID?, version: UInt32? = nil) {
+        if connection == nil || version != nil { versions.note(node, version) }
         for sender in senders.withLock({ $0 }) {
             // At once where the frames of the connection are taken up at once, too.
             if sender.loop.isOnLoop {

@@ -39,8 +39,10 @@ struct NodeAnswers: Sendable {
             let (result, index) = try await system.performForwarded(command, key: key)
             return .applied(result, index: index)
         case .join(let record):
-            try await system.changeNodes(.add(record))
-            return .applied(.done, index: 0)
+            // Where the group is led, and nowhere else: who joins asks every node that it reaches, and the leader believes
+            // of nodes only what they say themselves.
+            let (result, index) = try await system.performForwarded(.addNode(record), key: nil)
+            return .applied(result, index: index)
         case .cluster: return .cluster(id: cluster.id, shardCount: cluster.shardCount)
         case .status: return .status(await status())
         case .sessions(let user): return .sessions(await gateway.sessions(of: user), next: nil)

@@ -42,10 +42,10 @@ final class NodeMembership: Sendable {
             let others = records.filter { $0.node != own }
             let now = Set(others.map(\.node))
             let gone = known.replace(with: now)
-            let removed = system.removedStores
+            let refused = system.refusedNodes
             link.loop.execute {
                 // They are told so before they are forgotten.
-                link.value.refuse(removed)
+                link.value.refuse(refused)
                 for node in gone { link.value.forget(node) }
                 for record in others {
                     guard let address = GossipAddress(record.linkAddress), let (host, port) = address.hostAndPort
@@ -96,28 +96,21 @@ final class NodeMembership: Sendable {
 
     /// Asks again and again whether the cluster is heard, so that who comes when it is heard again is let in.
     private func listen(_ gateway: Gateway) async {
-        var heardAt = ContinuousClock.now
-        var hasSentAway = false
+        var watch = CutOffWatch()
+        var lookedAt = ContinuousClock.now
         while !Task.isCancelled {
-            if await isHeard() {
-                heardAt = .now
-                hasSentAway = false
-            }
-            let silence = ContinuousClock.now - heardAt
-            await gateway.set(cutOff: silence >= Self.cutOffLimit)
-            if silence >= Self.sendAwayLimit, !hasSentAway {
-                hasSentAway = true
+            let isHeard = await isHeard()
+            let now = ContinuousClock.now
+            let sendsAway = watch.look(isHeard: isHeard, after: now - lookedAt)
+            lookedAt = now
+            await gateway.set(cutOff: watch.isCutOff)
+            if sendsAway {
                 logger.error("this node is cut off from its cluster and sends its clients elsewhere")
                 await gateway.sendAllAway()
             }
-            try? await Task.sleep(for: .milliseconds(silence > .seconds(1) ? 100 : 500))
+            try? await Task.sleep(for: .milliseconds(watch.silence > .seconds(1) ? 100 : 500))
         }
     }
-
-    /// Without the system group nobody knows whose tokens have been revoked (DESIGN section 3). A node alone is its own
-    /// cluster, whatever its disk does.
-    private static let cutOffLimit = Duration.seconds(5)
-    private static let sendAwayLimit = Duration.seconds(30)
 
     private func isHeard() async -> Bool {
         if system.nodes.count <= 1, link == nil || nodes.reached.isEmpty { return true }
@@ -143,7 +136,8 @@ final class NodeMembership: Sendable {
             guard !hasSaidRemoved else { return }
             hasSaidRemoved = true
             logger.error(
-                "this node was taken out of the cluster; to take it in again, remove its data directory and start it")
+                "this node was taken out of the cluster; to take it in again, readmit it at another node, remove its data directory and start it"
+            )
             return
         }
         if (try? await system.changeNodes(.add(record))) != nil { return }

@@ -2,6 +2,7 @@ import ChatModel
 import Consensus
 import LinkCore
 import Logging
+import Replication
 import RoomLink
 import Telemetry
 
@@ -11,10 +12,17 @@ struct PeerRefusals: Sendable {
     private let terms: Counter
     private let logger: Logger
 
-    init(metrics: MetricsRegistry, logger: Logger) {
-        terms = metrics.counter(
-            "chatroom_terms_refused_total", "Messages and notices of other nodes that named a term above 2^48.")
+    /// - Parameter terms: ``counter(in:)``.
+    init(terms: Counter, logger: Logger) {
+        self.terms = terms
         self.logger = logger
+    }
+
+    /// What is refused here and by the groups themselves.
+    static func counter(in metrics: MetricsRegistry) -> Counter {
+        metrics.counter(
+            "chatroom_terms_refused_total",
+            "Messages and notices of other nodes that named a term which no election leads to.")
     }
 
     /// Those that name no term above `RaftGroup.termMax`. The others are counted; a core would refuse them, too.
@@ -32,6 +40,12 @@ struct PeerRefusals: Sendable {
         believable(pulses, from: node) { $0.term }
     }
 
+    /// The same with a snapshot that comes, which has not been handed over yet.
+    func isBelievable(_ message: ReplicationMessage, from node: NodeID) -> Bool {
+        guard case .beginSnapshot(let mark) = message.body else { return true }
+        return !believable([mark], from: node) { $0.term }.isEmpty
+    }
+
     private func believable<Item>(_ items: [Item], from node: NodeID, _ term: (Item) -> UInt64) -> [Item] {
         let kept = items.filter { term($0) <= RaftGroup.termMax }
         guard kept.count < items.count else { return items }
@@ -41,6 +55,19 @@ struct PeerRefusals: Sendable {
         }
         terms.add(items.count - kept.count)
         return kept
+    }
+
+    /// Why a node may not ask this. It passes on what operators and apps ask of it, as every node does for the whole
+    /// cluster; but of nodes it says only what it is itself, with the store that it has proved itself with.
+    static func refusal(of question: NodeQuestion, from node: NodeID, store: UInt64) -> ChatError? {
+        let record: NodeRecord
+        switch question {
+        case .join(let joining), .propose(.addNode(let joining), _): record = joining
+        case .propose(.createCluster, _): return ChatError(.forbidden, "\(node) can't create a cluster that there is")
+        default: return nil
+        }
+        guard record.node != node || record.store != store else { return nil }
+        return ChatError(.forbidden, "\(node) can take in nobody but itself, with the data that it has", field: "node")
     }
 
     /// Sessions call from the node that holds them, and nobody gets another node listed.
