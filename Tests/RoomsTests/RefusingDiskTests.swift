@@ -1,6 +1,8 @@
 import ChatModel
+import Consensus
 import LogStore
 import RoomCore
+import Sharding
 import StorageTestKit
 import Testing
 import WaitTestKit
@@ -217,7 +219,15 @@ import WaitTestKit
         let room = try #require(RoomID("a"))
         let cluster = try await made(room)
         do {
-            let node = try await led(cluster)
+            // Where the shard belongs: nobody takes the leadership away from it for another reason.
+            var belonging: HostedNode?
+            try await poll("the shard is led where it belongs") {
+                let node = try await self.led(cluster)
+                let preferred = node.cluster.current.placement.group(GroupID(0))?.voters.first?.node
+                belonging = node.id.text == preferred ? node : nil
+                return belonging != nil
+            }
+            let node = try #require(belonging)
             let disk = try cluster.disks(node.id.text).storage
             fault.set(disk, true)
             // It is in the log.
