@@ -72,14 +72,13 @@ final class NodeMembership: Sendable {
     func start(_ record: NodeRecord, rooms: RoomHost, gateway: Gateway) {
         let task = Task { [self] in
             var isDrained = false
-            var wasListed = false
             var hasSaidRemoved = false
             while !Task.isCancelled {
                 let listed = system.nodes.first { $0.node == record.node }
                 if let listed, listed.store == record.store { try? directory.markTakenIn() }
-                if listed?.store == record.store { (wasListed, hasSaidRemoved) = (true, false) }
+                if listed?.store == record.store { hasSaidRemoved = false }
                 if listed?.store != record.store || !record.saysTheSame(as: listed) {
-                    await introduce(record, wasListed: wasListed, &hasSaidRemoved)
+                    await introduce(record, &hasSaidRemoved)
                 }
                 if listed?.isDraining == true, !isDrained, await rooms.notices().isEmpty {
                     isDrained = true
@@ -126,14 +125,17 @@ final class NodeMembership: Sendable {
     }
 
     /// - Parameter hasSaidRemoved: whether the log has it already that this node was taken out.
-    private func introduce(_ record: NodeRecord, wasListed: Bool, _ hasSaidRemoved: inout Bool) async {
+    private func introduce(_ record: NodeRecord, _ hasSaidRemoved: inout Bool) async {
         guard
             system.nodes.contains(where: { $0.node == record.node && $0.store == record.store })
                 || !directory.isTakenIn
         else {
-            // Until all of the log is known and applied, the list is older than this node's place in it.
-            if !wasListed, await !system.settled(within: .zero) { return }
-            guard !hasSaidRemoved else { return }
+            // A list without this node may be older than its place in it, as long as the log is not all applied: only the
+            // list of those who were taken out tells.
+            let refused = system.refusedNodes
+            let isRemoved =
+                refused.nodes.contains(record.node) || refused.stores[record.node]?.contains(record.store) ?? false
+            guard isRemoved, !hasSaidRemoved else { return }
             hasSaidRemoved = true
             logger.error(
                 "this node was taken out of the cluster; to take it in again, readmit it at another node, remove its data directory and start it"
