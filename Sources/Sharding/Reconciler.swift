@@ -13,6 +13,8 @@ public struct Reconciler: Sendable {
         /// For this long the preferred leader must have been able to lead before it is given the leadership, and a
         /// hand-over that failed is not tried again; 10 seconds of 100 ms.
         public var stableTicks: UInt64 = 100
+        /// How often that time doubles while hand-overs to the same server fail; up to 10 minutes.
+        public var doublingsMax = 6
 
         public init() {}
     }
@@ -30,6 +32,8 @@ public struct Reconciler: Sendable {
     /// Since when the preferred leader could have led.
     private var stable: (server: ServerID, since: UInt64)?
     private var handedOverAt: UInt64?
+    /// To whom, and how often in a row. Whoever asks here still leads, so all of these have failed.
+    private var handedOver: (to: ServerID, times: Int)?
 
     public init(configuration: Configuration = Configuration()) { self.configuration = configuration }
 
@@ -43,9 +47,17 @@ public struct Reconciler: Sendable {
         if let change = change(view, wanted: wanted, now: now), heir == nil || !isForHeir(change, view, now: now) {
             return .change(change)
         }
-        guard handedOverAt.map({ now >= $0 &+ configuration.stableTicks }) ?? true, let heir else { return nil }
+        guard let heir, handedOverAt.map({ now >= $0 &+ pause(before: heir, view, wanted) }) ?? true else { return nil }
         handedOverAt = now
+        handedOver = (heir, handedOver?.to == heir ? (handedOver?.times ?? 0) + 1 : 1)
         return .transferLeadership(to: heir)
+    }
+
+    /// A preferred leader that may not lead (its disk is full, its clock is wrong) lets the offer pass, and meanwhile nothing
+    /// is proposed here. So it is asked less and less often; but a leader that has to go asks on.
+    private func pause(before heir: ServerID, _ view: GroupView, _ wanted: [ServerID]) -> UInt64 {
+        guard let handedOver, handedOver.to == heir, wanted.contains(view.own) else { return configuration.stableTicks }
+        return configuration.stableTicks << UInt64(min(handedOver.times - 1, configuration.doublingsMax))
     }
 
     // MARK: Who should be in the group

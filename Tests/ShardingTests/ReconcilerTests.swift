@@ -286,6 +286,22 @@ import Testing
         #expect(group.next(6_000) == .change(.remove(id("b"))))
     }
 
+    @Test func `a preferred server that lets offers pass is asked less and less often, and one who has to go asks on`() {
+        var group = Group()
+        group.own = id("b")
+        group.voters = ["a", "b", "c"]
+        _ = group.next(0)
+        var offers: [UInt64] = []
+        for tick in UInt64(1)...30_000 where group.next(tick) != nil { offers.append(tick) }
+        #expect(offers.prefix(5) == [100, 200, 400, 800, 1_600], "each has failed: it still leads")
+        #expect(zip(offers.dropFirst(), offers).allSatisfy { $0 - $1 <= 6_400 }, "and at least every ten minutes")
+        group.draining = ["b"]
+        group.ranking = ["a", "c"]
+        group.voterCount = 2
+        let going = (UInt64(30_001)...31_000).filter { group.next($0) == .transferLeadership(to: id("a")) }
+        #expect(going.count >= 9, "every ten seconds")
+    }
+
     @Test func `leadership goes to the preferred server when it has been stable for ten seconds`() {
         var group = Group()
         group.own = id("b")

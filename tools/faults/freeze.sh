@@ -232,9 +232,12 @@ viewer_lacks() {
     comm -23 <(tail -n "+$((viewer_since[$1] + 1))" "$work/acked" | sort -u) <(viewer_texts "$1" | uniq) | tr '\n' ' '
 }
 
-# viewer_heard_all VIEWER: or was told that it has missed something, or to come again.
+# viewer_heard_all VIEWER: or was told to come again, or that it has missed something; which excuses nothing that was said
+# when the nodes went on again.
 viewer_heard_all() {
-    [[ -z $(viewer_lacks "$1") ]] || viewer_has "$1" '"gap":' || ! viewer_is_connected "$1"
+    local lacks
+    lacks=$(viewer_lacks "$1")
+    [[ -z $lacks ]] || ! viewer_is_connected "$1" || { [[ $lacks != *-after-* ]] && viewer_has "$1" '"gap":'; }
 }
 
 # viewer_is_connected VIEWER: as far as its node says. The ID of a process that has ended may be another one's.

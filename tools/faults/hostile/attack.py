@@ -90,7 +90,20 @@ class Attack:
             except (OSError, ConnectionError) as error:
                 self.counts[str(error)[:40]] += 1
         self.pour(clients)
-        self.wait(120)
+        # What the bound on bytes lets through: as many as have room in 15 KB, again and again.
+        small = chat.frame(b"\x02\x08\x01" * 5_000, 2)
+        while self.goes_on():
+            clients = []
+            for _ in range(20):
+                try:
+                    client = chat.Client(self.place(), "protobuf")
+                    client.sock.setblocking(False)
+                    clients.append([client.sock, small])
+                except (OSError, ConnectionError) as error:
+                    self.counts[str(error)[:40]] += 1
+            self.pour(clients)
+            for sock, _ in clients:
+                sock.close()
 
     def pour(self, pairs):
         """Gives each socket its bytes as it takes them; closed ones are counted and left."""
