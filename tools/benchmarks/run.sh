@@ -24,6 +24,7 @@ parts=(
     'clusteridle|An idle cluster|cluster/idle.sh'
     'members|Listings of a very large room|rooms/members.sh'
     'rooms|Rooms at rest|rooms/run.sh'
+    'api|Calls of the server API|api/run.sh'
     'gossip|Gossip|gossip/run.sh'
 )
 names=("${parts[@]%%|*}")
