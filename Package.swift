@@ -149,7 +149,7 @@ let package = Package(
         .target(
             name: "BotSwarmCore",
             dependencies: [
-                "ChatModel", "Wire", "EventLoop", "Transport", "SystemCalls", "Cryptography",
+                "ChatModel", "Wire", "EventLoop", "Transport", "HTTPClient", "SystemCalls", "Cryptography",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ], path: "tools/botswarm/Core", swiftSettings: strict),
         program(

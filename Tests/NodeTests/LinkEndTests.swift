@@ -44,7 +44,8 @@ import Testing
             try await next.link(to: a)
             #expect(try await next.outputs(1) == [.gap(2...2)])
             let ends = await a.run { $0.ends[b.id] ?? 0 }
-            #expect(ends == 1)
+            // The former self runs on here, and may have called again by now.
+            #expect(ends >= 1)
             for station in [a, b, next] { await station.run { $0.kill() } }
         }
     }

@@ -286,7 +286,7 @@ import Testing
         #expect(group.next(6_000) == .change(.remove(id("b"))))
     }
 
-    @Test func `a preferred server that lets offers pass is asked less and less often, and one who has to go asks on`() {
+    @Test func `a preferred server that lets offers pass is asked less and less, and one who has to go asks on`() {
         var group = Group()
         group.own = id("b")
         group.voters = ["a", "b", "c"]

@@ -1,26 +1,34 @@
 import ChatModel
-import Foundation
+import EventLoop
+import HTTPClient
 import Wire
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
-/// Creates the rooms of a run through the server API.
+/// Creates the rooms of a run through the server API. To be closed.
 package struct RoomCreator: Sendable {
     private let servers: [String]
     private let adminKey: String
-    private let session: URLSession
+    private let loop: EventLoop
+    private let client: HTTPClient
 
-    private static let timeoutSeconds = 15.0
+    private static let timeoutMilliseconds: Int64 = 15_000
+    private static let answerBytesMax = 1 << 20
 
-    package init(servers: [String], adminKey: String) {
+    package init(servers: [String], adminKey: String) throws(SwarmFailure) {
         self.servers = servers
         self.adminKey = adminKey
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = Self.timeoutSeconds
-        configuration.httpShouldSetCookies = false
-        session = URLSession(configuration: configuration)
+        do {
+            loop = try EventLoop(name: "calls")
+        } catch {
+            throw SwarmFailure(.usage, "\(error)")
+        }
+        loop.start()
+        client = HTTPClient(loop: loop)
+    }
+
+    package func close() async {
+        await client.shutdown()
+        loop.shutdown()
+        await loop.joined()
     }
 
     package func create(_ room: RoomID, creator: UserID, enterExitNotify: String?) async throws(SwarmFailure) {
@@ -33,18 +41,18 @@ package struct RoomCreator: Sendable {
         }
         var body: [UInt8] = []
         WireJSON.append(CreateRoomRequest(id: room, creator: creator, set: set), to: &body)
-        try await call("POST", "/v1/rooms", Data(body), "creating room \(room)", key: "botswarm-\(room)")
+        try await call("POST", "/v1/rooms", body, "creating room \(room)", key: "botswarm-\(room)")
     }
 
     package func setManager(_ user: UserID, in room: RoomID) async throws(SwarmFailure) {
         try await call(
-            "PUT", "/v1/rooms/\(room)/members/\(user)/role", Data(#"{"role":"MANAGER"}"#.utf8),
+            "PUT", "/v1/rooms/\(room)/members/\(user)/role", Array(#"{"role":"MANAGER"}"#.utf8),
             "making \(user) a manager of \(room)", key: "botswarm-\(room)-\(user)")
     }
 
     /// Tries one server after another.
     private func call(
-        _ method: String, _ path: String, _ body: Data, _ what: String, key: String
+        _ method: String, _ path: String, _ body: [UInt8], _ what: String, key: String
     ) async throws(SwarmFailure) {
         var complaint = "no server"
         for server in servers {
@@ -59,25 +67,21 @@ package struct RoomCreator: Sendable {
     }
 
     private func send(
-        _ method: String, _ server: String, _ path: String, _ body: Data, _ what: String, _ key: String
+        _ method: String, _ server: String, _ path: String, _ body: [UInt8], _ what: String, _ key: String
     ) async throws(SwarmFailure) {
-        guard let url = URL(string: "http://\(server)\(path)") else {
-            throw SwarmFailure(.usage, "\(server) is not an address")
-        }
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        request.httpBody = body
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        request.setValue("Bearer \(adminKey)", forHTTPHeaderField: "Authorization")
-        request.setValue(key, forHTTPHeaderField: "Idempotency-Key")
-        let answer: (Data, URLResponse)
+        var request = HTTPClientRequest(
+            url: "http://\(server)\(path)", timeoutMilliseconds: Self.timeoutMilliseconds,
+            answerBytesMax: Self.answerBytesMax)
+        request.method = method
+        request.body = body
+        request.headers = [
+            ("Content-Type", "application/json"), ("Authorization", "Bearer \(adminKey)"), ("Idempotency-Key", key),
+        ]
+        let status: Int
         do {
-            answer = try await session.data(for: request)
+            status = try await client.send(request).status
         } catch {
-            throw SwarmFailure(.unreachable, "the server API at \(server) can't be reached")
-        }
-        guard let status = (answer.1 as? HTTPURLResponse)?.statusCode else {
-            throw SwarmFailure(.unreachable, "\(server) does not speak HTTP")
+            throw SwarmFailure(.unreachable, "the server API at \(server) can't be reached: \(error)")
         }
         guard (200..<300).contains(status) else {
             throw SwarmFailure(

@@ -19,7 +19,18 @@ package struct RoomMaker: Sendable {
                 "no admin key to create rooms with: set \(SwarmTarget.adminKeyVariable) and --api, or name existing "
                     + "rooms with --room")
         }
-        let creator = RoomCreator(servers: api.servers, adminKey: api.adminKey)
+        let creator = try RoomCreator(servers: api.servers, adminKey: api.adminKey)
+        do throws(SwarmFailure) {
+            let rooms = try await make(with: creator)
+            await creator.close()
+            return rooms
+        } catch {
+            await creator.close()
+            throw error
+        }
+    }
+
+    private func make(with creator: RoomCreator) async throws(SwarmFailure) -> [RoomID] {
         var rooms: [RoomID] = []
         for number in 0..<scenario.rooms {
             guard let room = RoomID("swarm-\(names.run)-\(number)"), let owner = UserID("swarm-\(names.run)") else {
