@@ -234,6 +234,8 @@ public actor ChatroomClient {
 
     private func close(_ connection: UInt64, _ code: UInt16) {
         guard let line, line.connection == connection else { return }
+        // What was written in this turn goes out before: the exits of a client that stops.
+        line.flush()
         self.line = nil
         line.socket.close(code: code)
     }

@@ -39,7 +39,13 @@ final class PublicKey: @unchecked Sendable {
 
     private static func read(_ pem: String) -> OpaquePointer? {
         let text = Array(pem.utf8)
-        guard text.count <= pemBytesMax, let bio = BIO_new_mem_buf(text, Int32(text.count)) else { return nil }
+        guard text.count <= pemBytesMax else { return nil }
+        // The BIO keeps the pointer, so all of the reading is done while it is valid.
+        return text.withUnsafeBytes { read($0) }
+    }
+
+    private static func read(_ text: UnsafeRawBufferPointer) -> OpaquePointer? {
+        guard let bio = BIO_new_mem_buf(text.baseAddress, Int32(text.count)) else { return nil }
         defer { BIO_free(bio) }
         var (name, header) = (nil, nil) as (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?)
         var (bytes, count) = (nil, 0) as (UnsafeMutablePointer<UInt8>?, Int)

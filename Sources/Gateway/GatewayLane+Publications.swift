@@ -138,6 +138,7 @@ extension GatewayLane {
             if let asked { session.connection?.reply(asked, error: error) }
         case .success(let value):
             stay(Stay(value, notifyExt: notifyExt), session, in: room)
+            session.enteredBy[room] = request
             roster.hear(value.seq, of: room)
             session.state.hear(Voice(value.me, at: shared.now()), in: room)
             // Whoever went meanwhile stays a member for the grace, but views nothing; back again, it enters again.
@@ -191,6 +192,8 @@ extension GatewayLane {
         let isOpen = request.map { open.answered(id, $0) } ?? false
         if let request { settleCost(of: request, id, isRepeat: false) }
         guard let session = sessions[id] else { return }
+        // A second answer to an exit, which was asked again, must not undo an enter of after it.
+        if !isOpen, let request, let entered = session.enteredBy[room], entered > request { return }
         forget(room, session)
         guard let request, let asked = session.state.requests.end(request), isOpen else { return }
         session.connection?.reply(asked, .exit)
@@ -222,6 +225,7 @@ extension GatewayLane {
     func forget(_ room: RoomID, _ session: Session) {
         if session.isIn(room) { roster.remove(session, from: room, of: shared.shardMap.shard(of: room)) }
         session.state.leave(room)
+        session.enteredBy[room] = nil
         session.entering.removeAll { $0.room == room }
         session.state.losses.forget(room)
         if let connection = session.connection { stopViewing(room, connection) }

@@ -126,6 +126,8 @@ final class Session {
     /// Rooms asked for and not yet answered: they count towards the limit. With what is shown with the enter.
     var entering: [(room: RoomID, notifyExt: String?)] = []
     var rates: Rates
+    /// The numbers of the requests with which it has entered the rooms that it is in, as far as this lane has seen it.
+    var enteredBy: [RoomID: UInt32] = [:]
     /// What the requests cost that rooms have not answered yet, by their number: at most as many as may be open.
     var costs: [UInt32: OpenCost] = [:]
 

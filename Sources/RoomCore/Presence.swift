@@ -146,6 +146,7 @@ public struct Presence: Sendable {
             same.profile = visitor.profile
             same.notifyExt = visitor.notifyExt
             same.isAway = false
+            same.enteredBy = visitor.enteredBy
             move(visitor.key, lane: visitor.laneNumber, encoding: visitor.encoding)
             same.laneNumber = visitor.laneNumber
             same.encoding = visitor.encoding

@@ -385,12 +385,12 @@ public struct OpenCalls: Sendable {
     }
 
     /// Calls that their leaders have not answered for long, oldest first: each is to be asked of its leader once more, who
-    /// answers a repeated one as the first time.
+    /// answers a repeated one as the first time. Pages of history are not: when they are slow it is because of the disk.
     public mutating func unanswered(at nowMilliseconds: UInt64) -> [(node: NodeID, call: RoomCall)] {
         guard nowMilliseconds >= unansweredAt else { return [] }
         unansweredAt = nowMilliseconds + 1_000
         let due = calls.filter {
-            !$0.value.isAskedAgain && $0.value.heldSince == nil && $0.value.call.isKnownWhenRepeated
+            !$0.value.isAskedAgain && $0.value.heldSince == nil && $0.value.call.isAskedAgain
                 && $0.value.madeAt + Self.askAgainMilliseconds <= nowMilliseconds
         }
         var all: [(NodeID, RoomCall)] = []

@@ -122,6 +122,14 @@ extension RoomCall {
     /// Whether a leader that has it already does nothing twice when it comes once more: reads do nothing, what is durable
     /// has a command ID, and who enters or leaves again is where it was. Barrage has none, and would be shown twice.
     public var isKnownWhenRepeated: Bool { if case .operation(.barrage(_)) = body { false } else { true } }
+
+    /// Whether it is asked once more of a leader that has not answered it for long.
+    var isAskedAgain: Bool {
+        switch body {
+        case .operation(.history(_)), .operation(.combined(_)): false
+        default: isKnownWhenRepeated
+        }
+    }
 }
 
 /// Takes calls to nodes that lead rooms. Implemented by the node, given to gateways.

@@ -111,7 +111,8 @@ extension RoomActor {
         }
         switch operation {
         case .exit:
-            exit(visitor.key, at: now)
+            // An exit that is asked once more, behind an enter that the session has asked for since, has been done.
+            if call.number == 0 || call.number > visitor.enteredBy { exit(visitor.key, at: now) }
             tell(call, .exited(call.address.session, request: call.request))
         case .barrage(let request):
             try speakBarrage(request, call, visitor, at: now)

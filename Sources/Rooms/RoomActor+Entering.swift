@@ -145,6 +145,7 @@ extension RoomActor {
         visitor.notifyExt = request.notifyExt
         visitor.addressHash = caller.addressHash
         visitor.encoding = arrival.call.address.encoding
+        visitor.enteredBy = arrival.call.number
         // Its node is reached again, and may have nothing to announce: an enter without an answer is asked again.
         unreachable[arrival.key] = nil
         _ = context.departed.value.remove(arrival.key, of: id)

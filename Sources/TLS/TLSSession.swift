@@ -67,7 +67,8 @@ public final class TLSSession {
                 // A numeric address is no server name (RFC 6066 §3).
                 let isNumeric = name.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E } || name.contains(":")
                 if !isNumeric { _ = chatroom_ssl_set_server_name(ssl, name) }
-                SSL_set1_host(ssl, name)
+                // Without it no name would be checked: that fails for want of memory only.
+                precondition(SSL_set1_host(ssl, name) == 1, "the name of the server is checked")
             }
         }
     }

@@ -60,6 +60,16 @@ import Wire
         #expect(lane.expire() == [call])
     }
 
+    @Test mutating func `pages of history that are slow are not asked for twice`() throws {
+        _ = try lane.leads("n2", 5)
+        let history = RoomHistoryRequest(room: try lane.room("live"))
+        _ = lane.add(try lane.call("s1", 1, .operation(.history(history))))
+        lane.now += OpenCalls.askAgainMilliseconds + 1_000
+        #expect(lane.open.unanswered(at: lane.now).isEmpty)
+        // A leader that begins is asked all the same.
+        #expect(try lane.leads("n3", 6)?.count == 1)
+    }
+
     @Test mutating func `a call that its leader does not answer for long is asked of it once more`() throws {
         _ = try lane.leads("n2", 5)
         let call = try lane.call()

@@ -78,6 +78,27 @@ import Wire
         }
     }
 
+    @Test func `an exit that is asked once more does not undo an enter of after it`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("owner"), hosted.enter("eve"))
+            var exit = try hosted.call("eve", .operation(.exit(RoomRequest(room: HostedRooms.room))))
+            var again = try hosted.enter("eve")
+            (exit.number, again.number) = (7, 8)
+            try await hosted.ask(exit, again)
+            // Its gateway has not heard the first answer for long.
+            exit.request = 1_000
+            #expect(try await hosted.ask(exit).first == .success(.exit))
+            try await hosted.ask(hosted.send("eve", "still here"))
+            #expect(count(302, hosted) == 1)
+            var later = exit
+            (later.number, later.request) = (9, 1_001)
+            try await hosted.ask(later)
+            try await hosted.ask(hosted.send("owner", "hello"))
+            #expect(count(302, hosted) == 2)
+        }
+    }
+
     @Test func `of those who have left the oldest are forgotten, by number and by time`() throws {
         var departed = DepartedSessions()
         let room = HostedRooms.room

@@ -27,7 +27,12 @@
         /// Frames that wait for the system, in order. What the client waits for has a bound, and the rest is dropped
         /// there (`Line`); pongs are bounded by ``pongsMax``.
         private var waiting: [Outgoing] = []
+        /// The system has a part of the first of them.
+        private var isHeadWriting = false
+        /// The farewell is the last of them.
+        private var isLeaving = false
         private var pongs = 0
+        private var loop: EventLoop?
 
         private struct Outgoing {
             var bytes: SharedBytes
@@ -44,6 +49,7 @@
 
         func open(_ loop: EventLoop, _ output: TLSOutput, connectMilliseconds: UInt64) {
             guard case .connecting = phase else { return }
+            self.loop = loop
             TCPConnection.connect(
                 loop: loop, host: address.host, port: address.port, timeoutMilliseconds: connectMilliseconds
             ) { [self] result in
@@ -89,14 +95,19 @@
             tcp?.close()
         }
 
-        /// Says farewell, unless something waits before it, and waits for the peer to do the same.
+        /// Says farewell behind all that waits, and waits for the peer to do the same. A peer that reads nothing is left
+        /// after a while, as is one that does not say farewell.
         private func leave(_ code: UInt16) {
-            if waiting.isEmpty, tcp?.isWriting == false {
-                write(WebSocketFrameEncoder.close(code: code, reason: "", mask: RandomBytes.make(4)))
-            }
+            guard !isLeaving else { return }
+            isLeaving = true
+            write(WebSocketFrameEncoder.close(code: code, reason: "", mask: RandomBytes.make(4)))
             phase = .ended
-            tcp?.shutdownThenClose()
+            guard let tcp else { return }
+            if waiting.isEmpty, !tcp.isWriting { return tcp.shutdownThenClose() }
+            loop?.schedule(afterMilliseconds: Self.leaveMilliseconds) { [weak self] in self?.tcp?.close() }
         }
+
+        private static let leaveMilliseconds: UInt64 = 2_000
 
         // MARK: - From the server
 
@@ -145,8 +156,13 @@
         }
 
         func connectionDidDrain(_ connection: TCPConnection) {
-            didSend(waiting.removeFirst())
+            // With TLS what was sealed already may have been waiting, and not what is first here.
+            if isHeadWriting, !waiting.isEmpty {
+                isHeadWriting = false
+                didSend(waiting.removeFirst())
+            }
             writeOn()
+            if isLeaving, waiting.isEmpty, tcp?.isWriting == false { tcp?.shutdownThenClose() }
         }
 
         func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
@@ -180,7 +196,10 @@
         private func writeOn() {
             while let tcp, !tcp.isWriting, let next = waiting.first {
                 let count = tcp.tryWrite(next.bytes)
-                guard count == next.bytes.count else { return tcp.write(next.bytes, from: count) }
+                guard count == next.bytes.count else {
+                    isHeadWriting = true
+                    return tcp.write(next.bytes, from: count)
+                }
                 didSend(waiting.removeFirst())
             }
         }

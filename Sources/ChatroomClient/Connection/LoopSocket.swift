@@ -42,13 +42,6 @@
         }
     }
 
-    /// In the place of one that could not be made.
-    private struct NoSocket: ClientSocket {
-        func send(_ texts: [[UInt8]], whenSent: @escaping @Sendable () -> Void) { whenSent() }
-        func readOn() {}
-        func close(code: UInt16?) {}
-    }
-
     /// The loop on which the sockets of all clients live. It runs until the process ends: a client has no end that could
     /// be waited for.
     private struct ClientLoop: Sendable {

@@ -16,8 +16,10 @@
         static func open(
             _ address: GatewayAddress, tls: TLSOptions, connectMilliseconds: Int64, mailbox: SocketMailbox
         ) -> any ClientSocket {
-            // An address that `URL` cannot read leads nowhere, and fails as such.
-            let url = URL(string: address.url) ?? URL(fileURLWithPath: "/")
+            guard let url = URL(string: address.url) else {
+                mailbox.put([.closed(code: nil, reason: "\(address.url) cannot be read as a URL")])
+                return NoSocket()
+            }
             let configuration = URLSessionConfiguration.ephemeral
             // The core watches over the connection. This is for silence, which its pings prevent.
             configuration.timeoutIntervalForRequest = 3_600
