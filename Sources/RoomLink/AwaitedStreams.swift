@@ -19,6 +19,8 @@ public struct AwaitedStreams: Sendable {
         var number: UInt64
         var askAgainAt: UInt64
         var asks: UInt64
+        /// It did not go on in time; told anew before that, a leader has the same time again.
+        var isOverdue = false
         var sessions: UInt64
         var shard: ShardID?
         /// However much else the leader goes on with.
@@ -47,7 +49,7 @@ public struct AwaitedStreams: Sendable {
     ) -> UInt64 {
         last += 1
         let former = waits[room]
-        let asks = (former?.asks ?? 0) + 1
+        let asks = former.map { $0.isOverdue ? $0.asks + 1 : $0.asks } ?? 1
         sessionsTold = sessionsTold - (former?.sessions ?? 0) + UInt64(sessions)
         let pause = (Self.pauseFirst << min(asks - 1, 16)) + sessionsTold / Self.sessionsPerMillisecond
         let due = nowMilliseconds + min(Self.pauseMax, pause)
@@ -87,6 +89,7 @@ public struct AwaitedStreams: Sendable {
         for room in due {
             let next = nowMilliseconds + Self.pauseFirst
             waits[room]?.askAgainAt = next
+            waits[room]?.isOverdue = true
             nextLook = min(nextLook, next)
         }
         return due

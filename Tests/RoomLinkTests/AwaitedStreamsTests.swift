@@ -41,6 +41,13 @@ import Wire
         #expect(try takes(shown, of: room) && takes(exited, of: room))
     }
 
+    @Test func `a leader that is told several times within its time gets no more of it`() throws {
+        let room = try #require(RoomID("live"))
+        var awaited = AwaitedStreams()
+        for time in UInt64(0)...3 { _ = awaited.begin(room, at: time) }
+        #expect(awaited.overdue(at: 3 + AwaitedStreams.pauseFirst) == [room])
+    }
+
     @Test mutating func `only the last that the leader was told counts`() throws {
         let first = awaited.begin(room, at: 0)
         let second = awaited.begin(room, at: 0)

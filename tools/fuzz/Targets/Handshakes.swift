@@ -77,8 +77,9 @@ extension FuzzTarget {
             require(header.name == header.name.lowercased(), "a header's name is not in lower case")
             // The lines of an answer are made of these, so no line may hide in one.
             require(!header.value.utf8.contains { $0 == 0x0D || $0 == 0x0A || $0 == 0 }, "a header's value has a line")
-            _ = request.tokens(header.name)
         }
+        // Once for each name, as the gateway does.
+        for name in Set(request.headers.map(\.name)) { _ = request.tokens(name) }
         guard case .success(let subprotocol) = WebSocketHandshake.negotiate(request, subprotocols: subprotocols) else {
             return
         }
