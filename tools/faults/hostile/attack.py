@@ -104,6 +104,8 @@ class Attack:
             self.pour(clients)
             for sock, _ in clients:
                 sock.close()
+            # So that what it sends does not drown what it causes to be read.
+            self.wait(0.02)
 
     def pour(self, pairs):
         """Gives each socket its bytes as it takes them; closed ones are counted and left."""
