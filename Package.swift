@@ -182,7 +182,14 @@ let package = Package(
             ],
             path: "Tests/Simulation", swiftSettings: strict),
         tests("SimulationTests", ["Simulation"]),
-        program("simulate", ["Simulation"], path: "tools/simulate"),
+        .target(name: "SimulatedSystem", dependencies: ["CUV"], path: "Tests/SimulatedSystem"),
+        .target(
+            name: "Simulator",
+            dependencies: [
+                "SimulatedSystem", "Node", "BotSwarmCore", "ChatModel", "Wire", "EventLoop", "Transport", logging,
+                lifecycle,
+            ], path: "Tests/Simulator", swiftSettings: strict),
+        program("simulate", ["Simulation", "Simulator"], path: "tools/simulate"),
         .target(name: "WaitTestKit", path: "Tests/WaitTestKit", swiftSettings: strict),
         tests("WaitTests", ["WaitTestKit"]),
         .target(

@@ -19,7 +19,7 @@ import Synchronization
 ///
 /// Invariant behind `@unchecked Sendable`: the stored variables and all libuv state belong to the thread of the loop
 /// (before ``start()`` to the thread that initialises it); other threads touch only `inbox`, `wakeUp` through
-/// `uv_async_send`, `hasStarted` and `ended`.
+/// `uv_async_send`, `hasStarted` and `end`.
 public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// The most jobs that one turn runs.
     public static let jobsPerTurn = 4_096
@@ -45,7 +45,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private let turnEnd: UnsafeMutablePointer<uv_prepare_t>
     private let stayAwake: UnsafeMutablePointer<uv_idle_t>
     private let hasStarted = Atomic(false)
-    private let ended = DispatchGroup()
+    private let end = Mutex(End())
 
     // Of the loop's thread:
     private var batch = JobBatch()
@@ -104,7 +104,6 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         precondition(isFirst, "event loop \(name) has been started before")
         chatroom_ignore_sigpipe()
         chatroom_keep_freed_memory()
-        ended.enter()
         let result = chatroom_start_thread(
             name, { Unmanaged<EventLoop>.fromOpaque($0.unsafelyUnwrapped).takeRetainedValue().runThread() },
             Unmanaged.passRetained(self).toOpaque())
@@ -167,14 +166,30 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     @available(*, noasync, message: "use joined()")
     public func join() {
         precondition(Self.current == nil, "a loop does not wait for a loop")
-        ended.wait()
+        let hasEnded = DispatchSemaphore(value: 0)
+        atEnd { hasEnded.signal() }
+        hasEnded.wait()
     }
 
     /// Waits until the loop has ended.
     public func joined() async {
         await withCheckedContinuation { continuation in
-            ended.notify(queue: .global()) { continuation.resume() }
+            atEnd { continuation.resume() }
         }
+    }
+
+    /// Those who wait for the end of the loop's thread.
+    private struct End: Sendable {
+        var hasCome = false
+        var waiting: [@Sendable () -> Void] = []
+    }
+
+    private func atEnd(_ work: @escaping @Sendable () -> Void) {
+        let hasCome = end.withLock { end in
+            if !end.hasCome { end.waiting.append(work) }
+            return end.hasCome
+        }
+        if hasCome { work() }
     }
 
     // MARK: - SerialExecutor
@@ -358,7 +373,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         hooks = []
         inputShare = InputShare()
         chatroom_set_current_loop(nil)
-        ended.leave()
+        let waiting = end.withLock { end in
+            end.hasCome = true
+            defer { end.waiting = [] }
+            return end.waiting
+        }
+        for work in waiting { work() }
     }
 
     private func runToEnd() {

@@ -5,6 +5,8 @@ import Simulation
 let words = Array(CommandLine.arguments.dropFirst())
 if words.first == "gossip" {
     exit(GossipRun(Array(words.dropFirst()))?.run() ?? usage())
+} else if words.first == "cluster" {
+    exit(WholeRun(Array(words.dropFirst()))?.run() ?? usage())
 } else {
     exit(ClusterRun(words)?.run() ?? usage())
 }

@@ -10,6 +10,14 @@ package struct SwarmTarget: Sendable {
     /// nil when bots can't be users.
     package var signer: TokenSigner?
 
+    package init(
+        gateways: [WebSocketAddress], api: (servers: [String], adminKey: String)?, signer: TokenSigner?
+    ) {
+        self.gateways = gateways
+        self.api = api
+        self.signer = signer
+    }
+
     package static let adminKeyVariable = "CHATROOM_ADMIN_KEY"
     package static let tokenKidVariable = "CHATROOM_TOKEN_KID"
     package static let tokenSecretVariable = "CHATROOM_TOKEN_SECRET"

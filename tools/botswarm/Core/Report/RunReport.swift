@@ -11,8 +11,8 @@ package struct RunReport: Sendable {
     var latencies = Latencies()
     /// While senders were sending.
     var sendingSeconds = 0.0
-    var acked: UInt64 = 0
-    var delivered: UInt64 = 0
+    package internal(set) var acked: UInt64 = 0
+    package internal(set) var delivered: UInt64 = 0
     var lastFailure: String?
     /// From the first connection until all were in.
     var enteringSeconds = 0.0

@@ -1,0 +1,88 @@
+import SimulatedSystem
+
+extension ClusterStory {
+    /// One fault after another, never two at a time, so that each may be survived without a loss.
+    func disturb() async throws {
+        var chance = SimulatedChance()
+        try await Task.sleep(for: .seconds(4))
+        for _ in 0..<plan.faultCount {
+            guard let fault = plan.faults.randomElement(using: &chance) else { return }
+            let node = Int.random(in: 0..<plan.layout.nodes, using: &chance)
+            trace("\(fault) n\(node + 1)")
+            count("\(fault)")
+            try await act(fault, node, &chance)
+            trace("\(fault) n\(node + 1) is over")
+            // Until what was lost has been made up for.
+            _ = try await cluster.ready(node, within: .seconds(30))
+            _ = try await replicated(within: .seconds(30))
+            try await Task.sleep(for: .milliseconds(Int64.random(in: 500...3_000, using: &chance)))
+        }
+    }
+
+    private func act(_ fault: Fault, _ node: Int, _ chance: inout SimulatedChance) async throws {
+        let other = (node + Int.random(in: 1..<plan.layout.nodes, using: &chance)) % plan.layout.nodes
+        let (own, peer) = (UInt8(node + 1), UInt8(other + 1))
+        let long = Duration.milliseconds(Int64.random(in: 200...12_000, using: &chance))
+        let short = Duration.milliseconds(Int64.random(in: 20...3_000, using: &chance))
+        switch fault {
+        case .kill, .machineLost:
+            cluster.kill(node, withMachine: fault == .machineLost)
+            try await Task.sleep(for: short)
+            try cluster.start(node)
+        case .stop:
+            try await cluster.stop(node)
+            try await Task.sleep(for: short)
+            try cluster.start(node)
+        case .freeze:
+            let host = cluster.host(node)
+            host?.freeze()
+            try await Task.sleep(for: long)
+            host?.thaw()
+        case .cut:
+            cut(own, peer)
+            try await Task.sleep(for: long)
+            heal(own, peer)
+        case .cutOneWay:
+            sim_cut(own, peer, 1)
+            try await Task.sleep(for: long)
+            sim_cut(own, peer, 0)
+        case .flap:
+            for _ in 0..<Int.random(in: 3...15, using: &chance) {
+                cut(own, peer)
+                try await Task.sleep(for: .milliseconds(Int64.random(in: 50...2_000, using: &chance)))
+                heal(own, peer)
+                if Bool.random(using: &chance) { sim_reset(own, peer) }
+                try await Task.sleep(for: .milliseconds(Int64.random(in: 50...2_000, using: &chance)))
+            }
+        case .fullDisk: try await disk(sim_disk_full, node, long)
+        case .failingDisk: try await disk(sim_disk_failing, node, short)
+        case .hangingDisk: try await disk(sim_disk_hanging, node, long)
+        case .slowDisk:
+            if let host = cluster.host(node) { sim_sync_time(host.number, 20_000_000) }
+            try await Task.sleep(for: long)
+            if let host = cluster.host(node) { sim_sync_time(host.number, 300_000) }
+        case .reset: sim_reset(own, peer)
+        case .skew:
+            if let host = cluster.host(node) {
+                sim_skew(host.number, Int64.random(in: -5_000_000_000...5_000_000_000, using: &chance))
+            }
+        }
+    }
+
+    private func cut(_ one: UInt8, _ other: UInt8) {
+        sim_cut(one, other, 1)
+        sim_cut(other, one, 1)
+    }
+
+    private func heal(_ one: UInt8, _ other: UInt8) {
+        sim_cut(one, other, 0)
+        sim_cut(other, one, 0)
+    }
+
+    private func disk(_ state: sim_disk, _ node: Int, _ duration: Duration) async throws {
+        guard let host = cluster.host(node) else { return }
+        sim_disk(host.number, state)
+        try await Task.sleep(for: duration)
+        sim_disk(host.number, sim_disk_sound)
+    }
+}

@@ -1,0 +1,124 @@
+import BotSwarmCore
+import ChatModel
+import Logging
+import Synchronization
+
+/// One run: a cluster, bots with a ledger, and faults, all from a seed.
+public final class ClusterStory: Sendable {
+    /// What happens to the cluster while bots speak.
+    public enum Fault: String, CaseIterable, Sendable {
+        case kill, machineLost, stop, freeze, cut, cutOneWay, flap, fullDisk, failingDisk, hangingDisk, slowDisk, reset
+        case skew
+    }
+
+    public struct Plan: Sendable {
+        public var layout = SimulatedCluster.Layout()
+        public var faults: [Fault] = Fault.allCases
+        public var faultCount = 3
+        public var bots = 30
+        public var senders = 6
+        public var rate = 6.0
+        public var seconds = 30.0
+        public init() {}
+    }
+
+    let plan: Plan
+    let cluster: SimulatedCluster
+    let trace: @Sendable (String) -> Void
+    private let complaints = Mutex<[String]>([])
+    private let counts = Mutex<[String: Int]>([:])
+
+    public init(
+        _ plan: Plan, directory: String, logger: Logger, trace: @escaping @Sendable (String) -> Void
+    ) throws {
+        self.plan = plan
+        self.trace = trace
+        cluster = try SimulatedCluster(plan.layout, directory: directory, logger: logger)
+    }
+
+    public var findings: [String] { complaints.withLock { $0 } }
+    public var happened: [String: Int] { counts.withLock { $0 } }
+
+    private func complain(_ text: String) { complaints.withLock { $0.append(text) } }
+    func count(_ what: String, _ number: Int = 1) { counts.withLock { $0[what, default: 0] += number } }
+
+    public func run() async {
+        do {
+            try await cluster.create()
+            for node in 0..<plan.layout.nodes { try cluster.start(node) }
+            for node in 0..<plan.layout.nodes {
+                guard try await cluster.ready(node, within: .seconds(60)) else {
+                    return complain("n\(node + 1) was not ready in 60 s: \(cluster.failures)")
+                }
+            }
+            guard try await replicated(within: .seconds(60)) else {
+                return complain("not replicated in 60 s: \(await cluster.shardsText(0))")
+            }
+            trace("ready")
+            try await converse()
+        } catch {
+            complain("the simulation itself has failed: \(error)")
+        }
+        for failure in cluster.failures { complain(failure) }
+    }
+
+    /// Waits until each shard has as many complete replicas as it may.
+    func replicated(within limit: Duration) async throws -> Bool {
+        let end = SimulatedTime.now + limit
+        while SimulatedTime.now < end {
+            for node in 0..<plan.layout.nodes {
+                let lists = await cluster.shardsText(node).split(separator: "\"replicas\":[").dropFirst()
+                let full = lists.count { list in
+                    list.prefix { $0 != "]" }.split(separator: ",").count >= min(3, plan.layout.nodes)
+                }
+                if full == plan.layout.shards { return true }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        return false
+    }
+
+    private func converse() async throws {
+        var scenario = Scenario()
+        scenario.bots = plan.bots
+        scenario.senders = plan.senders
+        scenario.rooms = 2
+        scenario.reconnectMaxMilliseconds = 2_000
+        scenario.rampPerSecond = 100
+        scenario.stages = [Scenario.chat(rate: plan.rate, seconds: plan.seconds)]
+        let rooms = (0..<scenario.rooms).compactMap { RoomID("room-\($0)") }
+        for room in rooms {
+            let answer = await cluster.call(0, "POST", "/v1/rooms", #"{"id":"\#(room)","creator":"host"}"#)
+            guard let answer, 200..<300 ~= answer.status else {
+                return complain("room \(room) was not created: \(answer.map { "\($0.status)" } ?? "no answer")")
+            }
+        }
+        guard let names = BotNames(run: "sim") else { preconditionFailure("a run has a name") }
+        var gateways: [WebSocketAddress] = []
+        for node in 0..<plan.layout.nodes {
+            gateways.append(try WebSocketAddress("\(cluster.address(of: node)):\(SimulatedCluster.clientPort)"))
+        }
+        let target = SwarmTarget(
+            gateways: gateways, api: nil,
+            signer: TokenSigner(TokenKey(kid: SimulatedCluster.tokenKid, secret: SimulatedCluster.tokenSecret)))
+        let outcome = Mutex<Result<RunReport, any Error>?>(nil)
+        let swarm = Swarm(scenario: scenario, target: target, names: names) { _ in }
+        SimulatedHost(place: 200).run("swarm") {
+            do {
+                let report = try await swarm.run(rooms: rooms, areNew: true)
+                outcome.withLock { $0 = .success(report) }
+            } catch {
+                outcome.withLock { $0 = .failure(error) }
+            }
+        }
+        let faults = Task { try await self.disturb() }
+        while outcome.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(50)) }
+        faults.cancel()
+        let report = try outcome.withLock { try $0?.get() }
+        guard let report else { return }
+        count("acked", Int(report.acked))
+        count("delivered", Int(report.delivered))
+        for finding in report.findings.told { complain("\(finding.kind): \(finding.text)") }
+        trace(report.text)
+    }
+}

@@ -1,0 +1,188 @@
+import EventLoop
+import Foundation
+import Logging
+import Node
+import ServiceLifecycle
+import SimulatedSystem
+import Synchronization
+
+/// Nodes on machines of their own, with everything that a node is made of.
+public final class SimulatedCluster: Sendable {
+    public struct Layout: Sendable {
+        public var nodes = 3
+        public var loops = 1
+        public var shards = 4
+        public init() {}
+    }
+
+    private struct Place: Sendable {
+        var host: SimulatedHost?
+        var group: ServiceGroup?
+        /// How many machines it has had, so that each one's files are its own.
+        var life = 0
+        /// Why its program has ended by itself.
+        var failure: String?
+        var isReady = false
+    }
+
+    public let layout: Layout
+    private let directory: String
+    private let logger: Logger
+    private let places: Mutex<[Place]>
+    /// Of the one who looks on and gives orders.
+    private let loop: EventLoop
+
+    static let adminKey = "simulated-admin-key-0123456789abcdef"
+    static let tokenKid = "default"
+    static let tokenSecret = "simulated-token-key-0123456789abcdef0123456789"
+
+    public init(_ layout: Layout, directory: String, logger: Logger) throws {
+        self.layout = layout
+        self.directory = directory
+        self.logger = logger
+        places = Mutex(Array(repeating: Place(), count: layout.nodes))
+        loop = try EventLoop(name: "observer")
+        loop.start()
+        try? FileManager.default.removeItem(atPath: directory)
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let keys = """
+            {"admin": [{"id": "admin", "secret": "\(Self.adminKey)"}],
+             "token": [{"kid": "\(Self.tokenKid)", "algorithm": "HS256", "use": "client", "secret": "\(Self.tokenSecret)"}],
+             "cluster": [{"secret": "simulated-cluster-key-0123456789abcdef0123456789"}]}
+            """
+        try write(keys, to: keysFile)
+    }
+
+    private var keysFile: String { directory + "/keys.json" }
+
+    private func write(_ text: String, to path: String) throws {
+        _ = FileManager.default.createFile(
+            atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+    }
+
+    public func address(of node: Int) -> String { "127.0.0.\(node + 1)" }
+    public static let clientPort = 7400
+    static let apiPort = 7401
+
+    private func dataDirectory(_ node: Int, _ life: Int) -> String { "\(directory)/n\(node + 1)-\(life)" }
+
+    private func configuration(_ node: Int, life: Int) throws -> NodeConfiguration {
+        let address = address(of: node)
+        let seeds = (0..<layout.nodes).map { "\"\(self.address(of: $0)):7402\"" }.joined(separator: ", ")
+        let text = """
+            {"nodeId": "n\(node + 1)", "dataDirectory": "\(dataDirectory(node, life))", "keysFile": "\(keysFile)",
+             "loops": \(layout.loops), "shards": \(layout.shards), "log": {"level": "debug"},
+             "client": {"host": "\(address)", "port": \(Self.clientPort)}, "api": {"host": "\(address)", "port": \(Self.apiPort)},
+             "link": {"host": "\(address)", "port": 7402, "seeds": [\(seeds)]},
+             "limits": {"connectionsPerAddress": 100000}}
+            """
+        let path = "\(directory)/n\(node + 1)-\(life).json"
+        try write(text, to: path)
+        return try NodeConfiguration(path: path, environment: [:])
+    }
+
+    /// Makes the cluster at the first node.
+    public func create() async throws {
+        let configuration = try configuration(0, life: 0)
+        let logger = logger
+        let outcome = Mutex<Result<Void, any Error>?>(nil)
+        let host = SimulatedHost(place: 1)
+        host.run("create") {
+            do {
+                try await ChatroomNode.createCluster(configuration, logger: logger)
+                outcome.withLock { $0 = .success(()) }
+            } catch {
+                outcome.withLock { $0 = .failure(error) }
+            }
+        }
+        while outcome.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(5)) }
+        host.kill()
+        try outcome.withLock { $0 }?.get()
+    }
+
+    /// Starts a node on a new machine with the files of the last one.
+    public func start(_ node: Int) throws {
+        let life = places.withLock { places in
+            places[node].life += 1
+            places[node].failure = nil
+            places[node].isReady = false
+            return places[node].life
+        }
+        let former = dataDirectory(node, life - 1)
+        if FileManager.default.fileExists(atPath: former) {
+            try FileManager.default.copyItem(atPath: former, toPath: dataDirectory(node, life))
+            try? FileManager.default.removeItem(atPath: former)
+        }
+        let configuration = try configuration(node, life: life)
+        let logger = logger
+        let host = SimulatedHost(place: UInt8(node + 1))
+        places.withLock { $0[node].host = host }
+        host.run("node") { [self] in
+            do {
+                let program = try await ChatroomNode(
+                    configuration: configuration, logger: logger, logControl: LogControl(logger.logLevel)
+                ) { _ in self.places.withLock { $0[node].isReady = true } }
+                let group = ServiceGroup(
+                    configuration: ServiceGroupConfiguration(
+                        services: [.init(service: program, successTerminationBehavior: .gracefullyShutdownGroup)],
+                        logger: logger))
+                places.withLock { $0[node].group = group }
+                try await group.run()
+                places.withLock { $0[node].host = nil }
+            } catch {
+                places.withLock { $0[node].failure = "\(error)" }
+            }
+        }
+    }
+
+    public func host(_ node: Int) -> SimulatedHost? { places.withLock { $0[node].host } }
+
+    /// Why programs have ended by themselves.
+    public var failures: [String] {
+        places.withLock { places in
+            places.indices.compactMap { node in places[node].failure.map { "n\(node + 1) has ended: \($0)" } }
+        }
+    }
+
+    public func kill(_ node: Int, withMachine: Bool = false) {
+        let host = places.withLock { places in exchange(&places[node].host, with: nil) }
+        host?.kill(withMachine: withMachine)
+    }
+
+    /// SIGTERM; returns when the program has ended.
+    public func stop(_ node: Int) async throws {
+        let (group, host) = places.withLock { ($0[node].group, $0[node].host) }
+        guard let host, let group else { return }
+        host.run("stop") { await group.triggerGracefulShutdown() }
+        while places.withLock({ $0[node].host != nil && $0[node].failure == nil }) {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        host.kill()
+    }
+
+    public func isReady(_ node: Int) -> Bool { places.withLock { $0[node].isReady } }
+
+    /// Waits until a node answers that it is ready. False when it does not in time.
+    public func ready(_ node: Int, within limit: Duration) async throws -> Bool {
+        let end = SimulatedTime.now + limit
+        while SimulatedTime.now < end {
+            if let answer = await call(node, "GET", "/readyz"), answer.status == 200 { return true }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return false
+    }
+
+    /// One call of a node's server API.
+    func call(_ node: Int, _ method: String, _ path: String, _ body: String = "") async -> SimulatedCall.Answer? {
+        let answer = await SimulatedCall(host: address(of: node), port: Self.apiPort, adminKey: Self.adminKey)
+            .send(method, path, body, on: loop)
+        logger.debug("\(method) n\(node + 1) \(path): \(answer.map { "\($0.status)" } ?? "no answer")")
+        return answer
+    }
+
+    /// Where the replicas of all shards are, as a node knows it.
+    public func shardsText(_ node: Int) async -> String {
+        await call(node, "GET", "/v1/cluster/shards").map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+    }
+}
