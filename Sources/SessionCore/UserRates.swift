@@ -33,6 +33,24 @@ public struct UserRates: Sendable {
         }
     }
 
+    /// A change turned out to be a repeat, which costs nothing: its session and its user get back what was taken.
+    public mutating func giveBack(
+        _ cost: RateCost, to user: UserID, and session: inout Rates, nowMilliseconds now: UInt64
+    ) {
+        session.giveBack(cost)
+        change(user, nowMilliseconds: now) { $0.giveBack(cost) }
+    }
+
+    /// A change is done with, and has copied that many bytes at most: its session and its user get back what was taken
+    /// beyond them.
+    public mutating func settle(
+        _ cost: RateCost, copied: Int, of user: UserID, and session: inout Rates, nowMilliseconds now: UInt64
+    ) {
+        guard case .change(_, 1...) = cost else { return }
+        session.settle(cost, copied: copied)
+        change(user, nowMilliseconds: now) { $0.settle(cost, copied: copied) }
+    }
+
     /// Changes what a user has left.
     public mutating func change<Result>(
         _ user: UserID, nowMilliseconds now: UInt64, _ body: (inout Rates) -> Result
