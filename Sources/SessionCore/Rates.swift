@@ -14,8 +14,11 @@ public struct RateLimits: Sendable, Hashable {
     /// nothing, but nobody shall make it look without end.
     public static let repeatsPerSecond = 20.0
     public static let repeatsBurst = 100.0
-    /// What all sessions of a user on a node have, in what one has.
+    /// What all sessions of a user have, in what one has.
     public static let userShare = 3.0
+    /// The debt that what other nodes say leaves at most, in what flows in within that many seconds. It is what a lie, or
+    /// something that is counted twice, can cost a user; with less, many nodes together would let more through.
+    public static let elsewhereDebtSeconds = 5.0
 
     public init() {}
 
@@ -115,6 +118,14 @@ public struct Rates: Sendable, Hashable {
     public mutating func settle(_ cost: RateCost, copied: Int) {
         guard case .change(_, let copies) = cost else { return }
         bytes.giveBack(Double(copies - cost.counted(copied)))
+    }
+
+    /// What sessions of the user have used at another node.
+    mutating func take(elsewhere use: UserUse, nowMilliseconds now: UInt64) {
+        let debt = RateLimits.elsewhereDebtSeconds
+        changes.take(Double(use.changes), debtSeconds: debt, nowMilliseconds: now)
+        reads.take(Double(use.reads), debtSeconds: debt, nowMilliseconds: now)
+        bytes.take(Double(use.bytes), debtSeconds: debt, nowMilliseconds: now)
     }
 
     /// What is left now, for another node.
