@@ -13,9 +13,9 @@ struct OpenCost {
     var overRateMs: Int64?
 }
 
-/// How often and how much sessions ask (contract, "Rates"): counted for each session, and for all sessions of a user on
-/// this node, three times that. Both go along when a session moves, within the node and to another one, so a takeover
-/// brings no new allowance.
+/// How often and how much sessions ask (contract, "Rates"): counted for each session, and for all sessions of a user,
+/// three times that. Both go along when a session moves, within the node and to another one, so a takeover brings no new
+/// allowance. What a user's sessions ask for at other nodes counts here when those tell it, once a second.
 ///
 /// A repeat of what has been answered costs nothing, and only the room knows that it is one: what was taken comes back
 /// with the answer, and when nothing is left to be taken the room is asked all the same, but answers repeats only
@@ -98,6 +98,17 @@ extension GatewayLane {
             }
         }
         return rates
+    }
+
+    /// Once a second: the other nodes hear who has asked for much here. Who that is, is found off the loop.
+    func tellUses() {
+        let now = loop.nowMilliseconds
+        guard let uses = shared.userRates.withLock({ $0.takeUses(nowMilliseconds: now) }) else { return }
+        let router = shared.router
+        Task {
+            let told = uses.noteworthy
+            if !told.isEmpty { router.tell(told) }
+        }
     }
 
     /// Once a second: users who have asked for nothing for a while are forgotten, off the loop.
