@@ -196,8 +196,8 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "ChatModel", "EventLoop", "Gateway", "RoomLink", "Sharding", "Telemetry", "Transport", "WaitTestKit",
-                "Wire", logging,
+                "ChatModel", "EventLoop", "Gateway", "RoomLink", "SessionCore", "Sharding", "Telemetry", "Transport",
+                "WaitTestKit", "Wire", logging,
             ]),
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("ShardingTests", ["Sharding", "ChatModel", "Consensus"]),

@@ -61,6 +61,8 @@ extension IntegrationTests {
                 for number in 1...5 {
                     #expect(code(try await eve.ask(combine(room, ids, number))) == .notInRoom)
                 }
+                try await eve.enter(room)
+                _ = try await eve.ask(combine(room, ids, 6)).get()
             }
         }
     }
