@@ -202,7 +202,10 @@ let package = Package(
         tests("DeflateTests", ["Deflate"]),
         tests(
             "GatewayTests",
-            ["ChatModel", "EventLoop", "Gateway", "RoomLink", "Sharding", "Telemetry", "Transport", "Wire", logging]),
+            [
+                "ChatModel", "EventLoop", "Gateway", "RoomLink", "SessionCore", "Sharding", "Telemetry", "Transport",
+                "WaitTestKit", "Wire", logging,
+            ]),
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("ShardingTests", ["Sharding", "ChatModel", "Consensus"]),
         tests("ChatModelTests", ["ChatModel"]),
@@ -245,7 +248,7 @@ let package = Package(
                 "ClusterLink", "LinkCore", "Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "TLS",
                 "Transport", "WaitTestKit", "CertificateTestKit",
             ]),
-        tests("SessionCoreTests", ["ChatModel", "SessionCore"]),
+        tests("SessionCoreTests", ["ChatModel", "SessionCore", "StorageTestKit"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
         tests("CryptographyTests", ["Cryptography"], exclude: ["Vectors"]),
         .target(

@@ -167,6 +167,20 @@ public final class Gateway: Sendable {
         }
     }
 
+    /// What sessions of users have asked for at another node: it counts towards what the same users may ask for here.
+    public func hear(_ uses: [UserUse]) {
+        // Of the same clock as the loops'.
+        let now = EventLoop.nowNanoseconds / 1_000_000
+        var left = uses[...]
+        while !left.isEmpty {
+            // Every request waits for the lock.
+            shared.userRates.withLock { $0.take(elsewhere: left.prefix(Self.usesAtATime), nowMilliseconds: now) }
+            left = left.dropFirst(Self.usesAtATime)
+        }
+    }
+
+    private static let usesAtATime = 64
+
     /// Nothing is heard of a shard's leader, but the connection to it has not ended: it is asked nothing.
     public func isDoubted(_ notice: ShardNotice, of node: NodeID) {
         onEachLane { $0.isDoubted(notice, of: node) }

@@ -19,7 +19,7 @@ extension GatewayLane {
                     byNode.append((node, [call]))
                 }
             case .held: break
-            case .refused: giveUp(call, "too many requests are waiting")
+            case .refused: giveUp(call, "too many requests are waiting", copied: 0)
             }
         }
         for (node, calls) in byNode { shared.router.route(calls, to: node, from: number) }
@@ -99,11 +99,16 @@ extension GatewayLane {
 
     /// Calls for which no leader was found in time are answered.
     func giveUpHeldCalls() {
-        for call in open.expire(at: loop.nowMilliseconds) { giveUp(call, "the room has no leader at the moment") }
+        for call in open.expire(at: loop.nowMilliseconds) {
+            giveUp(call, "the room has no leader at the moment", copied: .max)
+        }
     }
 
-    private func giveUp(_ call: RoomCall, _ reason: String) {
-        if let request = call.request { settleCost(of: request, call.address.session, isRepeat: false) }
+    /// - Parameter copied: bytes that it may have made a room read.
+    private func giveUp(_ call: RoomCall, _ reason: String, copied: Int) {
+        if let request = call.request {
+            settleCost(of: request, call.address.session, isRepeat: false, charged: copied)
+        }
         guard let session = sessions[call.address.session], let request = call.request,
             let id = session.state.requests.end(request)
         else { return }

@@ -8,21 +8,22 @@ import Wire
 /// What a request has cost that a room has not answered yet.
 struct OpenCost {
     var cost: RateCost
-    /// It may bring copies along, whose bytes come with the answer: it is a COMBINE.
-    var copies: Bool
     /// It was beyond the rate, and goes to the room as a question: whether that has been answered already. The wait that
     /// the client is told if not, in milliseconds.
     var overRateMs: Int64?
 }
 
-/// How often and how much sessions ask (contract, "Rates"): counted for each session, and for all sessions of a user on
-/// this node, three times that. Both go along when a session moves, within the node and to another one, so a takeover
-/// brings no new allowance.
+/// How often and how much sessions ask (contract, "Rates"): counted for each session, and for all sessions of a user,
+/// three times that. Both go along when a session moves, within the node and to another one, so a takeover brings no new
+/// allowance. What a user's sessions ask for at other nodes counts here when those tell it, once a second.
 ///
 /// A repeat of what has been answered costs nothing, and only the room knows that it is one: what was taken comes back
 /// with the answer, and when nothing is left to be taken the room is asked all the same, but answers repeats only
 /// (`RoomCall.overRateMs`). That needs no memory here, and so holds for repeats over another connection, lane, node or
 /// leader; it has a rate of its own, because asking costs the leader a look into a table.
+///
+/// A COMBINE takes the most that it may copy, and its answer says how much that was (`RoomOutput.reply`, `charged`); the
+/// rest comes back. Without an answer nothing does: a room may have read it all.
 extension GatewayLane {
     /// Takes what the operation costs. Throws 416 when that is not there.
     func pay(for operation: ClientOperation, _ session: Session) throws(ChatError) -> OpenCost? {
@@ -31,11 +32,13 @@ extension GatewayLane {
         // Never refused for rate: a connection is only read so fast.
         case .barrage: return nil
         case .read: cost = .read
-        case .change: cost = .change(bytes: operation.contentBytes)
+        case .change:
+            cost = .change(
+                bytes: operation.contentBytes, copies: operation.namesMessages ? Limits.pageBytes : 0)
         }
-        guard let wait = take(cost, session) else { return OpenCost(cost: cost, copies: operation.namesMessages) }
+        guard let wait = take(cost, session) else { return OpenCost(cost: cost) }
         guard operation.hasClientID, take(.isRepeat, session) == nil else { throw Self.tooOften(wait) }
-        return OpenCost(cost: .isRepeat, copies: false, overRateMs: wait)
+        return OpenCost(cost: .isRepeat, overRateMs: wait)
     }
 
     static func tooOften(_ wait: Int64) -> ChatError {
@@ -47,10 +50,10 @@ extension GatewayLane {
         return shared.userRates.withLock { $0.take(cost, of: user, and: &session.rates, nowMilliseconds: now) }
     }
 
-    /// A room has answered a request.
+    /// A room has answered a request, or nobody waits for the answer any more.
     /// - Parameters:
     ///   - isRepeat: it had been answered before, and costs nothing.
-    ///   - charged: bytes that it has brought along besides its own.
+    ///   - charged: bytes that it has brought along besides its own, or that were read in vain.
     func settleCost(of request: UInt32, _ id: SessionID, isRepeat: Bool, charged: Int = 0) {
         guard let session = sessions[id] else { return }
         let open = session.costs.removeValue(forKey: request)
@@ -59,30 +62,29 @@ extension GatewayLane {
         guard let open else { return }
         if isRepeat {
             let (user, now) = (session.state.caller.user, loop.nowMilliseconds)
-            session.rates.giveBack(open.cost)
-            shared.userRates.withLock { $0.change(user, nowMilliseconds: now) { $0.giveBack(open.cost) } }
-        } else if charged > 0 {
-            charge(bytes: charged, to: session)
+            shared.userRates.withLock {
+                $0.giveBack(open.cost, to: user, and: &session.rates, nowMilliseconds: now)
+            }
+        } else {
+            settle(open.cost, of: session, copied: charged)
         }
     }
 
-    /// What a change has brought along counts, for the session and its user: a debt, after which further changes wait.
-    func charge(bytes: Int, to session: Session) {
+    /// It is known how many bytes a request has copied, or that nobody will say.
+    func settle(_ cost: RateCost, of session: Session, copied: Int) {
+        guard case .change(_, 1...) = cost else { return }
         let (user, now) = (session.state.caller.user, loop.nowMilliseconds)
-        session.rates.charge(bytes: bytes)
-        shared.userRates.withLock { $0.change(user, nowMilliseconds: now) { $0.charge(bytes: bytes) } }
+        shared.userRates.withLock {
+            $0.settle(cost, copied: copied, of: user, and: &session.rates, nowMilliseconds: now)
+        }
     }
 
     /// The session goes elsewhere, where nobody will hear what its open changes bring along: the most that they may.
     func settleOpenCosts(of session: Session) {
-        let copies = session.costs.values.count { $0.copies }
+        for open in session.costs.values { settle(open.cost, of: session, copied: .max) }
         session.costs = [:]
-        if copies > 0 { charge(bytes: copies * Self.copiedBytesMax, to: session) }
         session.state.rates = session.rates
     }
-
-    /// What a COMBINE copies at most (contract, "Rates").
-    private static let copiedBytesMax = 256 * 1024
 
     /// What a session that is taken up here has left, and its user.
     func rates(of state: SessionState) -> Rates {
@@ -96,6 +98,17 @@ extension GatewayLane {
             }
         }
         return rates
+    }
+
+    /// Once a second: the other nodes hear who has asked for much here. Who that is, is found off the loop.
+    func tellUses() {
+        let now = loop.nowMilliseconds
+        guard let uses = shared.userRates.withLock({ $0.takeUses(nowMilliseconds: now) }) else { return }
+        let router = shared.router
+        Task {
+            let told = uses.noteworthy
+            if !told.isEmpty { router.tell(told) }
+        }
     }
 
     /// Once a second: users who have asked for nothing for a while are forgotten, off the loop.

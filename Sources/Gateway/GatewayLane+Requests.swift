@@ -39,9 +39,12 @@ extension GatewayLane {
         let cost: OpenCost?
         do throws(ChatError) {
             cost = try pay(for: request.operation, session)
-            if let refusal = refusal(of: request.operation, room, session) { throw refusal }
         } catch {
             return connection.reply(request.id, error: error)
+        }
+        if let refusal = refusal(of: request.operation, room, session) {
+            if let cost { settle(cost.cost, of: session, copied: 0) }
+            return connection.reply(request.id, error: refusal)
         }
         let number = session.state.requests.begin(request.id)
         if let number, let cost, cost.cost != .read { session.costs[number] = cost }

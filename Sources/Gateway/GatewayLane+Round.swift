@@ -32,6 +32,7 @@ extension GatewayLane {
         round.sessions = Array(sessions.keys)
         (round.queueBytes, round.slowSessions) = (0, 0)
         endHandOvers(at: loop.nowMilliseconds)
+        tellUses()
         forgetIdleUsers()
         loop.executeLater { [unowned self] in goOnWithRound() }
     }

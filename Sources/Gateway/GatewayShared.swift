@@ -18,7 +18,7 @@ final class GatewayShared: Sendable {
     let budget: ConnectionBudget
     let buffers = NodeBuffers()
     let admission: AdmissionControl
-    /// What all sessions of a user on this node may ask together.
+    /// What all sessions of a user may ask together, as far as this node knows of them.
     let userRates: Mutex<UserRates>
     let figures: GatewayFigures
     let now: @Sendable () -> Timestamp

@@ -5,7 +5,7 @@ import Wire
 public struct LinkHello: WireMessage, Sendable, Hashable {
     /// What this program speaks. A version is added when the meaning of anything on the link changes, and the oldest is
     /// dropped two releases later, so that a cluster can be upgraded node by node.
-    public static let versions: ClosedRange<UInt32> = 1...4
+    public static let versions: ClosedRange<UInt32> = 1...5
     /// From this version on the bodies of frames may come by other nodes.
     public static let relayVersion: UInt32 = 2
     /// From this version on what many have missed is said once, apart from their answers (`RoomOutput.missed`).
@@ -15,6 +15,8 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
     /// From this version on leaders say once a second what they believe of lanes, and answer lanes that have something
     /// else (`ShardPulse`).
     public static let pulseVersion: UInt32 = 4
+    /// From this version on nodes tell each other who has asked for much (`UserUse`).
+    public static let usesVersion: UInt32 = 5
     /// Bytes of `nonce`.
     public static let nonceBytes = 32
 

@@ -24,6 +24,9 @@ public enum NodeMessage: Sendable, Equatable {
     case tallies(ShardTallies)
     /// Behind the calls of the lane.
     case recount(LaneRecount)
+    /// What users have asked for at the sending node within about a second, at most `UserUse.usersMax` of them. It may get
+    /// lost.
+    case uses([UserUse])
 }
 
 /// What came from another node can't be understood.

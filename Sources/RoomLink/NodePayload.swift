@@ -3,7 +3,8 @@ import Wire
 
 /// Payloads of the link's frames that carry `NodeMessage`s.
 ///
-/// The first byte says what follows. Calls and notices follow one behind the other, each behind its length as a varint.
+/// The first byte says what follows. Calls, notices, pulses and uses follow one behind the other, each behind its length
+/// as a varint.
 /// Publications are their outputs, each behind its length, and behind an output that is a shared frame, or what many have
 /// missed, its bytes, as they are, unless they come by other nodes. A body is what is said of it, behind its length, and its bytes.
 /// Questions and answers are one message each, and so are lists of bodies. A message that does not fit in one payload
@@ -35,6 +36,7 @@ public enum NodePayload {
         case tallyRequest = 12
         case tallies = 13
         case recount = 14
+        case uses = 15
     }
 
     /// The message in as many payloads as it takes, in order; none for an empty list. The payloads of one message must
@@ -74,6 +76,10 @@ public enum NodePayload {
         case .tallyRequest(let request): return single(.tallyRequest, WiredTallyRequest(request)) ?? []
         case .tallies(let tallies): return single(.tallies, WiredTallies(tallies)) ?? []
         case .recount(let recount): return single(.recount, WiredRecount(recount)) ?? []
+        case .uses(let uses):
+            var writer = PayloadWriter([Kind.uses.rawValue])
+            for use in uses { writer.append { WireProtobuf.appendDelimited(WiredUse(use), to: &$0) } }
+            return writer.finish()
         }
     }
 

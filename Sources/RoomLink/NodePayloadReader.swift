@@ -55,6 +55,15 @@ public struct NodePayloadReader: Sendable {
             case .tallyRequest: return .tallyRequest(try cursor.rest(WiredTallyRequest.self).request)
             case .tallies: return .tallies(try cursor.rest(WiredTallies.self).tallies)
             case .recount: return .recount(try cursor.rest(WiredRecount.self).recount)
+            case .uses:
+                var uses: [UserUse] = []
+                while !cursor.isAtEnd {
+                    guard uses.count < UserUse.usersMax else {
+                        throw NodeMessageError(.tooLarge, "what more than \(UserUse.usersMax) users have used")
+                    }
+                    uses.append(try cursor.delimited(WiredUse.self).use)
+                }
+                return .uses(uses)
             case .part: throw NodeMessageError(.malformed, "a part of a part")
             }
         }

@@ -5,7 +5,7 @@ import Wire
 /// and messages are one ordered stream (contract, "Order"). Answers are boxed: they are large, and copied on their way.
 public enum RoomOutput: Sendable, Equatable {
     /// `isRepeat`: a `clientId` again, which costs no rate. `charged`: bytes that the change has brought along besides
-    /// its request, for the session's rate in bytes: what a COMBINE copies.
+    /// its request, for the session's rate in bytes: what a COMBINE copies, or was read for one that is refused.
     indirect case reply(
         SessionID, request: UInt32, Result<OperationResult, ChatError>, isRepeat: Bool = false, charged: Int = 0)
     /// The answer to an enter. On success the session sees what follows this, and the reply's seq is the stream's here.

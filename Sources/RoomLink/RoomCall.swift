@@ -141,6 +141,8 @@ public protocol RoomRouter: Sendable {
     func ask(_ request: TallyRequest, of node: NodeID)
     /// Behind what the lane has routed to that node.
     func recount(_ recount: LaneRecount, at node: NodeID)
+    /// Tells every other node that is reached what users have asked for at this one. Nobody is told when that gets lost.
+    func tell(_ uses: [UserUse])
     /// Nothing is heard of what another node leads: the connection to it is of no use, and is to be made anew.
     func drop(_ node: NodeID)
     /// Whether that node says pulses of what it leads: one of an older version does not, and its silence means nothing.
@@ -150,6 +152,7 @@ public protocol RoomRouter: Sendable {
 extension RoomRouter {
     public func ask(_ request: TallyRequest, of node: NodeID) {}
     public func recount(_ recount: LaneRecount, at node: NodeID) {}
+    public func tell(_ uses: [UserUse]) {}
     public func drop(_ node: NodeID) {}
     public func saysPulses(_ node: NodeID) -> Bool { true }
 }

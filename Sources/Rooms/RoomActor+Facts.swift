@@ -28,8 +28,12 @@ extension RoomActor {
         let incarnation = state.incarnation
         lookUp(lookup, for: proposal) { room, result in
             let now = room.context.now()
+            var complete = proposal
             do throws(ChatError) {
                 let facts = try result.get()
+                // Whatever becomes of it, it was read.
+                complete.origin = proposal.origin.charged(facts.copies.bytes)
+                if let refusal = facts.copies.refusal { throw refusal }
                 // The numbers of one life of the room are other messages in the next.
                 guard room.state.incarnation == incarnation else {
                     throw ChatError(.notFound, "the room was deleted meanwhile")
@@ -43,17 +47,15 @@ extension RoomActor {
                     throw ChatError(.unavailable, "not all of the messages could be recalled", retryAfterMs: 1000)
                 }
                 try room.requireStillHere(key)
-                var proposal = proposal
-                proposal.command = facts.complete(proposal.command)
-                proposal.origin = proposal.origin.charged(facts.copies.bytes)
+                complete.command = facts.complete(proposal.command)
                 for sender in Set(facts.targets.compactMap(\.sender)) {
-                    proposal.command.facts.names[sender] = room.presence.profile(of: sender)
+                    complete.command.facts.names[sender] = room.presence.profile(of: sender)
                 }
-                let proposals = try room.moderated(proposal, holding: key, at: now)
+                let proposals = try room.moderated(complete, holding: key, at: now)
                 room.proceed(proposals.map { room.claimMessages(of: $0, facts.targets) }, key)
             } catch {
-                room.release(proposal)
-                room.answer(proposal.origin, .refused(error), isRepeat: false)
+                room.release(complete)
+                room.answer(complete.origin, .refused(error), isRepeat: false)
             }
             if let key { room.release(key, at: now) }
         }
@@ -77,11 +79,11 @@ extension RoomActor {
             collect(of: user, since: since, before: nil, FoundFacts(), for: proposal, completion)
         case .copies(let messageIDs, let user, let rooms):
             reads += 1
-            context.copies(messageIDs, user, rooms) { [self] result in
+            context.copies(messageIDs, user, rooms) { [self] copies in
                 context.loop.execute {
                     self.assumeIsolated { room in
                         room.reads -= 1
-                        completion(room, result.map { FoundFacts(copies: $0) })
+                        completion(room, .success(FoundFacts(copies: copies)))
                         room.wake()
                     }
                 }

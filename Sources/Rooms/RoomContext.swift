@@ -37,7 +37,7 @@ struct RoomContext: Sendable {
     var copies:
         @Sendable (
             _ messageIDs: [String], _ user: UserID?, _ rooms: [RoomID],
-            _ completion: @escaping @Sendable (Result<MessageCopies, ChatError>) -> Void
+            _ completion: @escaping @Sendable (MessageCopies) -> Void
         ) -> Void
 }
 

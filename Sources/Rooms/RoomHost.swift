@@ -79,14 +79,14 @@ public final class RoomHost: Sendable {
     public func start(_ given: Dependencies) async throws {
         store.withLock { $0 = given.store }
         let figures = RoomFigures(metrics: given.metrics, now: given.now)
-        let copies:
-            @Sendable ([String], UserID?, [RoomID], @escaping @Sendable (Result<MessageCopies, ChatError>) -> Void)
-                -> Void = { [weak self] messageIDs, user, rooms, completion in
-                    guard let self else {
-                        return completion(.failure(ChatError(.unavailable, "the node is stopping", retryAfterMs: 500)))
-                    }
-                    self.copy(messageIDs, for: user, from: rooms, completion)
-                }
+        let copies: @Sendable ([String], UserID?, [RoomID], @escaping @Sendable (MessageCopies) -> Void) -> Void = {
+            [weak self] messageIDs, user, rooms, completion in
+            guard let self else {
+                let error = ChatError(.unavailable, "the node is stopping", retryAfterMs: 500)
+                return completion(MessageCopies(refusal: error))
+            }
+            self.copy(messageIDs, for: user, from: rooms, completion)
+        }
         let slots = TransferSlots()
         for (number, loop) in loops.enumerated() {
             let shards = (0..<shardMap.shardCount).filter { Int($0) % loops.count == number }
@@ -150,17 +150,13 @@ public final class RoomHost: Sendable {
 
     private func copy(
         _ messageIDs: [String], for user: UserID?, from rooms: [RoomID],
-        _ completion: @escaping @Sendable (Result<MessageCopies, ChatError>) -> Void
+        _ completion: @escaping @Sendable (MessageCopies) -> Void
     ) {
         Task {
-            do throws(ChatError) {
-                let copies = try await MessageCopies.collect(messageIDs, from: rooms) { room throws(ChatError) in
+            completion(
+                await MessageCopies.collect(messageIDs, from: rooms) { room throws(ChatError) in
                     try await ask(room, .copies(messageIDs, for: user)) { $0.copies }
-                }
-                completion(.success(copies))
-            } catch {
-                completion(.failure(error))
-            }
+                })
         }
     }
 

@@ -41,7 +41,7 @@ struct Proposal: Sendable {
         /// The room's own: nobody waits.
         case room
 
-        /// The same, with what the change has brought along besides its request.
+        /// The same, with what was read for the change to be brought along besides its request.
         func charged(_ bytes: Int) -> Origin {
             guard case .session(var request) = self else { return self }
             request.charged = bytes
@@ -67,7 +67,7 @@ struct SessionRequest: Sendable {
     var address: SessionAddress
     var request: UInt32?
     var shape: AnswerShape
-    /// What it has brought along besides the request, for its session's rate in bytes.
+    /// What it has brought along besides the request, or would have, for its session's rate in bytes.
     var charged = 0
     /// When the room took it up.
     var startedAt = ContinuousClock.now

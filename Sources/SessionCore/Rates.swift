@@ -14,8 +14,11 @@ public struct RateLimits: Sendable, Hashable {
     /// nothing, but nobody shall make it look without end.
     public static let repeatsPerSecond = 20.0
     public static let repeatsBurst = 100.0
-    /// What all sessions of a user on a node have, in what one has.
+    /// What all sessions of a user have, in what one has.
     public static let userShare = 3.0
+    /// The debt that what other nodes say leaves at most, in what flows in within that many seconds. It is what a lie, or
+    /// something that is counted twice, can cost a user; with less, many nodes together would let more through.
+    public static let elsewhereDebtSeconds = 5.0
 
     public init() {}
 
@@ -34,9 +37,17 @@ public struct RateLimits: Sendable, Hashable {
 /// What a request costs.
 public enum RateCost: Sendable, Hashable {
     case read
-    case change(bytes: Int)
+    /// `copies`: the most bytes that it may bring along besides its own, which are taken with it until its answer says how
+    /// many there were. Else many such changes that are asked at once would all pass before the first is paid for.
+    case change(bytes: Int, copies: Int = 0)
     /// The question whether a change has been answered already.
     case isRepeat
+
+    /// What of that many copied bytes it pays for: at most what was taken for them.
+    func counted(_ copied: Int) -> Int {
+        guard case .change(_, let copies) = self else { return 0 }
+        return min(max(0, copied), copies)
+    }
 }
 
 /// What is left of its rates to a session, or to all of a user's. The clock is passed in; it may be another loop's, as all
@@ -77,9 +88,9 @@ public struct Rates: Sendable, Hashable {
         switch cost {
         case .read: return reads.wait(for: 1, nowMilliseconds: now)
         case .isRepeat: return repeats.wait(for: 1, nowMilliseconds: now)
-        case .change(let count):
+        case .change(let count, let copies):
             let first = changes.wait(for: 1, nowMilliseconds: now)
-            let second = bytes.wait(for: Double(count), nowMilliseconds: now)
+            let second = bytes.wait(for: Double(count) + Double(copies), nowMilliseconds: now)
             guard let first, let second else { return first ?? second }
             return max(first, second)
         }
@@ -90,21 +101,32 @@ public struct Rates: Sendable, Hashable {
         switch cost {
         case .read: reads.take(1)
         case .isRepeat: repeats.take(1)
-        case .change(let count):
+        case .change(let count, let copies):
             changes.take(1)
-            bytes.take(Double(count))
+            bytes.take(Double(count) + Double(copies))
         }
     }
 
     /// A change turned out to be a repeat.
     public mutating func giveBack(_ cost: RateCost) {
-        guard case .change(let count) = cost else { return }
+        guard case .change(let count, let copies) = cost else { return }
         changes.giveBack()
-        bytes.giveBack(Double(count))
+        bytes.giveBack(Double(count) + Double(copies))
     }
 
-    /// A change has brought along more than its request: further ones wait until that has been paid.
-    public mutating func charge(bytes count: Int) { bytes.take(Double(count)) }
+    /// A change has brought along that many bytes: what was taken beyond them comes back.
+    public mutating func settle(_ cost: RateCost, copied: Int) {
+        guard case .change(_, let copies) = cost else { return }
+        bytes.giveBack(Double(copies - cost.counted(copied)))
+    }
+
+    /// What sessions of the user have used at another node.
+    mutating func take(elsewhere use: UserUse, nowMilliseconds now: UInt64) {
+        let debt = RateLimits.elsewhereDebtSeconds
+        changes.take(Double(use.changes), debtSeconds: debt, nowMilliseconds: now)
+        reads.take(Double(use.reads), debtSeconds: debt, nowMilliseconds: now)
+        bytes.take(Double(use.bytes), debtSeconds: debt, nowMilliseconds: now)
+    }
 
     /// What is left now, for another node.
     public func levels(nowMilliseconds now: UInt64) -> RateLevels {

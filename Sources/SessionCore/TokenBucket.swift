@@ -37,6 +37,13 @@ public struct TokenBucket: Sendable, Hashable {
         tokens = max(-ratePerSecond * Self.debtSeconds, tokens - max(0, amount))
     }
 
+    /// Takes what was used elsewhere, as somebody says who may be wrong: the debt that this leaves is of at most what flows
+    /// in within that time. A debt that is deeper already stays as it is.
+    public mutating func take(_ amount: Double, debtSeconds: Double, nowMilliseconds: UInt64) {
+        fill(nowMilliseconds)
+        tokens = min(tokens, max(-ratePerSecond * debtSeconds, tokens - max(0, amount)))
+    }
+
     /// Gives back what was taken for something that then cost nothing (a repeat; contract, "Retry").
     public mutating func giveBack(_ amount: Double = 1) { tokens = min(burst, tokens + max(0, amount)) }
 

@@ -1,16 +1,27 @@
 import ChatModel
 
-/// What is left of their rates to the users of a node, over all sessions of each: three times what one session has.
+/// What is left of their rates to users, over all sessions of each: three times what one session has. Each node counts
+/// what is asked there, and about a second later what the others tell it (``takeUses(nowMilliseconds:)``,
+/// ``take(elsewhere:nowMilliseconds:)``).
 ///
-/// Holds whoever has asked for something within the last minute or two: what has not been touched for a whole minute is
-/// full again, or as good as that. So memory follows those who ask, not those who are here.
+/// Holds whoever has asked for something within the last minute or two, here or so much elsewhere that it was told: what
+/// has not been touched for a whole minute is full again, or as good as that. So memory follows those who ask, not those
+/// who are here.
 public struct UserRates: Sendable {
     private var limits: RateLimits
     private var young: [UserID: Rates] = [:]
     private var old: [UserID: Rates] = [:]
     private var turnsAt: UInt64 = 0
+    /// What the other nodes have not been told.
+    private var uses: UserUses
+    private var tellsAt: UInt64 = 0
+    /// Users that are known only by what other nodes have told since the last turn.
+    private var strangers = 0
 
-    public init(_ limits: RateLimits) { self.limits = limits }
+    public init(_ limits: RateLimits) {
+        self.limits = limits
+        uses = UserUses(ofUser: limits.ofUser)
+    }
 
     /// Other limits, for those who are known too.
     public mutating func set(_ limits: RateLimits) {
@@ -25,13 +36,62 @@ public struct UserRates: Sendable {
         _ cost: RateCost, of user: UserID, and session: inout Rates, nowMilliseconds now: UInt64
     ) -> Int64? {
         if let wait = session.wait(for: cost, nowMilliseconds: now) { return wait }
-        return change(user, nowMilliseconds: now) { rates in
+        let wait: Int64? = change(user, nowMilliseconds: now) { rates in
             if let wait = rates.wait(for: cost, nowMilliseconds: now) { return wait }
             rates.take(cost)
             session.take(cost)
             return nil
         }
+        if wait == nil { uses.note(cost, of: user) }
+        return wait
     }
+
+    // MARK: - At other nodes
+
+    /// What users have asked for here since this was last called; nil when that is nothing, or was less than about a
+    /// second ago. To be called once a second or so.
+    public mutating func takeUses(nowMilliseconds now: UInt64) -> UserUses? {
+        guard now >= tellsAt, !uses.isEmpty else { return nil }
+        tellsAt = now + Self.tellMilliseconds
+        defer { uses = UserUses(ofUser: limits.ofUser) }
+        return uses
+    }
+
+    /// What another node has told: it counts here, too. Of users that nobody here has heard of, only so many are taken up
+    /// until the next turn.
+    public mutating func take(elsewhere told: some Sequence<UserUse>, nowMilliseconds now: UInt64) {
+        for use in told {
+            if young[use.user] == nil, old[use.user] == nil {
+                guard strangers < Self.strangersMax else { continue }
+                strangers += 1
+            }
+            change(use.user, nowMilliseconds: now) { $0.take(elsewhere: use, nowMilliseconds: now) }
+        }
+    }
+
+    // MARK: - What is done with
+
+    /// A change turned out to be a repeat, which costs nothing: its session and its user get back what was taken.
+    public mutating func giveBack(
+        _ cost: RateCost, to user: UserID, and session: inout Rates, nowMilliseconds now: UInt64
+    ) {
+        session.giveBack(cost)
+        uses.takeBack(cost, of: user)
+        change(user, nowMilliseconds: now) { $0.giveBack(cost) }
+    }
+
+    /// A change is done with, and has copied that many bytes at most: its session and its user get back what was taken
+    /// beyond them.
+    public mutating func settle(
+        _ cost: RateCost, copied: Int, of user: UserID, and session: inout Rates, nowMilliseconds now: UInt64
+    ) {
+        guard case .change(_, 1...) = cost else { return }
+        session.settle(cost, copied: copied)
+        uses.note(bytes: cost.counted(copied), of: user)
+        change(user, nowMilliseconds: now) { $0.settle(cost, copied: copied) }
+    }
+
+    // MARK: - Who is known
 
     /// Changes what a user has left.
     public mutating func change<Result>(
@@ -56,6 +116,7 @@ public struct UserRates: Sendable {
         let forgotten = old
         old = young
         young = [:]
+        strangers = 0
         return forgotten
     }
 
@@ -63,4 +124,7 @@ public struct UserRates: Sendable {
     public var count: Int { young.count + old.keys.count { young[$0] == nil } }
 
     private static let turnMilliseconds: UInt64 = 60_000
+    /// A little less than the time between two calls, which are not quite even.
+    private static let tellMilliseconds: UInt64 = 900
+    private static let strangersMax = 20_000
 }

@@ -8,26 +8,13 @@ extension IntegrationTests {
     @Suite struct RateTests {
         private static var defaults: [String: Any] { ["session": ["graceSeconds": 10]] }
 
-        /// Requests in one frame are taken at one moment, whatever the machine's speed.
-        private func ask(_ client: TestClient, _ operations: [ClientOperation]) async throws
-            -> [Result<OperationResult, ChatError>]
-        {
-            var json: [UInt8] = []
-            let first: UInt32 = 10_000
-            for (index, operation) in operations.enumerated() {
-                if index > 0 { json.append(UInt8(ascii: "\n")) }
-                ClientRequest(id: first + UInt32(index), operation: operation).appendJSON(to: &json)
-            }
-            await client.write(.text, json)
-            return try await operations.indices.map { first + UInt32($0) }.asyncMap { try await client.reply(to: $0) }
-        }
-
         @Test func `twenty changes pass at once and the next one waits a tenth of a second`() async throws {
             try await TestNode.run(Self.defaults) { node in
                 let room = try await node.createRoom("rates")
                 let ann = try await TestClient.connected(node, "ann", encoding: .json)
                 let enter = ClientOperation.enter(EnterRequest(room: room))
-                let answers = try await ask(ann, [enter] + (1...20).map { .text(room, "\($0)", clientID: "c\($0)") })
+                let answers = try await ann.askAtOnce(
+                    [enter] + (1...20).map { .text(room, "\($0)", clientID: "c\($0)") })
                 for answer in answers.prefix(20) { _ = try answer.get() }
                 guard case .failure(let error)? = answers.last else { throw TestFailure("the 21st passed") }
                 #expect(error.code == .tooOften && error.retryAfterMs == 100)
@@ -51,7 +38,7 @@ extension IntegrationTests {
                 let rooms = try await ["one", "two"].asyncMap { try await node.createRoom($0) }
                 let ann = try await TestClient.connected(node, "ann", encoding: .json)
                 let enters = rooms.map { ClientOperation.enter(EnterRequest(room: $0)) }
-                let answers = try await ask(ann, enters + (1...19).map { .text(rooms[$0 % 2], "\($0)") })
+                let answers = try await ann.askAtOnce(enters + (1...19).map { .text(rooms[$0 % 2], "\($0)") })
                 for answer in answers.prefix(20) { _ = try answer.get() }
                 guard case .failure(let error)? = answers.last else { throw TestFailure("the 21st passed") }
                 #expect(error.code == .tooOften)
@@ -66,7 +53,7 @@ extension IntegrationTests {
                 let ann = try await TestClient.connected(node, "ann", encoding: .json)
                 let enter = ClientOperation.enter(EnterRequest(room: room))
                 let reads = [ClientOperation](repeating: .room(RoomRequest(room: room)), count: 21)
-                let answers = try await ask(ann, [enter] + reads)
+                let answers = try await ann.askAtOnce([enter] + reads)
                 for answer in answers.prefix(21) { _ = try answer.get() }
                 guard case .failure(let error)? = answers.last else { throw TestFailure("the 21st passed") }
                 #expect(error.code == .tooOften && error.retryAfterMs == 50)
@@ -114,7 +101,7 @@ extension IntegrationTests {
                 let owner = try await TestClient.connected(node, "owner", encoding: .json)
                 let ann = try await TestClient.connected(node, "ann", encoding: .json)
                 for client in [owner, ann] { try await client.enter(room) }
-                let answers = try await ask(owner, (1...11).map { high(room, "\($0)") })
+                let answers = try await owner.askAtOnce((1...11).map { high(room, "\($0)") })
                 let priorities = try answers.map { answer -> Priority? in
                     guard case .send(let result) = try answer.get() else { throw TestFailure("another result") }
                     return result.priority

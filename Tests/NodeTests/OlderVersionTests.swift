@@ -53,6 +53,34 @@ import WaitTestKit
         }
     }
 
+    @Test func `what users have used is told to every node whose version knows it`() async throws {
+        let room = try #require(RoomID("live"))
+        let uses = [UserUse(user: try #require(UserID("ann")), changes: 30, reads: 6, bytes: 1 << 40)]
+        try await withLoops { links, rooms in
+            let me = try await RelayStation.start("a", links: links, rooms: rooms)
+            let old = try await RelayStation.start(
+                "b", versions: 1...LinkHello.usesVersion - 1, links: links, rooms: rooms)
+            let new = try await RelayStation.start("c", links: links, rooms: rooms)
+            for other in [old, new] { try await other.link(to: me) }
+            let router = me.router
+            // As a gateway does, on none of the loops.
+            router.tell(uses)
+            let told = try await new.changes.wait(for: "what users have used") {
+                let told = await new.run { $0.others }
+                return told.isEmpty ? nil : told
+            }
+            #expect(told == [.uses(uses)])
+            await rooms.run {
+                router.deliver([
+                    old.id: [NodePublication(room: room, term: 2, lanes: [0], outputs: [.all(.gap(1...1))])]
+                ])
+            }
+            #expect(try await old.outputs(1) == [.gap(1...1)])
+            #expect(await old.run { $0.others } == [])
+            for station in [me, old, new] { await station.run { $0.kill() } }
+        }
+    }
+
     @Test func `a session that an older node hands over has its whole rates`() throws {
         let user = try #require(UserID("u"))
         let session = HandedSession(user: user, anonymous: false, device: .web, startedAt: Timestamp(1))

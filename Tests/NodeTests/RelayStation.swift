@@ -81,7 +81,7 @@ final class RelayNode {
             case .bodyRequest(let request):
                 requests += 1
                 intake?.answer(request, of: sender)
-            case .pulses, .tallyRequest, .tallies, .recount:
+            case .pulses, .tallyRequest, .tallies, .recount, .uses:
                 others.append(message)
                 changes.note()
             case .body:

@@ -45,12 +45,12 @@ import Testing
         #expect(rates.wait(for: .change(bytes: 0), nowMilliseconds: 1000) == nil)
     }
 
-    @Test func `what a COMBINE has copied is a debt that later changes wait for, of a minute at most`() {
+    @Test func `a debt is of a minute at most`() {
         var rates = Rates(limits, nowMilliseconds: 0)
-        rates.charge(bytes: 960 * 1024)
+        rates.take(.change(bytes: 960 * 1024))
         #expect(rates.wait(for: .change(bytes: 1), nowMilliseconds: 0) == 1001)
         #expect(rates.wait(for: .read, nowMilliseconds: 0) == nil)
-        rates.charge(bytes: .max)
+        rates.take(.change(bytes: .max, copies: .max))
         #expect(rates.wait(for: .change(bytes: 0), nowMilliseconds: 0) == 60_000)
     }
 
@@ -69,7 +69,7 @@ import Testing
         var here = UserRates(limits)
         var session = Rates(limits, nowMilliseconds: 0)
         #expect(drain(.change(bytes: 0), user, &session, &here, at: 0) == 20)
-        session.charge(bytes: 1 << 20)
+        session.take(.change(bytes: 1 << 20))
         var there = UserRates(limits)
         var moved = Rates(limits, nowMilliseconds: 77)
         moved.restrict(to: session.levels(nowMilliseconds: 0))

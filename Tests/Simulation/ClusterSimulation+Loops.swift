@@ -235,7 +235,8 @@ extension ClusterSimulation {
             onLoop(tallies.lane, of: node) { [self] in hear(tallies, from: from, at: $0.loops[tallies.lane].lane) }
         case .recount(let recount): receive(recount, from: other, at: node)
         case .bodyRequest(let request): answer(request, of: other, at: node)
-        case .question, .answer, .body, .bodiesGone: break
+        // Nobody has rates here.
+        case .question, .answer, .body, .bodiesGone, .uses: break
         }
     }
 

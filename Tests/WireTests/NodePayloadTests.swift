@@ -207,6 +207,10 @@ import Wire
             .tallies(ShardTallies(shard: ShardID(7), lane: 2, term: samples.uint64(), rooms: [tally], isWhole: false)),
             .tallies(ShardTallies(shard: ShardID(0), lane: 0, term: nil)),
             .recount(LaneRecount(lane: 1, rooms: [samples.room(), samples.room()])),
+            .uses([
+                UserUse(user: samples.user(), changes: samples.int(0...100), reads: .max, bytes: samples.int(0...9)),
+                UserUse(user: samples.user()),
+            ]),
         ]
     }
 
@@ -247,10 +251,24 @@ import Wire
         [8, 0], [8, 6, 0x0A, 2, 0x6E, 0x31, 0x20, 2, 7], [8, 6, 0x0A, 2, 0x6E, 0x31, 0x20, 2, 7, 8, 9],
         // A list of bodies that ends in the middle of its first number.
         [9, 0x12, 2, 255], [10, 0x12, 2, 255],
+        // What nobody has used; what a user "b" has used, of which the changes end in the middle of their number.
+        [15, 0], [15, 2, 0x10, 1], [15, 5, 0x0A, 1, 0x62, 0x10, 255],
     ])
     func `a payload that no node sends is refused`(payload: [UInt8]) {
         var reader = NodePayloadReader()
         #expect(throws: NodeMessageError.self) { try reader.read(payload) }
+    }
+
+    @Test func `what more users have used than a node tells of is refused`() throws {
+        let user = try #require(UserID("b"))
+        let most = [UserUse](repeating: UserUse(user: user, reads: 1), count: UserUse.usersMax)
+        #expect(try sent(.uses(most)) == [.uses(most)])
+        #expect(throws: NodeMessageError.self) { try sent(.uses(most + most.prefix(1))) }
+        #expect(NodePayload.payloads(of: .uses([])).isEmpty)
+        // Numbers beyond ours are the greatest that we have.
+        var reader = NodePayloadReader()
+        let absurd: [UInt8] = [15, 14, 0x0A, 1, 0x62, 0x20] + [UInt8](repeating: 255, count: 9) + [1]
+        #expect(try reader.read(absurd) == .uses([UserUse(user: user, bytes: .max)]))
     }
 
     @Test func `a frame with fewer bytes than it says is refused`() throws {

@@ -142,6 +142,7 @@ final class ClusterInbox {
         case .tallyRequest(let request): router.current?.rooms.receive(request, from: node)
         case .tallies(let tallies): router.current?.gateway.hear(tallies, from: node)
         case .recount(let recount): router.current?.rooms.receive(recount, from: node)
+        case .uses(let uses): router.current?.gateway.hear(uses)
         case .bodyRequest(let request): intake?.answer(request, of: node)
         // Taken by the intake.
         case .body, .bodiesGone: break

@@ -132,6 +132,17 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
+    /// Who has no room for it hears the next: the connection, on which the same lane carries calls, stays.
+    func tell(_ uses: [UserUse]) {
+        let payloads = NodePayload.payloads(of: .uses(uses))
+        let versions = versions
+        onSender { sender in
+            for node in sender.reached where versions.knows(LinkHello.usesVersion, node) {
+                for payload in payloads { _ = sender.send(payload, on: .calls, to: node) }
+            }
+        }
+    }
+
     func drop(_ node: NodeID) {
         onSender { sender in sender.drop(node, because: Self.isSilent) }
     }

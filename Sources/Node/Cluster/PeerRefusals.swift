@@ -78,7 +78,7 @@ struct PeerRefusals: Sendable {
         case .calls(let calls): named = calls.first { $0.address.node != node }?.address.node
         case .question(_, .join(let record)): named = record.node == node ? nil : record.node
         case .publications, .leads, .question, .answer, .body, .bodyRequest, .bodiesGone, .pulses, .tallyRequest,
-            .tallies, .recount:
+            .tallies, .recount, .uses:
             named = nil
         }
         if let named { throw LinkError(.identity, "\(node) speaks in the name of \(named)") }

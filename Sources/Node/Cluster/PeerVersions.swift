@@ -29,6 +29,7 @@ extension NodeMessage {
         case .calls, .publications, .leads, .question, .answer: LinkHello.versions.lowerBound
         case .body, .bodyRequest, .bodiesGone: LinkHello.relayVersion
         case .pulses, .tallyRequest, .tallies, .recount: LinkHello.pulseVersion
+        case .uses: LinkHello.usesVersion
         }
     }
 }

@@ -49,6 +49,19 @@ extension TestClient {
         return result
     }
 
+    /// Requests in one frame are taken at one moment, whatever the machine's speed. Of a client that speaks JSON.
+    func askAtOnce(_ operations: [ClientOperation]) async throws -> [Result<OperationResult, ChatError>] {
+        var json: [UInt8] = []
+        var ids: [UInt32] = []
+        for operation in operations {
+            ids.append(takeID())
+            if !json.isEmpty { json.append(UInt8(ascii: "\n")) }
+            ClientRequest(id: ids.last, operation: operation).appendJSON(to: &json)
+        }
+        await write(.text, json)
+        return try await ids.asyncMap { try await self.reply(to: $0) }
+    }
+
     func history(_ room: RoomID, _ query: HistoryRequest = HistoryRequest()) async throws -> MessagesResult {
         guard case .history(let result) = try await ask(.history(RoomHistoryRequest(room: room, query: query))).get()
         else { throw TestFailure("history has another result") }

@@ -164,10 +164,14 @@ actor TestClient {
 
     /// Sends a request and does not wait. Its ID.
     func begin(_ operation: ClientOperation) async -> UInt32 {
-        let id = nextID
-        nextID += 1
+        let id = takeID()
         await write(ClientRequest(id: id, operation: operation))
         return id
+    }
+
+    func takeID() -> UInt32 {
+        defer { nextID += 1 }
+        return nextID
     }
 
     /// Sends a request in a frame of its own.

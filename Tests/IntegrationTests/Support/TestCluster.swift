@@ -23,10 +23,10 @@ final class TestCluster: Sendable {
     private let drained = Mutex<Set<String>>([])
 
     /// Writes configurations and keys; nothing is created or started yet.
-    init(_ count: Int, shards: Int = 4, rooms: [String: Int] = [:]) throws {
+    init(_ count: Int, shards: Int = 4, rooms: [String: Int] = [:], rates: [String: Int] = TestNode.highRates) throws {
         shardCount = shards
         let ports = try FreePort.take(count)
-        var session = TestNode.highRates
+        var session = rates
         session["graceSeconds"] = Self.graceSeconds
         let secret = String(repeating: "a key of this cluster", count: 2)
         nodes = try ports.enumerated().map { [session] place, port in
@@ -248,9 +248,10 @@ struct AskingAgain: SuiteTrait, TestScoping {
 extension TestCluster {
     /// Gives a cluster of which nothing runs yet to `body`; all of it is killed afterwards.
     static func run(
-        _ count: Int, shards: Int = 4, rooms: [String: Int] = [:], _ body: (TestCluster) async throws -> Void
+        _ count: Int, shards: Int = 4, rooms: [String: Int] = [:], rates: [String: Int] = TestNode.highRates,
+        _ body: (TestCluster) async throws -> Void
     ) async throws {
-        let cluster = try TestCluster(count, shards: shards, rooms: rooms)
+        let cluster = try TestCluster(count, shards: shards, rooms: rooms, rates: rates)
         do {
             try await TestSocket.$standardTLS.withValue(try TestCertificate.current?.client()) {
                 try await body(cluster)

@@ -258,6 +258,8 @@ extension FuzzTarget {
         messages.append(.answer(id: 7, .failure(samples.error())))
         messages.append(.bodyRequest(BodyNames(life: 1, numbers: [2, 3, .max])))
         messages.append(.bodiesGone(BodyNames(life: 1, numbers: [])))
+        messages.append(
+            .uses([UserUse(user: samples.user(), changes: 3, reads: 6, bytes: 100_000), UserUse(user: samples.user())]))
         return messages
     }
 

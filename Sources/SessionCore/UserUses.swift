@@ -1,0 +1,67 @@
+import ChatModel
+
+/// What users have asked for at this node since the other nodes were told.
+///
+/// Only what is noteworthy is told: most users ask for little, at one node, and nobody need know. So a second costs as
+/// much as greedy users do, and an idle node says nothing. What is not told counts at this node alone.
+public struct UserUses: Sendable {
+    /// Of a user.
+    private let limits: RateLimits
+    /// At most those of whom a session has asked within about a second.
+    private var uses: [UserID: UserUse] = [:]
+
+    init(ofUser limits: RateLimits) { self.limits = limits }
+
+    /// Whether nobody has asked for anything.
+    public var isEmpty: Bool { uses.isEmpty }
+
+    /// Without what it may copy, which is noted when it is known.
+    mutating func note(_ cost: RateCost, of user: UserID) {
+        switch cost {
+        case .read: uses[user, default: UserUse(user: user)].reads += 1
+        case .change(let bytes, _):
+            uses[user, default: UserUse(user: user)].changes += 1
+            note(bytes: bytes, of: user)
+        case .isRepeat: break
+        }
+    }
+
+    mutating func note(bytes: Int, of user: UserID) {
+        guard bytes > 0 else { return }
+        let sum = (uses[user]?.bytes ?? 0).addingReportingOverflow(bytes)
+        uses[user, default: UserUse(user: user)].bytes = sum.overflow ? .max : sum.partialValue
+    }
+
+    /// It cost nothing after all. What has been told meanwhile stays told.
+    mutating func takeBack(_ cost: RateCost, of user: UserID) {
+        guard case .change(let bytes, _) = cost, var use = uses[user] else { return }
+        use.changes = max(0, use.changes - 1)
+        use.bytes = max(0, use.bytes - max(0, bytes))
+        uses[user] = use
+    }
+
+    /// What other nodes are to be told: of those who have used a tenth of what a user may use in a second, at most
+    /// `UserUse.usersMax` of them, the greediest. Takes a while with many users, and so belongs off the loops.
+    public var noteworthy: [UserUse] {
+        var told: [(share: Double, use: UserUse)] = []
+        for use in uses.values {
+            let share = share(of: use)
+            if share >= Self.noteworthyShare { told.append((share, use)) }
+        }
+        if told.count > UserUse.usersMax { told.sort { $0.share > $1.share } }
+        return told.prefix(UserUse.usersMax).map(\.use)
+    }
+
+    /// Of what the user may use in a second, of whatever it has used most of.
+    private func share(of use: UserUse) -> Double {
+        func share(_ used: Int, _ rate: Double) -> Double {
+            guard used > 0 else { return 0 }
+            return rate > 0 ? Double(used) / rate : .infinity
+        }
+        return max(
+            share(use.changes, limits.changesPerSecond), share(use.reads, limits.readsPerSecond),
+            share(use.bytes, limits.bytesPerSecond))
+    }
+
+    private static let noteworthyShare = 0.1
+}
