@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
@@ -343,12 +344,121 @@ static bool takes(int descriptor) {
     return false;
 }
 
+// A write or truncation that has not been synced, with what was there before it.
+typedef struct undo {
+    struct undo *older;
+    off64_t offset, size;
+    size_t count;
+    unsigned char bytes[];
+} undo;
+
+// A file with such changes.
+typedef struct unsynced {
+    struct unsynced *next;
+    int host;
+    dev_t device;
+    ino_t file;
+    /// Its own, since the program may close the other.
+    int descriptor;
+    undo *newest;
+} unsynced;
+
+static unsynced *unsynced_files;
+
+static unsynced *find_unsynced(int descriptor, bool makes) {
+    struct stat status;
+    if (sim_self == NULL || fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return NULL;
+    int host = sim_self->host->number;
+    for (unsynced *found = unsynced_files; found != NULL; found = found->next) {
+        if (found->host == host && found->device == status.st_dev && found->file == status.st_ino) return found;
+    }
+    if (!makes || host == 0) return NULL;
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    int own = open(path, O_RDWR | O_CLOEXEC);
+    if (own < 0) return NULL;
+    unsynced *made = sim_calloc(sizeof *made);
+    made->host = host;
+    made->device = status.st_dev;
+    made->file = status.st_ino;
+    made->descriptor = own;
+    made->next = unsynced_files;
+    unsynced_files = made;
+    return made;
+}
+
+/// Remembers what is at a place before it is changed.
+static void remember(int descriptor, off64_t offset, size_t count) {
+    unsynced *file = find_unsynced(descriptor, true);
+    if (file == NULL) return;
+    struct stat status;
+    if (fstat(file->descriptor, &status) != 0) return;
+    size_t old = offset >= status.st_size ? 0 : (size_t)(status.st_size - offset);
+    if (old > count) old = count;
+    undo *change = malloc(sizeof *change + old);
+    if (change == NULL) abort();
+    change->offset = offset;
+    change->size = status.st_size;
+    change->count = old;
+    if (old > 0 && pread(file->descriptor, change->bytes, old, offset) != (ssize_t)old) change->count = 0;
+    change->older = file->newest;
+    file->newest = change;
+}
+
+static void forget_undo(unsynced *file) {
+    while (file->newest != NULL) {
+        undo *older = file->newest->older;
+        free(file->newest);
+        file->newest = older;
+    }
+}
+
+static void forget_synced(int descriptor) {
+    unsynced *file = find_unsynced(descriptor, false);
+    if (file == NULL) return;
+    forget_undo(file);
+    unsynced **place = &unsynced_files;
+    while (*place != file) place = &(*place)->next;
+    *place = file->next;
+    syscall(SYS_close, file->descriptor);
+    free(file);
+}
+
+uint64_t sim_lose_unsynced(int host) {
+    uint64_t lost = 0;
+    for (unsynced **place = &unsynced_files; *place != NULL;) {
+        unsynced *file = *place;
+        if (file->host != host) {
+            place = &file->next;
+            continue;
+        }
+        size_t count = 0;
+        for (undo *change = file->newest; change != NULL; change = change->older) count += 1;
+        // All of them one time in three, else some of the last.
+        size_t gone = sim_random() % 3 == 0 ? count : sim_random() % (count + 1);
+        for (undo *change = file->newest; gone > 0; change = change->older, gone--) {
+            lost += 1;
+            if (change->count > 0) {
+                (void)!syscall(SYS_pwrite64, file->descriptor, change->bytes, change->count, change->offset);
+            }
+            (void)!syscall(SYS_ftruncate, file->descriptor, change->size);
+        }
+        forget_undo(file);
+        *place = file->next;
+        syscall(SYS_close, file->descriptor);
+        free(file);
+    }
+    return lost;
+}
+
 static int synced(int descriptor) {
-    (void)descriptor;
     uint64_t time = sim_self->host->sync_time;
     sim_sleep(time + sim_host_random() % (2 * time + 1));
     while (sim_self->host->disk == sim_disk_hanging) sim_sleep(10000000);
-    if (sim_self->host->disk != sim_disk_failing) return 0;
+    if (sim_self->host->disk != sim_disk_failing) {
+        forget_synced(descriptor);
+        return 0;
+    }
     errno = EIO;
     return -1;
 }
@@ -360,11 +470,18 @@ int fdatasync(int descriptor) {
 }
 
 ssize_t write(int descriptor, const void *bytes, size_t count) {
-    return takes(descriptor) ? syscall(SYS_write, descriptor, bytes, count) : -1;
+    if (!takes(descriptor)) return -1;
+    if (sim_self != NULL && sim_self->host->number > 0) {
+        off64_t place = lseek64(descriptor, 0, SEEK_CUR);
+        if (place >= 0) remember(descriptor, place, count);
+    }
+    return syscall(SYS_write, descriptor, bytes, count);
 }
 
 ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) {
-    return takes(descriptor) ? syscall(SYS_pwrite64, descriptor, bytes, count, offset) : -1;
+    if (!takes(descriptor)) return -1;
+    remember(descriptor, offset, count);
+    return syscall(SYS_pwrite64, descriptor, bytes, count, offset);
 }
 
 ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
@@ -372,5 +489,7 @@ ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
 }
 
 int ftruncate64(int descriptor, off64_t length) {
-    return takes(descriptor) ? (int)syscall(SYS_ftruncate, descriptor, length) : -1;
+    if (!takes(descriptor)) return -1;
+    remember(descriptor, length, SIZE_MAX / 2);
+    return (int)syscall(SYS_ftruncate, descriptor, length);
 }

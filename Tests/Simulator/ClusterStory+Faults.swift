@@ -12,9 +12,15 @@ extension ClusterStory {
             count("\(fault)")
             try await act(fault, node, &chance)
             trace("\(fault) n\(node + 1) is over")
-            // Until what was lost has been made up for.
-            _ = try await cluster.ready(node, within: .seconds(30))
-            _ = try await replicated(within: .seconds(30))
+            // Until what was lost has been made up for, so that the next fault is again the only one.
+            for node in 0..<plan.layout.nodes {
+                guard try await cluster.ready(node, within: .seconds(30)) else {
+                    return complain("n\(node + 1) is not ready 30 s after \(fault)")
+                }
+            }
+            guard try await replicated(within: .seconds(60)) else {
+                return complain("not replicated 60 s after \(fault): \(await cluster.shardsText(0))")
+            }
             try await Task.sleep(for: .milliseconds(Int64.random(in: 500...3_000, using: &chance)))
         }
     }
@@ -22,13 +28,13 @@ extension ClusterStory {
     private func act(_ fault: Fault, _ node: Int, _ chance: inout SimulatedChance) async throws {
         let other = (node + Int.random(in: 1..<plan.layout.nodes, using: &chance)) % plan.layout.nodes
         let (own, peer) = (UInt8(node + 1), UInt8(other + 1))
-        let long = Duration.milliseconds(Int64.random(in: 200...12_000, using: &chance))
+        let long = Duration.milliseconds(Int64.random(in: 200...15_000, using: &chance))
         let short = Duration.milliseconds(Int64.random(in: 20...3_000, using: &chance))
         switch fault {
-        case .kill, .machineLost:
-            cluster.kill(node, withMachine: fault == .machineLost)
+        case .kill, .powerCut, .lostDisk:
+            cluster.kill(node, withMachine: fault != .kill)
             try await Task.sleep(for: short)
-            try cluster.start(node)
+            try cluster.start(node, withEmptyDisk: fault == .lostDisk)
         case .stop:
             try await cluster.stop(node)
             try await Task.sleep(for: short)
@@ -38,6 +44,23 @@ extension ClusterStory {
             host?.freeze()
             try await Task.sleep(for: long)
             host?.thaw()
+        case .freezeTwo:
+            let hosts = [cluster.host(node), cluster.host(other)]
+            for host in hosts { host?.freeze() }
+            try await Task.sleep(for: long)
+            hosts[0]?.thaw()
+            try await Task.sleep(for: short)
+            hosts[1]?.thaw()
+        case .isolate:
+            let others = (0..<plan.layout.nodes).filter { $0 != node }.map { UInt8($0 + 1) } + [Self.swarmPlace]
+            for other in others { cut(own, other) }
+            try await Task.sleep(for: long)
+            for other in others { heal(own, other) }
+        case .storm: sim_reset(own, Self.swarmPlace)
+        case .loss:
+            sim_datagram_loss(300)
+            try await Task.sleep(for: long)
+            sim_datagram_loss(0)
         case .cut:
             cut(own, peer)
             try await Task.sleep(for: long)

@@ -7,17 +7,47 @@ import Synchronization
 public final class ClusterStory: Sendable {
     /// What happens to the cluster while bots speak.
     public enum Fault: String, CaseIterable, Sendable {
-        case kill, machineLost, stop, freeze, cut, cutOneWay, flap, fullDisk, failingDisk, hangingDisk, slowDisk, reset
+        /// `kill -9`, and a start a moment later.
+        case kill
+        /// The machine goes without a word, with what it had not synced.
+        case powerCut
+        /// SIGTERM, and a start a moment later.
+        case stop
+        /// SIGSTOP and SIGCONT of one node, and of two.
+        case freeze, freezeTwo
+        /// The link of two nodes, both ways, one way, and again and again.
+        case cut, cutOneWay, flap
+        /// A node that nobody reaches, clients neither.
+        case isolate
+        /// The disk is full, answers EIO, stands still, or is slow.
+        case fullDisk, failingDisk, hangingDisk, slowDisk
+        /// The connections of two nodes are reset.
+        case reset
+        /// All connections of clients with a node are reset.
+        case storm
+        /// The wall clock jumps.
         case skew
+        /// The node comes back with an empty disk.
+        case lostDisk
+        /// Datagrams are lost.
+        case loss
+    }
+
+    /// What bots do.
+    public enum Conversation: String, CaseIterable, Sendable {
+        case chat
+        /// Seats, moderation, barrage, people who come and go.
+        case show
     }
 
     public struct Plan: Sendable {
         public var layout = SimulatedCluster.Layout()
         public var faults: [Fault] = Fault.allCases
         public var faultCount = 3
+        public var conversation = Conversation.chat
         public var bots = 30
         public var senders = 6
-        public var rate = 6.0
+        public var rate = 5.0
         public var seconds = 30.0
         public init() {}
     }
@@ -39,7 +69,9 @@ public final class ClusterStory: Sendable {
     public var findings: [String] { complaints.withLock { $0 } }
     public var happened: [String: Int] { counts.withLock { $0 } }
 
-    private func complain(_ text: String) { complaints.withLock { $0.append(text) } }
+    static let swarmPlace: UInt8 = 200
+
+    func complain(_ text: String) { complaints.withLock { $0.append(text) } }
     func count(_ what: String, _ number: Int = 1) { counts.withLock { $0[what, default: 0] += number } }
 
     public func run() async {
@@ -78,22 +110,51 @@ public final class ClusterStory: Sendable {
         return false
     }
 
-    private func converse() async throws {
+    private var scenario: Scenario {
         var scenario = Scenario()
         scenario.bots = plan.bots
         scenario.senders = plan.senders
         scenario.rooms = 2
         scenario.reconnectMaxMilliseconds = 2_000
         scenario.rampPerSecond = 100
-        scenario.stages = [Scenario.chat(rate: plan.rate, seconds: plan.seconds)]
+        // Whoever is deaf for so long after all is over is lost.
+        scenario.drainSeconds = 15
+        switch plan.conversation {
+        case .chat: scenario.stages = [Scenario.chat(rate: plan.rate, seconds: plan.seconds)]
+        case .show:
+            scenario.name = "mixed"
+            scenario.managersPerRoom = 1
+            scenario.stages = Scenario.showStages(
+                rate: plan.rate / 2, barrageRate: 2, scale: 0.3, seconds: plan.seconds)
+        }
+        return scenario
+    }
+
+    private func makeRooms(_ scenario: Scenario, _ names: BotNames) async -> [RoomID]? {
         let rooms = (0..<scenario.rooms).compactMap { RoomID("room-\($0)") }
         for room in rooms {
-            let answer = await cluster.call(0, "POST", "/v1/rooms", #"{"id":"\#(room)","creator":"host"}"#)
-            guard let answer, 200..<300 ~= answer.status else {
-                return complain("room \(room) was not created: \(answer.map { "\($0.status)" } ?? "no answer")")
-            }
+            let body = #"{"id":"\#(room)","creator":"swarm-sim"}"#
+            guard await asked("POST", "/v1/rooms", body) else { return nil }
         }
+        for number in (scenario.bots - scenario.managers)..<scenario.bots {
+            let bot = BotID(number)
+            let path = "/v1/rooms/\(rooms[scenario.room(of: bot)])/members/\(names.user(of: bot))/role"
+            guard await asked("PUT", path, #"{"role":"MANAGER"}"#) else { return nil }
+        }
+        return rooms
+    }
+
+    private func asked(_ method: String, _ path: String, _ body: String) async -> Bool {
+        let answer = await cluster.call(0, method, path, body)
+        if let answer, 200..<300 ~= answer.status { return true }
+        complain("\(method) \(path) was answered \(answer.map { "\($0.status)" } ?? "not at all")")
+        return false
+    }
+
+    private func converse() async throws {
+        let scenario = scenario
         guard let names = BotNames(run: "sim") else { preconditionFailure("a run has a name") }
+        guard let rooms = await makeRooms(scenario, names) else { return }
         var gateways: [WebSocketAddress] = []
         for node in 0..<plan.layout.nodes {
             gateways.append(try WebSocketAddress("\(cluster.address(of: node)):\(SimulatedCluster.clientPort)"))
@@ -103,7 +164,7 @@ public final class ClusterStory: Sendable {
             signer: TokenSigner(TokenKey(kid: SimulatedCluster.tokenKid, secret: SimulatedCluster.tokenSecret)))
         let outcome = Mutex<Result<RunReport, any Error>?>(nil)
         let swarm = Swarm(scenario: scenario, target: target, names: names) { _ in }
-        SimulatedHost(place: 200).run("swarm") {
+        SimulatedHost(place: Self.swarmPlace).run("swarm") {
             do {
                 let report = try await swarm.run(rooms: rooms, areNew: true)
                 outcome.withLock { $0 = .success(report) }

@@ -102,7 +102,7 @@ public final class SimulatedCluster: Sendable {
     }
 
     /// Starts a node on a new machine with the files of the last one.
-    public func start(_ node: Int) throws {
+    public func start(_ node: Int, withEmptyDisk isEmpty: Bool = false) throws {
         let life = places.withLock { places in
             places[node].life += 1
             places[node].failure = nil
@@ -111,7 +111,7 @@ public final class SimulatedCluster: Sendable {
         }
         let former = dataDirectory(node, life - 1)
         if FileManager.default.fileExists(atPath: former) {
-            try FileManager.default.copyItem(atPath: former, toPath: dataDirectory(node, life))
+            if !isEmpty { try FileManager.default.copyItem(atPath: former, toPath: dataDirectory(node, life)) }
             try? FileManager.default.removeItem(atPath: former)
         }
         let configuration = try configuration(node, life: life)
@@ -148,6 +148,7 @@ public final class SimulatedCluster: Sendable {
     public func kill(_ node: Int, withMachine: Bool = false) {
         let host = places.withLock { places in exchange(&places[node].host, with: nil) }
         host?.kill(withMachine: withMachine)
+        if withMachine, let host { sim_lose_unsynced(host.number) }
     }
 
     /// SIGTERM; returns when the program has ended.

@@ -21,6 +21,10 @@ struct WholeRun {
             plan.faults = [fault]
             words.removeSubrange(place...(place + 1))
         }
+        if let place = words.firstIndex(of: "--show") {
+            plan.conversation = .show
+            words.remove(at: place)
+        }
         guard
             let given = numbers(
                 words, names: ["--seed", "--seeds", "--from", "--trace", "--nodes", "--loops", "--faults", "--seconds"])
@@ -86,6 +90,7 @@ struct WholeRun {
             var words = ["simulate", "cluster", "--seed", "\(seed)", "--nodes", "\(plan.layout.nodes)"]
             words += ["--loops", "\(plan.layout.loops)", "--faults", "\(plan.faultCount)"]
             words += ["--seconds", "\(Int(plan.seconds))"]
+            if plan.conversation == .show { words.append("--show") }
             if plan.faults.count == 1 { words += ["--fault", plan.faults[0].rawValue] }
             var arguments = words.map { strdup($0) }
             arguments.append(nil)

@@ -41,6 +41,10 @@ void sim_skew(int host, int64_t nanoseconds);
 enum sim_disk { sim_disk_sound = 0, sim_disk_full = 1, sim_disk_failing = 2, sim_disk_hanging = 3 };
 void sim_disk(int host, enum sim_disk state);
 
+/// What a machine that has lost its power has not synced is gone, wholly or in part: of each file some last changes. Call
+/// it for a host that was killed, before its files are used again. Returns how many writes were lost.
+uint64_t sim_lose_unsynced(int host);
+
 /// How long a sync takes at least, in nanoseconds; up to three times as long.
 void sim_sync_time(int host, uint64_t nanoseconds);
 
