@@ -19,6 +19,14 @@ static uint8_t place(const struct sockaddr_in *address) { return (uint8_t)(ntohl
 
 static bool is_cut(uint8_t from, uint8_t to) { return from != to && cuts[from][to]; }
 
+/// Whether a machine has the address.
+static bool lives(uint8_t address) {
+    for (int number = 0; number < sim_hosts_max && sim_hosts[number] != NULL; number++) {
+        if (sim_hosts[number]->address == address && !sim_hosts[number]->is_dead) return true;
+    }
+    return false;
+}
+
 static uint64_t travel(uint8_t from, uint8_t to) {
     if (from == to) return 10000 + sim_random() % 10000;
     uint64_t chance = sim_random();
@@ -124,10 +132,7 @@ static void attempt(void *context, uint64_t tries) {
     sim_socket *socket = context;
     if (socket->state != sim_connecting || socket->host->is_dead) return;
     uint8_t from = socket->host->address, to = place(&socket->remote);
-    bool is_there = false;
-    for (int number = 0; number < sim_hosts_max && sim_hosts[number] != NULL; number++) {
-        if (sim_hosts[number]->address == to && !sim_hosts[number]->is_dead) is_there = true;
-    }
+    bool is_there = lives(to);
     if (is_cut(from, to) || is_cut(to, from) || !is_there) {
         uint64_t wait = 1000000000u << (tries > 4 ? 4 : tries);
         // An address where no machine runs any more: the one before it refuses, sometimes.
@@ -205,6 +210,11 @@ static void reset(sim_socket *socket) {
     tell(socket);
 }
 
+static void unknown(void *context, uint64_t tag) {
+    (void)tag;
+    reset(context);
+}
+
 /// What is due on the way from a socket to its peer arrives, in order.
 static void deliver(void *context, uint64_t tag) {
     sim_socket *socket = context;
@@ -226,6 +236,8 @@ static void deliver(void *context, uint64_t tag) {
         socket->retry_wait = 200000000;
         socket->first_segment = segment->next;
         if (socket->first_segment == NULL) socket->last_segment = NULL;
+        // Where another machine has the address by now, its kernel knows nothing of the connection.
+        if (peer != NULL && peer->host->is_dead && lives(to)) sim_at(sim_now() + travel(to, from), unknown, socket, 0);
         if (peer != NULL && !peer->host->is_dead) {
             switch (segment->kind) {
             case sim_bytes:

@@ -78,7 +78,11 @@ extension ClusterStory {
                 try await Task.sleep(for: .milliseconds(Int64.random(in: 50...2_000, using: &chance)))
             }
         case .fullDisk: try await disk(sim_disk_full, node, long)
-        case .failingDisk: try await disk(sim_disk_failing, node, short)
+        case .failingDisk:
+            try await disk(sim_disk_failing, node, short)
+            // After a sync that failed a node trusts its disk no more until it is started again.
+            cluster.kill(node)
+            try cluster.start(node)
         case .hangingDisk: try await disk(sim_disk_hanging, node, long)
         case .slowDisk:
             if let host = cluster.host(node) { sim_sync_time(host.number, 20_000_000) }

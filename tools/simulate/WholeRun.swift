@@ -23,6 +23,7 @@ struct WholeRun {
         }
         if let place = words.firstIndex(of: "--show") {
             plan.conversation = .show
+            if plan.faults.count > 1 { plan.faults = ClusterStory.showFaults }
             words.remove(at: place)
         }
         guard
