@@ -246,18 +246,16 @@ final class ClientConnection: ConnectionHandler {
         close(.policyViolation, "too many requests in a frame")
     }
 
-    /// A compressed message becomes no larger than one that comes as it is may be. Before `connect` is answered one is
-    /// inflated, no more: browsers compress whatever they send, their `connect` too.
+    /// A compressed message becomes no larger than one that comes as it is may be.
     private func takeCompressed(_ payload: UnsafeRawBufferPointer, isText: Bool) {
         guard let inflater = lane.compression?.inflater else {
             return close(.protocolError, "compression was not negotiated")
         }
-        if session == nil {
-            guard !hasInflated else { return close(.policyViolation, "a compressed message before connect") }
-            hasInflated = true
-        }
         do throws(Inflater.Failure) {
-            let message = try inflater.inflate(payload, bytesMax: messageBytesMax)
+            let message =
+                session == nil
+                ? try inflatedConnect(payload, isText, inflater)
+                : try inflater.inflate(payload, bytesMax: messageBytesMax)
             message.withUnsafeBytes { message in
                 guard isText else { return takeBinary(message) }
                 guard WebSocketFrameDecoder.isText(message) else { return close(.invalidText, "text is not UTF-8") }
@@ -267,7 +265,32 @@ final class ClientConnection: ConnectionHandler {
             switch error {
             case .corrupt: close(.invalidText, "a message that can't be decompressed")
             case .tooBig: close(.tooBig, "message too big")
+            case .unwanted: close(.policyViolation, "a compressed message before connect")
+            case .tooDear: close(.policyViolation, "a message that is dear to decompress")
             }
+        }
+    }
+
+    /// Before `connect` is answered one message is inflated, no more, and only if it is a `connect`: browsers compress
+    /// whatever they send, their `connect` too. What else a stranger sends is let go after its first bytes.
+    private func inflatedConnect(
+        _ payload: UnsafeRawBufferPointer, _ isText: Bool, _ inflater: Inflater
+    ) throws(Inflater.Failure) -> [UInt8] {
+        // Of the wrong type it is refused without a look at it.
+        guard !hasInflated else { throw .unwanted }
+        guard isText == (encoding == .json) else { return [] }
+        hasInflated = true
+        do throws(Inflater.Failure) {
+            let message = try inflater.inflate(
+                payload, bytesMax: messageBytesMax,
+                ifWanted: { beginning in
+                    ClientFrame.showsConnect(beginning, encoding)
+                })
+            lane.shared.figures.inflatedConnects.add()
+            return message
+        } catch {
+            lane.shared.figures.inflatedRefusals.add()
+            throw error
         }
     }
 

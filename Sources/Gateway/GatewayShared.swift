@@ -78,6 +78,9 @@ struct GatewayFigures: Sendable {
     let connectsPutOff: Counter
     let entersPutOff: Counter
     let malformed: Counter
+    /// Compressed messages before `connect`: those that were one, and those that were given up.
+    let inflatedConnects: Counter
+    let inflatedRefusals: Counter
     let roomsSaidAnew: Counter
     let queueBytes: Counter
     let slowSessions: Counter
@@ -128,6 +131,14 @@ struct GatewayFigures: Sendable {
             "chatroom_rooms_announced_anew_total",
             "Rooms whose sessions were announced to their leader once more, because something had got lost.")
         malformed = metrics.counter("chatroom_malformed_total", "Client frames that could not be understood.")
+        func inflated(_ result: String) -> Counter {
+            metrics.counter(
+                "chatroom_inflated_before_connect_total",
+                "Compressed messages of clients that had not connected, by what was found in them.",
+                labels: [("result", result)])
+        }
+        inflatedConnects = inflated("connect")
+        inflatedRefusals = inflated("refused")
     }
 
     /// - Parameter code: nil without a close frame of this node.

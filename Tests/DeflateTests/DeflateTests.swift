@@ -19,6 +19,26 @@ import Testing
         }
     }
 
+    /// As a message of somebody who is not known: what has come of it, and what was asked about.
+    private func inflatedIfWanted(_ payload: [UInt8], bytesMax: Int = 64 << 10, isWanted: Bool = true)
+        -> (Result<[UInt8], Inflater.Failure>, asked: [[UInt8]])
+    {
+        var asked: [[UInt8]] = []
+        guard let inflater = Inflater() else { return (.failure(.corrupt), []) }
+        let result: Result<[UInt8], Inflater.Failure> = payload.withUnsafeBytes { bytes in
+            do throws(Inflater.Failure) {
+                return .success(
+                    try inflater.inflate(
+                        bytes, bytesMax: bytesMax,
+                        ifWanted: {
+                            asked.append(Array($0))
+                            return isWanted
+                        }))
+            } catch { return .failure(error) }
+        }
+        return (result, asked)
+    }
+
     private static let text = Array(String(repeating: #"{"message":{"text":"hello"}}"#, count: 100).utf8)
 
     @Test func `the examples of RFC 7692 are read`() {
@@ -77,4 +97,81 @@ import Testing
             if case .success(let message) = inflated(garbage, bytesMax: 1000) { #expect(message.count <= 1000) }
         }
     }
+
+    // MARK: - Of those who are not known
+
+    @Test func `what is wanted is read alike, and its first bytes are asked about once`() throws {
+        let random = (0..<3000).map { UInt8(truncatingIfNeeded: $0 &* $0 &* 167 ^ ($0 >> 3)) }
+        for message in [[], Array("Hello".utf8), Self.text, random, [UInt8](repeating: 32, count: 64 << 10)] {
+            for payload in [deflated(message) ?? Deflating.stored(message), Deflating.stored(message)] {
+                let (result, asked) = inflatedIfWanted(payload)
+                #expect(result == .success(message), "\(message.count)")
+                #expect(asked == [Array(message.prefix(Inflater.firstBytes))])
+                #expect(inflated(payload) == .success(message))
+            }
+        }
+        // Blocks that say that they are the last, and two blocks (RFC 7692 §7.2.3).
+        for payload: [UInt8] in [
+            [0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00, 0x00],
+            [0xf2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xff, 0xff, 0xca, 0xc9, 0xc9, 0x07, 0x00],
+        ] { #expect(inflatedIfWanted(payload).0 == .success(Array("Hello".utf8))) }
+        #expect(inflatedIfWanted([0x07, 0xff]).0 == .failure(.corrupt))
+        let bomb = try #require(deflated([UInt8](repeating: 0, count: 1 << 20)))
+        #expect(inflatedIfWanted(bomb).0 == .failure(.tooBig))
+    }
+
+    @Test func `what is not wanted is given up after its first bytes`() throws {
+        for message in [[], Array("Hello".utf8), Self.text] {
+            let (result, asked) = inflatedIfWanted(deflated(message) ?? Deflating.stored(message), isWanted: false)
+            #expect(result == .failure(.unwanted))
+            #expect(asked == [Array(message.prefix(Inflater.firstBytes))])
+        }
+        // What comes after them is not looked at.
+        let broken = Deflating.stored([UInt8](repeating: 7, count: Inflater.firstBytes)) + [0x07, 0xFF, 0xFF]
+        #expect(inflatedIfWanted(broken, isWanted: false).0 == .failure(.unwanted))
+        #expect(inflatedIfWanted(broken).0 == .failure(.corrupt))
+    }
+
+    @Test func `blocks that become nothing are counted, and those of a compressor with little memory are not too many`()
+    {
+        let empty = Deflating.emptyBlock
+        #expect(inflatedIfWanted(Array(repeatElement(empty, count: 5).joined())).0 == .success([]))
+        let (result, asked) = inflatedIfWanted(Array(repeatElement(empty, count: 4000).joined()))
+        #expect(result == .failure(.tooDear) && asked.isEmpty)
+        // Those that say that they are the last, too: one block of fixed codes and nothing in it.
+        let (last, _) = inflatedIfWanted(Array(repeatElement([0x03, 0x00] as [UInt8], count: 4000).joined()))
+        #expect(last == .failure(.tooDear))
+        // A message before them pays for as many as a compressor would have made of it, and no more.
+        let begun = Deflating.stored([UInt8](repeating: 7, count: 2000), endsMessage: false)
+        #expect(
+            inflatedIfWanted(begun + Array(repeatElement(empty, count: 15).joined())).0
+                == .success([UInt8](repeating: 7, count: 2000)))
+        #expect(inflatedIfWanted(begun + Array(repeatElement(empty, count: 50).joined())).0 == .failure(.tooDear))
+        // 127 symbols to a block.
+        let message = (0..<64 << 10).map { UInt8(truncatingIfNeeded: $0) }
+        let blocks = stride(from: 0, to: message.count, by: 127).map { start in
+            Deflating.stored(Array(message[start..<min(start + 127, message.count)]), endsMessage: false)
+        }
+        #expect(inflatedIfWanted(Array(blocks.joined()) + [0]).0 == .success(message))
+    }
+}
+
+/// Payloads that no compressor has made.
+enum Deflating {
+    /// A stored block for each 65,535 bytes, and the beginning of an empty one.
+    static func stored(_ message: [UInt8], endsMessage: Bool = true) -> [UInt8] {
+        var payload: [UInt8] = []
+        var rest = message[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(65_535)
+            let (low, high) = (UInt8(truncatingIfNeeded: part.count), UInt8(truncatingIfNeeded: part.count >> 8))
+            payload += [0, low, high, ~low, ~high]
+            payload += part
+            rest = rest.dropFirst(part.count)
+        }
+        return endsMessage ? payload + [0] : payload
+    }
+
+    /// Stored, without a byte.
+    static let emptyBlock: [UInt8] = [0, 0, 0, 0xFF, 0xFF]
 }

@@ -108,19 +108,7 @@ extension IntegrationTests {
         {
             try await TestNode.run { node in
                 func frame(_ first: ClientOperation, bytes: Int) -> [UInt8] {
-                    var frame: [UInt8] = []
-                    switch encoding {
-                    case .json:
-                        ClientRequest(id: 1, operation: first).appendJSON(to: &frame)
-                        frame += [UInt8](repeating: 0x20, count: bytes - frame.count)
-                    case .protobuf:
-                        ClientRequest(id: 1, operation: first).appendProtobuf(to: &frame)
-                        // A request with one long field that nobody knows.
-                        let length = bytes - frame.count - 8
-                        frame += Self.varint(length + 5) + [0xFA, 0x3F] + Self.varint(length)
-                        frame += [UInt8](repeating: 0, count: bytes - frame.count)
-                    }
-                    return frame
+                    Self.frame(first, id: 1, bytes: bytes, encoding)
                 }
                 let token = try node.token("ann")
                 let connect = ClientOperation.connect(ConnectRequest(token: token))
@@ -147,6 +135,25 @@ extension IntegrationTests {
                 await client.write(encoding.opcode, frame(.ping, bytes: 1 << 20 + 1))
                 #expect(try await client.closing() == 1009)
             }
+        }
+
+        /// A frame of so many bytes that begins with that request.
+        private static func frame(_ first: ClientOperation, id: UInt32, bytes: Int, _ encoding: ClientEncoding)
+            -> [UInt8]
+        {
+            var frame: [UInt8] = []
+            switch encoding {
+            case .json:
+                ClientRequest(id: id, operation: first).appendJSON(to: &frame)
+                frame += [UInt8](repeating: 0x20, count: bytes - frame.count)
+            case .protobuf:
+                ClientRequest(id: id, operation: first).appendProtobuf(to: &frame)
+                // A request with one long field that nobody knows.
+                let length = bytes - frame.count - 8
+                frame += varint(length + 5) + [0xFA, 0x3F] + varint(length)
+                frame += [UInt8](repeating: 0, count: bytes - frame.count)
+            }
+            return frame
         }
 
         private static func varint(_ value: Int) -> [UInt8] {
@@ -187,40 +194,73 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `before connect one message is inflated, to 64 KB at most, and no second one`() async throws {
-            try await TestNode.run(["client": ["compression": true]], encoding: .json) { node in
+        @Test(arguments: ClientEncoding.allCases)
+        func `before connect one message is inflated, if it is a connect, and nothing else`(_ encoding: ClientEncoding)
+            async throws
+        {
+            try await TestNode.run(["client": ["compression": true]], encoding: encoding) { node in
                 let deflater = try #require(Deflater())
-                func compressed(_ text: String) throws -> [UInt8] {
-                    let payload = try #require(Array(text.utf8).withUnsafeBytes { deflater.deflate($0) })
-                    var frame = WebSocketFrameEncoder.frame(.text, payload, mask: Self.mask)
-                    frame[0] = 0xC1
+                func compressed(_ message: [UInt8], as opcode: WebSocketOpcode? = nil) throws -> [UInt8] {
+                    let payload = try #require(message.withUnsafeBytes { deflater.deflate($0) })
+                    return raw(payload, as: opcode)
+                }
+                func raw(_ payload: [UInt8], as opcode: WebSocketOpcode? = nil) -> [UInt8] {
+                    var frame = WebSocketFrameEncoder.frame(opcode ?? encoding.opcode, payload, mask: Self.mask)
+                    frame[0] |= 0x40
                     return frame
                 }
                 let offer = HTTPHeader(name: "Sec-WebSocket-Extensions", value: "permessage-deflate")
                 func open() async throws -> TestClient {
-                    try await TestClient.open(port: node.clientPort, headers: [offer], encoding: .json)
+                    try await TestClient.open(port: node.clientPort, headers: [offer], encoding: encoding)
                 }
-                // With room to be shortened.
-                let blank = String(repeating: " ", count: 500)
-                let connect = #"{"id":1,"connect":{"token":"\#(try node.token("browser"))"}}"# + blank
-                // As browsers do.
-                let browser = try await open()
-                await browser.socket.write(try compressed(connect))
-                _ = try await browser.reply(to: 1).get()
-                await browser.socket.write(try compressed(#"{"id":2,"ping":{}}"# + blank))
-                _ = try await browser.reply(to: 2).get()
+                func message(_ operation: ClientOperation, bytes: Int = 600) -> [UInt8] {
+                    Self.frame(operation, id: 1, bytes: bytes, encoding)
+                }
+                func inflated(_ result: String) async throws -> Double {
+                    try await node.metric("chatroom_inflated_before_connect_total", labels: #"result="\#(result)""#)
+                }
+                let connect = ClientOperation.connect(ConnectRequest(token: try node.token("browser")))
+                // As browsers do, with as much as an uncompressed one may have.
+                for bytes in [600, 64 << 10] {
+                    let browser = try await open()
+                    await browser.socket.write(try compressed(message(connect, bytes: bytes)))
+                    _ = try await browser.reply(to: 1).get()
+                    await browser.socket.write(try compressed(Self.frame(.ping, id: 2, bytes: 600, encoding)))
+                    _ = try await browser.reply(to: 2).get()
+                    await browser.socket.close()
+                }
+                #expect(try await inflated("connect") == 2)
+                #expect(try await inflated("refused") == 0)
 
-                let bomb = try await open()
-                await bomb.socket.write(try compressed(connect + String(repeating: " ", count: 64 << 10)))
-                #expect(try await bomb.closing() == 1009)
+                var refused = 0.0
+                for (frame, code) in [
+                    (try compressed(message(connect, bytes: (64 << 10) + 1)), 1009),
+                    (try compressed(message(.ping)), 1008),
+                    (try compressed(message(.ping, bytes: 17_000)), 1008),
+                    (try compressed([UInt8](repeating: 0x20, count: 64 << 10)), 1008),
+                    // Nothing at all, in very many blocks.
+                    (raw(Array(repeatElement([0, 0, 0, 0xFF, 0xFF] as [UInt8], count: 12_000).joined())), 1008),
+                    (raw([7, 0xFF, 0xFF]), 1007),
+                ] {
+                    let stranger = try await open()
+                    await stranger.socket.write(frame)
+                    #expect(try await stranger.closing() == code)
+                    refused += 1
+                    #expect(try await inflated("refused") == refused)
+                }
 
+                // Of the other type it is not inflated.
                 let other = try await open()
-                await other.socket.write(try compressed(#"{"id":1,"ping":{}}"# + String(repeating: " ", count: 17_000)))
-                #expect(try await other.closing() == 1009)
-
+                await other.socket.write(
+                    try compressed(message(connect), as: encoding.opcode == .text ? .binary : .text))
+                #expect(try await other.closing() == 1003)
+                // Nor is a second one, whatever the first one was answered.
                 let patient = try await open()
-                for _ in 0..<2 { await patient.socket.write(try compressed(#"{"id":1,"ping":{}}"# + blank)) }
-                #expect(try await patient.closing() == 1008)
+                let wrong = ClientOperation.connect(ConnectRequest(token: "x"))
+                await patient.socket.write(try compressed(message(wrong)) + compressed(message(connect)))
+                #expect(try await patient.closing() == 4401)
+                #expect(try await inflated("connect") == 3)
+                #expect(try await inflated("refused") == refused)
             }
         }
 

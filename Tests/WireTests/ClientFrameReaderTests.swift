@@ -114,4 +114,34 @@ import Testing
             Issue.record("a token over 4 KB was read")
         }
     }
+
+    @Test(arguments: ClientEncoding.allCases)
+    func `the first bytes of a frame show a connect, or that it is none`(_ encoding: ClientEncoding) {
+        func shows(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { ClientFrame.showsConnect($0, encoding) } }
+        let connect = ClientOperation.connect(ConnectRequest(token: String(repeating: "t", count: 3000)))
+        for id in [nil, 1, UInt32.max] as [UInt32?] {
+            let whole = frame([ClientRequest(id: id, operation: connect)], encoding)
+            #expect(shows(whole) && shows(Array(whole.prefix(100))))
+            // What shows it is a beginning of it, and no shorter one does.
+            let least = (0...whole.count).first { shows(Array(whole.prefix($0))) }
+            #expect(least.map { (3...25).contains($0) } == true)
+            #expect(
+                !shows(
+                    frame(
+                        [ClientRequest(id: id, operation: .ping), ClientRequest(id: 2, operation: connect)], encoding)))
+        }
+        for none: [UInt8] in [
+            [], [0], [0x80], [0xFF, 0xFF, 0xFF], [1, 8], [2, 8, 1], Array(repeating: 0x20, count: 2000),
+        ] {
+            #expect(!shows(none))
+        }
+        guard encoding == .json else { return }
+        for text in [#" { "id" : 7 , "connect" : {"#, #"{"connect":"#, "{\n\"connect\"\t:{}"] {
+            #expect(shows(Array(text.utf8)))
+        }
+        for text in [
+            #"{"id":1,"id":2,"connect":{"#, #"{"id":"x","connect":{"#, #"{"connects":{"#, #"["connect":"#, #"{"id":1}"#,
+            #"{"ping":{},"connect":{"#, #"{"\u0063onnect":{"#, #"{"id":1 "connect":{"#,
+        ] { #expect(!shows(Array(text.utf8)), "\(text)") }
+    }
 }

@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # Nodes that stand still and go on (SIGSTOP, SIGCONT), as paused and migrated virtual machines do. Sourced by run.sh.
+# net-flap (network.sh) has the same viewers, and judges them in the same way.
 #
 # The viewers here are no SDK, which would come back by itself: each is one WebSocket whose bytes are kept as they come.
 # Its frames are masked with zeros, so that what it sends is text; what it is sent is searched as text.
 
-# So long after SIGCONT everything has to be as it was before (milliseconds).
+# So long after the end of the fault everything has to be as it was before (milliseconds).
 freeze_recovers_ms=${FAULTS_FREEZE_MS:-5000}
 # How long an answer may take then: for machines that do other things too.
 freeze_answers_ms=${FAULTS_FREEZE_ANSWER_MS:-2000}
@@ -24,11 +25,20 @@ freeze_five() { CHATROOM_LOOPS=1 freeze_cluster 5; }
 
 # freeze_cluster NODES
 freeze_cluster() {
-    local round k id
+    local round
     export CHATROOM_LOOPS
-    trap '' PIPE
     fresh_cluster "$1"
     settle
+    viewers_begin
+    for ((round = 1; round <= rounds; round++)); do freeze_once "$round"; done
+    say "ok  $rounds freezes of $1 nodes with $CHATROOM_LOOPS loop(s): every viewer heard everything once" \
+        "($freeze_told were told to come again), everybody entered, nobody stayed as a ghost"
+}
+
+# viewers_begin: makes the rooms, with viewers at every node.
+viewers_begin() {
+    local k id
+    trap '' PIPE
     freeze_tag=$(new_secret | head -c 6)
     freeze_rooms=()
     for ((k = 0; k < freeze_rooms_count; k++)); do
@@ -43,14 +53,11 @@ freeze_cluster() {
         done
     done
     freeze_told=0
-    for ((round = 1; round <= rounds; round++)); do freeze_once "$round"; done
-    say "ok  $rounds freezes of $1 nodes with $CHATROOM_LOOPS loop(s): every viewer heard everything once" \
-        "($freeze_told were told to come again), everybody entered, nobody stayed as a ghost"
 }
 
 # freeze_once NUMBER
 freeze_once() {
-    local victims seconds until ids id began room told deadline
+    local victims seconds until ids id
     mapfile -t ids < <(cluster_nodes | while read -r id; do say "$RANDOM $id"; done | sort -n | cut -d ' ' -f 2)
     victims=("${ids[@]:0:$((RANDOM % 3 == 0 ? 2 : 1))}")
     seconds=$((RANDOM % 27 + 4))
@@ -65,11 +72,18 @@ freeze_once() {
         fi
         sleep 0.5
     done
-    began=$(now_ms)
     for id in "${victims[@]}"; do signal_node CONT "$id"; done
+    viewers_after "$1" "${ids[-1]}"
+}
+
+# viewers_after NUMBER NODE: the fault has just ended. All that is said from now on, by the server API of that node, every
+# viewer hears within freeze_recovers_ms or is told to come again, and nobody is a ghost.
+viewers_after() {
+    local began room told deadline
+    began=$(now_ms)
     while (($(now_ms) < began + freeze_recovers_ms)); do
         viewers_pong
-        freeze_send "${ids[-1]}" "${freeze_rooms[RANDOM % freeze_rooms_count]}" "f$1-after-$((++freeze_texts))" || true
+        freeze_send "$2" "${freeze_rooms[RANDOM % freeze_rooms_count]}" "f$1-after-$((++freeze_texts))" || true
         sleep 0.3
     done
     told=$freeze_told
@@ -84,8 +98,8 @@ freeze_once() {
     for room in "${freeze_rooms[@]}"; do
         until room_has_online "$room" "${#viewer_pids[@]}"; do
             (($(now_ms) < deadline)) \
-                || fail "$room has ${#viewer_pids[@]} viewers and says: $(room_field "$room" online "$(first_node)") (freeze $1," \
-                    "$(($(now_ms) - began)) ms after SIGCONT, $((freeze_told - told)) were told to come again)."
+                || fail "$room has ${#viewer_pids[@]} viewers and says: $(room_field "$room" online "$(first_node)") (fault $1," \
+                    "$(($(now_ms) - began)) ms after its end, $((freeze_told - told)) were told to come again)."
             viewers_pong
             sleep 0.1
         done
@@ -107,13 +121,13 @@ freeze_is_over() {
         freeze_told=$((freeze_told + 1))
         id=${viewer_node[$viewer]}
         viewer_forget "$viewer"
-        viewer_open "$id" || fail "who was sent away does not come back at $id (freeze $1): $(viewer_text "$found_viewer")"
+        viewer_open "$id" || fail "who was sent away does not come back at $id (fault $1): $(viewer_text "$found_viewer")"
     done
     for room in "${freeze_rooms[@]}"; do
         text=f$1-last-${room##*-}
         deadline=$(($(now_ms) + freeze_answers_ms))
         until freeze_send "$(first_node)" "$room" "$text-$((++freeze_texts))"; do
-            (($(now_ms) < deadline)) || fail "$room takes no messages after freeze $1: $http_status $http_body"
+            (($(now_ms) < deadline)) || fail "$room takes no messages after fault $1: $http_status $http_body"
         done
     done
     request=$((1000 + $1))
@@ -122,7 +136,7 @@ freeze_is_over() {
             "{\"id\":$request,\"send\":{\"room\":\"${freeze_rooms[viewer % freeze_rooms_count]}\",\"clientId\":\"$1-$viewer\",\"type\":\"TEXT\",\"text\":\"own\"}}"
     done
     for id in $(cluster_nodes); do
-        viewer_open "$id" || fail "a newcomer does not get into the rooms at $id (freeze $1): $(viewer_text "$found_viewer")"
+        viewer_open "$id" || fail "a newcomer does not get into the rooms at $id (fault $1): $(viewer_text "$found_viewer")"
         newcomers+=("$found_viewer")
     done
     deadline=$(($(now_ms) + freeze_answers_ms))
@@ -131,12 +145,12 @@ freeze_is_over() {
         until viewer_has "$viewer" "\"id\":$request,\"send\":{\"messageId\"" && viewer_heard_all "$viewer"; do
             (($(now_ms) < deadline)) && sleep 0.1 && continue
             viewer_has "$viewer" "\"id\":$request,\"send\":{\"messageId\"" \
-                || fail "freeze $1: a send of viewer $viewer at ${viewer_node[$viewer]} is not acked: $(viewer_text "$viewer")"
-            fail "freeze $1: viewer $viewer at ${viewer_node[$viewer]} did not get $(viewer_lacks "$viewer")"
+                || fail "fault $1: a send of viewer $viewer at ${viewer_node[$viewer]} is not acked: $(viewer_text "$viewer")"
+            fail "fault $1: viewer $viewer at ${viewer_node[$viewer]} did not get $(viewer_lacks "$viewer")"
         done
-        ! viewer_has "$viewer" '"kicked":' || fail "freeze $1: viewer $viewer at ${viewer_node[$viewer]} was put out."
+        ! viewer_has "$viewer" '"kicked":' || fail "fault $1: viewer $viewer at ${viewer_node[$viewer]} was put out."
         missing=$(viewer_texts "$viewer" | uniq -d | tr '\n' ' ')
-        [[ -z $missing ]] || fail "freeze $1: viewer $viewer at ${viewer_node[$viewer]} got twice: $missing"
+        [[ -z $missing ]] || fail "fault $1: viewer $viewer at ${viewer_node[$viewer]} got twice: $missing"
     done
     for viewer in "${newcomers[@]}"; do viewer_leaves "$viewer"; done
 }
@@ -233,7 +247,7 @@ viewer_lacks() {
 }
 
 # viewer_heard_all VIEWER: or was told to come again, or that it has missed something; which excuses nothing that was said
-# when the nodes went on again.
+# when the fault was over.
 viewer_heard_all() {
     local lacks
     lacks=$(viewer_lacks "$1")

@@ -8,18 +8,27 @@
 hostile_p99_ms=${HOSTILE_P99_MS:-250}
 hostile_memory_mb=${HOSTILE_MEMORY_MB:-400}
 hostile_written_mb=${HOSTILE_WRITTEN_MB:-150}
-# Sixty users within their rates change 20 MB in that time; each change stands in the log and in history, both with their
-# write-ahead logs, and in a checkpoint every ten seconds.
+# In 20 s. Sixty users within their rates change 20 MB in that time; each change stands in the log and in history, both
+# with their write-ahead logs, and in a checkpoint every ten seconds.
 hostile_results_written_mb=${HOSTILE_RESULTS_WRITTEN_MB:-300}
+# In 20 s.
 hostile_read_mb=${HOSTILE_READ_MB:-2000}
 hostile_seconds=${HOSTILE_SECONDS:-20}
 # What may be left of a node's growth, so long after an attack that has filled buffers.
 hostile_left_mb=${HOSTILE_LEFT_MB:-100}
 hostile_left_seconds=60
+# While buffers are filled, nodes have this for all of them: what is offered is several times as much.
+hostile_budget_mb=${HOSTILE_BUDGET_MB:-64}
+# What a node may grow by then, with the connections themselves.
+hostile_buffers_memory_mb=${HOSTILE_BUFFERS_MEMORY_MB:-160}
+# So long results are to be remembered: three times what a room may remember (16 MB, `Limits.rememberedBytesPerRoom`).
+hostile_results_seconds=${HOSTILE_RESULTS_SECONDS:-45}
+# What each node may grow by then; before, the same has been done without anything to remember (changes).
+hostile_results_memory_mb=${HOSTILE_RESULTS_MEMORY_MB:-32}
 # How long one call of the server API may take meanwhile.
 hostile_api_ms=${HOSTILE_API_MS:-2000}
 # In this order; `link` is the last one, with a node that stands still for a while.
-hostile_attacks=${HOSTILE_ATTACKS:-headers barrage requests history copies buffers results takeover api link}
+hostile_attacks=${HOSTILE_ATTACKS:-headers barrage requests history copies buffers changes results takeover api link}
 witness_pid=''
 hostile_failures=()
 
@@ -69,13 +78,25 @@ judge() {
 # under_attack NAME NODE [ROOM]: the attack goes on for hostile_seconds; the witness is judged meanwhile and for 5 s after.
 under_attack() {
     local name=$1 node=$2 room=${3:-} began id dead status=0 peak=0 now attacker most_written=$hostile_written_mb
-    [[ $name != results ]] || most_written=$hostile_results_written_mb
+    local seconds=$hostile_seconds most_memory=$hostile_memory_mb most_read=$hostile_read_mb held=0 closed least=-1
     local -A memory=() written=() had=()
+    case $name in
+    buffers)
+        most_memory=$hostile_buffers_memory_mb
+        limit_buffers $((hostile_budget_mb << 20))
+        closed=$(closed_for_memory "$node")
+        ;;
+    changes) most_written=$hostile_results_written_mb ;;
+    results)
+        seconds=$hostile_results_seconds
+        most_written=$((hostile_results_written_mb * seconds / 20)) most_read=$((hostile_read_mb * seconds / 20))
+        ;;
+    esac
     say "$name, against $node"
     dead=$(held_for_dead)
     for id in $(alive_nodes); do memory[$id]=$(memory_mb "$id") written[$id]=$(written_mb "$id") had[$id]=$(read_mb "$id"); done
     began=$(now_ms)
-    run_hostile attack "$cluster_file" "$node" "$name" "$hostile_seconds" "$room" >"$work/attack-$name.txt" 2>&1 &
+    run_hostile attack "$cluster_file" "$node" "$name" "$seconds" "$room" >"$work/attack-$name.txt" 2>&1 &
     attacker=$!
     busy_pids+=("$attacker")
     while kill -0 "$attacker" 2>/dev/null; do
@@ -83,6 +104,10 @@ under_attack() {
             now=$(($(memory_mb "$id") - ${memory[$id]:-0}))
             ((now <= peak)) || peak=$now
         done
+        if [[ $name == buffers ]]; then
+            now=$(node_metric "$node" chatroom_buffer_bytes)
+            ((now <= held)) || held=$now
+        fi
         if [[ $name == api ]]; then
             # At the port that probes have for themselves; HOSTILE_READY_FIELD names another one of cluster.json.
             http GET "$(node_field "$node" "${HOSTILE_READY_FIELD:-probes}")" /readyz
@@ -99,13 +124,28 @@ under_attack() {
     sleep 5
     say "    attacker: $(cat "$work/attack-$name.txt")"
     judge "$name" "$began"
-    ((peak <= hostile_memory_mb)) || blame "$name: a node grew by $peak MB"
-    [[ $name != buffers ]] || memory_is_back "$name" "$node" "${memory[$node]}"
+    ((peak <= most_memory)) || blame "$name: a node grew by $peak MB"
+    case $name in
+    buffers)
+        closed=$(($(closed_for_memory "$node") - closed))
+        greediest_gave_way "$node" "$closed" "$held" "$peak"
+        memory_is_back "$name" "$node" "${memory[$node]}"
+        limit_buffers ''
+        ;;
+    results)
+        # The one that grew least: what its replica of the room remembers is in all of them, and others do other things.
+        for id in $(alive_nodes); do
+            now=$(($(memory_mb "$id") - memory[$id]))
+            ((least >= 0 && least <= now)) || least=$now
+        done
+        results_are_bounded "$least"
+        ;;
+    esac
     for id in $(alive_nodes); do
         now=$(($(written_mb "$id") - written[$id]))
         ((now <= most_written)) || blame "$name: $id wrote $now MB"
         now=$(($(read_mb "$id") - had[$id]))
-        ((now <= hostile_read_mb)) || blame "$name: $id read $now MB"
+        ((now <= most_read)) || blame "$name: $id read $now MB"
         say "    $id: +$(($(memory_mb "$id") - memory[$id])) MB memory, $(($(written_mb "$id") - written[$id])) MB written," \
             "$(($(read_mb "$id") - had[$id])) MB read"
     done
@@ -116,6 +156,52 @@ under_attack() {
     # What one has done is not held against the next.
     wait_until 'everybody sees everybody again' all_see 3
     settle
+}
+
+# limit_buffers BYTES: what the buffers of all connections of a node may hold; '' for what is usual.
+limit_buffers() {
+    local id times
+    for id in $(alive_nodes); do
+        times=$(log_lines "$id" 'have been read again')
+        sed -i -E '/^  "limits":/d' "$data/$id/config.json"
+        [[ -z $1 ]] || sed -i "2i \\  \"limits\": {\"bufferBytes\": $1}," "$data/$id/config.json"
+        signal_node HUP "$id"
+        wait_until "$id has read its settings again" has_logged "$id" 'have been read again' $((times + 1))
+    done
+}
+
+# node_metric NODE SERIES: a whole number.
+node_metric() {
+    http GET "$(node_field "$1" probes)" /metrics
+    awk -v series="$2" '$1 == series { printf "%.0f", $2; found = 1; exit } END { if (!found) print 0 }' <<<"$http_body"
+}
+
+closed_for_memory() { node_metric "$1" 'chatroom_dropped_total{class="connection",cause="memory"}'; }
+
+# attack_count ATTACK WHAT: a number that the attacker has told.
+attack_count() { tr ',' '\n' <"$work/attack-$1.txt" | sed -n "s/^ *$2: \([0-9]*\)\$/\1/p" | head -n 1; }
+
+# greediest_gave_way NODE CLOSED HELD-BYTES GROWN-MB: that the witness was not among them is seen by his requests.
+greediest_gave_way() {
+    local offered wanted
+    offered=$(attack_count buffers 'MB offered')
+    ((${offered:-0} >= 3 * hostile_budget_mb)) \
+        || blame "buffers: only ${offered:-0} MB were offered, with a budget of $hostile_budget_mb MB"
+    # Each connection that is closed frees 244 KB at most.
+    wanted=$(((${offered:-0} - hostile_budget_mb) * 4))
+    (($2 >= wanted)) || blame "buffers: $1 has closed $2 connections, and $wanted were too many"
+    # A loop looks for the greediest every 50 ms, in which this attacker sends tens of MB.
+    (($3 <= hostile_budget_mb * 2 << 20)) || blame "buffers: $1 held $(($3 >> 20)) MB in buffers"
+    say "    $1: $offered MB were offered, $(($3 >> 20)) MB held at most, $4 MB grown at most, $2 connections gave way"
+}
+
+# results_are_bounded GROWN-MB
+results_are_bounded() {
+    local remembered
+    remembered=$(attack_count results 'MB to remember')
+    ((${remembered:-0} >= 45)) || blame "results: only ${remembered:-0} MB were to be remembered"
+    (($1 <= hostile_results_memory_mb)) || blame "results: each node grew by $1 MB or more"
+    say "    $remembered MB were to be remembered, each node grew by $1 MB or more"
 }
 
 # api_answers NODE PATH SOURCE

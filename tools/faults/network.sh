@@ -231,6 +231,59 @@ net_pair() {
     replicas_are_equal "${swarm_rooms[@]}"
 }
 
+# So long a link goes down and up (seconds).
+flap_seconds=${FAULTS_FLAP_SECONDS:-60}
+
+scenario net-flap 'three nodes, the link of two of them goes down and up for a minute, for 0.1 to 3 s each: then nobody is deaf or a ghost'
+net_flap() {
+    local round id other third told=0
+    network_cluster 3
+    viewers_begin
+    swarm_begin 7
+    for ((round = 1; round <= rounds; round++)); do
+        leader_of "${swarm_rooms[round % 7]}"
+        one_of n1 n2 n3
+        id=$found_leader other=$picked
+        [[ $other != "$id" ]] || other=$(other_than "$id")
+        third=$(other_than "$id" "$other")
+        flap "$round" "$id" "$other" "$third"
+        viewers_after "$round" "$third"
+        say "ok  every viewer hears everything again ($((freeze_told - told)) were told to come again), nobody is a ghost"
+        told=$freeze_told
+        converge
+    done
+    swarm_end
+    replicas_are_equal "${swarm_rooms[@]}" "${freeze_rooms[@]}"
+}
+
+# flap NUMBER NODE NODE THIRD: both directions are cut, or one of them; what is said meanwhile is said at the third node.
+flap() {
+    local until=$((SECONDS + flap_seconds)) cuts=0 from=$2 to=$3 links
+    links=$(log_lines "$2" 'link is up')
+    while ((SECONDS < until)); do
+        one_of both both one
+        ((RANDOM % 2 == 0)) || { from=$3 to=$2; }
+        between "$picked" cut_one "$from" "$to"
+        cuts=$((cuts + 1))
+        talk_for $((RANDOM % 2900 + 100)) "$1" "$4"
+        between both heal_one "$2" "$3"
+        talk_for $((RANDOM % 2900 + 100)) "$1" "$4"
+    done
+    say "the link of $2 and $3 has been cut $cuts times; $2 made $(($(log_lines "$2" 'link is up') - links)) links anew"
+}
+
+# talk_for MILLISECONDS NUMBER NODE
+talk_for() {
+    local until=$(($(now_ms) + $1)) left
+    while left=$((until - $(now_ms))) && ((left > 0)); do
+        viewers_pong
+        freeze_send "$3" "${freeze_rooms[RANDOM % freeze_rooms_count]}" "f$2-during-$((++freeze_texts))" || true
+        left=$((until - $(now_ms)))
+        ((left > 0)) || return 0
+        sleep "$(printf '0.%03d' $((left < 300 ? left : 300)))"
+    done
+}
+
 scenario net-certificates 'three nodes, authority and certificates of the link are replaced by SIGHUP, then every link is made anew'
 net_certificates() {
     local id links

@@ -182,50 +182,73 @@ class Attack:
             answer = client.ask("send", {"room": self.room, "clientId": f"{number}-{time.time_ns()}", **body})
             self.counts["combines" if "send" in answer else f"refused {answer['error']['code']}"] += 1
 
-    # 6. Some thousand connections, each with the greatest part of a frame that never ends.
+    # 6. Thousands of connections, each with the greatest part of a frame that never ends: strangers with what they may
+    # send before connect, members with more.
     def buffers(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(20_000, hard), hard))
         count = min(3_000, min(20_000, hard) - 200)
-        begun = chat.frame(bytes(1 << 20), 2)[: 250_000]
+        stranger, member = chat.frame(bytes(64_000), 2)[:60_000], chat.frame(bytes(1 << 20), 1)[:250_000]
         pairs = []
-        for _ in range(count):
+        # Members first: strangers have ten seconds for their connect.
+        for number in range(count):
             if not self.goes_on():
                 break
             try:
-                client = chat.Client(self.place(), "protobuf", timeout=5)
+                if number < count // 3:
+                    client = chat.Client(self.place(), timeout=5).login(self.file, f"hostile-holder-{number}")
+                else:
+                    client = chat.Client(self.place(), "protobuf", timeout=5)
                 client.sock.setblocking(False)
-                pairs.append((client.sock, begun))
+                pairs.append((client.sock, member if number < count // 3 else stranger))
+                self.counts["connections"] += 1
             except (OSError, ConnectionError) as error:
                 self.counts[str(error)[:40]] += 1
-        self.counts["connections"] = len(pairs)
         self.pour(pairs)
+        self.counts["MB offered"] = sum(len(begun) for _, begun in pairs) >> 20
         self.wait(120)
 
-    # 6. Results that are remembered: sixty users who change a long value as often as they may.
+    # 7. Sixty users who set an element with a long value and take it out, as often as they may: nothing of it has to be
+    # remembered.
+    def changes(self):
+        self.take_turns(lambda number: {})
+
+    # 7. The same, but each has to be remembered, with the value that the queue has no more.
     def results(self):
+        self.take_turns(lambda number: {"clientId": f"{number}-{time.time_ns()}"})
+
+    def take_turns(self, identity):
         users = []
         for number in range(60):
             try:
                 users.append(self.member(f"hostile-owner-{number}"))
             except (OSError, ConnectionError) as error:
                 self.counts[str(error)[:40]] += 1
-        number = 0
+        number = remembered = 0
         while self.goes_on():
             number += 1
             began = time.monotonic()
-            for owner, client in enumerate(users):
-                try:
-                    fields = {"room": self.room, "key": f"k{owner}", "value": f"{number:08}" + "v" * 4000}
-                    if number % 2:
-                        fields["clientId"] = f"{number}"
-                    answer = client.ask("queueSet", fields)
-                    self.counts["changes" if "error" not in answer else f"refused {answer['error']['code']}"] += 1
-                except (OSError, ConnectionError) as error:
-                    self.counts[str(error)[:40]] += 1
-            self.wait(max(0, 0.1 - (time.monotonic() - began)))
+            for operation in ("queueSet", "queueTake"):
+                asked = []
+                for owner, client in enumerate(users):
+                    fields = {"room": self.room, "key": f"k{owner}", "notify": False, **identity(number)}
+                    if operation == "queueSet":
+                        fields["value"] = f"{number:08}" + "v" * 4000
+                    asked.append((client, client.send((operation, fields))))
+                for client, request in asked:
+                    answer = client.answer(request)
+                    if "error" in answer:
+                        self.counts[f"refused {answer['error']['code']}"] += 1
+                        continue
+                    self.counts["changes"] += 1
+                    if identity(number):
+                        # As the node counts it, without names.
+                        remembered += 392 + (4008 if operation == "queueTake" else 0)
+            self.wait(max(0, 0.2 - (time.monotonic() - began)))
+        if remembered:
+            self.counts["MB to remember"] = remembered >> 20
 
-    # 6. One user whose newer connections take the older ones over, each with as much as one may send at once.
+    # 8. One user whose newer connections take the older ones over, each with as much as one may send at once.
     def takeover(self):
         began, taken, session, number = time.monotonic(), 0, None, 0
         while self.goes_on():
@@ -248,11 +271,11 @@ class Attack:
         if taken > 21 + 10 * seconds:
             self.failed = f"{taken} messages of one session were taken in {seconds:.0f} s"
 
-    # 7. Requests at the server API whose head never ends.
+    # 9. Requests at the server API whose head never ends.
     def api(self):
         self.hold("api", 1_050, b"GET /v1/stats HTTP/1.1\r\nHost: a\r\nX: ")
 
-    # 8. Connections to the link that say nothing.
+    # 10. Connections to the link that say nothing.
     def link(self):
         # Where one ends, the next is there before a node can be: a call is tried again after 50 ms at the earliest.
         self.hold("link", 140, b"", pause=0.005)
@@ -289,7 +312,8 @@ class Attack:
                 sockets.pop(number).close()
 
 
-ATTACKS = ("headers", "barrage", "requests", "history", "copies", "buffers", "results", "takeover", "api", "link")
+ATTACKS = ("headers", "barrage", "requests", "history", "copies", "buffers", "changes", "results", "takeover",
+           "api", "link")
 
 
 def main():

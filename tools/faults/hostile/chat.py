@@ -116,7 +116,10 @@ class Client:
 
     def ask(self, operation, fields):
         """The answer to one request; pushes are dropped."""
-        number = self.send((operation, fields))
+        return self.answer(self.send((operation, fields)))
+
+    def answer(self, number):
+        """The answer to a request that has been sent; all else that comes before it is dropped."""
         while True:
             for item in self.items():
                 if item.get("id") == number:

@@ -110,13 +110,31 @@ extension FuzzTarget {
     /// However little comes, it becomes no more than allowed; and what was compressed becomes itself.
     private static func inflate(_ payload: [UInt8]) {
         guard let inflater = Inflater(), let deflater = Deflater() else { fail("there is no memory") }
-        guard let message = try? payload.withUnsafeBytes({ try inflater.inflate($0, bytesMax: inflatedBytesMax) })
-        else {
-            return
-        }
+        let whole = try? payload.withUnsafeBytes({ try inflater.inflate($0, bytesMax: inflatedBytesMax) })
+        compareIfWanted(payload, whole, inflater)
+        guard let message = whole else { return }
         require(message.count <= inflatedBytesMax, "\(payload.count) bytes became \(message.count)")
         guard let again = message.withUnsafeBytes({ deflater.deflate($0) }) else { return }
         let same = try? again.withUnsafeBytes { try inflater.inflate($0, bytesMax: inflatedBytesMax) }
         require(same == message, "what was compressed has become something else")
+    }
+
+    /// Of somebody who is not known the same becomes of it, or nothing; and the first bytes are asked about once at most.
+    private static func compareIfWanted(_ payload: [UInt8], _ whole: [UInt8]?, _ inflater: Inflater) {
+        var asked = 0
+        for isWanted in [true, false] {
+            asked = 0
+            let message = try? payload.withUnsafeBytes {
+                try inflater.inflate(
+                    $0, bytesMax: inflatedBytesMax,
+                    ifWanted: {
+                        asked += 1
+                        require($0.count <= Inflater.firstBytes, "asked about \($0.count) bytes")
+                        return isWanted
+                    })
+            }
+            require(asked <= 1, "asked \(asked) times")
+            require(message == nil || isWanted && message == whole, "something else has become of it")
+        }
     }
 }
