@@ -200,8 +200,8 @@ extension IntegrationTests {
         {
             try await TestNode.run(["client": ["compression": true]], encoding: encoding) { node in
                 let deflater = try #require(Deflater())
-                func compressed(_ message: [UInt8], as opcode: WebSocketOpcode? = nil) throws -> [UInt8] {
-                    let payload = try #require(message.withUnsafeBytes { deflater.deflate($0) })
+                func compressed(_ message: [UInt8], as opcode: WebSocketOpcode? = nil) -> [UInt8] {
+                    let payload = message.withUnsafeBytes { deflater.deflate($0) ?? [] }
                     return raw(payload, as: opcode)
                 }
                 func raw(_ payload: [UInt8], as opcode: WebSocketOpcode? = nil) -> [UInt8] {
@@ -223,9 +223,9 @@ extension IntegrationTests {
                 // As browsers do, with as much as an uncompressed one may have.
                 for bytes in [600, 64 << 10] {
                     let browser = try await open()
-                    await browser.socket.write(try compressed(message(connect, bytes: bytes)))
+                    await browser.socket.write(compressed(message(connect, bytes: bytes)))
                     _ = try await browser.reply(to: 1).get()
-                    await browser.socket.write(try compressed(Self.frame(.ping, id: 2, bytes: 600, encoding)))
+                    await browser.socket.write(compressed(Self.frame(.ping, id: 2, bytes: 600, encoding)))
                     _ = try await browser.reply(to: 2).get()
                     await browser.socket.close()
                 }
@@ -233,15 +233,16 @@ extension IntegrationTests {
                 #expect(try await inflated("refused") == 0)
 
                 var refused = 0.0
-                for (frame, code) in [
-                    (try compressed(message(connect, bytes: (64 << 10) + 1)), 1009),
-                    (try compressed(message(.ping)), 1008),
-                    (try compressed(message(.ping, bytes: 17_000)), 1008),
-                    (try compressed([UInt8](repeating: 0x20, count: 64 << 10)), 1008),
+                let strange: [(frame: [UInt8], code: UInt16)] = [
+                    (compressed(message(connect, bytes: (64 << 10) + 1)), 1009),
+                    (compressed(message(.ping)), 1008),
+                    (compressed(message(.ping, bytes: 17_000)), 1008),
+                    (compressed([UInt8](repeating: 0x20, count: 64 << 10)), 1008),
                     // Nothing at all, in very many blocks.
                     (raw(Array(repeatElement([0, 0, 0, 0xFF, 0xFF] as [UInt8], count: 12_000).joined())), 1008),
                     (raw([7, 0xFF, 0xFF]), 1007),
-                ] {
+                ]
+                for (frame, code) in strange {
                     let stranger = try await open()
                     await stranger.socket.write(frame)
                     #expect(try await stranger.closing() == code)
@@ -252,12 +253,12 @@ extension IntegrationTests {
                 // Of the other type it is not inflated.
                 let other = try await open()
                 await other.socket.write(
-                    try compressed(message(connect), as: encoding.opcode == .text ? .binary : .text))
+                    compressed(message(connect), as: encoding.opcode == .text ? .binary : .text))
                 #expect(try await other.closing() == 1003)
                 // Nor is a second one, whatever the first one was answered.
                 let patient = try await open()
                 let wrong = ClientOperation.connect(ConnectRequest(token: "x"))
-                await patient.socket.write(try compressed(message(wrong)) + compressed(message(connect)))
+                await patient.socket.write(compressed(message(wrong)) + compressed(message(connect)))
                 #expect(try await patient.closing() == 4401)
                 #expect(try await inflated("connect") == 3)
                 #expect(try await inflated("refused") == refused)
