@@ -34,6 +34,7 @@ long syscall(long number, ...) {
         fill((void *)arguments[0], (size_t)arguments[1]);
         return arguments[1];
     }
+#if defined(__x86_64__)
     register long fourth __asm__("r10") = arguments[3];
     register long fifth __asm__("r8") = arguments[4];
     register long sixth __asm__("r9") = arguments[5];
@@ -42,6 +43,20 @@ long syscall(long number, ...) {
         "syscall" : "=a"(result)
         : "a"(number), "D"(arguments[0]), "S"(arguments[1]), "d"(arguments[2]), "r"(fourth), "r"(fifth), "r"(sixth)
         : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+    register long which __asm__("x8") = number;
+    register long result __asm__("x0") = arguments[0];
+    register long second __asm__("x1") = arguments[1];
+    register long third __asm__("x2") = arguments[2];
+    register long fourth __asm__("x3") = arguments[3];
+    register long fifth __asm__("x4") = arguments[4];
+    register long sixth __asm__("x5") = arguments[5];
+    __asm__ volatile(
+        "svc 0" : "+r"(result)
+        : "r"(which), "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth) : "memory");
+#else
+#error "how this processor calls the kernel is to be written here"
+#endif
     if (result >= 0 || result < -4095) return result;
     errno = (int)-result;
     return -1;

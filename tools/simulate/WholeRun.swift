@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Logging
 import Simulator
@@ -53,7 +54,7 @@ struct WholeRun {
             if traces { print(Self.time(), text) }
         }
         LoggingSystem.bootstrap { _ in TraceLog(logLevel: level, say: trace) }
-        let directory = "/tmp/simulation-\(seed)"
+        let directory = NSTemporaryDirectory() + "simulation-\(getpid())"
         let plan = plan
         let result = Mutex<ClusterStory?>(nil)
         let isDone = Simulator.run(seed: seed, within: .seconds(600)) {
@@ -74,6 +75,7 @@ struct WholeRun {
             "seed \(seed): \(findings.isEmpty ? "passed" : "FAILED"), \(Self.time()), \(Simulator.turns) turns, "
                 + "\(String(Simulator.fingerprint, radix: 16)); \(counts.joined(separator: ", "))")
         fflush(nil)
+        if findings.isEmpty { try? FileManager.default.removeItem(atPath: directory) }
         // Threads of the simulation still wait for turns that never come.
         _exit(findings.isEmpty ? 0 : 1)
     }
