@@ -14,6 +14,8 @@ if words.first == "gossip" {
 func usage() -> Int32 {
     print("usage: simulate [freezes [--lose 1]] [--seeds COUNT] [--from SEED] [--seed SEED] [--plant FAULT]")
     print("                [--trace SECOND]")
+    print("       simulate cluster [--seed N | --seeds COUNT --from SEED] [--show] [--fault NAME] [--nodes COUNT]")
+    print("                [--loops COUNT] [--faults COUNT] [--seconds N] [--trace 1]")
     print("       simulate gossip [--nodes COUNT] [--trials COUNT] [--seed SEED] [--loss PERCENT]")
     return 2
 }
