@@ -51,6 +51,8 @@ public struct OpenCalls: Sendable {
         var unknownCount = 0
         /// Its leader did not know its session, and has not been asked since.
         private(set) var isUnknown = false
+        /// A leader that is lost may have done it, and the next one would do it again: it is given back at once.
+        private(set) var isInDoubt = false
 
         init(_ call: RoomCall, of shard: ShardID, at nowMilliseconds: UInt64) {
             self.call = call
@@ -80,9 +82,14 @@ public struct OpenCalls: Sendable {
             return askedCount == 0
         }
 
-        mutating func lost() { askedOf = nil }
+        /// The node that was asked last leads no more, or what it says is not heard any more.
+        mutating func lost() {
+            if askedOf != nil, !isUnknown, !call.isKnownWhenRepeated { isInDoubt = true }
+            askedOf = nil
+        }
 
         func isOverdue(at now: UInt64) -> Bool {
+            if isInDoubt { return true }
             if let heldSince {
                 if heldSince + OpenCalls.heldMilliseconds <= now { return true }
                 if madeAt + OpenCalls.leaderlessMilliseconds <= now { return true }
@@ -298,6 +305,7 @@ public struct OpenCalls: Sendable {
         case nil: break
         }
         shards[shard] = .led(Leader(node: node, term: term))
+        for (number, open) in calls where open.shard == shard { calls[number]?.lost() }
         return ask(node, of: shard) { _ in true }
     }
 
@@ -340,6 +348,10 @@ public struct OpenCalls: Sendable {
         var asked: [RoomCall] = []
         for number in calls.keys.sorted() {
             guard var open = calls[number], open.shard == shard else { continue }
+            if open.isInDoubt {
+                if open.heldSince == nil { hold(number, at: open.madeAt) }
+                continue
+            }
             if open.heldSince != nil { heldCount -= 1 }
             open.heldSince = nil
             if isToAsk(open) {

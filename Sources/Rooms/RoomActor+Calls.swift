@@ -76,6 +76,8 @@ extension RoomActor {
         case .operation(let operation):
             do throws(ChatError) {
                 guard let visitor = presence.visitor(key) else {
+                    // A session that was put out behind what it had asked hears that it was done.
+                    if answerRepeat(of: operation, call, at: now) { return takeLate() }
                     throw ChatError(.notInRoom, "\(call.caller.user) is not in \(id)")
                 }
                 return try handle(operation, call, visitor, at: now)
@@ -206,6 +208,23 @@ extension RoomActor {
     }
 
     private func proposal(_ change: DurableChange, _ call: RoomCall, _ visitor: Visitor) -> Proposal {
+        proposal(change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
+    }
+
+    /// Answers a call that is in the log already. The leader that had proposed it may have died since, and its successor
+    /// is asked again, when it has applied more than that: the end of the session's stay, too.
+    private func answerRepeat(of operation: ClientOperation, _ call: RoomCall, at now: Timestamp) -> Bool {
+        guard let change = DurableChange(operation) else { return false }
+        let caller = call.caller
+        let repeated = proposal(change, call, .member(caller.user, Profile(), anonymous: caller.anonymous))
+        guard let key = repeated.key, let first = state.remembered(key, of: repeated.command, at: now) else {
+            return false
+        }
+        answer(repeated.origin, first, isRepeat: true)
+        return true
+    }
+
+    private func proposal(_ change: DurableChange, _ call: RoomCall, _ actor: Actor) -> Proposal {
         // A request's own ID may come again, in a later request of the same session; its number does not. No user can
         // have the scope, which is outside the alphabet.
         let commandID =
@@ -214,8 +233,7 @@ extension RoomActor {
                 ? CommandID(scope: "/session/\(call.address.session)", text: "\(call.number)") : nil)
         return Proposal(
             command: Command(
-                id: commandID, room: id, actor: .member(visitor.user, visitor.profile, anonymous: visitor.anonymous),
-                body: change.body, facts: facts(change.users, change.body)),
+                id: commandID, room: id, actor: actor, body: change.body, facts: facts(change.users, change.body)),
             key: commandID.map(commandKey),
             origin: .session(SessionRequest(address: call.address, request: call.request, shape: change.shape)))
     }

@@ -151,8 +151,27 @@ import Wire
         // One that did not know the session has not shown it.
         #expect(lane.open.unknown(session, 1) == true)
         #expect(lane.open.askAgain(in: [room]) == [barrage, send])
-        // Nor has the next leader got it.
-        #expect(try lane.leads("n3", 6) == [barrage, send])
+        // It has it now. Another leader would show it once more: it is given back.
+        #expect(try lane.leads("n3", 6) == [send])
+        #expect(lane.expire() == [barrage])
+        #expect(lane.expire().isEmpty)
+    }
+
+    @Test mutating func `barrage of a link that has ended is given back, unless it was not sent`() throws {
+        _ = try lane.leads("n2", 5)
+        let room = try lane.room("live")
+        func barrage(_ request: UInt32) throws -> RoomCall {
+            try lane.call("s1", request, .operation(.barrage(BarrageRequest(room: room, text: "hi"))))
+        }
+        let (sent, late, send) = (try barrage(1), try barrage(2), try lane.call("s1", 3))
+        for call in [sent, send] { _ = lane.add(call) }
+        try lane.lost("n2")
+        #expect(lane.add(late) == .held)
+        #expect(lane.expire() == [sent])
+        // The same leader, over its next link.
+        #expect(try lane.leads("n2", 5) == [send, late])
+        #expect(lane.expire().isEmpty)
+        #expect(try lane.answered("s1", 1) == false)
     }
 
     @Test mutating func `sessions that are leaving are known`() throws {

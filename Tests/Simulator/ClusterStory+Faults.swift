@@ -3,7 +3,7 @@ import SimulatedSystem
 extension ClusterStory {
     /// One fault after another, never two at a time, so that each may be survived without a loss.
     func disturb() async throws {
-        var chance = SimulatedChance()
+        var chance = SimulatedChance(seed: plan.seed)
         try await Task.sleep(for: .seconds(4))
         for _ in 0..<plan.faultCount {
             guard let fault = plan.faults.randomElement(using: &chance) else { return }

@@ -45,6 +45,8 @@ public final class ClusterStory: Sendable {
     }
 
     public struct Plan: Sendable {
+        /// What happens to the cluster, and when.
+        public var seed: UInt64 = 1
         public var layout = SimulatedCluster.Layout()
         public var faults: [Fault] = Fault.allCases
         public var faultCount = 3

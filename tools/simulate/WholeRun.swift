@@ -55,12 +55,14 @@ struct WholeRun {
         }
         LoggingSystem.bootstrap { _ in TraceLog(logLevel: level, say: trace) }
         let directory = NSTemporaryDirectory() + "simulation-\(getpid())"
-        let plan = plan
+        var plan = plan
+        plan.seed = seed
+        let told = plan
         let result = Mutex<ClusterStory?>(nil)
         let isDone = Simulator.run(seed: seed, within: .seconds(600)) {
             var logger = Logger(label: "node")
             logger.logLevel = level
-            guard let story = try? ClusterStory(plan, directory: directory, logger: logger, trace: trace) else {
+            guard let story = try? ClusterStory(told, directory: directory, logger: logger, trace: trace) else {
                 return
             }
             result.withLock { $0 = story }
