@@ -194,6 +194,11 @@ extension GatewayLane {
         guard let session = sessions[id] else { return }
         // A second answer to an exit, which was asked again, must not undo an enter of after it.
         if !isOpen, let request, let entered = session.enteredBy[room], entered > request { return }
+        // Its client was told that the exit has failed, and believes to be in the room: so it is there again.
+        if !isOpen, request != nil, session.isIn(room) {
+            unknown[room, default: []].insert(id)
+            return
+        }
         forget(room, session)
         guard let request, let asked = session.state.requests.end(request), isOpen else { return }
         session.connection?.reply(asked, .exit)

@@ -83,8 +83,12 @@ public struct OpenCalls: Sendable {
         }
 
         /// The node that was asked last leads no more, or what it says is not heard any more.
-        mutating func lost() {
+        mutating func leaderHasChanged() {
             if askedOf != nil, !isUnknown, !call.isKnownWhenRepeated { isInDoubt = true }
+        }
+
+        mutating func lost() {
+            leaderHasChanged()
             askedOf = nil
         }
 
@@ -305,7 +309,7 @@ public struct OpenCalls: Sendable {
         case nil: break
         }
         shards[shard] = .led(Leader(node: node, term: term))
-        for (number, open) in calls where open.shard == shard { calls[number]?.lost() }
+        for (number, open) in calls where open.shard == shard { calls[number]?.leaderHasChanged() }
         return ask(node, of: shard) { _ in true }
     }
 

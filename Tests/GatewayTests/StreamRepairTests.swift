@@ -208,6 +208,30 @@ import Wire
         }
     }
 
+    @Test func `an exit that was given up and done all the same is undone: its client believes to be in the room`()
+        async throws
+    {
+        try await withLane { lane, id in
+            let session = try #require(lane.sessions[id])
+            let exit = RoomCall(
+                room: room, address: lane.address(of: session), caller: session.state.caller, request: 7, number: 1,
+                body: .operation(.exit(RoomRequest(room: room))))
+            lane.ask([exit])
+            // Its client is answered 503, because nobody knows whether the leader has it.
+            let isGivenUp = lane.open.answered(id, 7)
+            #expect(isGivenUp)
+            _ = sent.take()
+            let exited = RoomOutput.exited(id, request: 7)
+            lane.perform([Publication(room: room, term: 3, outputs: [exited])], from: leader)
+            guard let session = lane.sessions[id], session.isIn(room) else { return #expect(Bool(false), "deaf") }
+            let said = sent.take()
+            guard said.count == 2, case .call(let announce) = said[0], case .call(let follow) = said[1],
+                case .announce = announce.body, case .follow = follow.body
+            else { return #expect(Bool(false), "\(said)") }
+            #expect(announce.address.session == id && lane.awaited.awaits(room))
+        }
+    }
+
     @Test func `what others of the lane have asked meanwhile is asked again, too`() async throws {
         try await withLane { lane, id in
             let session = try #require(lane.sessions[id])
