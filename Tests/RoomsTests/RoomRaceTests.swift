@@ -34,6 +34,27 @@ struct RoomRaceTests {
         }
     }
 
+    @Test func `what was done before its sender was put out is answered so when it is asked again`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("owner"), hosted.enter("eve"))
+            let request = SendRequest(
+                room: HostedRooms.room, clientID: "once", draft: MessageDraft(body: .text("before")))
+            let first = try await hosted.ask(hosted.call("eve", .operation(.send(request))))
+            try await hosted.ask(Self.kick(hosted, "eve"))
+            // As the gateway asks a leader whose predecessor has died: eve is not in the room any more.
+            let again = try await hosted.ask(hosted.call("eve", .operation(.send(request))))
+            #expect(first.map(Self.code) == [nil])
+            guard case .success(.send(let sent)) = first[0], case .success(.send(let repeated)) = again[0] else {
+                return #expect(Bool(false), "\(again)")
+            }
+            #expect(sent == repeated)
+            // Another one is not taken.
+            #expect(try await hosted.ask(hosted.send("eve", "behind")).map(Self.code) == [.notInRoom])
+            #expect(try await hosted.history().count == 2)
+        }
+    }
+
     @Test func `a session that enters while its user is being thrown out enters after it`() async throws {
         var options = HostedRooms.Options()
         options.policy.conflictPolicy = .allow
