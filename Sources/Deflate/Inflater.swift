@@ -103,13 +103,16 @@ public final class Inflater {
             }
         }
         if let failure = run(payload) ?? Self.tail.withUnsafeBytes({ run($0) }) { throw failure }
-        // The end of a message is the end of a block: something else would still be waiting for bytes.
-        guard stream.pointee.data_type & Self.atBlockEnd != 0 else { throw .corrupt }
+        // The end of a message is the end of a block: something else would still be waiting for bytes. And not of the last
+        // one of a stream, which was to end before.
+        guard stream.pointee.data_type & (Self.atBlockEnd | Self.inLastBlock) == Self.atBlockEnd else { throw .corrupt }
         return message
     }
 
     /// zlib's `data_type` after `inflate`: a block has ended, and no other has begun.
     private static let atBlockEnd: Int32 = 128
+    /// The same: the block says that it is the last.
+    private static let inLastBlock: Int32 = 64
 
     private func step(_ room: Int, _ flush: Int32, _ message: inout [UInt8]) -> (status: Int32, produced: Int) {
         var status = Z_OK

@@ -132,6 +132,15 @@ import Testing
         #expect(inflatedIfWanted(broken).0 == .failure(.corrupt))
     }
 
+    @Test func `a last block that ends with the bytes that every message is given is no end of a message`() {
+        // Stored, the last one, and its length is what is appended. Found by fuzzing.
+        let payload: [UInt8] = [0x31]
+        #expect(inflatedIfWanted(payload).0 == .failure(.corrupt))
+        #expect(throws: Inflater.Failure.corrupt) {
+            try payload.withUnsafeBytes { try Inflater()?.inflate($0, bytesMax: 100) }
+        }
+    }
+
     @Test func `blocks that become nothing are counted, and those of a compressor with little memory are not too many`()
     {
         let empty = Deflating.emptyBlock

@@ -35,6 +35,10 @@ extension ClusterStory {
             cluster.kill(node, withMachine: fault != .kill)
             try await Task.sleep(for: short)
             try cluster.start(node, withEmptyDisk: fault == .lostDisk)
+        case .blackout:
+            for node in 0..<plan.layout.nodes { cluster.kill(node, withMachine: true) }
+            try await Task.sleep(for: short)
+            for node in 0..<plan.layout.nodes { try cluster.start(node) }
         case .stop:
             try await cluster.stop(node)
             try await Task.sleep(for: short)

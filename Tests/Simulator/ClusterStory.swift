@@ -11,6 +11,8 @@ public final class ClusterStory: Sendable {
         case kill
         /// The machine goes without a word, with what it had not synced.
         case powerCut
+        /// The same of all machines at once: what was acked is on disks.
+        case blackout
         /// SIGTERM, and a start a moment later.
         case stop
         /// SIGSTOP and SIGCONT of one node, and of two.
@@ -35,7 +37,9 @@ public final class ClusterStory: Sendable {
 
     /// The ledger of a show reckons with what bots see: how long somebody was away, how long a mute lasts. So there every
     /// loss is noticed at once, and clocks agree.
-    public static let showFaults = Fault.allCases.filter { ![.powerCut, .lostDisk, .isolate, .skew].contains($0) }
+    public static let showFaults = Fault.allCases.filter {
+        ![.powerCut, .blackout, .lostDisk, .isolate, .skew].contains($0)
+    }
 
     /// What bots do.
     public enum Conversation: String, CaseIterable, Sendable {
