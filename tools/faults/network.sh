@@ -242,9 +242,10 @@ net_flap() {
     swarm_begin 7
     for ((round = 1; round <= rounds; round++)); do
         leader_of "${swarm_rooms[round % 7]}"
-        one_of n1 n2 n3
-        id=$found_leader other=$picked
-        [[ $other != "$id" ]] || other=$(other_than "$id")
+        id=$found_leader
+        # shellcheck disable=SC2046 # words
+        one_of $(others_than "$id")
+        other=$picked
         third=$(other_than "$id" "$other")
         flap "$round" "$id" "$other" "$third"
         viewers_after "$round" "$third"
