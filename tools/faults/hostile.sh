@@ -38,7 +38,8 @@ memory_mb() { say $(($(of_node "$1" status VmRSS) / 1024)); }
 written_mb() { say $(($(of_node "$1" io write_bytes) / 1048576)); }
 read_mb() { say $(($(of_node "$1" io rchar) / 1048576)); }
 
-run_hostile() { python3 "$root/tools/faults/hostile/$1.py" "${@:2}"; }
+# Only in a subshell, which becomes the program: so whoever ends it by its ID ends the program.
+run_hostile() { exec python3 "$root/tools/faults/hostile/$1.py" "${@:2}"; }
 
 # held_for_dead: how often any node has held another for dead, as the logs say.
 held_for_dead() { cat "$data"/n*/node.log | grep -c 'held for dead' || true; }
