@@ -186,7 +186,8 @@ let package = Package(
         .target(
             name: "Simulator",
             dependencies: [
-                "SimulatedSystem", "Node", "BotSwarmCore", "ChatModel", "Wire", "EventLoop", "Transport", logging,
+                "SimulatedSystem", "StorageTestKit", "Node", "BotSwarmCore", "ChatModel", "Wire", "EventLoop",
+                "Transport", logging,
                 lifecycle,
             ], path: "Tests/Simulator", swiftSettings: strict),
         program("simulate", ["Simulation", "Simulator"], path: "tools/simulate"),

@@ -1,15 +1,14 @@
-/// What a user has asked for at one node within about a second, as it is told to the other nodes.
+/// One user's requests at one node within about a second, as the node reports them to the others.
 ///
-/// What all sessions of a user may ask together is counted by each node; by this, each counts what the others have let
-/// through, too.
+/// Each node counts the requests of all sessions of a user. This report lets it count those at other nodes, too.
 public struct UserUse: Sendable, Hashable {
     public var user: UserID
     public var changes: Int
     public var reads: Int
-    /// Of changes, what a COMBINE has copied included.
+    /// The bytes of changes, including the copies of a COMBINE.
     public var bytes: Int
 
-    /// Users that one telling names; of more, the greediest.
+    /// One report names so many users; if there are more, the greediest.
     public static let usersMax = 1_000
 
     public init(user: UserID, changes: Int = 0, reads: Int = 0, bytes: Int = 0) {

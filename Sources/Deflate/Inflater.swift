@@ -63,7 +63,7 @@ public final class Inflater {
         return message
     }
 
-    /// What is enough to see what a message is.
+    /// So many bytes show what a message is.
     public static let firstBytes = 1024
     /// The last block of a message may be short, and an empty one follows it.
     private static let blocksOfNothing = 8

@@ -272,12 +272,12 @@ final class ClientConnection: ConnectionHandler {
     }
 
     /// Before `connect` is answered one message is inflated, no more, and only if it is a `connect`: browsers compress
-    /// whatever they send, their `connect` too. What else a stranger sends is let go after its first bytes.
+    /// whatever they send, their `connect` too. Any other message of a stranger is dropped after its first bytes.
     private func inflatedConnect(
         _ payload: UnsafeRawBufferPointer, _ isText: Bool, _ inflater: Inflater
     ) throws(Inflater.Failure) -> [UInt8] {
-        // Of the wrong type it is refused without a look at it.
         guard !hasInflated else { throw .unwanted }
+        // A frame of the wrong type is refused by its type alone.
         guard isText == (encoding == .json) else { return [] }
         hasInflated = true
         do throws(Inflater.Failure) {

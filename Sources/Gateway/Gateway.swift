@@ -167,9 +167,9 @@ public final class Gateway: Sendable {
         }
     }
 
-    /// What sessions of users have asked for at another node: it counts towards what the same users may ask for here.
+    /// Another node reports the requests of users there: they count towards the rates of the same users here.
     public func hear(_ uses: [UserUse]) {
-        // Of the same clock as the loops'.
+        // The loops read the same clock.
         let now = EventLoop.nowNanoseconds / 1_000_000
         var left = uses[...]
         while !left.isEmpty {

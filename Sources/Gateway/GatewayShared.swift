@@ -18,7 +18,7 @@ final class GatewayShared: Sendable {
     let budget: ConnectionBudget
     let buffers = NodeBuffers()
     let admission: AdmissionControl
-    /// What all sessions of a user may ask together, as far as this node knows of them.
+    /// The rates of users over all their sessions that this node knows of.
     let userRates: Mutex<UserRates>
     let figures: GatewayFigures
     let now: @Sendable () -> Timestamp

@@ -24,8 +24,8 @@ public enum NodeMessage: Sendable, Equatable {
     case tallies(ShardTallies)
     /// Behind the calls of the lane.
     case recount(LaneRecount)
-    /// What users have asked for at the sending node within about a second, at most `UserUse.usersMax` of them. It may get
-    /// lost.
+    /// The requests of users at the sending node within about a second; at most `UserUse.usersMax` users. The report may
+    /// get lost.
     case uses([UserUse])
 }
 

@@ -5,8 +5,8 @@ import Wire
 struct MessageCopies: Sendable {
     /// In the order in which the COMBINE names them.
     var messages: [Message] = []
-    /// What they count: as long as they are in JSON, so that `combined` shows all of them in one reply. Of a COMBINE that
-    /// is refused, what was read for it: it counts all the same.
+    /// The bytes that count: the length of the messages in JSON, so that `combined` shows all of them in one reply. A
+    /// refused COMBINE counts the bytes that were read for it.
     var bytes = 0
     /// Why there are none.
     var refusal: ChatError?

@@ -76,8 +76,13 @@ extension RoomActor {
         case .operation(let operation):
             do throws(ChatError) {
                 guard let visitor = presence.visitor(key) else {
-                    // A session that was put out behind what it had asked hears that it was done.
-                    if answerRepeat(of: operation, call, at: now) { return takeLate() }
+                    // A session that was put out behind what it had asked hears that it was done: the leader that had
+                    // proposed it may have died, and its successor is asked again after it has applied both.
+                    let caller = call.caller
+                    let actor = Actor.member(caller.user, Profile(), anonymous: caller.anonymous)
+                    if let change = DurableChange(operation), answerRepeat(proposal(change, call, actor), at: now) {
+                        return takeLate()
+                    }
                     throw ChatError(.notInRoom, "\(call.caller.user) is not in \(id)")
                 }
                 return try handle(operation, call, visitor, at: now)
@@ -92,12 +97,9 @@ extension RoomActor {
         throws(ChatError) -> [Proposal]
     {
         if let change = DurableChange(operation) {
-            var proposal = proposal(change, call, visitor)
-            // It is in the log already, and needs no second place there.
-            if let id = proposal.key, let first = state.remembered(id, of: proposal.command, at: now) {
-                answer(proposal.origin, first, isRepeat: true)
-                return takeLate()
-            }
+            var proposal = proposal(
+                change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
+            if answerRepeat(proposal, at: now) { return takeLate() }
             if let wait = call.overRateMs {
                 throw ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
             }
@@ -207,20 +209,12 @@ extension RoomActor {
         }
     }
 
-    private func proposal(_ change: DurableChange, _ call: RoomCall, _ visitor: Visitor) -> Proposal {
-        proposal(change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
-    }
-
-    /// Answers a call that is in the log already. The leader that had proposed it may have died since, and its successor
-    /// is asked again, when it has applied more than that: the end of the session's stay, too.
-    private func answerRepeat(of operation: ClientOperation, _ call: RoomCall, at now: Timestamp) -> Bool {
-        guard let change = DurableChange(operation) else { return false }
-        let caller = call.caller
-        let repeated = proposal(change, call, .member(caller.user, Profile(), anonymous: caller.anonymous))
-        guard let key = repeated.key, let first = state.remembered(key, of: repeated.command, at: now) else {
+    /// Answers a call that is in the log already, and needs no second place there.
+    private func answerRepeat(_ proposal: Proposal, at now: Timestamp) -> Bool {
+        guard let key = proposal.key, let first = state.remembered(key, of: proposal.command, at: now) else {
             return false
         }
-        answer(repeated.origin, first, isRepeat: true)
+        answer(proposal.origin, first, isRepeat: true)
         return true
     }
 

@@ -67,7 +67,7 @@ struct SessionRequest: Sendable {
     var address: SessionAddress
     var request: UInt32?
     var shape: AnswerShape
-    /// What it has brought along besides the request, or would have, for its session's rate in bytes.
+    /// The bytes that it has brought along besides the request, or would have, for its session's rate in bytes.
     var charged = 0
     /// When the room took it up.
     var startedAt = ContinuousClock.now

@@ -12,7 +12,7 @@ public struct UserRates: Sendable {
     private var young: [UserID: Rates] = [:]
     private var old: [UserID: Rates] = [:]
     private var turnsAt: UInt64 = 0
-    /// What the other nodes have not been told.
+    /// Not yet reported to the other nodes.
     private var uses: UserUses
     private var tellsAt: UInt64 = 0
     /// Users that are known only by what other nodes have told since the last turn.
@@ -48,8 +48,8 @@ public struct UserRates: Sendable {
 
     // MARK: - At other nodes
 
-    /// What users have asked for here since this was last called; nil when that is nothing, or was less than about a
-    /// second ago. To be called once a second or so.
+    /// The requests of users here since the last call; nil if there are none, or if that was less than about a second ago.
+    /// To be called once a second or so.
     public mutating func takeUses(nowMilliseconds now: UInt64) -> UserUses? {
         guard now >= tellsAt, !uses.isEmpty else { return nil }
         tellsAt = now + Self.tellMilliseconds
@@ -57,8 +57,7 @@ public struct UserRates: Sendable {
         return uses
     }
 
-    /// What another node has told: it counts here, too. Of users that nobody here has heard of, only so many are taken up
-    /// until the next turn.
+    /// Another node's report counts here, too. It adds at most `strangersMax` unknown users until the next turn.
     public mutating func take(elsewhere told: some Sequence<UserUse>, nowMilliseconds now: UInt64) {
         for use in told {
             if young[use.user] == nil, old[use.user] == nil {

@@ -1,11 +1,11 @@
 import ChatModel
 
-/// What users have asked for at this node since the other nodes were told.
+/// The requests of users at this node since the last report to the other nodes.
 ///
 /// Only what is noteworthy is told: most users ask for little, at one node, and nobody need know. So a second costs as
 /// much as greedy users do, and an idle node says nothing. What is not told counts at this node alone.
 public struct UserUses: Sendable {
-    /// Of a user.
+    /// The limits of one user.
     private let limits: RateLimits
     /// At most those of whom a session has asked within about a second.
     private var uses: [UserID: UserUse] = [:]
@@ -40,8 +40,8 @@ public struct UserUses: Sendable {
         uses[user] = use
     }
 
-    /// What other nodes are to be told: of those who have used a tenth of what a user may use in a second, at most
-    /// `UserUse.usersMax` of them, the greediest. Takes a while with many users, and so belongs off the loops.
+    /// The report to other nodes: users who have used a tenth of a second's rate or more; at most `UserUse.usersMax`, the
+    /// greediest. It takes a while with many users, and so belongs off the loops.
     public var noteworthy: [UserUse] {
         var told: [(share: Double, use: UserUse)] = []
         for use in uses.values {
@@ -52,7 +52,7 @@ public struct UserUses: Sendable {
         return told.prefix(UserUse.usersMax).map(\.use)
     }
 
-    /// Of what the user may use in a second, of whatever it has used most of.
+    /// The part of a second's rate that the user has used, of the rate that it has used most of.
     private func share(of use: UserUse) -> Double {
         func share(_ used: Int, _ rate: Double) -> Double {
             guard used > 0 else { return 0 }

@@ -11,18 +11,6 @@ import Wire
 
 /// Sessions that are put offline while they are on their way here from another node.
 @Suite(.timeLimit(.minutes(3))) struct OfflineOnTheWayTests {
-    private struct NoRooms: RoomRouter {
-        func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) {}
-    }
-
-    private struct NoTokens: TokenVerifier {
-        func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
-            throw ChatError(.unauthorized, "there are no tokens")
-        }
-
-        func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { false }
-    }
-
     private let here: NodeID
     private let former: NodeID
     private let user: UserID
@@ -35,25 +23,7 @@ import Wire
 
     /// With a gateway of one lane, whose clock stands still at 1000.
     private func withGateway(_ body: (Gateway) async throws -> Void) async throws {
-        let loop = try EventLoop(name: "gateway")
-        loop.start()
-        var configuration = GatewayConfiguration(node: here)
-        configuration.port = 0
-        let gateway = Gateway(
-            configuration: configuration, loops: [loop], router: NoRooms(), shardMap: ShardMap(shardCount: 1),
-            verifier: NoTokens(), metrics: MetricsRegistry(), logger: Logger(label: "test"), now: { Timestamp(1000) })
-        let result: Result<Void, any Error>
-        do {
-            _ = try await gateway.start()
-            result = .success(try await body(gateway))
-        } catch {
-            result = .failure(error)
-        }
-        await gateway.drain()
-        await gateway.stop()
-        loop.shutdown()
-        await loop.joined()
-        try result.get()
+        try await TestGateway.run(at: here, body)
     }
 
     /// The session arrives; its client has gone again.

@@ -12,18 +12,6 @@ import Wire
 
 /// What a COMBINE has taken of its session's rates, when its answer comes and when none does.
 @Suite(.timeLimit(.minutes(3))) struct OpenCostTests {
-    private struct NoRooms: RoomRouter {
-        func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) {}
-    }
-
-    private struct NoTokens: TokenVerifier {
-        func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
-            throw ChatError(.unauthorized, "there are no tokens")
-        }
-
-        func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { false }
-    }
-
     private let here: NodeID
     private let user: UserID
     private let combine: ClientOperation
@@ -42,20 +30,11 @@ import Wire
 
     /// With a session that has asked for one COMBINE, as number 1. Nothing flows in meanwhile.
     private func withSession(_ body: @Sendable @escaping (GatewayLane, Session) throws -> Void) async throws {
-        let loop = try EventLoop(name: "gateway")
-        loop.start()
-        var configuration = GatewayConfiguration(node: here)
-        configuration.port = 0
-        let gateway = Gateway(
-            configuration: configuration, loops: [loop], router: NoRooms(), shardMap: ShardMap(shardCount: 1),
-            verifier: NoTokens(), metrics: MetricsRegistry(), logger: Logger(label: "test"), now: { Timestamp(1000) })
-        let result: Result<Void, any Error>
-        do {
-            _ = try await gateway.start()
+        let (user, here, combine) = (user, here, combine)
+        try await TestGateway.run(at: here) { gateway in
             let lane = try #require(gateway.lane(0))
-            let (user, here, combine) = (user, here, combine)
             // In one turn, of which the clock is read once.
-            result = await lane.loop.run {
+            let result = await lane.loop.run {
                 Result {
                     let lane = lane.value
                     let handed = HandedSession(user: user, anonymous: false, device: .web, startedAt: Timestamp(800))
@@ -64,14 +43,8 @@ import Wire
                     try body(lane, session)
                 }
             }
-        } catch {
-            result = .failure(error)
+            try result.get()
         }
-        await gateway.drain()
-        await gateway.stop()
-        loop.shutdown()
-        await loop.joined()
-        try result.get()
     }
 
     private static func bytesLeft(_ session: Session, _ lane: GatewayLane) -> Int64 {

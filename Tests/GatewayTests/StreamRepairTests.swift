@@ -41,14 +41,6 @@ import Wire
         func saysPulses(_ node: NodeID) -> Bool { hasPulses.withLock { $0 } }
     }
 
-    private struct NoTokens: TokenVerifier {
-        func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
-            throw ChatError(.unauthorized, "there are no tokens")
-        }
-
-        func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { false }
-    }
-
     private let here: NodeID
     private let leader: NodeID
     private let room: RoomID
@@ -65,26 +57,15 @@ import Wire
 
     /// With a lane on which one session is in the room, which the leader has gone on with from seq 5.
     private func withLane(_ body: @Sendable @escaping (GatewayLane, SessionID) throws -> Void) async throws {
-        let loop = try EventLoop(name: "gateway")
-        loop.start()
-        var configuration = GatewayConfiguration(node: here)
-        configuration.port = 0
-        var logger = Logger(label: "test")
-        logger.logLevel = .critical
-        let gateway = Gateway(
-            configuration: configuration, loops: [loop], router: sent, shardMap: ShardMap(shardCount: 1),
-            verifier: NoTokens(), metrics: MetricsRegistry(), logger: logger, now: { Timestamp(1000) })
-        let result: Result<Void, any Error>
-        do {
-            _ = try await gateway.start()
+        let (room, leader, sent, here, user) = (room, leader, sent, here, user)
+        try await TestGateway.run(at: here, router: sent) { gateway in
             let lane = try #require(gateway.lane(0))
-            let (room, leader, sent) = (room, leader, sent)
             let id = SessionID(random: (1, 1), at: here)
             let stay = Stay(profile: Profile(), enteredAt: Timestamp(900))
             let handed = HandedSession(
                 user: user, anonymous: false, device: .web, startedAt: Timestamp(800),
                 stays: [HandedSession.RoomStay(room: room, stay: stay)])
-            result = await loop.run {
+            let result = await lane.loop.run {
                 Result {
                     let lane = lane.value
                     lane.isLed(ShardNotice(shard: ShardID(0), term: 3), by: leader)
@@ -95,14 +76,15 @@ import Wire
                     try body(lane, id)
                 }
             }
-        } catch {
-            result = .failure(error)
+            try result.get()
         }
-        await gateway.drain()
-        await gateway.stop()
-        loop.shutdown()
-        await loop.joined()
-        try result.get()
+    }
+
+    /// The session's wish to leave, as its request 7.
+    private func exit(of session: Session, _ lane: GatewayLane) -> RoomCall {
+        RoomCall(
+            room: room, address: lane.address(of: session), caller: session.state.caller, request: 7, number: 1,
+            body: .operation(.exit(RoomRequest(room: room))))
     }
 
     private func pulse(_ tally: RoomTally?, term: UInt64 = 3) -> ShardPulse {
@@ -193,9 +175,7 @@ import Wire
     @Test func `a session that is leaving is not announced, and its wish is repeated`() async throws {
         try await withLane { lane, id in
             let session = try #require(lane.sessions[id])
-            let exit = RoomCall(
-                room: room, address: lane.address(of: session), caller: session.state.caller, request: 7, number: 1,
-                body: .operation(.exit(RoomRequest(room: room))))
+            let exit = exit(of: session, lane)
             lane.ask([exit])
             _ = sent.take()
             for _ in 0..<2 { lane.hear(ShardTallies(shard: shard, lane: 0, term: 3), from: leader) }
@@ -213,9 +193,7 @@ import Wire
     {
         try await withLane { lane, id in
             let session = try #require(lane.sessions[id])
-            let exit = RoomCall(
-                room: room, address: lane.address(of: session), caller: session.state.caller, request: 7, number: 1,
-                body: .operation(.exit(RoomRequest(room: room))))
+            let exit = exit(of: session, lane)
             lane.ask([exit])
             // Its client is answered 503, because nobody knows whether the leader has it.
             let isGivenUp = lane.open.answered(id, 7)

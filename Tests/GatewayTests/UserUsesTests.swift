@@ -28,14 +28,6 @@ import Wire
         }
     }
 
-    private struct NoTokens: TokenVerifier {
-        func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
-            throw ChatError(.unauthorized, "there are no tokens")
-        }
-
-        func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { false }
-    }
-
     private let here: NodeID
     private let user: UserID
     private let text: ClientOperation
@@ -52,25 +44,9 @@ import Wire
 
     /// With a gateway of one lane, which holds no session.
     private func withGateway(_ body: (Gateway, LoopBound<GatewayLane>) async throws -> Void) async throws {
-        let loop = try EventLoop(name: "gateway")
-        loop.start()
-        var configuration = GatewayConfiguration(node: here)
-        configuration.port = 0
-        let gateway = Gateway(
-            configuration: configuration, loops: [loop], router: others, shardMap: ShardMap(shardCount: 1),
-            verifier: NoTokens(), metrics: MetricsRegistry(), logger: Logger(label: "test"), now: { Timestamp(1000) })
-        let result: Result<Void, any Error>
-        do {
-            _ = try await gateway.start()
-            result = .success(try await body(gateway, try #require(gateway.lane(0))))
-        } catch {
-            result = .failure(error)
+        try await TestGateway.run(at: here, router: others) { gateway in
+            try await body(gateway, try #require(gateway.lane(0)))
         }
-        await gateway.drain()
-        await gateway.stop()
-        loop.shutdown()
-        await loop.joined()
-        try result.get()
     }
 
     /// A session of the user that asks so often, at one moment; how the last one was refused.

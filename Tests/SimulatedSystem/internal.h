@@ -25,8 +25,6 @@ typedef struct sim_thread {
     bool has_ended;
     /// Counts its waits, so that an alarm of a former one wakes nobody.
     uint64_t wait;
-    /// The condition variable that it waits for.
-    const void *condition;
     bool was_signalled;
     char name[16];
     void (*body)(void *);
@@ -72,6 +70,8 @@ void sim_wake(sim_thread *thread);
 sim_thread *sim_new_thread(sim_host_state *host, const char *name, void (*body)(void *), void *context);
 /// Calls `act` at a time, between the turns of threads.
 void sim_at(uint64_t time, void (*act)(void *context, uint64_t tag), void *context, uint64_t tag);
+/// A thread of the C library's, for a thread of the simulation. Returns 0 or an error number.
+int sim_real_thread(void *(*body)(void *), void *argument);
 /// Lets the clock go on, as work does.
 void sim_work(uint64_t nanoseconds);
 void sim_note(uint64_t what);

@@ -197,8 +197,6 @@ static void *run_thread(void *argument) {
     return NULL;
 }
 
-extern int __real_pthread_create_for_simulation(pthread_t *, void *(*)(void *), void *);
-
 sim_thread *sim_new_thread(sim_host_state *host, const char *name, void (*body)(void *), void *context) {
     sim_thread *thread = sim_calloc(sizeof *thread);
     sem_init(&thread->turn, 0, 0);
@@ -206,9 +204,7 @@ sim_thread *sim_new_thread(sim_host_state *host, const char *name, void (*body)(
     thread->body = body;
     thread->context = context;
     strncpy(thread->name, name, sizeof thread->name - 1);
-    pthread_t handle;
-    if (__real_pthread_create_for_simulation(&handle, run_thread, thread) != 0) sim_fail("no thread");
-    pthread_detach(handle);
+    if (sim_real_thread(run_thread, thread) != 0) sim_fail("no thread");
     sim_wake(thread);
     return thread;
 }

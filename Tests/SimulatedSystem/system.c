@@ -170,10 +170,15 @@ static void run_start(void *context) {
 
 typedef int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-int __real_pthread_create_for_simulation(pthread_t *, void *(*)(void *), void *);
-int __real_pthread_create_for_simulation(pthread_t *thread, void *(*body)(void *), void *argument) {
+int sim_real_thread(void *(*body)(void *), void *argument) {
     REAL("pthread_create", create);
-    return real(thread, NULL, body, argument);
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int result = real(&thread, &attributes, body, argument);
+    pthread_attr_destroy(&attributes);
+    return result;
 }
 
 /// Whether a program's own code calls, and no library.

@@ -1,9 +1,11 @@
 import SimulatedSystem
+import StorageTestKit
 
 extension ClusterStory {
     /// One fault after another, never two at a time, so that each may be survived without a loss.
     func disturb() async throws {
-        var chance = SimulatedChance(seed: plan.seed)
+        // Its own: neither what hosts draw nor what their network does changes the story.
+        var chance = SeededGenerator(seed: plan.seed)
         try await Task.sleep(for: .seconds(4))
         for _ in 0..<plan.faultCount {
             guard let fault = plan.faults.randomElement(using: &chance) else { return }
@@ -25,7 +27,7 @@ extension ClusterStory {
         }
     }
 
-    private func act(_ fault: Fault, _ node: Int, _ chance: inout SimulatedChance) async throws {
+    private func act(_ fault: Fault, _ node: Int, _ chance: inout SeededGenerator) async throws {
         let other = (node + Int.random(in: 1..<plan.layout.nodes, using: &chance)) % plan.layout.nodes
         let (own, peer) = (UInt8(node + 1), UInt8(other + 1))
         let long = Duration.milliseconds(Int64.random(in: 200...15_000, using: &chance))

@@ -1,4 +1,5 @@
 import EventLoop
+import Foundation
 import Transport
 
 /// One call of the server API, over the simulated network: HTTP/1.1 with a connection of its own.
@@ -75,17 +76,5 @@ struct SimulatedCall {
             let body = text.range(of: "\r\n\r\n").map { Array(text[$0.upperBound...].utf8) } ?? []
             end(Answer(status: status, body: body))
         }
-    }
-}
-
-extension String {
-    /// Without Foundation: the first place of a text.
-    fileprivate func range(of text: String) -> Range<String.Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            start = index(after: start)
-        }
-        return nil
     }
 }

@@ -22,7 +22,6 @@ public final class SimulatedCluster: Sendable {
         var life = 0
         /// Why its program has ended by itself.
         var failure: String?
-        var isReady = false
     }
 
     public let layout: Layout
@@ -106,7 +105,6 @@ public final class SimulatedCluster: Sendable {
         let life = places.withLock { places in
             places[node].life += 1
             places[node].failure = nil
-            places[node].isReady = false
             return places[node].life
         }
         let former = dataDirectory(node, life - 1)
@@ -121,8 +119,7 @@ public final class SimulatedCluster: Sendable {
         host.run("node") { [self] in
             do {
                 let program = try await ChatroomNode(
-                    configuration: configuration, logger: logger, logControl: LogControl(logger.logLevel)
-                ) { _ in self.places.withLock { $0[node].isReady = true } }
+                    configuration: configuration, logger: logger, logControl: LogControl(logger.logLevel))
                 let group = ServiceGroup(
                     configuration: ServiceGroupConfiguration(
                         services: [.init(service: program, successTerminationBehavior: .gracefullyShutdownGroup)],
@@ -161,8 +158,6 @@ public final class SimulatedCluster: Sendable {
         }
         host.kill()
     }
-
-    public func isReady(_ node: Int) -> Bool { places.withLock { $0[node].isReady } }
 
     /// Waits until a node answers that it is ready. False when it does not in time.
     public func ready(_ node: Int, within limit: Duration) async throws -> Bool {

@@ -43,19 +43,3 @@ public struct SimulatedHost: Sendable {
 public enum SimulatedTime {
     public static var now: Duration { .nanoseconds(Int64(sim_now())) }
 }
-
-/// The chance of a story (SplitMix64): neither what hosts draw nor what their network does changes it, so a change of the
-/// program leaves the story as it was.
-public struct SimulatedChance: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    public init(seed: UInt64) { state = seed }
-
-    public mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}

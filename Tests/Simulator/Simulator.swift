@@ -11,9 +11,7 @@ public enum Simulator {
 
     /// To be called first in a program: starts it again if its addresses or hashes are random.
     public static func prepare() {
-        var arguments = CommandLine.unsafeArgv
-        sim_prepare(arguments)
-        arguments = CommandLine.unsafeArgv
+        sim_prepare(CommandLine.unsafeArgv)
     }
 
     /// Runs a story from a seed, once in a process. Returns whether it came to its end within the simulated time.

@@ -12,8 +12,11 @@ struct WholeRun {
     private var seeds: UInt64 = 20
     private var traces = false
     private var plan = ClusterStory.Plan()
+    /// As they were given: each seed's process gets them, too.
+    private let flags: [String]
 
     init?(_ words: [String]) {
+        flags = words
         var words = words
         if let place = words.firstIndex(of: "--fault") {
             guard place + 1 < words.count, let fault = ClusterStory.Fault(rawValue: words[place + 1]) else {
@@ -92,11 +95,7 @@ struct WholeRun {
     private func many() -> Int32 {
         var failed: [UInt64] = []
         for seed in from..<from + seeds {
-            var words = ["simulate", "cluster", "--seed", "\(seed)", "--nodes", "\(plan.layout.nodes)"]
-            words += ["--loops", "\(plan.layout.loops)", "--faults", "\(plan.faultCount)"]
-            words += ["--seconds", "\(Int(plan.seconds))"]
-            if plan.conversation == .show { words.append("--show") }
-            if plan.faults.count == 1 { words += ["--fault", plan.faults[0].rawValue] }
+            let words = ["simulate", "cluster"] + flags + ["--seed", "\(seed)"]
             var arguments = words.map { strdup($0) }
             arguments.append(nil)
             var child: pid_t = 0

@@ -132,7 +132,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    /// Who has no room for it hears the next: the connection, on which the same lane carries calls, stays.
+    /// A node without room for it hears the next report: the connection stays, since its lane carries calls, too.
     func tell(_ uses: [UserUse]) {
         let payloads = NodePayload.payloads(of: .uses(uses))
         let versions = versions

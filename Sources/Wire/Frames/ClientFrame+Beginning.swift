@@ -2,7 +2,7 @@ import ChatModel
 
 extension ClientFrame {
     /// Whether the first bytes of a frame show that it begins with a `connect`: nothing but the `id` comes before it, and
-    /// its key is written as it is. What it holds is not looked at.
+    /// its key is written as it is. The function does not look at the value.
     ///
     /// Stricter than ``beginsWithConnect(_:_:)``, which has to see the whole request; what clients write passes both.
     public static func showsConnect(_ beginning: UnsafeRawBufferPointer, _ encoding: ClientEncoding) -> Bool {

@@ -1,0 +1,51 @@
+import ChatModel
+import EventLoop
+import Gateway
+import Logging
+import RoomLink
+import Sharding
+import Telemetry
+import Wire
+
+/// A gateway of one lane that nobody connects to.
+enum TestGateway {
+    /// Rooms that take everything and answer nothing.
+    struct NoRooms: RoomRouter {
+        func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) {}
+    }
+
+    private struct NoTokens: TokenVerifier {
+        func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
+            throw ChatError(.unauthorized, "there are no tokens")
+        }
+
+        func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { false }
+    }
+
+    /// Runs the body with the gateway, whose wall clock stands still at 1000, and stops the gateway whatever the outcome.
+    static func run(
+        at node: NodeID, router: any RoomRouter = NoRooms(), _ body: (Gateway) async throws -> Void
+    ) async throws {
+        let loop = try EventLoop(name: "gateway")
+        loop.start()
+        var configuration = GatewayConfiguration(node: node)
+        configuration.port = 0
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let gateway = Gateway(
+            configuration: configuration, loops: [loop], router: router, shardMap: ShardMap(shardCount: 1),
+            verifier: NoTokens(), metrics: MetricsRegistry(), logger: logger, now: { Timestamp(1000) })
+        let result: Result<Void, any Error>
+        do {
+            _ = try await gateway.start()
+            result = .success(try await body(gateway))
+        } catch {
+            result = .failure(error)
+        }
+        await gateway.drain()
+        await gateway.stop()
+        loop.shutdown()
+        await loop.joined()
+        try result.get()
+    }
+}
