@@ -37,8 +37,9 @@ struct TokenPayload: Sendable, Codable {
         }
     }
 
-    /// A date in milliseconds; one out of range is the end of time.
+    /// A date in milliseconds, rounded down as the clock is, so that no token lives longer than it says; one out of range
+    /// is the end of time.
     static func time(_ seconds: Double) -> Timestamp {
-        Timestamp(Int64(exactly: (seconds * 1000).rounded()) ?? (seconds > 0 ? .max : 0))
+        Timestamp(Int64(exactly: (seconds * 1000).rounded(.down)) ?? (seconds > 0 ? .max : 0))
     }
 }
