@@ -22,4 +22,11 @@ struct TrustedProxies: Sendable {
         }
         return nearest
     }
+
+    /// The scheme that the client used, as a trusted proxy says it; nil where none does.
+    func scheme(of peer: IPAddress, _ request: UpgradeRequest) -> String? {
+        guard contains(peer) else { return nil }
+        let said = request.headers.last { $0.name == "x-forwarded-proto" }?.value.lowercased()
+        return said == "http" || said == "https" ? said : nil
+    }
 }

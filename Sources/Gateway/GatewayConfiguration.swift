@@ -11,7 +11,7 @@ public struct GatewayConfiguration: Sendable {
     public var advertiseURLs: [String] = []
     /// Clients come through a proxy, whose address nobody here knows.
     public var isBehindProxy = false
-    /// Browser origins besides the request's own host; compared whole, never as substrings.
+    /// Browser origins besides the request's own and the gateways'; see ``isOrigin(_:)``.
     public var allowedOrigins: [String] = []
     public var allowAnonymous = false
     public var heartbeatSeconds: Int64 = 15
@@ -50,6 +50,10 @@ public struct GatewayConfiguration: Sendable {
     public var highPerSecondMax = 10
 
     public init(node: NodeID) { self.node = node }
+
+    /// Whether the text may be an entry of ``allowedOrigins``: an exact origin, `https://*.example.com` for one label, or
+    /// `null`.
+    public static func isOrigin(_ text: String) -> Bool { OriginPolicy.Entry(text) != nil }
 
     /// The rates of a session.
     var rateLimits: RateLimits {

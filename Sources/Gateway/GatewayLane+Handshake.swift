@@ -1,4 +1,7 @@
 import ChatModel
+import EventLoop
+import Logging
+import Telemetry
 import Transport
 import Wire
 
@@ -28,7 +31,7 @@ extension GatewayLane {
         guard request.path == Self.path else {
             return connection.refuseHandshake(WebFile.response(to: request))
         }
-        guard isAllowed(origin: request.header("origin"), host: request.header("host")) else {
+        guard isAllowed(request, of: connection) else {
             return connection.refuseHandshake(HTTPResponse.plain(status: 403, reason: "Forbidden"))
         }
         let known = [Self.jsonSubprotocol, Self.protobufSubprotocol]
@@ -46,43 +49,36 @@ extension GatewayLane {
         }
     }
 
-    /// A browser's origin must be the request's own host, that of a gateway which the cluster advertises, or be
-    /// configured; requests without Origin pass (contract, section 2). Compared whole, in lower case; `null` never
-    /// matches.
-    func isAllowed(origin: String?, host: String?) -> Bool {
-        guard let origin = origin?.lowercased() else { return true }
-        if configuration.allowedOrigins.contains(where: { $0.lowercased() == origin }) { return origin != "null" }
-        guard let host = host?.lowercased() else { return false }
-        // A page of one node goes on at another when its own has died.
-        if gateways.contains(where: { Self.origin(ofGateway: $0) == origin }) { return true }
-        for scheme in ["http://", "https://"] where origin.hasPrefix(scheme) {
-            let own = origin.dropFirst(scheme.count)
-            if own == host { return true }
-            if isOnLoopback, Self.loopbackNamed(own) == Self.loopbackNamed(host[...]) { return true }
+    private func isAllowed(_ request: UpgradeRequest, of connection: ClientConnection) -> Bool {
+        let (origin, host) = (request.header("origin"), request.header("host"))
+        let schemes: [String]
+        if shared.tls != nil {
+            schemes = ["https"]
+        } else if configuration.isBehindProxy {
+            schemes = proxies.scheme(of: connection.address, request).map { [$0] } ?? ["https", "http"]
+        } else {
+            schemes = ["http"]
         }
+        if origins.allows(origin, host: host, schemes: schemes, gateways: gateways) { return true }
+        shared.figures.refusedOrigins.add()
+        tellOfRefusedOrigin(origin ?? "", host: host ?? "", from: connection)
         return false
     }
 
-    private var isOnLoopback: Bool {
-        configuration.host == "localhost" || IPAddress(configuration.host)?.isLoopback == true
-    }
-
-    /// The origin of pages that a gateway serves, as browsers write it: without a port that is the scheme's own.
-    private static func origin(ofGateway url: String) -> String? {
-        for (scheme, web, port) in [("wss://", "https://", ":443"), ("ws://", "http://", ":80")] {
-            guard url.hasPrefix(scheme) else { continue }
-            var authority = url.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" }
-            if authority.hasSuffix(port) { authority = authority.dropLast(port.count) }
-            return web + authority.lowercased()
+    /// One line in ten seconds, however many pages try: each of them may be somebody's script.
+    private func tellOfRefusedOrigin(_ origin: String, host: String, from connection: ClientConnection) {
+        let now = loop.nowMilliseconds
+        guard now >= refusedOriginsToldAt + 10_000 || refusedOriginsToldAt == 0 else {
+            refusedOriginsUntold += 1
+            return
         }
-        return nil
-    }
-
-    /// Host and port, with one name for the loopback addresses that people take for one.
-    private static func loopbackNamed(_ authority: Substring) -> String {
-        for name in ["127.0.0.1", "[::1]"] where authority == name || authority.hasPrefix(name + ":") {
-            return "localhost" + authority.dropFirst(name.count)
-        }
-        return String(authority)
+        logger.warning(
+            "the origin of a page was refused: list it in allowedOrigins if its pages may connect",
+            metadata: [
+                "origin": "\(origin.prefix(256))", "host": "\(host.prefix(256))",
+                "peer": "\(connection.address)",
+                "untold": "\(refusedOriginsUntold)",
+            ])
+        (refusedOriginsToldAt, refusedOriginsUntold) = (now, 0)
     }
 }

@@ -24,6 +24,10 @@ final class GatewayLane {
     var gateways: [String] = []
     /// The URLs of this node among them.
     private(set) var ownGateways: [String] = []
+    let origins: OriginPolicy
+    /// When a refused origin was last logged, 0 for never, and how many were not since.
+    var refusedOriginsToldAt: UInt64 = 0
+    var refusedOriginsUntold = 0
     private var nextConnectionNumber: UInt64 = 0
     var connections: [UInt64: ClientConnection] = [:]
     var sessions: [SessionID: Session] = [:]
@@ -79,6 +83,9 @@ final class GatewayLane {
         self.configuration = configuration
         self.shared = shared
         words = shared.words
+        origins = OriginPolicy(
+            allowed: configuration.allowedOrigins,
+            isOnLoopback: configuration.host == "localhost" || IPAddress(configuration.host)?.isLoopback == true)
         compression = configuration.isCompressing ? LaneCompression() : nil
         self.logger = logger
     }

@@ -74,6 +74,7 @@ struct GatewayFigures: Sendable {
     let droppedBarrage: Counter
     let shedSessions: Counter
     let refusedTokens: Counter
+    let refusedOrigins: Counter
     let handshakesPutOff: Counter
     let connectsPutOff: Counter
     let entersPutOff: Counter
@@ -119,6 +120,8 @@ struct GatewayFigures: Sendable {
         fanOutNanoseconds = metrics.seconds(
             "chatroom_fan_out_cpu_seconds_total", "CPU time spent on writing to the viewers of rooms.")
         refusedTokens = metrics.counter("chatroom_token_refused_total", "Tokens refused at connect and refresh.")
+        refusedOrigins = metrics.counter(
+            "chatroom_origin_refused_total", "Handshakes of pages whose origin may not connect.")
         func putOff(_ step: String) -> Counter {
             metrics.counter(
                 "chatroom_admission_put_off_total", "Newcomers who were told to come again later, by step.",

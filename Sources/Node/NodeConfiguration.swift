@@ -139,6 +139,12 @@ public struct NodeConfiguration: Sendable {
         refusesPrivateCallbacks = try settings.bool("callbacks.refusePrivateAddresses", default: false)
         gateway.isBehindProxy = proxyTerminatesTLS || !gateway.trustedProxies.isEmpty
         gateway.allowedOrigins = try settings.strings("allowedOrigins")
+        for origin in gateway.allowedOrigins where !GatewayConfiguration.isOrigin(origin) {
+            throw NodeError(
+                .configuration,
+                "allowedOrigins: \(origin) is no origin: give https://app.example, https://*.app.example for any one label, "
+                    + "or null; without a path, and without a star elsewhere")
+        }
         gateway.isCompressing = try settings.bool("client.compression", default: false)
         gateway.allowAnonymous = try settings.bool("allowAnonymous", default: false)
         gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))

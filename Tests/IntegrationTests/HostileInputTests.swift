@@ -87,7 +87,7 @@ extension IntegrationTests {
             try await besideBystanders(["allowedOrigins": ["https://app.example"]]) { node, _ in
                 let own = "127.0.0.1:\(node.clientPort)"
                 let cases: [(String, Int?)] = [
-                    ("http://\(own)", nil), ("https://\(own)", nil), ("HTTPS://APP.EXAMPLE", nil),
+                    ("http://\(own)", nil), ("https://\(own)", 403), ("HTTPS://APP.EXAMPLE", nil),
                     ("http://localhost:\(node.clientPort)", nil), ("http://[::1]:\(node.clientPort)", nil),
                     ("http://localhost:1", 403), ("http://localhost.evil.example:\(node.clientPort)", 403),
                     ("http://127.0.0.1.evil.example:\(node.clientPort)", 403), ("http://localhost", 403),
