@@ -11,8 +11,11 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InferIsolatedConformances"),
 ]
 
-func core(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+func core(
+    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = []
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: strict)
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String) -> Target {
@@ -110,7 +113,7 @@ let package = Package(
                 "ChatModel", "Wire", "RoomCore", "RoomLink", "SessionCore", "Sharding", "Moderation", "EventLoop",
                 "TLS", "Transport", "Deflate", "Telemetry",
                 logging,
-            ], exclude: ["Web"]),
+            ], resources: [.embedInCode("Web")]),
         core(
             "ServerAPI",
             [

@@ -1,7 +1,7 @@
 import Wire
 
-/// The files that the client port serves to browsers: the SDK and a plain page that uses it. They are part of the
-/// program, so that no file is read at run time.
+/// The files of `Web` that the client port serves to browsers: the SDK and a plain page that uses it. The build embeds
+/// them in the program, so that no file is read at run time.
 enum WebFile: CaseIterable {
     case page, demo, sdk
 
@@ -21,11 +21,11 @@ enum WebFile: CaseIterable {
         }
     }
 
-    private var content: String {
+    private var content: [UInt8] {
         switch self {
-        case .page: Self.pageText
-        case .demo: Self.demoText
-        case .sdk: Self.sdkText
+        case .page: PackageResources.index_html
+        case .demo: PackageResources.demo_js
+        case .sdk: PackageResources.chatroom_js
         }
     }
 
@@ -58,6 +58,6 @@ enum WebFile: CaseIterable {
         }
         return HTTPResponse.build(
             status: 200, reason: "OK", headers: file.headers, contentType: file.contentType,
-            body: Array(file.content.utf8))
+            body: file.content)
     }
 }

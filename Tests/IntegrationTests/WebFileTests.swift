@@ -6,8 +6,7 @@ extension IntegrationTests {
     @Suite struct WebFileTests {
         /// The files as they are edited, and where they are served.
         private static let files = [
-            ("index.html", "/", "pageText"), ("demo.js", "/demo.js", "demoText"),
-            ("chatroom.js", "/chatroom.js", "sdkText"),
+            ("index.html", "/"), ("demo.js", "/demo.js"), ("chatroom.js", "/chatroom.js"),
         ]
 
         private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -17,35 +16,9 @@ extension IntegrationTests {
             try String(contentsOf: package.appendingPathComponent("Sources/Gateway/Web/\(name)"), encoding: .utf8)
         }
 
-        /// The Swift file that holds them.
-        private static func generated() throws -> String {
-            let parts = try files.map { name, _, constant in
-                let lines = try text(name).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-                let body = lines.map { $0.isEmpty ? "\n" : "        \($0)\n" }.joined()
-                return "    static let \(constant) = ##\"\"\"\n\(body)\n        \"\"\"##\n"
-            }
-            return """
-                // Made from Sources/Gateway/Web by `UPDATE_WEB=1 swift test --filter WebFileTests`. Change the files there.
-
-                extension WebFile {
-                \(parts.joined(separator: "\n"))}
-
-                """
-        }
-
-        @Test func `the program holds the files as they are edited`() throws {
-            let path = Self.package.appendingPathComponent("Sources/Gateway/WebFile+Content.swift")
-            let generated = try Self.generated()
-            if ProcessInfo.processInfo.environment["UPDATE_WEB"] != nil {
-                try generated.write(to: path, atomically: true, encoding: .utf8)
-            }
-            let isCurrent = try String(contentsOf: path, encoding: .utf8) == generated
-            #expect(isCurrent, "run UPDATE_WEB=1 swift test --filter WebFileTests")
-        }
-
         @Test func `they are served with their types, and nothing else is`() async throws {
             try await TestNode.run { node in
-                for (name, path, _) in Self.files {
+                for (name, path) in Self.files {
                     let answer = try await node.page("GET", path)
                     #expect(answer.status == 200)
                     #expect(try answer.body == Self.text(name))
