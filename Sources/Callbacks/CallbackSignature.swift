@@ -1,6 +1,6 @@
 internal import Cryptography
 
-/// How a receiver knows that a call comes from its cluster (contract, section 4, "Webhooks"):
+/// How a receiver knows that a call comes from its cluster (PROTOCOL.md, "Webhooks"):
 /// `X-Chatroom-Signature: sha256=hex(HMAC(secret, time + "." + body))`, where `time` is the text of `X-Chatroom-Time`,
 /// so that old calls can't be played again later.
 public enum CallbackSignature {

@@ -1,4 +1,4 @@
-/// The codes that clients and app servers program against (contract, "Codes"). Numbers are fixed.
+/// The codes that clients and app servers program against (PROTOCOL.md, "Codes"). Numbers are fixed.
 public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
     /// The codes that this version knows.
     public static let allCases: [ErrorCode] = [
@@ -51,7 +51,7 @@ public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The HTTP status with which the server API answers (contract, section 4).
+    /// The HTTP status with which the server API answers (PROTOCOL.md, "API errors").
     public var httpStatus: Int {
         switch self {
         case .malformed: 400
@@ -77,7 +77,7 @@ public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
 public struct ChatError: Error, Sendable, Hashable {
     public var code: ErrorCode
     public var message: String
-    /// When trying again may help, in milliseconds; only for the codes that the contract names.
+    /// When trying again may help, in milliseconds; only for the codes that PROTOCOL.md names.
     public var retryAfterMs: Int64?
     /// The request's field that was wrong, if one was.
     public var field: String?

@@ -1,4 +1,4 @@
-/// How a client's connection writes messages: what its subprotocol says (contract, section 2).
+/// How a client's connection writes messages: what its subprotocol says (PROTOCOL.md, "Connection").
 public enum ClientEncoding: UInt8, Sendable, Hashable, CaseIterable {
     /// `chatroom.v1.json`, text frames.
     case json

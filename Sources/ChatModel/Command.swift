@@ -1,5 +1,5 @@
 /// Which try of which client a command is, so that any repeat of it (by client, gateway or router) changes nothing
-/// and gets the first result (contract, "Retry").
+/// and gets the first result (PROTOCOL.md, "Retry").
 public struct CommandID: Sendable, Hashable {
     /// The user who sends, or a name outside the user alphabet for the server API's and the leader's own commands.
     public var scope: String
@@ -80,7 +80,7 @@ public struct QueuePair: Sendable, Hashable {
     }
 }
 
-/// A member that exists on the server only (contract, section 4): it has no session.
+/// A member that exists on the server only (PROTOCOL.md, "Robots"): it has no session.
 public struct Robot: Sendable, Hashable {
     public var user: UserID
     public var profile: Profile
@@ -144,7 +144,8 @@ public enum CommandBody: Sendable, Hashable {
     /// Somebody has come into a room that closes when it is idle (nil), or everybody has left it since then. The
     /// leader's knowledge.
     case occupancy(emptySince: Timestamp?)
-    /// A deadline of the room has passed at the entry's time: temporary mutes, bans, idle close. `apply` ends what is due.
+    /// A deadline of the room has passed at the entry's time: temporary mutes, bans, idle close. `apply` ends what is
+    /// due.
     case expire
     /// The app's webhook has got that far; `apply` forgets what it was owed until there.
     case webhookDelivered(WebhookProgress)
@@ -174,7 +175,7 @@ public struct CommandFacts: Sendable, Hashable {
     public var managersMax: Int
     public var queueElementsMax: Int
     public var recallWindowSeconds: Int64
-    /// HIGH messages a second and room; further ones count as NORMAL (contract, "Priority").
+    /// HIGH messages a second and room; further ones count as NORMAL (PROTOCOL.md, "Priority").
     public var highPerSecondMax: Int
     public var robotsMax: Int
     /// Nicks and avatars of the users that the command names and who are here.

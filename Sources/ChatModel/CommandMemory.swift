@@ -1,4 +1,4 @@
-/// What is remembered of a command, so that a repeat gets the first answer (contract, "Retry").
+/// What is remembered of a command, so that a repeat gets the first answer (PROTOCOL.md, "Retry").
 public struct CommandMemory: Sendable, Hashable {
     public var result: RememberedResult
     public var time: Timestamp
@@ -24,8 +24,8 @@ public struct CommandMemory: Sendable, Hashable {
     public static let bytesMax = fixedBytes + 200 + Limits.queueBatchKeyBytes + Limits.queueValueBytes + 64
 }
 
-/// The part of a `CommandResult` that a repeat of the command does not bring along itself: names, versions and flags, but
-/// none of the long texts. `RoomState.remembered` makes the result of it again.
+/// The part of a `CommandResult` that a repeat of the command does not bring along itself: names, versions and flags,
+/// but none of the long texts. `RoomState.remembered` makes the result of it again.
 public enum RememberedResult: Sendable, Hashable {
     case done
     /// Without name, announcement, ext and URL.
@@ -38,7 +38,8 @@ public enum RememberedResult: Sendable, Hashable {
     indirect case element(QueueElement)
     /// An element that was taken: the queue has its value no more, so this has.
     indirect case taken(QueueElement)
-    /// Which of the keys or users that the command names, as bits: of the first eight in the first byte, from the lowest.
+    /// Which of the keys or users that the command names, as bits: of the first eight in the first byte, from the
+    /// lowest.
     case missing([UInt8])
 
     fileprivate var textBytes: Int {

@@ -1,4 +1,4 @@
-/// A name that an app chose for a user or a room (contract, section 1): 1-64 bytes of
+/// A name that an app chose for a user or a room (PROTOCOL.md, "Names and limits"): 1-64 bytes of
 /// `[A-Za-z0-9_.@:#|+~!$-]`, not `.` or `..`.
 enum AppName {
     static let bytesMax = 64
@@ -28,7 +28,7 @@ enum AppName {
 public struct RoomID: Hashable, Sendable, Comparable, CustomStringConvertible {
     public let text: String
 
-    /// Returns nil for text that breaks the rule of contract section 1.
+    /// Returns nil for text that breaks the rule of PROTOCOL.md, "Names and limits".
     public init?(_ text: String) {
         guard AppName.isValid(text) else { return nil }
         self.text = text
@@ -42,7 +42,7 @@ public struct RoomID: Hashable, Sendable, Comparable, CustomStringConvertible {
 public struct UserID: Hashable, Sendable, Comparable, CustomStringConvertible {
     public let text: String
 
-    /// Returns nil for text that breaks the rule of contract section 1.
+    /// Returns nil for text that breaks the rule of PROTOCOL.md, "Names and limits".
     public init?(_ text: String) {
         guard AppName.isValid(text) else { return nil }
         self.text = text
@@ -67,7 +67,7 @@ public struct NodeID: Hashable, Sendable, Comparable, CustomStringConvertible {
 
 /// One client's stay on the cluster. Opaque to clients, and unguessable.
 public struct SessionID: Hashable, Sendable, CustomStringConvertible {
-    /// At most 64 bytes (contract, section 1).
+    /// At most 64 bytes (PROTOCOL.md, "Names and limits").
     public let text: String
 
     public init?(_ text: String) {
@@ -126,7 +126,7 @@ public struct Incarnation: Hashable, Sendable, Comparable {
     public static func < (a: Incarnation, b: Incarnation) -> Bool { a.number < b.number }
 }
 
-/// Milliseconds since 1970-01-01T00:00:00Z, as in every `time` and `…At` of the contract.
+/// Milliseconds since 1970-01-01T00:00:00Z, as in every `time` and `…At` of the protocol.
 public struct Timestamp: Hashable, Sendable, Comparable {
     public let milliseconds: Int64
 

@@ -1,4 +1,4 @@
-/// The fixed numbers of the contract: the one place where each of them stands. Bytes are UTF-8 bytes of the
+/// The fixed numbers of PROTOCOL.md: the one place where each of them stands. Bytes are UTF-8 bytes of the
 /// decoded string. Numbers that a configuration may change are in `RoomPolicy` and the hosts' configurations.
 public enum Limits {
     public static let kilobyte = 1024
@@ -49,15 +49,16 @@ public enum Limits {
     /// A frame of a client whose `connect` has not been answered: that begins with `connect`, and any other.
     public static let connectFrameBytes = 64 * kilobyte
     public static let unconnectedFrameBytes = 16 * kilobyte
-    /// How long a `clientId` is remembered (contract, "Retry").
+    /// How long a `clientId` is remembered (PROTOCOL.md, "Retry").
     public static let commandMemorySeconds: Int64 = 600
     /// What the results of one user's commands may occupy in a room's memory: those of 10 changes a second for 10
     /// minutes, kept posts aside, and half as many more. Beyond it the user's oldest are forgotten first.
     public static let rememberedBytesPerUser = 2 << 20
-    /// The same of all users together; beyond it those of whoever has more than an equal part go first, then the oldest.
+    /// The same of all users together; beyond it those of whoever has more than an equal part go first, then the
+    /// oldest.
     public static let rememberedBytesPerRoom = 16 << 20
     /// Nothing that is told a client in one reply of history is longer, in JSON, as which it is longest: a page ends
-    /// before it, and a COMBINE has no more copies (contract, "Rates").
+    /// before it, and a COMBINE has no more copies (PROTOCOL.md, "Rates").
     public static let replyBytes = 256 * kilobyte
     /// What of `replyBytes` is left for the reply around its messages.
     public static let replyFrameBytes = 512
@@ -65,7 +66,7 @@ public enum Limits {
     public static let pageBytes = replyBytes - replyFrameBytes
 }
 
-/// The settings (*cfg* in the contract) that room logic reads. Facts that come from here travel in commands,
+/// The settings (docs/CONFIGURATION.md) that room logic reads. Facts that come from here travel in commands,
 /// because nodes may be configured differently while a setting is rolled out.
 public struct RoomPolicy: Sendable, Hashable {
     public var fixedMembersMax = 100_000
@@ -87,7 +88,8 @@ public struct RoomPolicy: Sendable, Hashable {
     public var retentionDays: Int64 = 10
     public var graceSeconds: Int64 = 10
     public var conflictPolicy = ConflictPolicy.kickOlder
-    /// For how long nobody enters anonymously from the address of an anonymous member who was blacklisted; 0: not at all.
+    /// For how long nobody enters anonymously from the address of an anonymous member who was blacklisted; 0: not at
+    /// all.
     public var anonymousBarSeconds: Int64 = 600
 
     public init() {}

@@ -14,7 +14,7 @@ public enum Role: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// creator > manager > all others (contract, "Roles").
+    /// creator > manager > all others (PROTOCOL.md, "Roles").
     public var rank: Int {
         switch self {
         case .creator: 2
@@ -25,8 +25,8 @@ public enum Role: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Role {
-    /// The role that guests and normal members see of somebody else: RESTRICTED says that a user is muted or blacklisted,
-    /// which is shown to managers and to oneself only, and is a GUEST's otherwise.
+    /// The role that guests and normal members see of somebody else: RESTRICTED says that a user is muted or
+    /// blacklisted, which is shown to managers and to oneself only, and is a GUEST's otherwise.
     public var shownToOthers: Role { self == .restricted ? .guest : self }
 }
 
@@ -92,7 +92,7 @@ public struct UserName: Sendable, Hashable {
     }
 }
 
-/// The listings of `members` (contract, "Operations").
+/// The listings of `members` (PROTOCOL.md, "Operations").
 public enum MemberKind: String, Sendable, Hashable, CaseIterable {
     case fixed = "FIXED"
     case fixedOnline = "FIXED_ONLINE"
@@ -110,7 +110,7 @@ public enum Device: String, Sendable, Hashable, CaseIterable {
     case mobile, desktop, web, server
 }
 
-/// Why a `kicked` push ends a room (contract, "Kick reasons").
+/// Why a `kicked` push ends a room (PROTOCOL.md, "Kick reasons").
 public enum KickReason: Int, Sendable, Hashable, CaseIterable {
     /// The reasons that this version knows.
     public static let allCases: [KickReason] = [

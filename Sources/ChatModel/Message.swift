@@ -1,4 +1,4 @@
-/// The types of contract section 2, "Message". The raw value is the wire's name.
+/// The types of PROTOCOL.md, "Message". The raw value is the wire's name.
 public enum MessageType: String, Sendable, Hashable, CaseIterable {
     /// The types that this version knows.
     public static let allCases: [MessageType] = [
@@ -161,7 +161,7 @@ public struct MessageDraft: Sendable, Hashable {
 
     public init(body: MessageBody) { self.body = body }
 
-    /// Whether the message gets a seq and a row in history (contract, "Rules").
+    /// Whether the message gets a seq and a row in history (PROTOCOL.md, "Unkept").
     public var isKept: Bool { keep && to.isEmpty && body.type != .command }
 }
 

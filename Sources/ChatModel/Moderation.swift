@@ -1,4 +1,4 @@
-/// What happens to a text in which a word is found (contract, section 4, moderation).
+/// What happens to a text in which a word is found (PROTOCOL.md, "Moderation").
 public enum WordAction: String, Sendable, Hashable, CaseIterable {
     /// Each of its characters (Unicode scalars) is replaced by `*`.
     case replace = "REPLACE"

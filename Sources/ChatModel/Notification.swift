@@ -1,4 +1,4 @@
-/// What happened, by NIM's numbers (contract, "Codes").
+/// What happened, by NIM's numbers (PROTOCOL.md, "Codes").
 public enum EventCode: Int, Sendable, Hashable, CaseIterable {
     /// The events that this version knows.
     public static let allCases: [EventCode] = [
@@ -82,7 +82,7 @@ public struct DigestMember: Sendable, Hashable {
     }
 }
 
-/// The typed `data` of a notification; which case goes with which event is fixed by the contract.
+/// The typed `data` of a notification; which case goes with which event is fixed (PROTOCOL.md, "Notifications").
 public enum NotificationData: Sendable, Hashable {
     case none
     /// 301.

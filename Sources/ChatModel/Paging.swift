@@ -11,7 +11,7 @@ public struct Page<Item: Sendable, Cursor: Sendable>: Sendable {
 
 extension Page: Equatable where Item: Equatable, Cursor: Equatable {}
 
-/// `history`'s parameters (contract, "History"); `startTime` 0 is from the newest or the oldest kept.
+/// `history`'s parameters (PROTOCOL.md, "History"); `startTime` 0 is from the newest or the oldest kept.
 public struct HistoryRequest: Sendable, Hashable {
     public var startTime = Timestamp(0)
     public var limit = 50

@@ -1,11 +1,11 @@
-/// Who may enter a room (contract, "Entry").
+/// Who may enter a room (PROTOCOL.md, "Entry").
 public enum EntryLevel: String, Sendable, Hashable, CaseIterable {
     case anyone = "ANYONE"
     case users = "USERS"
     case invited = "INVITED"
 }
 
-/// Who may change the queue (contract, "Seats").
+/// Who may change the queue (PROTOCOL.md, "Seats").
 public enum QueueLevel: String, Sendable, Hashable, CaseIterable {
     case any = "ANY"
     case owner = "OWNER"

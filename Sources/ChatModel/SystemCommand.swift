@@ -15,8 +15,8 @@ public enum SystemCommand: Sendable, Hashable {
     /// Takes a node in, or notes what a known one newly says of itself. A known node's other store replaces the one
     /// that it had. Whether it drains, and when it was taken in, is not taken from the record.
     case addNode(NodeRecord)
-    /// Takes a node out: it is not taken in again, with whatever store, before it is readmitted. Refused for the last one
-    /// that holds rooms.
+    /// Takes a node out: it is not taken in again, with whatever store, before it is readmitted. Refused for the last
+    /// one that holds rooms.
     /// - Parameter certificate: the SHA-256 of what it proved itself with, where that is known and nobody else's: who
     ///   shows it is refused under any name.
     case removeNode(NodeID, certificate: [UInt8]?)
@@ -51,9 +51,9 @@ public struct SettingName: Hashable, Sendable, Comparable, CustomStringConvertib
 
     private init(known text: String) { self.text = text }
 
-    /// App callbacks (contract, section 4).
+    /// App callbacks (PROTOCOL.md, "Webhooks").
     public static let webhook = SettingName(known: "webhook")
-    /// Words and the pre-send hook (contract, section 4).
+    /// Words and the pre-send hook (PROTOCOL.md, "Moderation").
     public static let moderation = SettingName(known: "moderation")
 
     public var description: String { text }

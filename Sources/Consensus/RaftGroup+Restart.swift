@@ -1,5 +1,5 @@
 /// What a voter that has begun anew does before it votes again. Its disk may be an older copy, which has forgotten what
-/// the server promised: entries that it had acked, votes that it had given (docs/ARCHITECTURE.md, "Restarts").
+/// the server promised: entries that it had acked, votes that it had given (DECISIONS.md, "Restarts").
 extension RaftGroup {
     /// Restarted, and not shown by a leader that its disk has all that it had promised
     /// (`RaftConfiguration.restartProofTicks`). A sole voter has nobody to ask.
@@ -13,9 +13,9 @@ extension RaftGroup {
         heardLog = nil
     }
 
-    /// Somebody wants to be elected for a log that ends there. A server that may have forgotten what it acked, and votes
-    /// because there was no leader for long, then neither asks for votes with an older log nor votes for one: what it
-    /// had acked may be in that newer one alone. Only for so long as somebody goes on boasting of it.
+    /// Somebody wants to be elected for a log that ends there. A server that may have forgotten what it acked, and
+    /// votes because there was no leader for long, then neither asks for votes with an older log nor votes for one:
+    /// what it had acked may be in that newer one alone. Only for so long as somebody goes on boasting of it.
     mutating func hearLog(lastIndex: UInt64, lastTerm: UInt64) {
         guard !isDiskTrusted, isAsNewAsHeard(lastIndex: lastIndex, lastTerm: lastTerm) else { return }
         heardLog = (lastTerm, lastIndex, configuration.restartProofTicks)

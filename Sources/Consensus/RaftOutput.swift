@@ -1,4 +1,4 @@
-/// What a group wants done. The order is part of the contract:
+/// What a group wants done. The order matters:
 ///
 /// 1. `fetches`, `leadership`, `membership` and the read results: whenever it suits.
 /// 2. `save` goes to the store; saves of one group are written in the order in which they came out.

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Which messages of a room to read (contract, "history").
+/// Which messages of a room to read (PROTOCOL.md, "History").
 public struct HistoryQuery: Sendable, Hashable {
     public enum Order: Sendable, Hashable, CaseIterable {
         /// At or after `startTime`, oldest first.
@@ -37,8 +37,8 @@ public struct HistoryQuery: Sendable, Hashable {
 public struct HistoryPage: Sendable, Hashable {
     /// In the order asked for.
     public var rows: [HistoryRow]
-    /// There is at least one row beyond the last one. A page ends before `limit` when the next message would be too much
-    /// for one reply (`Limits.pageBytes`); it has one at least.
+    /// There is at least one row beyond the last one. A page ends before `limit` when the next message would be too
+    /// much for one reply (`Limits.pageBytes`); it has one at least.
     public var more: Bool
 }
 

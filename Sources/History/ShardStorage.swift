@@ -2,7 +2,7 @@ import ChatModel
 import SQLite
 import Synchronization
 
-/// The catalogue and the history of one shard on disk (DESIGN section 3).
+/// The catalogue and the history of one shard on disk (ARCHITECTURE.md, "Storage").
 ///
 /// All calls are safe from any thread and, except `open` and `close`, return at once; completions run on a storage
 /// thread and must hand over to where they belong. Every read sees everything that was passed to `write` before it.
@@ -66,8 +66,8 @@ public final class ShardStorage: Sendable {
 
     public var health: StorageHealth { state.withLock { $0.health } }
 
-    /// Why the disk does not take what it is given: it is full, answers with an error, or is not trusted any more; nil when
-    /// the last attempts succeeded. Meanwhile rows are kept in memory, up to the bound.
+    /// Why the disk does not take what it is given: it is full, answers with an error, or is not trusted any more; nil
+    /// when the last attempts succeeded. Meanwhile rows are kept in memory, up to the bound.
     public var diskFailure: StorageError? { state.withLock { $0.diskFailure } }
 
     // MARK: - Writing

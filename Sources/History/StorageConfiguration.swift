@@ -4,14 +4,14 @@ import ChatModel
 public struct StorageConfiguration: Sendable {
     /// The wall clock, for retention only.
     public var now: @Sendable () -> Timestamp
-    /// Rows older than that many days are never returned (contract, "History").
+    /// Rows older than that many days are never returned (PROTOCOL.md, "History").
     public var retentionDays: Int64 = 10
     /// Rows of a room's end that `loadRoom` returns.
     public var hotTailRows = 200
-    /// How far back `loadRoom` returns command keys (contract, "Retry").
+    /// How far back `loadRoom` returns command keys (PROTOCOL.md, "Retry").
     public var commandMemorySeconds = Limits.commandMemorySeconds
-    /// How long rows may wait for others to share a transaction, of which each shard has its own. Reads do not wait for it,
-    /// and nobody else does: the log has what was acked.
+    /// How long rows may wait for others to share a transaction, of which each shard has its own. Reads do not wait for
+    /// it, and nobody else does: the log has what was acked.
     public var linger = Duration.milliseconds(500)
     /// Bytes that may wait to be written. At the bound the health is `.overloaded`; at twice the bound it is `.halted`.
     public var pendingBytesMax = 32 << 20
@@ -25,15 +25,16 @@ public struct StorageConfiguration: Sendable {
     public var waitingReadsMax = 1_024
     /// Of these, those of the sessions in one room. Beyond it they fail with `.overloaded`.
     public var waitingReadsOfRoomMax = 256
-    /// Of these, those of one session: what it may ask in a second (contract, "Rates"). Beyond it they fail with
+    /// Of these, those of one session: what it may ask in a second (PROTOCOL.md, "Rates"). Beyond it they fail with
     /// `.tooOften`.
     public var waitingReadsOfReaderMax = 20
-    /// Rooms that may wait to be loaded, other reads included. More than rooms may be loading at a time: after a failover
-    /// all rooms with viewers are, and one that is refused has viewers who are told nothing.
+    /// Rooms that may wait to be loaded, other reads included. More than rooms may be loading at a time: after a
+    /// failover all rooms with viewers are, and one that is refused has viewers who are told nothing.
     public var waitingLoadsMax = 16_384
     /// Snapshots of one shard that may be open.
     public var snapshotsMax = 2
-    /// How long a snapshot may be open: meanwhile the shard's log is not trimmed. Then it is closed, and reading it fails.
+    /// How long a snapshot may be open: meanwhile the shard's log is not trimmed. Then it is closed, and reading it
+    /// fails.
     public var snapshotDurationMax = Duration.seconds(600)
     /// What stays of a payload when its message is recalled and the erasure brings no replacement. Must give the same
     /// for the same bytes.

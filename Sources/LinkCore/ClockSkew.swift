@@ -1,7 +1,7 @@
 import ChatModel
 
-/// How far this node's wall clock, and each other's, is off what most nodes' clocks say. A leader stamps entries with its
-/// clock, so one that is off by more than `limitMilliseconds` does not lead (DESIGN section 3).
+/// How far this node's wall clock, and each other's, is off what most nodes' clocks say. A leader stamps entries with
+/// its clock, so one that is off by more than `limitMilliseconds` does not lead (ARCHITECTURE.md, "Time").
 ///
 /// A clock is judged by its distance to the middle of all that are known, this node's included: the median, or, of an
 /// even number of clocks, whatever lies between the two middle ones. So two clocks that differ condemn neither: nobody

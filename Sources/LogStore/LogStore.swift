@@ -1,7 +1,7 @@
 import Consensus
 import SQLite
 
-/// The logs of all consensus groups of a node, in one SQLite database with one writer thread (DESIGN section 4).
+/// The logs of all consensus groups of a node, in one SQLite database with one writer thread (ARCHITECTURE.md, "Log").
 ///
 /// Everything that waits for the writer goes into one transaction, so one sync serves all groups. A save whose
 /// completion reports success has reached the disk. All calls are safe from any thread; completions run on the writer
@@ -21,8 +21,8 @@ public final class LogStore: Sendable {
 
     /// Opens the log, verifies every row of it and compares it with its marks. Blocks for as long as that takes.
     ///
-    /// Throws `.missing`, `.alreadyExists`, `.inUse`, `.unsupported`, `.corrupt`, `.behindMarks`, `.full` or `.io`, with
-    /// a message that tells an operator what to do.
+    /// Throws `.missing`, `.alreadyExists`, `.inUse`, `.unsupported`, `.corrupt`, `.behindMarks`, `.full` or `.io`,
+    /// with a message that tells an operator what to do.
     public static func open(_ configuration: LogStoreConfiguration) throws(LogStoreError) -> LogStore {
         let queue = Monitor(LogQueue())
         let opened = Monitor<Result<UInt64, LogStoreError>?>(nil)
@@ -53,8 +53,8 @@ public final class LogStore: Sendable {
     // MARK: - Writing
 
     /// Makes saves durable, in the order of the calls. `completion` is called once, when all of them are on disk or
-    /// with the first error; each save counts on its own, so after an error ask `restored` what is there: before that no
-    /// further save of the group is taken.
+    /// with the first error; each save counts on its own, so after an error ask `restored` what is there: before that
+    /// no further save of the group is taken.
     ///
     /// At most `waitingBytesMax` bytes wait; beyond that, and after `close()`, the completion is called at once, on the
     /// caller's thread, and nothing of the saves is kept.
@@ -145,8 +145,8 @@ public final class LogStore: Sendable {
 
     public var status: LogStoreStatus { queue.withLock { $0.status } }
 
-    /// Whether the last write succeeded: a save's, a probe's, a checkpoint's. While it is false the disk is probed once a
-    /// second.
+    /// Whether the last write succeeded: a save's, a probe's, a checkpoint's. While it is false the disk is probed once
+    /// a second.
     public var takesWrites: Bool { queue.withLock { $0.status.failure == nil && $0.refusal == nil } }
 
     /// Set once the disk can no longer be trusted; every save then fails with it.

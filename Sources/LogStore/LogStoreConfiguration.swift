@@ -19,7 +19,7 @@ public struct LogStoreConfiguration: Sendable {
     /// Pages (4 KiB) of the write-ahead log after which it is checkpointed: 4,000 measured best in
     /// `research/consensus.md`.
     public var checkpointPages = 4_000
-    /// The least time between two writes of the marks. DESIGN section 4 fixes a second.
+    /// The least time between two writes of the marks. See ARCHITECTURE.md, "Log".
     public var marksInterval = Duration.seconds(1)
     /// After so long a probe finds out whether the disk has space for more, whatever is being written.
     public var probeInterval = Duration.seconds(3)

@@ -1,6 +1,7 @@
 import ChatModel
 
-/// Which texts the words are looked for in (contract, section 4: messages, barrage, nick, room name, announcement).
+/// Which texts the words are looked for in (PROTOCOL.md, "Moderation": messages, barrage, nick, room name,
+/// announcement).
 extension WordFilter {
     /// The text as it may be shown. Throws 13009 naming the field and no word.
     public func passed(_ text: String, _ field: String) throws(ChatError) -> String {

@@ -1,10 +1,10 @@
 import ChatModel
 
-/// The first of two levels of sampling (DESIGN section 6): what the sessions of one gateway loop send to one room in one
-/// window of 100 ms. Of more than the room can show only the best by `BarrageRank` go on to the room's leader, whose
-/// `BarrageWindow` picks among those of all gateways by the same rank; the rest is counted, and comes back to those who
-/// sent it. Whatever is among the best of all is among the best of its gateway, so the sample is the one that the leader
-/// would have picked from everything.
+/// The first of two levels of sampling (ARCHITECTURE.md, "Barrage"): what the sessions of one gateway loop send to one
+/// room in one window of 100 ms. Of more than the room can show only the best by `BarrageRank` go on to the room's
+/// leader, whose `BarrageWindow` picks among those of all gateways by the same rank; the rest is counted, and comes
+/// back to those who sent it. Whatever is among the best of all is among the best of its gateway, so the sample is the
+/// one that the leader would have picked from everything.
 ///
 /// Only a crowd is sifted: while fewer come than the leader could show, each item goes on at once, and the leader
 /// answers it.

@@ -1,12 +1,12 @@
 import ChatModel
 
-/// The barrage of one room in one window, sampled to what a viewer may get (contract, "Rates"): the second of two levels,
-/// behind the gateways' `BarrageSieve`s.
+/// The barrage of one room in one window, sampled to what a viewer may get (PROTOCOL.md, "Rates"): the second of two
+/// levels, behind the gateways' `BarrageSieve`s.
 ///
 /// Every viewer gets the same sample: HIGH before NORMAL before LOW, and within a priority those with the smallest
 /// hash, so that no sender is preferred. Equal texts become one item, that of the first who sent it, with the highest
-/// of their priorities and a count. Whoever sent an item that was not picked still gets its own, alone: from here, or from
-/// its gateway, where that has sifted it.
+/// of their priorities and a count. Whoever sent an item that was not picked still gets its own, alone: from here, or
+/// from its gateway, where that has sifted it.
 ///
 /// Bounded: at most `itemsMax` distinct texts are held; further ones are counted as skipped and echoed to their
 /// senders only, and at most `BarrageEchoes.itemsMax` texts of a session in a window are echoed at all.

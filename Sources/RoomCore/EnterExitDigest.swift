@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Enters and exits of guests in a big room, told once a second in one 350 (contract, "Codes").
+/// Enters and exits of guests in a big room, told once a second in one 350 (PROTOCOL.md, "Codes").
 ///
 /// Bounded: counts, and at most five names of each kind.
 struct EnterExitDigest: Sendable {

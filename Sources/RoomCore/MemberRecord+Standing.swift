@@ -1,7 +1,7 @@
 import ChatModel
 
 extension MemberRecord {
-    /// The role that follows from the durable standing and the flags (contract, "Roles").
+    /// The role that follows from the durable standing and the flags (PROTOCOL.md, "Roles").
     public var effectiveRole: Role {
         switch role {
         case .creator: .creator

@@ -5,7 +5,7 @@ import ChatModel
 /// Bounded by the limits on fixed members and blacklisted users, and by who is temporarily muted or banned.
 struct MemberTable: Sendable {
     /// A fixed member's place in the listing: by time, then by a hash of the user, so that a cursor of
-    /// (time, hash) fits into the 64 bytes that the contract allows, then by user.
+    /// (time, hash) fits into the 64 bytes that the protocol allows, then by user.
     struct Place: Sendable, Hashable, Comparable {
         var since: Timestamp
         var hash: UInt64
@@ -45,8 +45,8 @@ struct MemberTable: Sendable {
     /// The fixed members but those who are so by being muted or blacklisted only: what others than managers may know.
     private(set) var named = SortedList<Place>()
     private(set) var deadlines = SortedList<Deadline>()
-    /// Addresses from which nobody enters anonymously: by their hash, everybody who was blacklisted there, who ends last
-    /// standing last. At most as many as are blacklisted.
+    /// Addresses from which nobody enters anonymously: by their hash, everybody who was blacklisted there, who ends
+    /// last standing last. At most as many as are blacklisted.
     private var barredAddresses = PartitionedDictionary<UInt64, SortedList<Deadline>>()
 
     init() {}

@@ -169,8 +169,8 @@ public struct Presence: Sendable {
         return effects
     }
 
-    /// Takes note of a session that was here before this leader was: nobody is told, but older sessions of its user that
-    /// do not go with it, because their node had not heard that they are out.
+    /// Takes note of a session that was here before this leader was: nobody is told, but older sessions of its user
+    /// that do not go with it, because their node had not heard that they are out.
     ///
     /// - Parameter notify: of one whose exit this leader has told: it is back, and everybody is told so.
     public mutating func announce(
@@ -189,7 +189,8 @@ public struct Presence: Sendable {
     }
 
     /// Whether a session that is announced was put out by another one of its user, which is here.
-    /// - Parameter ledSince: who has entered since then did so at this leader, whatever other leaders' clocks have said.
+    /// - Parameter ledSince: who has entered since then did so at this leader, whatever other leaders' clocks have
+    ///   said.
     public func isSuperseded(_ visitor: Visitor, ledSince: Timestamp) -> Bool {
         conflicting(with: visitor).contains { $0.enteredAt > visitor.enteredAt || $0.enteredAt >= ledSince }
     }
@@ -208,7 +209,7 @@ public struct Presence: Sendable {
         }
     }
 
-    /// Desktop and web stand against each other (contract, "Same user twice in a room").
+    /// Desktop and web stand against each other (PROTOCOL.md, "Same user twice in a room").
     private static func deviceClass(_ device: Device) -> Device { device == .desktop ? .web : device }
 
     /// Returns whether the user was not here before.

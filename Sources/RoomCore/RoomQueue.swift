@@ -1,6 +1,6 @@
 import ChatModel
 
-/// A room's ordered key/value list (contract, "Seats").
+/// A room's ordered key/value list (PROTOCOL.md, "Seats").
 struct RoomQueue: Sendable {
     /// An element's place in the order; positions are never given twice in one life of a room.
     struct Place: Sendable, Hashable, Comparable {

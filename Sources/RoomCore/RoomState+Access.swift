@@ -9,7 +9,7 @@ extension RoomState {
     public func role(of user: UserID) -> Role { members[user]?.effectiveRole ?? .guest }
 
     /// An operator whom the server API names has his own rank, no higher one: NIM refuses an `operator` who is no
-    /// manager, and the contract has no exception from "nobody acts on an equal or higher rank".
+    /// manager, and the protocol has no exception from "nobody acts on an equal or higher rank".
     func rank(of actor: Actor) -> Int {
         switch actor {
         case .system: Self.serverRank

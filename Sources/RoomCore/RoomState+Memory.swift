@@ -1,7 +1,7 @@
 import ChatModel
 
-/// What a repeat of a command is answered (contract, "Retry"). Only what is small is remembered; the long texts of the
-/// first answer are taken from the repeat itself, which carries what it sets, and else from what is so now.
+/// What a repeat of a command is answered (PROTOCOL.md, "Retry"). Only what is small is remembered; the long texts of
+/// the first answer are taken from the repeat itself, which carries what it sets, and else from what is so now.
 extension RoomState {
     /// Whether this command has been answered, within `Limits.commandMemorySeconds`.
     public func remembers(_ key: CommandKey, at now: Timestamp) -> Bool {

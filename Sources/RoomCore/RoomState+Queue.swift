@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Changes of the queue (contract, "Seats").
+/// Changes of the queue (PROTOCOL.md, "Seats").
 extension RoomState {
     /// What an actor may do to elements.
     private enum QueueRight {
@@ -68,8 +68,8 @@ extension RoomState {
         return .element(element)
     }
 
-    /// Overwrites what is there: one 320 (see `notifyBatch`), in the order given. Each keeps whether it is transient. With nothing there
-    /// nobody is told.
+    /// Overwrites what is there: one 320 (see `notifyBatch`), in the order given. Each keeps whether it is transient.
+    /// With nothing there nobody is told.
     mutating func queueSetMany(
         _ pairs: [QueuePair], _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {

@@ -1,7 +1,7 @@
 import ChatModel
 
-/// Members that exist on the server only (contract, section 4). No session keeps a robot here, so each has a row: it is
-/// here until it is removed, put out, or the room is closed, over restarts too. Bounded by `robotsMax`.
+/// Members that exist on the server only (PROTOCOL.md, "Robots"). No session keeps a robot here, so each has a row: it
+/// is here until it is removed, put out, or the room is closed, over restarts too. Bounded by `robotsMax`.
 extension RoomState {
     /// The robots that are here, in the order in which they entered: a leader that loads the room lets them in.
     public var robotsByEntering: [(robot: Robot, enteredAt: Timestamp)] {

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What the app's webhook is owed (contract, section 4, "Webhooks"). Whether a webhook is in force is a fact of each
+/// What the app's webhook is owed (PROTOCOL.md, "Webhooks"). Whether a webhook is in force is a fact of each
 /// command.
 extension RoomState {
     /// What is owed; nil: nothing.

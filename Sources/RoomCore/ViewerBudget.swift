@@ -1,7 +1,7 @@
 import ChatModel
 
 /// What of a big room's messages goes to everybody, what only to some, and what has to be told about the rest
-/// (contract, "Viewer budget"). A room with few people does not ask it.
+/// (PROTOCOL.md, "Viewer budget"). A room with few people does not ask it.
 ///
 /// In any second a viewer is shown at most the budget, in this order:
 /// 1. notifications and `mentionAll`, for everybody; messages that mention the viewer or are directed to it, and its

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// All figures of one node, under the stable names of contract section 4, rendered as Prometheus text.
+/// All figures of one node, under their stable names (PROTOCOL.md, "Metrics"), rendered as Prometheus text.
 ///
 /// The set of series is fixed at start-up: no name or label ever comes from outside, so memory is bounded.
 public final class MetricsRegistry: Sendable {

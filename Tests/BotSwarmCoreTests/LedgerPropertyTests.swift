@@ -2,7 +2,7 @@ import BotSwarmCore
 import Foundation
 import Testing
 
-/// Random runs of a server that keeps the contract balance; the same runs with one fault never do.
+/// Random runs of a server that keeps the protocol balance; the same runs with one fault never do.
 @Suite struct LedgerPropertyTests {
     private static let seeds: [UInt64] =
         ProcessInfo.processInfo.environment["SEED"].flatMap(UInt64.init).map { [$0] } ?? Array(1...200)
@@ -14,7 +14,7 @@ import Testing
         return (model.hasBroken, model.fixture.ledger.findings, model.fixture.ledger.isSettled())
     }
 
-    @Test func `a server that keeps the contract balances`() throws {
+    @Test func `a server that keeps the protocol balances`() throws {
         for seed in Self.seeds {
             let (_, findings, isSettled) = try run(seed, nil)
             #expect(findings.isEmpty, "SEED=\(seed): \(findings.told.map(\.text))")
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ServerModel.Fault.allCases)
-    func `a server that breaks the contract once does not balance`(fault: ServerModel.Fault) throws {
+    func `a server that breaks the protocol once does not balance`(fault: ServerModel.Fault) throws {
         var brokenCount = 0
         for seed in Self.seeds {
             let (broken, findings, _) = try run(seed, fault)

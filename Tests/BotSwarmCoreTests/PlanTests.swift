@@ -89,7 +89,7 @@ import Testing
 }
 
 @Suite struct CloseAdviceTests {
-    @Test func `codes decide as the contract says`() {
+    @Test func `codes decide as the protocol says`() {
         #expect(CloseAdvice(closeCode: 4401) == .renewToken)
         for code in [4403, 4410, 1002, 1003, 1007, 1008, 1009] as [UInt16] {
             #expect(CloseAdvice(closeCode: code) == .stop)

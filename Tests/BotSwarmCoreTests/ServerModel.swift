@@ -1,7 +1,7 @@
 import BotSwarmCore
 import ChatModel
 
-/// A server that keeps the contract, or breaks it once in a chosen way, and the swarm's books about it.
+/// A server that keeps the protocol, or breaks it once in a chosen way, and the swarm's books about it.
 struct ServerModel {
     enum Fault: CaseIterable {
         case losesPush, doublesPush, swapsPushes, changesMessageID, cutsText, losesFromHistory, losesUnkeptSilently

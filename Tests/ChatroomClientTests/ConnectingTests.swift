@@ -309,7 +309,7 @@ import Wire
         #expect(script.roomEvents.last == .state(.failed(error)))
     }
 
-    @Test func `the numbers are those of the contract`() {
+    @Test func `the numbers are those of the protocol`() {
         let settings = ClientSettings()
         #expect(settings.retryCount == 3 && settings.reconnectRetryCount == -1)
         #expect(settings.reconnectMinMilliseconds == 500 && settings.reconnectMaxMilliseconds == 30_000)

@@ -3,7 +3,7 @@ import Wire
 
 @testable import ClientCore
 
-/// A server with one room, as the contract has it: it loses connections and acks, spares slow viewers, refuses for now,
+/// A server with one room, as the protocol has it: it loses connections and acks, spares slow viewers, refuses for now,
 /// and moves. What it has kept is the truth that a client is measured by.
 struct FakeServer {
     static let watcher = UserID("watcher")!

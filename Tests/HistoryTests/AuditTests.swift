@@ -3,7 +3,7 @@ import History
 import StorageTestKit
 import Testing
 
-/// The record of changing calls: kept for its days and no longer (contract, section 4).
+/// The record of changing calls: kept for its days and no longer (PROTOCOL.md, "Audit").
 @Suite struct AuditTests {
     private static let day: Int64 = 86_400
     private let directory: TemporaryDirectory

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 extension IntegrationTests {
-    /// What a COMBINE costs of the rate in bytes (contract, "Rates").
+    /// What a COMBINE costs of the rate in bytes (PROTOCOL.md, "Rates").
     @Suite struct CombineRateTests {
         /// What is used up stays so while a test runs.
         private static var slow: [String: Any] {

@@ -2,10 +2,10 @@ import Foundation
 import Testing
 
 extension IntegrationTests {
-    /// The admin tool's check of the contract, against the real program with the contract's own settings.
+    /// The admin tool's check of PROTOCOL.md, against the real program with its default settings.
     @Suite struct ConformanceTests {
-        @Test func `the node conforms to the contract`() async throws {
-            // No session settings: the contract's rates hold.
+        @Test func `the node conforms to the protocol`() async throws {
+            // No session settings: the default rates hold.
             try await TestNode.run(["session": [:], "advertiseUrl": "ws://127.0.0.1:7400/v1/ws"]) { node in
                 let report = try await Self.report(of: node)
                 let checks = report["checks"] as? [[String: Any]] ?? []

@@ -6,7 +6,7 @@ import WaitTestKit
 import Wire
 
 extension IntegrationTests {
-    /// What one frame may hold, and what it may cost (contract, section 2).
+    /// What one frame may hold, and what it may cost (PROTOCOL.md, "Frames").
     @Suite struct HostileFrameTests {
         private static let mask: [UInt8] = [1, 2, 3, 4]
 
@@ -267,8 +267,8 @@ extension IntegrationTests {
 
         // MARK: - Replies that nobody reads
 
-        /// Everything is answered, once and in order, when the client reads at last; until then the node takes no more of a
-        /// frame than it may owe answers for. The answers to one of these frames have more than 1 MB.
+        /// Everything is answered, once and in order, when the client reads at last; until then the node takes no more
+        /// of a frame than it may owe answers for. The answers to one of these frames have more than 1 MB.
         @Test(arguments: ClientEncoding.allCases)
         func `replies that nobody reads stop reading in the middle of a frame, and nothing is lost`(
             _ encoding: ClientEncoding

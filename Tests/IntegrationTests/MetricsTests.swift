@@ -5,10 +5,10 @@ import WaitTestKit
 import Wire
 
 extension IntegrationTests {
-    /// The figures under the contract's names (section 4).
+    /// The figures under their stable names (PROTOCOL.md, "Metrics").
     @Suite struct MetricsTests {
         /// Name, kind, and a label that its series have. `chatroom_webhook_lag_seconds` comes with webhooks.
-        static let contract: [(name: String, kind: String, labels: [String])] = [
+        static let stable: [(name: String, kind: String, labels: [String])] = [
             ("chatroom_sessions", "gauge", []), ("chatroom_rooms_active", "gauge", []),
             ("chatroom_sends_total", "counter", ["result"]), ("chatroom_ack_seconds", "histogram", []),
             ("chatroom_deliver_seconds", "histogram", []), ("chatroom_dropped_total", "counter", ["class", "cause"]),
@@ -20,10 +20,10 @@ extension IntegrationTests {
             ("chatroom_connections_closed_total", "counter", ["code"]),
         ]
 
-        @Test func `every name of the contract is there, described and well formed`() async throws {
+        @Test func `every stable name is there, described and well formed`() async throws {
             try await TestNode.run(["shards": 4]) { node in
                 let lines = try await node.api("GET", "/metrics").body.split(separator: "\n").map(String.init)
-                for (name, kind, labels) in Self.contract {
+                for (name, kind, labels) in Self.stable {
                     #expect(lines.contains { $0.hasPrefix("# HELP \(name) ") }, "\(name)")
                     #expect(lines.contains("# TYPE \(name) \(kind)"), "\(name)")
                     let series = kind == "histogram" ? name + "_bucket" : name

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 extension IntegrationTests {
-    /// Words and the pre-send hook (contract, section 4).
+    /// Words and the pre-send hook (PROTOCOL.md, "Moderation").
     @Suite struct ModerationTests {
         private static let words =
             #"{"words":[{"text":"bad","action":"REPLACE"},{"text":"worst","action":"REFUSE"}]}"#

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 extension IntegrationTests {
-    /// COMBINE and directed messages (contract, "Message").
+    /// COMBINE and directed messages (PROTOCOL.md, "Message").
     @Suite struct RoomsCombineTests {
         private func combine(_ ids: [String]) -> MessageDraft {
             MessageDraft(body: .combine(title: "t", summary: "s", messageIDs: ids))

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 extension IntegrationTests {
-    /// Each notification of contract section 2, "Codes", as it comes over the socket.
+    /// Each notification of PROTOCOL.md, "Notifications", as it comes over the socket.
     @Suite struct RoomsEventTests {
         /// The JSON object of a pushed notification.
         private func told(_ notification: Notification) -> String {

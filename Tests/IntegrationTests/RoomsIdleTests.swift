@@ -4,7 +4,7 @@ import WaitTestKit
 import Wire
 
 extension IntegrationTests {
-    /// Idle close (contract, "Closing").
+    /// Idle close (PROTOCOL.md, "Closing").
     @Suite struct RoomsIdleTests {
         private func isClosed(_ node: TestNode, _ room: RoomID) async throws -> Bool {
             try await node.api("GET", "/v1/rooms/\(room)").body.contains(#""closed":true"#)
@@ -75,7 +75,8 @@ extension IntegrationTests {
                 try await setIdleClose(node, room, seconds: 1)
                 await node.kill()
                 try await node.start()
-                // Rooms that this leader itself knows to be empty close on time: meanwhile it has looked at all deadlines.
+                // Rooms that this leader itself knows to be empty close on time: meanwhile it has looked at all
+                // deadlines.
                 let known = try await node.createRoom("known", fields: #","idleCloseSeconds":2"#)
                 try await poll("closing") { try await isClosed(node, known) }
                 #expect(try await !isClosed(node, room))

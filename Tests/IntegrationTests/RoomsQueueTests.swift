@@ -4,7 +4,7 @@ import WaitTestKit
 import Wire
 
 extension IntegrationTests {
-    /// The queue and its seats (contract, "Seats").
+    /// The queue and its seats (PROTOCOL.md, "Seats").
     @Suite struct RoomsQueueTests {
         /// Session settings with that grace.
         private static func grace(_ seconds: Int) -> [String: Any] {

@@ -4,7 +4,7 @@ import WaitTestKit
 import Wire
 
 extension IntegrationTests {
-    /// Taking messages back (contract, `recall`).
+    /// Taking messages back (PROTOCOL.md, "History").
     @Suite struct RoomsRecallTests {
         @Test func `a recalled message stays without its body wherever it is read`() async throws {
             try await TestNode.run { node in

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 extension IntegrationTests {
-    /// A repeated `clientId` changes nothing and gets the first result (contract, "Retry").
+    /// A repeated `clientId` changes nothing and gets the first result (PROTOCOL.md, "Retry").
     @Suite struct RoomsRetryTests {
         /// One of every durable operation, each with a `clientId` of its own.
         private func operations(_ room: RoomID, recalling messageID: String) throws -> [ClientOperation] {

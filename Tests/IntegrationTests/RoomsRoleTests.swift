@@ -4,7 +4,7 @@ import WaitTestKit
 import Wire
 
 extension IntegrationTests {
-    /// Roles, mutes, kicks and the blacklist as clients use them (contract, "Roles", "Mutes", "Kick and blacklist").
+    /// Roles, mutes, kicks and the blacklist as clients use them (PROTOCOL.md, "Roles", "Mutes", "Kick and blacklist").
     @Suite struct RoomsRoleTests {
         private func flag(_ room: RoomID, _ name: String, _ enable: Bool) throws -> UserFlagRequest {
             UserFlagRequest(room: room, user: try user(name), enable: enable)

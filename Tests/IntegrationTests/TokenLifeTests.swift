@@ -5,7 +5,7 @@ import Foundation
 import Testing
 import Wire
 
-/// A token's way from `connect` to its end (contract, section 3).
+/// A token's way from `connect` to its end (PROTOCOL.md, "Tokens").
 struct TokenLifeTests {
     private static func token(_ user: String = "ann", endsIn seconds: Double, _ claims: [String: Any] = [:]) throws
         -> String

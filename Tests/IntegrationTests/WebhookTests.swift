@@ -5,7 +5,7 @@ import WaitTestKit
 import Wire
 
 extension IntegrationTests {
-    /// The app's webhook (contract, section 4).
+    /// The app's webhook (PROTOCOL.md, "Webhooks").
     @Suite struct WebhookTests {
         private func set(_ node: TestNode, _ receiver: FakeReceiver, more: String = "") async throws {
             let url = await receiver.url

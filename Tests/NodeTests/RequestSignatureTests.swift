@@ -6,7 +6,7 @@ import Testing
 
 @testable import Node
 
-/// Signed requests (contract, section 4). The signatures were computed by OpenSSL, as docs/PROTOCOL.md shows.
+/// Signed requests (PROTOCOL.md, "Signed requests"). OpenSSL computed the signatures, as that section shows.
 @Suite struct RequestSignatureTests {
     private static let key = HMACKey("an admin key of at least 32 bytes".utf8)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RoomCore
 
-/// Idle close, and the sweeping of results that nobody asks for (DESIGN "Time").
+/// Idle close, and the sweeping of results that nobody asks for (ARCHITECTURE.md, "Time").
 @Suite struct IdleCloseTests {
     private static func room(closing seconds: Int64) -> Dialogue {
         var set = RoomChanges()

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// The rules of the contract written down once more, with the plainest structures: what a `RoomState` is compared to.
+/// The rules of the protocol written down once more, with the plainest structures: what a `RoomState` is compared to.
 struct NaiveRoom {
     struct Person {
         var role = Role.guest

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `what this step of the contract names is there`() {
+    @Test func `every call of the protocol is there`() {
         let registered = Set(Routes.all(bodyBytesMax: 1).map { "\($0.method.rawValue) \($0.path)" })
         #expect(
             registered.isSuperset(of: [

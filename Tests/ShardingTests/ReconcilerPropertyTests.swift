@@ -145,7 +145,7 @@ import Testing
             }
         }
 
-        /// The rules of DESIGN.md section 5, written down once more.
+        /// The rules of ARCHITECTURE.md, "Placement", written down once more.
         private func check(_ step: Reconciler.Step, _ view: GroupView, _ comment: Comment) {
             let (voters, learners) = (membership.voters, membership.learners)
             switch step {

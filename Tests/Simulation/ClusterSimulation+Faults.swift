@@ -96,15 +96,15 @@ extension ClusterSimulation {
         if !isOneWay { blocked.insert([b, a]) }
     }
 
-    /// Whether every group keeps a majority of voters that have forgotten nothing: by whatever membership anybody has on
-    /// disk or in memory, and by those that a leader may propose before it notices that the node is gone.
+    /// Whether every group keeps a majority of voters that have forgotten nothing: by whatever membership anybody has
+    /// on disk or in memory, and by those that a leader may propose before it notices that the node is gone.
     private func canDoWithout(_ node: SimulatedNode) -> Bool {
         let existing = Set(nodes.filter { !$0.isRemoved && $0.number != node.number }.map(\.server))
         let lists = lists
         return nodes.flatMap(\.replicas.values).allSatisfy { replica in
             let voters = replica.core.membership.voters
-            // A learner may be on its way to be a voter: the one that has come in the place of one that is lost for good,
-            // lost too before anybody has noticed it, is one loss more than three voters bear.
+            // A learner may be on its way to be a voter: the one that has come in the place of one that is lost for
+            // good, lost too before anybody has noticed it, is one loss more than three voters bear.
             let memberships = [voters, voters + replica.core.membership.learners]
             // A group that shrinks from three voters to one has two for a moment, and needs both. A leader asks whether
             // they are there, but hears for up to two election timeouts that one is who is not: that a voter who was to
@@ -179,10 +179,11 @@ extension ClusterSimulation {
 
     // MARK: - Older disks
 
-    /// Somebody copies a follower's disk. While another voter hears nobody the follower promises more; then it comes back
-    /// with the copy, and its leader can't be reached for a moment: the two could elect one of them, who has not what was
-    /// acked. The other one leads nothing: that a deposed leader, of which a node with an older disk has forgotten that
-    /// it is deposed, gets its acks is beyond what is promised (ARCHITECTURE, "Limits").
+    /// Somebody copies a follower's disk. While another voter hears nobody the follower promises more; then it comes
+    /// back with the copy, and its leader can't be reached for a moment: the two could elect one of them, who has not
+    /// what was acked. The other one leads nothing: that a deposed leader, of which a node with an older disk has
+    /// forgotten that it is deposed, gets its acks is beyond what is promised (ARCHITECTURE.md, "Limits of this
+    /// version").
     private func copyDisk() {
         guard let group = random.pick(Self.groups), nodes.allSatisfy({ $0.isUp && $0.stoppedAt == nil }),
             let leader = nodes.first(where: { $0.replicas[group]?.core.isEstablished == true }),
@@ -233,8 +234,8 @@ extension ClusterSimulation {
         isolate(leader)
     }
 
-    /// Faults go on when the leaders have taken it in: an older disk together with another fault that lasts is more than
-    /// is promised.
+    /// Faults go on when the leaders have taken it in: an older disk together with another fault that lasts is more
+    /// than is promised.
     private func endRenewal() {
         guard let (number, promised) = renewing, !promised.isEmpty else { return }
         blocked = []

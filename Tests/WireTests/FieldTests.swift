@@ -3,7 +3,7 @@ import Testing
 
 @testable import Wire
 
-/// A field that is wrong is named, and the code says how it is wrong (contract, "Codes").
+/// A field that is wrong is named, and the code says how it is wrong (PROTOCOL.md, "Codes").
 @Suite struct `Fields of requests` {
     private func expect(
         _ operation: String, _ code: ErrorCode, _ field: String?, sourceLocation: SourceLocation = #_sourceLocation
@@ -204,7 +204,7 @@ import Testing
         #expect(update.set == wanted)
     }
 
-    @Test func `have the contract's defaults`() throws {
+    @Test func `have the protocol's defaults`() throws {
         func operation(_ json: String) -> ClientOperation? {
             if case .success(let request)? = read(json: "{\"id\":1,\(json)}").first { request.operation } else { nil }
         }

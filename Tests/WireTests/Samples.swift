@@ -20,7 +20,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// Random values of everything that goes over the wire, within the limits of the contract.
+/// Random values of everything that goes over the wire, within the limits of the protocol.
 struct Samples {
     var generator: SeededGenerator
 

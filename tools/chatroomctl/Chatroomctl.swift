@@ -2,7 +2,7 @@ import ArgumentParser
 import BuildVersion
 import Glibc
 
-/// The admin tool: the server API (contract, section 4) from a terminal.
+/// The admin tool: the server API (PROTOCOL.md, "Server API") from a terminal.
 @main
 struct Chatroomctl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

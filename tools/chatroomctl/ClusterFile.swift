@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// `.run/cluster.json`, which `cluster/up` writes (contract, section 5): where the nodes are and the admin key.
+/// `.run/cluster.json`, which `cluster/up` writes (PROTOCOL.md, "Programs"): where the nodes are and the admin key.
 struct ClusterFile: Sendable, Hashable, Decodable {
     struct Node: Sendable, Hashable, Decodable {
         var id: String

@@ -9,7 +9,7 @@
 freeze_recovers_ms=${FAULTS_FREEZE_MS:-5000}
 # How long an answer may take then: for machines that do other things too.
 freeze_answers_ms=${FAULTS_FREEZE_ANSWER_MS:-2000}
-# The grace of a session (contract, section 2).
+# The grace of a session (docs/PROTOCOL.md, "Resume").
 freeze_grace_ms=10000
 freeze_rooms_count=6
 freeze_viewers_per_node=2
@@ -76,8 +76,8 @@ freeze_once() {
     viewers_after "$1" "${ids[-1]}"
 }
 
-# viewers_after NUMBER NODE: the fault has just ended. All that is said from now on, by the server API of that node, every
-# viewer hears within freeze_recovers_ms or is told to come again, and nobody is a ghost.
+# viewers_after NUMBER NODE: the fault has just ended. All that is said from now on, by the server API of that node,
+# every viewer hears within freeze_recovers_ms or is told to come again, and nobody is a ghost.
 viewers_after() {
     local began room told deadline
     began=$(now_ms)
@@ -88,8 +88,9 @@ viewers_after() {
     done
     told=$freeze_told
     freeze_is_over "$1"
-    # Nobody is a ghost: at once, where no connection was closed. A session whose connection was closed is in its grace, as
-    # the contract has it, and counts; its connection was closed before the time was over in which everything is as before.
+    # Nobody is a ghost: at once, where no connection was closed. A session whose connection was closed is in its grace,
+    # as the protocol has it, and counts; its connection was closed before the time was over in which everything is as
+    # before.
     deadline=$(($(now_ms) + freeze_answers_ms))
     if ((freeze_told > told)); then
         until=$((began + freeze_recovers_ms + freeze_grace_ms + freeze_answers_ms))
@@ -246,8 +247,8 @@ viewer_lacks() {
     comm -23 <(tail -n "+$((viewer_since[$1] + 1))" "$work/acked" | sort -u) <(viewer_texts "$1" | uniq) | tr '\n' ' '
 }
 
-# viewer_heard_all VIEWER: or was told to come again, or that it has missed something; which excuses nothing that was said
-# when the fault was over.
+# viewer_heard_all VIEWER: or was told to come again, or that it has missed something; which excuses nothing that was
+# said when the fault was over.
 viewer_heard_all() {
     local lacks
     lacks=$(viewer_lacks "$1")

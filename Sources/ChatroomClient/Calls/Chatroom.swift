@@ -5,7 +5,8 @@ import Wire
 /// A room seen by one client: what it says, and everything that one can do in it.
 ///
 /// It is a name and costs nothing; two of the same room are the same. Every call that changes something carries a fresh
-/// `clientID`, so that the client can repeat it after a lost answer; the server performs it once (contract, "Retry").
+/// `clientID`, so that the client can repeat it after a lost answer; the server performs it once (PROTOCOL.md,
+/// "Retry").
 public struct Chatroom: Sendable {
     /// Whose session it is seen with.
     public let client: ChatroomClient

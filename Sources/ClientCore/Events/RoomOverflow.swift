@@ -62,7 +62,7 @@ package struct RoomOverflow: EventOverflow {
         guard missing.count > Self.rangesMax, let first = missing.ranges.first, let last = missing.ranges.last else {
             return
         }
-        // One range for all: it may name what was received, as a gap may (contract, "Pushes").
+        // One range for all: it may name what was received, as a gap may (PROTOCOL.md, "Pushes").
         missing.insert(first.lowerBound...last.upperBound)
     }
 

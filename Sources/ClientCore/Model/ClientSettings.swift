@@ -11,7 +11,8 @@ public struct ClientSettings: Sendable, Hashable {
     public var retryCount = 3
     /// The same for a connection that was up and got lost: tries in a row that do not bring it back.
     public var reconnectRetryCount = -1
-    /// Reconnecting waits a random time between these (contract, "Closing"), the upper bound doubling with each failure.
+    /// Reconnecting waits a random time between these (PROTOCOL.md, "Closing"), the upper bound doubling with each
+    /// failure.
     public var reconnectMinMilliseconds: Int64 = 500
     public var reconnectMaxMilliseconds: Int64 = 30_000
     /// How long the address provider and the token provider may take.
@@ -28,7 +29,7 @@ public struct ClientSettings: Sendable, Hashable {
     /// Live pushes that wait while what was missed is read. Beyond it, kept messages are read from history too, and
     /// the others are counted in `skipped`.
     public var heldPushesMax = 1_024
-    /// The longest random wait before a SLOW gap is read (contract, "Viewer budget").
+    /// The longest random wait before a SLOW gap is read (PROTOCOL.md, "Viewer budget").
     public var gapWaitMilliseconds: Int64 = 5_000
     /// SLOW gaps that wait to be read, in one room. Beyond it, a gap is told with cause `unavailable` and not read.
     public var gapReadsMax = 64

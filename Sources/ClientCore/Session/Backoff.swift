@@ -1,6 +1,6 @@
 import ChatModel
 
-/// How long to wait before connecting again: full jitter, or the window of a `reconnect` push (contract, "Closing").
+/// How long to wait before connecting again: full jitter, or the window of a `reconnect` push (PROTOCOL.md, "Closing").
 struct Backoff: Hashable, Sendable {
     private let minMilliseconds: Int64
     private let maxMilliseconds: Int64

@@ -26,7 +26,7 @@ struct PendingRequest: Sendable {
         case never
         /// Ask again: it changes nothing.
         case read
-        /// Ask again with the same `clientId` (contract, "Retry").
+        /// Ask again with the same `clientId` (PROTOCOL.md, "Retry").
         case change
     }
 

@@ -48,7 +48,7 @@ public struct RequestFailure: Error, Sendable, Hashable {
     /// 400 for what is not a request (each counts towards closing with 1008), 413 or 414 for a wrong field.
     public var error: ChatError
     /// It names an operation that this version does not know: 400, and not counted as malformed; without an ID it is to
-    /// be ignored (contract, section 2).
+    /// be ignored (PROTOCOL.md, "Malformed requests").
     public var isUnknownOperation = false
     /// It is a `connect`.
     public var isOfConnect = false

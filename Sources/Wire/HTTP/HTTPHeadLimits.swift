@@ -18,9 +18,9 @@ public struct HTTPHeadLimits: Sendable, Hashable {
         self.headers = headers
     }
 
-    /// Of the handshake on the client port (contract, section 2).
+    /// Of the handshake on the client port (PROTOCOL.md, "Handshake").
     public static let handshake = HTTPHeadLimits(
         firstLineBytes: 8 << 10, headerBytes: Limits.handshakeBytes, headBytes: Limits.handshakeBytes,
-        // The bytes are the bound: the contract has none for the lines.
+        // The bytes are the bound: the protocol has none for the lines.
         headers: Limits.handshakeBytes)
 }

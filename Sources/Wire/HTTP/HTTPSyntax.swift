@@ -37,8 +37,8 @@ enum HTTPSyntax {
     /// Unicode.
     ///
     /// Broken is one that breaks RFC 9112 §5 (an empty name, white space before the colon or at the beginning, which is
-    /// folding, control characters in the value), and one of `names` with anything else in it than visible ASCII, spaces
-    /// and tabs (contract, section 2).
+    /// folding, control characters in the value), and one of `names` with anything else in it than visible ASCII,
+    /// spaces and tabs (PROTOCOL.md, "Handshake").
     /// - Parameter names: those that are read, in lower case.
     static func header(_ line: ArraySlice<UInt8>, of names: [StaticString]) -> HeaderLine {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,

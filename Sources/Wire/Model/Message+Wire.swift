@@ -68,7 +68,7 @@ extension Sender: WireMessage {
 extension MessageDraft: WireMessage {
     public static var blank: MessageDraft { MessageDraft(body: .text("")) }
 
-    /// The fields of `send` beside the room: types and limits of contract section 2, "Message". A body field of another
+    /// The fields of `send` beside the room: types and limits of PROTOCOL.md, "Message". A body field of another
     /// type is ignored. NOTIFICATION is the room's own: 414 from outside.
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var type = body.type

@@ -112,7 +112,7 @@ extension Media: WireMessage {
         try walker.optional(8, "thumbnail", &thumbnail, .bytes(Limits.urlBytes))
     }
 
-    /// The limits of contract section 2, "Message", which differ by type. The content itself is never seen.
+    /// The limits of PROTOCOL.md, "Message", which differ by type. The content itself is never seen.
     fileprivate func checkLimits(of type: MessageType) throws(ChatError) {
         let sizeMax =
             switch type {

@@ -19,7 +19,7 @@ extension Notification {
     }
 }
 
-/// The `data` of all notifications: which fields are there depends on the event (contract, "Codes").
+/// The `data` of all notifications: which fields are there depends on the event (PROTOCOL.md, "Codes").
 struct NotificationFields: WireMessage {
     var avatar: String?
     var ext: String?

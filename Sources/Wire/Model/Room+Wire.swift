@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Bounds of room settings that the contract leaves open.
+/// Bounds of room settings that the protocol leaves open.
 enum RoomBounds {
     /// 30 days, as for a ban.
     static let slowModeSeconds = FieldLimit.integers(0, Limits.banSeconds)

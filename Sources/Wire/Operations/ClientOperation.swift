@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a client asks for: one case for each operation of contract section 2, with all of its fields.
+/// What a client asks for: one case for each operation of PROTOCOL.md, "Operations", with all of its fields.
 public enum ClientOperation: Sendable, Hashable {
     /// Who the session is; the first operation.
     case connect(ConnectRequest)

@@ -53,7 +53,7 @@ public struct UpdateMeRequest: WireMessage, Hashable {
     public var save = false
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: UpdateMeRequest { UpdateMeRequest(room: .blank, set: ProfileChanges()) }
@@ -85,7 +85,7 @@ public struct UserFlagRequest: WireMessage, Hashable {
     public var enable: Bool
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: UserFlagRequest { UserFlagRequest(room: .blank, user: .blank, enable: false) }
@@ -118,7 +118,7 @@ public struct BlacklistRequest: WireMessage, Hashable {
     public var recall = false
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: BlacklistRequest { BlacklistRequest(room: .blank, user: .blank, enable: false) }
@@ -153,7 +153,7 @@ public struct TempMuteRequest: WireMessage, Hashable {
     public var seconds: Int64
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: TempMuteRequest { TempMuteRequest(room: .blank, user: .blank, seconds: 0) }
@@ -185,7 +185,7 @@ public struct KickRequest: WireMessage, Hashable {
     public var banSeconds: Int64?
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: KickRequest { KickRequest(room: .blank, user: .blank) }

@@ -3,7 +3,7 @@ import ChatModel
 /// `send`: a message to a room.
 public struct SendRequest: WireMessage, Hashable {
     public var room: RoomID
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String
     public var draft: MessageDraft
 
@@ -53,7 +53,7 @@ public struct BarrageRequest: WireMessage, Hashable {
 public struct RecallRequest: WireMessage, Hashable {
     public var room: RoomID
     public var messageID: String
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: RecallRequest { RecallRequest(room: .blank, messageID: "") }

@@ -35,7 +35,7 @@ public struct QueueSetRequest: WireMessage, Hashable {
     public var ifVersion: Int64?
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: QueueSetRequest { QueueSetRequest(room: .blank, key: "", value: "") }
@@ -71,7 +71,7 @@ public struct QueueSetManyRequest: WireMessage, Hashable {
     public var values: [QueuePair]
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: QueueSetManyRequest { QueueSetManyRequest(room: .blank, values: []) }
@@ -100,7 +100,7 @@ public struct QueueTakeRequest: WireMessage, Hashable {
     public var key: String?
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: QueueTakeRequest { QueueTakeRequest(room: .blank) }
@@ -125,7 +125,7 @@ public struct QueueClearRequest: WireMessage, Hashable {
     public var room: RoomID
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: QueueClearRequest { QueueClearRequest(room: .blank) }

@@ -64,7 +64,7 @@ public struct UpdateRoomRequest: WireMessage, Hashable {
     public var set: RoomChanges
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: UpdateRoomRequest { UpdateRoomRequest(room: .blank, set: RoomChanges()) }
@@ -92,7 +92,7 @@ public struct MuteRoomRequest: WireMessage, Hashable {
     public var enable: Bool
     /// What of the notification the caller decides.
     public var options = NotifyOptions()
-    /// Makes repeats harmless (contract, "Retry"); 1 to 64 bytes.
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
 
     public static var blank: MuteRoomRequest { MuteRoomRequest(room: .blank, enable: false) }

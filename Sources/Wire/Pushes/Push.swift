@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What the server says unasked: one case for each push of contract section 2.
+/// What the server says unasked: one case for each push of PROTOCOL.md, "Pushes".
 public enum Push: Sendable, Hashable {
     /// An entry of a room's stream.
     case message(Message)

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a webhook's batches hold (contract, section 4, "Webhooks"). The raw value is the name in `events` of the
+/// What a webhook's batches hold (PROTOCOL.md, "Webhooks"). The raw value is the name in `events` of the
 /// settings and in `event` of an item.
 public enum WebhookEvent: String, Sendable, Hashable, CaseIterable {
     /// A kept message of a person or the server API.

@@ -3,8 +3,8 @@ import ChatModel
 /// What a field's value may be. Limits stand in the walk, beside the field that they bind.
 public enum FieldLimit: Sendable, Hashable {
     case none
-    /// At most that many bytes (contract, section 1: UTF-8 of the decoded string, or decoded bytes for base64).
-    /// More is 413.
+    /// At most that many bytes (PROTOCOL.md, "Names and limits": UTF-8 of the decoded string, or decoded bytes for
+    /// base64). More is 413.
     case bytes(Int)
     /// Not empty, and at most that many bytes. Empty is 414, more is 413.
     case nonEmptyBytes(Int)
@@ -68,8 +68,8 @@ public protocol FieldWalker {
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool
 
-    /// A list whose items have been encoded before, by a walker of this kind: in JSON the text of the array, in protobuf
-    /// the fields with their tags. Only for what is written and never read.
+    /// A list whose items have been encoded before, by a walker of this kind: in JSON the text of the array, in
+    /// protobuf the fields with their tags. Only for what is written and never read.
     mutating func encoded(_ number: Int, _ name: StaticString, _ bytes: [UInt8])
 }
 

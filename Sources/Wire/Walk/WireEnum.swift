@@ -39,7 +39,7 @@ public protocol WireOpenEnum: WireValue {
     static var knownNames: [String] { get }
 }
 
-/// An enumeration that is a number in both encodings, as the contract's codes.
+/// An enumeration that is a number in both encodings, as the protocol's codes.
 public protocol WireCode: WireValue, RawRepresentable, Equatable where RawValue == Int {}
 
 extension WireCode {

@@ -1,12 +1,13 @@
 import ChatModel
 
-/// Turns the bytes of a WebSocket connection into whole messages and control frames (RFC 6455 §5), however they are cut.
+/// Turns the bytes of a WebSocket connection into whole messages and control frames (RFC 6455 §5), however they are
+/// cut.
 ///
 /// A frame that lies whole in one chunk is delivered from there. Only a partial frame or a fragmented message is kept,
 /// and nothing between frames: an idle decoder holds no memory but itself. What is kept is bounded by
 /// `messageBytesMax` and a frame's head, because a length is checked before its bytes are taken.
 public struct WebSocketFrameDecoder: Sendable {
-    /// Messages over this many bytes are 1009 (contract, section 2).
+    /// Messages over this many bytes are 1009 (PROTOCOL.md, "Frames").
     public static let messageBytesMaxDefault = Limits.clientFrameBytes
 
     private let role: WebSocketRole

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// How much one session and one user may do in a second (contract, "Rates").
+/// How much one session and one user may do in a second (PROTOCOL.md, "Rates").
 extension ConformanceCheck {
     private static func text(_ room: String, _ id: Int64, clientId: String) -> String {
         let fields: JSONTree = ["room": .text(room), "clientId": .text(clientId), "type": "TEXT", "text": "t"]

@@ -1,4 +1,4 @@
-/// Which of many barrage items a viewer gets (contract, section 2, "Rates").
+/// Which of many barrage items a viewer gets (PROTOCOL.md, "Rates").
 extension ConformanceCheck {
     static let barrageSamples: [ConformanceCheck] = [
         .init("2 Barrage", "the sample is the same for all who have sent nothing", .waiting) { run in

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Synchronization
 
-/// Webhooks and the pre-send hook, with an app's server in this process (contract, section 4). They hold for the whole
-/// cluster, so nothing else runs beside them, and what was set before is set again.
+/// Webhooks and the pre-send hook, with an app's server in this process (PROTOCOL.md, "Webhooks", "Moderation"). They
+/// hold for the whole cluster, so nothing else runs beside them, and what was set before is set again.
 extension ConformanceCheck {
     private static let secret = "conformance-secret"
 

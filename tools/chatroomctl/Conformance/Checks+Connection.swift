@@ -1,4 +1,4 @@
-/// What a connection takes, and who may open one (contract, section 2).
+/// What a connection takes, and who may open one (PROTOCOL.md, "Connection").
 extension ConformanceCheck {
     static let connection: [ConformanceCheck] = [
         .init("2", "a frame of exactly 1 MB is taken") { run in

@@ -1,4 +1,4 @@
-/// Settings of a room: their defaults, who sees them, and what a change of them does (contract, section 2).
+/// Settings of a room: their defaults, who sees them, and what a change of them does (PROTOCOL.md, "Room").
 extension ConformanceCheck {
     static let defaults: [ConformanceCheck] = [
         .init("2 Defaults", "a room without settings: entry ANYONE, queueLevel ANY, enterExitNotify ALL, no slow mode")

@@ -1,4 +1,4 @@
-/// A connection that breaks, and what the room keeps of it (contract, section 2, "Resume" and "Seats").
+/// A connection that breaks, and what the room keeps of it (PROTOCOL.md, "Resume" and "Seats").
 extension ConformanceCheck {
     private static func isAbout(_ user: String, _ events: [Int64]) -> @Sendable (JSONTree) -> Bool {
         { push in

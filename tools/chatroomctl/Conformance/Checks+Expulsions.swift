@@ -1,4 +1,4 @@
-/// Kicks, closings and other ends of a stay, and what their notifications tell (contract, section 2).
+/// Kicks, closings and other ends of a stay, and what their notifications tell (PROTOCOL.md, "Kick and blacklist").
 extension ConformanceCheck {
     private static func change(_ room: String, _ user: String, _ more: JSONTree = [:]) -> JSONTree {
         (["room": .text(room), "user": .text(user)] as JSONTree).adding(more)

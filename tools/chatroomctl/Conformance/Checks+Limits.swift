@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The numbers of the contract that stand in no other list of checks: the largest value that is taken, and one more.
+/// The numbers of PROTOCOL.md that stand in no other list of checks: the largest value that is taken, and one more.
 extension ConformanceCheck {
     private static func letters(_ count: Int) -> JSONTree { .text(String(repeating: "a", count: count)) }
 

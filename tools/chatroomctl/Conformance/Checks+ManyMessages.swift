@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Wire
 
-/// Budgets and rates where much is sent at once (contract, section 2, "Viewer budget", "Rates" and "Codes").
+/// Budgets and rates where much is sent at once (PROTOCOL.md, "Viewer budget", "Rates" and "Codes").
 extension ConformanceCheck {
     /// Adds robots until more than 1,000 people are in a room.
     private static func fill(_ run: ConformanceRun, _ room: String) async throws {

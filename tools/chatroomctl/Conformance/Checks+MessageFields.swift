@@ -1,4 +1,4 @@
-/// What a pushed message and its ack hold, and who may recall (contract, section 2, "Message").
+/// What a pushed message and its ack hold, and who may recall (PROTOCOL.md, "Message").
 extension ConformanceCheck {
     private static func recall(_ room: String, _ messageID: JSONTree?) -> JSONTree {
         ["room": .text(room), "messageId": messageID ?? .null]

@@ -1,4 +1,4 @@
-/// Mutes and roles, of people who are here and who are away (contract, section 2, "Mutes" and "Roles").
+/// Mutes and roles, of people who are here and who are away (PROTOCOL.md, "Mutes" and "Roles").
 extension ConformanceCheck {
     private static func change(_ room: String, _ user: String, _ more: JSONTree = [:]) -> JSONTree {
         (["room": .text(room), "user": .text(user)] as JSONTree).adding(more)

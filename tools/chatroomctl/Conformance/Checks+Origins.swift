@@ -1,4 +1,4 @@
-/// Whose pages may connect (contract, section 2).
+/// Whose pages may connect (PROTOCOL.md, "Origin").
 extension ConformanceCheck {
     static let origins: [ConformanceCheck] = [
         .init("2", "the Origin of a gateway that the cluster advertises is accepted") { run in

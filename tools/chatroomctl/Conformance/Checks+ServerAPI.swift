@@ -191,7 +191,7 @@ extension ConformanceCheck {
             let missing = names.filter { !text.contains("# TYPE chatroom_\($0) ") }
             try expect(missing.isEmpty, "missing: \(missing.joined(separator: ", "))")
         },
-        .init("4", "the OpenAPI 3.1 document names every call of the contract") { run in
+        .init("4", "the OpenAPI 3.1 document names every call of the protocol") { run in
             let document = try await run.done("GET", ["openapi.json"])
             try expect(document["openapi"]?.text?.hasPrefix("3.1") == true, "it is not OpenAPI 3.1")
             let wanted = [

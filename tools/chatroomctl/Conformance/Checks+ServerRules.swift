@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What holds for calls of the server API as a whole (contract, section 4).
+/// What holds for calls of the server API as a whole (PROTOCOL.md, "Server API").
 extension ConformanceCheck {
     static let serverRules: [ConformanceCheck] = [
         .init("4", "13003 is HTTP 403, and retryAfterMs is also the header Retry-After, in seconds") { run in

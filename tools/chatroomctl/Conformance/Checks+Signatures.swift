@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Signed requests (contract, section 4).
+/// Signed requests (PROTOCOL.md, "Signed requests").
 extension ConformanceCheck {
     /// A call signed by an app server that knows only the admin key.
     private struct SignedCall {

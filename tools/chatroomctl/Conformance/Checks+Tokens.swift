@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Tokens that an app has signed itself (contract, section 3).
+/// Tokens that an app has signed itself (PROTOCOL.md, "Tokens").
 extension ConformanceCheck {
     /// The error with which a token is refused, and the close behind it.
     private static func isRefused(_ run: ConformanceRun, _ token: String, _ what: String) async throws {

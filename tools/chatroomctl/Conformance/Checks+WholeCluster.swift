@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Wire
 
-/// The cluster as a whole: the same from every node, and what operators are told (contract, section 4).
+/// The cluster as a whole: the same from every node, and what operators are told (PROTOCOL.md, "Server API").
 extension ConformanceCheck {
     static let wholeCluster: [ConformanceCheck] = [
         .init("4", "any node answers for the whole cluster: all give the same, and what one changes all show") { run in

@@ -1,6 +1,6 @@
-/// One sentence of the contract, and how to see whether a running cluster keeps it.
+/// One sentence of PROTOCOL.md, and how to see whether a running cluster keeps it.
 struct ConformanceCheck: Sendable {
-    /// Where the contract says it.
+    /// Where PROTOCOL.md says it.
     var section: String
     var sentence: String
     var pace: Pace
@@ -43,7 +43,7 @@ struct NotChecked: Error, Sendable, Hashable {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// What was seen instead of what the contract says.
+/// What was seen instead of what PROTOCOL.md says.
 struct Deviation: Error, Sendable, Hashable {
     var message: String
 
@@ -59,7 +59,7 @@ func expect(_ value: JSONTree?, is wanted: JSONTree?, _ what: String) throws {
     throw Deviation("\(what) is \(value?.line ?? "absent"), not \(wanted?.line ?? "absent")")
 }
 
-/// The name beside each code (contract, "Codes").
+/// The name beside each code (PROTOCOL.md, "Codes").
 private let errorNames: [Int64: String] = [
     400: "MALFORMED", 401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND", 409: "CONFLICT", 413: "TOO_LARGE",
     414: "BAD_PARAMETER", 416: "TOO_OFTEN", 500: "INTERNAL", 503: "UNAVAILABLE", 13002: "ROOM_CLOSED",
@@ -67,7 +67,7 @@ private let errorNames: [Int64: String] = [
     13009: "REJECTED",
 ]
 
-/// An error object of the contract with that code; `retryAfterMs` where the contract demands it.
+/// An error object with that code; `retryAfterMs` where the protocol demands it.
 func expect(_ error: JSONTree, code: Int64, waits: Bool = false) throws {
     try expect(error["code"], is: .integer(code), "the error's code (\(error["message"]?.text ?? ""))")
     try expect(error["name"], is: errorNames[code].map(JSONTree.text), "the name of the error \(code)")

@@ -4,7 +4,7 @@ import TLS
 import Transport
 import Wire
 
-/// A client that speaks the contract's bytes and knows nothing of this implementation's types, so that it sees what
+/// A client that speaks the protocol's bytes and knows nothing of this implementation's types, so that it sees what
 /// any client sees.
 actor ConformanceClient {
     nonisolated let loop: EventLoop
@@ -29,7 +29,7 @@ actor ConformanceClient {
     private var handshake: WebSocketClientHandshake?
     private var decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: 64 << 20)
 
-    /// How long something may take that the contract does not time.
+    /// How long something may take that the protocol does not time.
     static let waitLimit = Duration.seconds(15)
     private static let mask: [UInt8] = [0x1B, 0x37, 0x5C, 0x99]
 

@@ -1,15 +1,15 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// `conformance`: checks a running cluster against the contract.
+/// `conformance`: checks a running cluster against docs/PROTOCOL.md.
 struct ConformanceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conformance",
-        abstract: "Check a running cluster against the contract: codes, numbers, limits and rules.",
+        abstract: "Check a running cluster against the protocol: codes, numbers, limits and rules.",
         discussion: """
             It creates rooms and users named conformance-…, and deletes the rooms in the end. For a moment it adds a \
             word and, where there are none, a hook and a webhook on this machine; nothing else is changed. It expects \
-            the contract's default settings, as cluster/up has them. Exit code 1 when something deviates.
+            the default settings, as cluster/up has them. Exit code 1 when something deviates.
             """)
 
     @Option(

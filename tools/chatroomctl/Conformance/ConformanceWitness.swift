@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Notes what no answer and no push of a whole run may have, whatever the check that caused it (contract, section 1).
+/// Notes what no answer and no push of a whole run may have, whatever the check that caused it (PROTOCOL.md, "Names and
+/// limits").
 final class ConformanceWitness: Sendable {
     private struct Notes {
         var seen = 0
@@ -13,7 +14,7 @@ final class ConformanceWitness: Sendable {
     /// More of a kind tell nothing new.
     private static let notesMax = 5
     private static let bytesMax = 64
-    /// Members that hold what the contract calls opaque: message IDs, epochs, session IDs, cursors.
+    /// Members that hold what the protocol calls opaque: message IDs, epochs, session IDs, cursors.
     private static let opaque: Set<String> = ["messageId", "epoch", "session", "next", "cursor"]
 
     /// Notes a reply, a push or an answer of the server API.

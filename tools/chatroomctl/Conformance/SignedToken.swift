@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A JWT that an app server signs by itself (contract, section 3), right or wrong as a check needs it.
+/// A JWT that an app server signs by itself (PROTOCOL.md, "Tokens"), right or wrong as a check needs it.
 struct SignedToken: Sendable {
     var header: JSONTree
     var claims: JSONTree

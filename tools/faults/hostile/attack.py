@@ -267,7 +267,7 @@ class Attack:
                 self.wait(0.2)
         seconds = time.monotonic() - began
         self.counts["messages"] = taken
-        # Twenty at once and ten a second, whatever connection they come on (contract, "Rates").
+        # Twenty at once and ten a second, whatever connection they come on (PROTOCOL.md, "Rates").
         if taken > 21 + 10 * seconds:
             self.failed = f"{taken} messages of one session were taken in {seconds:.0f} s"
 

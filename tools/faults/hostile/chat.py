@@ -29,7 +29,7 @@ def node(file, name, field):
 
 
 def token(file, user, seconds=3600):
-    """A token of the cluster's own key (contract, section 3)."""
+    """A token of the cluster's own key (PROTOCOL.md, "Tokens")."""
 
     def encoded(data):
         return base64.urlsafe_b64encode(data).rstrip(b"=")

@@ -1,4 +1,4 @@
-/// The viewer budget that holds in a room (contract, "Viewer budget").
+/// The viewer budget that holds in a room (PROTOCOL.md, "Viewer budget").
 package struct BudgetRule: Sendable, Hashable {
     /// Up to so many people every reliable message goes to everybody.
     package var unlimitedUpTo: Int

@@ -42,7 +42,7 @@ extension RoomLedger {
         notes?.note(entry)
     }
 
-    /// Notes an answer that the contract does not have for what was asked.
+    /// Notes an answer that the protocol does not have for what was asked.
     package mutating func noteWrongAnswer(_ viewer: Viewer, _ text: String) {
         note(.wrongAnswer, "\(name(viewer)): \(text)")
     }

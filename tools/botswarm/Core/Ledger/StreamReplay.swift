@@ -21,7 +21,8 @@ struct StreamReplay {
     private var partClears: [UserID: [UInt64]] = [:]
     private var polled: [String: Int] = [:]
 
-    /// The grace in which a dropped owner's seats are held (contract, section 1), and how late the room may be.
+    /// The grace in which a dropped owner's seats are held (PROTOCOL.md, "Names and limits"), and how late the room may
+    /// be.
     static let graceMilliseconds: UInt64 = 10_000
     static let lateMilliseconds: UInt64 = 4_000
 

@@ -1,5 +1,5 @@
 /// How long to wait before connecting again: full jitter from half a second to a cap that doubles with each failed try
-/// (contract, "Closing"), or the window of a `reconnect` push.
+/// (PROTOCOL.md, "Closing"), or the window of a `reconnect` push.
 package struct Backoff: Hashable, Sendable {
     package let maxMilliseconds: UInt64
     private var failures = 0

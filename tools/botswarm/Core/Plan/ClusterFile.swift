@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// `.run/cluster.json`, which `cluster/up` writes (contract, section 5).
+/// `.run/cluster.json`, which `cluster/up` writes (PROTOCOL.md, "Programs").
 package struct ClusterFile: Sendable, Hashable, Decodable {
     package struct Node: Sendable, Hashable, Decodable {
         package var id: String

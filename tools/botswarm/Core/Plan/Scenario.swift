@@ -33,7 +33,7 @@ package struct Scenario: Sendable, Hashable, Codable {
     package var drainSeconds = 60.0
     /// `enterExitNotify` of new rooms; nil leaves the server's default.
     package var enterExitNotify: String?
-    /// People in a room up to which nobody's budget holds (contract, "Viewer budget"); the node's setting.
+    /// People in a room up to which nobody's budget holds (PROTOCOL.md, "Viewer budget"); the node's setting.
     package var budgetUnlimitedUpTo = 1_000
     package var stages: [Stage] = [Scenario.chat(rate: 1, seconds: 10)]
 

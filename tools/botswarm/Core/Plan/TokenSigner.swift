@@ -2,7 +2,7 @@ import ChatModel
 import Cryptography
 import FoundationEssentials
 
-/// Makes the tokens of the bots (contract, section 3): JWT with HS256.
+/// Makes the tokens of the bots (PROTOCOL.md, "Tokens"): JWT with HS256.
 package struct TokenSigner: Sendable {
     private let header: String
     private let key: HMACKey

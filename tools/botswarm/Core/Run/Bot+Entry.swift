@@ -88,8 +88,8 @@ extension Bot {
         if error.code != .unauthorized { drop() }
     }
 
-    /// What was not answered before the connection was lost is said again, with the same `clientId`. A barrage has none:
-    /// whether it got there stays unknown.
+    /// What was not answered before the connection was lost is said again, with the same `clientId`. A barrage has
+    /// none: whether it got there stays unknown.
     private func repeatUnanswered() {
         let asked = pending.values.compactMap { request -> Int? in
             if case .message(let n) = request { n } else { nil }
@@ -117,6 +117,6 @@ extension Bot {
         min(max(UInt64(clamping: error.retryAfterMs ?? 500), 10), 60_000)
     }
 
-    /// A `clientId` is remembered for 10 minutes (contract, "Retry"); a little less is safe.
+    /// A `clientId` is remembered for 10 minutes (PROTOCOL.md, "Retry"); a little less is safe.
     static let repeatMicrosecondsMax: UInt64 = 590_000_000
 }

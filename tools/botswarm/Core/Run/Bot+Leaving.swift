@@ -55,7 +55,7 @@ extension Bot {
         comeBack(afterMilliseconds: min(max(wait, 100), Self.returnMilliseconds.upperBound))
     }
 
-    /// Compares a refusal with what the contract has for it; why it came is judged at the end.
+    /// Compares a refusal with what the protocol has for it; why it came is judged at the end.
     func noteRefusal(
         _ error: ChatError, _ what: String, from: UInt64, n: Int? = nil, isOneOf more: Set<ErrorCode> = [],
         version: ReplayNotes.QueueVersion? = nil

@@ -14,7 +14,7 @@ struct ModerationAsk {
 
     let act: Act
     let user: UserID
-    /// The contract forbids it: the answer has to be 403.
+    /// The protocol forbids it: the answer has to be 403.
     var isForbidden = false
     /// Undoes, at the end of the stage, what was done in it.
     var isLift = false

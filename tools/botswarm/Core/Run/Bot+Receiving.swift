@@ -99,7 +99,7 @@ extension Bot {
     }
 
     private static let fetchesMax = 256
-    /// Contract, "Viewer budget".
+    /// PROTOCOL.md, "Viewer budget".
     private static let slowGapMillisecondsMax: UInt64 = 5_000
     private static let failedRoomMilliseconds: UInt64 = 1_000
 }

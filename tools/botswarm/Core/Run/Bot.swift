@@ -6,9 +6,9 @@ import Wire
 
 /// One bot: a user or an anonymous client in one room, over one WebSocket at a time. Lives on its lane's loop.
 ///
-/// It behaves as the contract asks of clients: it takes its session with it when it comes back, resumes with `since` and
-/// `epoch`, repeats what was not acked with the same `clientId`, and fetches what a SLOW gap names. All that it sees goes
-/// to the room's ledger, which judges it.
+/// It behaves as the protocol asks of clients: it takes its session with it when it comes back, resumes with `since`
+/// and `epoch`, repeats what was not acked with the same `clientId`, and fetches what a SLOW gap names. All that it
+/// sees goes to the room's ledger, which judges it.
 final class Bot: ConnectionHandler {
     /// The life of a bot.
     enum Phase {
@@ -111,8 +111,8 @@ final class Bot: ConnectionHandler {
     private var isDirty = false
     private(set) var isStalled = false
     private var closeCode: UInt16?
-    /// Whether the end of this connection drops no session unawares: it has none yet, the node has sent the bot away, or
-    /// the bot ends it itself.
+    /// Whether the end of this connection drops no session unawares: it has none yet, the node has sent the bot away,
+    /// or the bot ends it itself.
     var isEndExpected = true
     private var lastPing = SwarmInstant(nanoseconds: 0)
 
@@ -384,7 +384,7 @@ final class Bot: ConnectionHandler {
                 request(.ping, .ping)
             }
         }
-        // A server that keeps the contract pings in every heartbeat.
+        // A server that keeps the protocol pings in every heartbeat.
         let silence = UInt64(min(max(heartbeatSeconds, 1), 3_600)) * 2_500_000
         if !isStalled, now.microseconds(since: lastHeard) > silence { drop() }
     }

@@ -239,9 +239,9 @@ struct SwarmPhases {
     private static let cutTakes = Duration.milliseconds(400)
     /// What others have sent may still be on its way when they say so.
     private static let settlingTakes = Duration.seconds(10)
-    /// The grace of those who were dropped, and the interval of counts (contract, section 2).
+    /// The grace of those who were dropped, and the interval of counts (PROTOCOL.md, "Resume").
     private static let countingTakes = Duration.seconds(20)
     private static let historySeconds = 30.0
-    /// One bot reads 20 pages of 100 a second (contract, "Rates").
+    /// One bot reads 20 pages of 100 a second (PROTOCOL.md, "Rates").
     private static let historyMessagesPerSecond = 1_000.0
 }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Wire
 
-/// The texts of the contract, letter by letter.
-@Suite struct `The contract's examples` {
+/// The texts of the protocol, letter by letter.
+@Suite struct `The protocol's examples` {
     private func json(_ item: ServerItem) -> String {
         var bytes: [UInt8] = []
         item.appendJSON(to: &bytes)
