@@ -1,4 +1,4 @@
-/// SWIM's and Lifeguard's parameters, under the names that memberlist made customary. ARCHITECTURE.md says why some
+/// SWIM's and Lifeguard's parameters, under the names that memberlist made customary. DECISIONS.md says why some
 /// differ from its for a LAN.
 ///
 /// Das, Gupta, Motivala: SWIM (DSN 2002); Dadgar, Phillips, Currey: Lifeguard (DSN-W 2018).
