@@ -27,7 +27,7 @@ fail() {
 }
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What has to be on the machine
+# Requirements of the machine
 
 # Fails with a sentence unless a Swift compiler of at least 6.2 is in PATH.
 require_swift() {

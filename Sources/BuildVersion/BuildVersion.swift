@@ -1,6 +1,6 @@
 internal import CBuildRevision
 
-/// What this program is: the one place of the project's version.
+/// The version of this program, in one place.
 public enum BuildVersion {
     /// The version (semver.org). It changes with a release; CHANGELOG.md says what each one brought.
     public static let number = "0.9.0"

@@ -21,7 +21,7 @@ static inline CURLcode chatroom_curl_set_pointer(CURL *easy, CURLoption option, 
     return curl_easy_setopt(easy, option, value);
 }
 
-/// Of this size, copied.
+/// Sets a body of this size, copied.
 static inline CURLcode chatroom_curl_set_body(CURL *easy, const void *bytes, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
     if (code != CURLE_OK) return code;

@@ -10,7 +10,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// What OpenSSL has as macros only, which Swift cannot see.
+// Functions for macros of OpenSSL, which Swift cannot see.
 
 static inline int chatroom_ssl_ctx_require_tls_1_2(SSL_CTX *context) {
     return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);

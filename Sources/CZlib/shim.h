@@ -1,6 +1,6 @@
 #include <zlib.h>
 
-// What zlib has as macros only, which Swift cannot see. Negative window bits: raw DEFLATE (RFC 1951), no header.
+// Functions for macros of zlib, which Swift cannot see. Negative window bits: raw DEFLATE (RFC 1951), no header.
 
 static inline int chatroom_deflate_init(z_stream *stream, int level) {
     return deflateInit2(stream, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);

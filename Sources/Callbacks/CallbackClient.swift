@@ -26,7 +26,7 @@ public struct CallbackRequest: Sendable {
     }
 }
 
-/// What the app answered.
+/// The app's answer.
 public struct CallbackAnswer: Sendable, Hashable {
     public var status: Int
     public var body: [UInt8]

@@ -1,7 +1,7 @@
 /// Barrage on its way into a room's sample: one item, or all equal texts of one gateway's window, of which this is the
 /// first.
 public struct BarrageCandidate: Sendable, Hashable {
-    /// Who sent the first of them.
+    /// The sender of the first of them.
     public var sender: SessionID
     public var text: String
     public var ext: String?
@@ -10,7 +10,7 @@ public struct BarrageCandidate: Sendable, Hashable {
     public var priority = Priority.normal
     /// How many items it stands for.
     public var count: Int64 = 1
-    /// What the sample goes by, within the priority: the smallest of theirs.
+    /// The rank within a priority: the smallest hash of its items.
     public var hash: UInt64
 
     public init(sender: SessionID, text: String, hash: UInt64) {

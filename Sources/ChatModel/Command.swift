@@ -12,7 +12,7 @@ public struct CommandID: Sendable, Hashable {
     }
 }
 
-/// Who acts, with the facts that the leader knows about the actor and that `apply` may not look up.
+/// The actor, with the facts that the leader knows about the actor and that `apply` may not look up.
 public enum Actor: Sendable, Hashable {
     /// The room itself (a deadline has passed) or the server API without `operator`: above every rank.
     case system
@@ -30,7 +30,7 @@ public enum Actor: Sendable, Hashable {
     }
 }
 
-/// What of a notification the caller decides.
+/// The part of a notification that the caller decides.
 public struct NotifyOptions: Sendable, Hashable {
     public var notify: Bool
     public var notifyExt: String?
@@ -184,10 +184,10 @@ public struct CommandFacts: Sendable, Hashable {
     public var recalled: [RecallTarget] = []
     /// To how many of those named in `to` a directed message goes.
     public var delivered: Int64?
-    /// What a COMBINE names, to be kept with it.
+    /// The messages that a COMBINE names, to be kept with it.
     public var copies: [Message] = []
 
-    /// Of whom a blacklisting names, if that is an anonymous member who is here: what its address is known by.
+    /// The address hash of the blacklisted user, if that is an anonymous member who is here.
     public var addressHash: UInt64?
     /// For how long that address stays out; 0: not at all.
     public var addressBarSeconds: Int64 = 0

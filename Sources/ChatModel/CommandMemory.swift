@@ -1,4 +1,4 @@
-/// What is remembered of a command, so that a repeat gets the first answer (PROTOCOL.md, "Retry").
+/// The remembered part of a command's result, so that a repeat gets the first answer (PROTOCOL.md, "Retry").
 public struct CommandMemory: Sendable, Hashable {
     public var result: RememberedResult
     public var time: Timestamp
@@ -14,13 +14,13 @@ public struct CommandMemory: Sendable, Hashable {
         self.owner = owner
     }
 
-    /// What it counts against the bounds (`Limits.rememberedBytesPerRoom`): about what it occupies in memory, alike on
-    /// all replicas. At most `bytesMax`.
+    /// Its size against the bounds (`Limits.rememberedBytesPerRoom`): about what it occupies in memory, alike on all
+    /// replicas. At most `bytesMax`.
     public var bytes: Int { Self.fixedBytes + result.textBytes }
 
     /// The key twice, the places in the orders of age, and the value without texts.
     public static let fixedBytes = 192
-    /// Of a taken element, whose value is nowhere else any more. All others have less than 600.
+    /// The bound of a taken element, whose value is nowhere else any more. All others have less than 600.
     public static let bytesMax = fixedBytes + 200 + Limits.queueBatchKeyBytes + Limits.queueValueBytes + 64
 }
 

@@ -1,4 +1,4 @@
-/// What a command answers to whoever sent it.
+/// The answer to a command's sender.
 public enum CommandResult: Sendable, Hashable {
     case done
     case room(RoomInfo)
@@ -12,7 +12,7 @@ public enum CommandResult: Sendable, Hashable {
     case refused(ChatError)
 }
 
-/// What follows from an applied command. `apply` decides all of it; the host only performs it, in this order.
+/// A consequence of an applied command. `apply` decides all of it; the host only performs it, in this order.
 public enum Effect: Sendable, Hashable {
     /// A row of the room's catalogue has changed. Removing the `.room` row removes with it all rows of the room
     /// except the `.command` and `.webhook` rows, which outlive a deletion.
@@ -62,7 +62,7 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case slow = 6
     /// A robot, which no session keeps here: `RobotRecord`; key: the user.
     case robot = 7
-    /// What the app's webhook is owed, while it is; key: empty.
+    /// The app's webhook is owed something; key: empty.
     case webhook = 8
 }
 
@@ -82,7 +82,7 @@ public struct CatalogueChange: Sendable, Hashable {
     }
 }
 
-/// What a catalogue row holds.
+/// The content of a catalogue row.
 public enum CatalogueValue: Sendable, Hashable {
     case room(RoomRecord)
     case member(MemberRecord)
@@ -93,7 +93,7 @@ public enum CatalogueValue: Sendable, Hashable {
     case webhook(WebhookRecord)
 }
 
-/// What a room keeps of a robot that is here.
+/// A robot that is here, as its room keeps it.
 public struct RobotRecord: Sendable, Hashable {
     public var profile: Profile
     public var enteredAt: Timestamp
@@ -142,14 +142,14 @@ public struct RoomRecord: Sendable, Hashable {
     }
 }
 
-/// What a room remembers of a user who may be away: role, flags, saved profile, what ends when.
+/// A user who may be away, as the room remembers it: role, flags, saved profile, what ends when.
 public struct MemberRecord: Sendable, Hashable {
     public var role: FixedMemberRole
     public var muted = false
     public var blacklisted = false
     public var tempMutedUntil: Timestamp?
     public var bannedUntil: Timestamp?
-    /// Of an anonymous member who was blacklisted.
+    /// Only for an anonymous member who was blacklisted.
     public var barredAddress: BarredAddress?
     public var savedProfile: Profile?
     public var since: Timestamp
@@ -162,7 +162,7 @@ public struct MemberRecord: Sendable, Hashable {
 
 /// The address of an anonymous member who was blacklisted: nobody enters anonymously from there for a while.
 public struct BarredAddress: Sendable, Hashable {
-    /// What gateways know the address by; not the address itself.
+    /// The hash by which gateways know the address; not the address itself.
     public var hash: UInt64
     public var until: Timestamp
 

@@ -40,7 +40,7 @@ public enum Limits {
     public static let tokenBytes = 4 * kilobyte
     /// A frame to a client, its head included.
     public static let frameBytes = 256 * kilobyte
-    /// What a frame to a client carries: a head has at most 10 bytes.
+    /// The payload of a frame to a client: a head has at most 10 bytes.
     public static let framePayloadBytes = frameBytes - 16
     /// The head of the HTTP request that begins a connection.
     public static let handshakeBytes = 16 * kilobyte
@@ -51,8 +51,8 @@ public enum Limits {
     public static let unconnectedFrameBytes = 16 * kilobyte
     /// How long a `clientId` is remembered (PROTOCOL.md, "Retry").
     public static let commandMemorySeconds: Int64 = 600
-    /// What the results of one user's commands may occupy in a room's memory: those of 10 changes a second for 10
-    /// minutes, kept posts aside, and half as many more. Beyond it the user's oldest are forgotten first.
+    /// The bytes that the results of one user's commands may occupy in a room's memory: those of 10 changes a second
+    /// for 10 minutes, kept posts aside, and half as many more. Beyond it the user's oldest are forgotten first.
     public static let rememberedBytesPerUser = 2 << 20
     /// The same of all users together; beyond it those of whoever has more than an equal part go first, then the
     /// oldest.
@@ -60,7 +60,7 @@ public enum Limits {
     /// Nothing that is told a client in one reply of history is longer, in JSON, as which it is longest: a page ends
     /// before it, and a COMBINE has no more copies (PROTOCOL.md, "Rates").
     public static let replyBytes = 256 * kilobyte
-    /// What of `replyBytes` is left for the reply around its messages.
+    /// The part of `replyBytes` that is left for the reply around its messages.
     public static let replyFrameBytes = 512
     /// How many bytes of messages a page of history, and what a COMBINE copies, may have.
     public static let pageBytes = replyBytes - replyFrameBytes
@@ -95,7 +95,7 @@ public struct RoomPolicy: Sendable, Hashable {
     public init() {}
 }
 
-/// What happens when a user enters a room in which the user already is with another session.
+/// The rule for a user who enters a room with a second session.
 public enum ConflictPolicy: String, Sendable, Hashable, CaseIterable {
     case kickOlder, perDevice, rejectNewer, allow
 }

@@ -30,7 +30,7 @@ extension Role {
     public var shownToOthers: Role { self == .restricted ? .guest : self }
 }
 
-/// What a member shows of itself in a room.
+/// The profile that a member shows in a room.
 public struct Profile: Sendable, Hashable {
     public var nick: String
     public var avatar: String
@@ -42,7 +42,7 @@ public struct Profile: Sendable, Hashable {
         self.ext = ext
     }
 
-    /// What is given, and for what is empty that of `other`.
+    /// This profile, with empty fields filled from `other`.
     public func filled(from other: Profile) -> Profile {
         Profile(
             nick: nick.isEmpty ? other.nick : nick, avatar: avatar.isEmpty ? other.avatar : avatar,
@@ -105,7 +105,7 @@ public enum MemberKind: String, Sendable, Hashable, CaseIterable {
     case banned = "BANNED"
 }
 
-/// What a client says it runs on; the conflict policy `perDevice` reads it.
+/// The device that a client says it runs on; the conflict policy `perDevice` reads it.
 public enum Device: String, Sendable, Hashable, CaseIterable {
     case mobile, desktop, web, server
 }

@@ -46,7 +46,7 @@ public struct Media: Sendable, Hashable {
     }
 }
 
-/// What a message says. One case per shape; the type says which of the media types it is.
+/// The content of a message. One case per shape; the type says which of the media types it is.
 public enum MessageBody: Sendable, Hashable {
     case text(String)
     case tip(String)
@@ -84,7 +84,7 @@ public enum MessageBody: Sendable, Hashable {
     }
 }
 
-/// Who sent a message, as of the moment it was accepted.
+/// The sender of a message, as of the moment it was accepted.
 public struct Sender: Sendable, Hashable {
     public var user: UserID
     public var profile: Profile
@@ -146,7 +146,7 @@ public struct Message: Sendable, Hashable {
     }
 }
 
-/// What of a message its sender decides; the room adds place, ID, time and role.
+/// The part of a message that its sender decides; the room adds place, ID, time and role.
 public struct MessageDraft: Sendable, Hashable {
     public var body: MessageBody
     public var priority = Priority.normal

@@ -1,4 +1,4 @@
-/// What happens to a text in which a word is found (PROTOCOL.md, "Moderation").
+/// The action on a text in which a word is found (PROTOCOL.md, "Moderation").
 public enum WordAction: String, Sendable, Hashable, CaseIterable {
     /// Each of its characters (Unicode scalars) is replaced by `*`.
     case replace = "REPLACE"
@@ -17,13 +17,13 @@ public struct Word: Sendable, Hashable {
     }
 }
 
-/// What happens to a message when the pre-send hook gives no answer that can be understood in time.
+/// The action on a message when the pre-send hook gives no understandable answer in time.
 public enum HookFailurePolicy: String, Sendable, Hashable, CaseIterable {
     case allow = "ALLOW"
     case refuse = "REFUSE"
 }
 
-/// What the pre-send hook says of a message: the `action` of its answer.
+/// The pre-send hook's decision about a message: the `action` of its answer.
 public enum HookAction: String, Sendable, Hashable, CaseIterable {
     case allow = "ALLOW"
     /// Another text in the message's place.

@@ -1,4 +1,4 @@
-/// What a node does for its cluster.
+/// A node's role in its cluster.
 public enum NodeRole: String, Sendable, Hashable, CaseIterable {
     /// Holds rooms, and serves clients.
     case data = "DATA"

@@ -1,4 +1,4 @@
-/// What happened, by NIM's numbers (PROTOCOL.md, "Codes").
+/// Events, by NIM's numbers (PROTOCOL.md, "Codes").
 public enum EventCode: Int, Sendable, Hashable, CaseIterable {
     /// The events that this version knows.
     public static let allCases: [EventCode] = [
@@ -59,7 +59,7 @@ public struct QueueElement: Sendable, Hashable {
     }
 }
 
-/// What happened to the queue: `data.change` of 317 and 320.
+/// The kind of change of the queue: `data.change` of 317 and 320.
 public enum QueueChange: String, Sendable, Hashable, CaseIterable {
     case offer = "OFFER"
     case update = "UPDATE"
@@ -107,7 +107,7 @@ public enum NotificationData: Sendable, Hashable {
     case unknown(event: Int64)
 }
 
-/// What `updateMe` may set; nil leaves a field as it is. It is also `data.set` of 316.
+/// The fields that `updateMe` may set; nil leaves a field as it is. It is also `data.set` of 316.
 public struct ProfileChanges: Sendable, Hashable {
     public var nick: String?
     public var avatar: String?

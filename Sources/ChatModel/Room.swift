@@ -1,11 +1,11 @@
-/// Who may enter a room (PROTOCOL.md, "Entry").
+/// The users that may enter a room (PROTOCOL.md, "Entry").
 public enum EntryLevel: String, Sendable, Hashable, CaseIterable {
     case anyone = "ANYONE"
     case users = "USERS"
     case invited = "INVITED"
 }
 
-/// Who may change the queue (PROTOCOL.md, "Seats").
+/// The users that may change the queue (PROTOCOL.md, "Seats").
 public enum QueueLevel: String, Sendable, Hashable, CaseIterable {
     case any = "ANY"
     case owner = "OWNER"
@@ -46,7 +46,8 @@ public struct RoomInfo: Sendable, Hashable {
     }
 }
 
-/// What `updateRoom`, PATCH and room creation may set; nil leaves a field as it is. It is also `data.set` of 312.
+/// The fields that `updateRoom`, PATCH and room creation may set; nil leaves a field as it is. It is also `data.set` of
+/// 312.
 public struct RoomChanges: Sendable, Hashable {
     public var name: String?
     public var announcement: String?

@@ -1,4 +1,4 @@
-/// What the system group's log holds: changes of what belongs to no room.
+/// A command in the system group's log: a change of something that belongs to no room.
 public enum SystemCommand: Sendable, Hashable {
     /// Creates the cluster with its first node. A repeat changes nothing.
     case createCluster(id: String, shardCount: UInt16, node: NodeID, store: UInt64)
@@ -26,9 +26,9 @@ public enum SystemCommand: Sendable, Hashable {
     case setDraining(NodeID, Bool)
 }
 
-/// What applying a `SystemCommand` has brought.
+/// The result of an applied `SystemCommand`.
 public enum SystemResult: Sendable, Hashable {
-    /// Done, and nothing to tell. Of `begin`: the key was not known, and is claimed.
+    /// Done, and nothing to tell. For `begin`: the key was not known, and is claimed.
     case done
     /// Tokens of the user issued at this time or before are refused.
     case revoked(at: Timestamp)
@@ -62,7 +62,7 @@ public struct SettingName: Hashable, Sendable, Comparable, CustomStringConvertib
 
 /// A setting as it is in force.
 public struct Setting: Sendable, Hashable {
-    /// What it says is the affair of whoever put it.
+    /// Only the part that put it knows its meaning.
     public var value: [UInt8]
     /// The log index that set it: a later one is higher.
     public var version: UInt64

@@ -1,4 +1,4 @@
-/// What of a room the app's webhook has not got yet: durable, so that nothing is forgotten over restart and failover.
+/// A room's debt to the app's webhook: durable, so that nothing is forgotten over restart and failover.
 ///
 /// There is a row of it only while something is missing, so the rooms that owe something are found without looking at
 /// all rooms. It outlives the room's deletion.
@@ -35,7 +35,7 @@ public struct RoomLifeEvent: Sendable, Hashable {
     /// The last seq before it in the present life of the room; 0 for an earlier life.
     public var after: UInt64
     public var time: Timestamp
-    /// Of a deletion: messages that went with the room before they were delivered; 0 and 0: none.
+    /// For a deletion: messages that went with the room before they were delivered; 0 and 0: none.
     public var lostFrom: UInt64 = 0
     public var lostTo: UInt64 = 0
 

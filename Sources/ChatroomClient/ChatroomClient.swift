@@ -50,7 +50,7 @@ public actor ChatroomClient {
     /// How the client stands with the cluster.
     public var state: ClientState { core.state }
 
-    /// Who the server says this is; nil before the first connect.
+    /// The user that the server says this is; nil before the first connect.
     public var user: UserID? { core.user }
 
     /// How this client stands with a room; nil when it is not wanted in it.
@@ -225,7 +225,7 @@ public actor ChatroomClient {
 
     private func write(_ connection: UInt64, _ request: ClientRequest) {
         guard let line, line.connection == connection else { return }
-        // What has no answer is not waited for by anybody, so nothing else bounds it.
+        // Nobody waits for a request without an answer, so nothing else bounds it.
         guard request.id != nil || line.takesMore else { return }
         var json: [UInt8] = []
         request.appendJSON(to: &json)
@@ -234,7 +234,7 @@ public actor ChatroomClient {
 
     private func close(_ connection: UInt64, _ code: UInt16) {
         guard let line, line.connection == connection else { return }
-        // What was written in this turn goes out before: the exits of a client that stops.
+        // Bytes that were written in this turn go out before: the exits of a client that stops.
         line.flush()
         self.line = nil
         line.socket.close(code: code)
@@ -254,7 +254,7 @@ public actor ChatroomClient {
         return feed
     }
 
-    /// What happens to the client from now on, for one consumer.
+    /// The client's events from now on, for one consumer.
     public func events() -> ClientEvents {
         let feed = EventFeed<ClientOverflow>(eventsMax: configuration.waitingEventsMax)
         clientFeeds.append(WeakFeed(feed))

@@ -20,7 +20,7 @@ public struct ChatroomConfiguration: Sendable {
     /// Notifications for which it returns true are not told to anybody (they keep their place in the order). Those of
     /// later versions are asked for too: their `data` is `unknown`, with the code.
     public var ignoresNotification: (@Sendable (RoomID, Notification) -> Bool)?
-    /// What is less than this is not logged.
+    /// Lower levels are not logged.
     public var logLevel = LogLevel.warning
     /// Gets the log; called in order, and must not block.
     public var logHandler: (@Sendable (LogLevel, String) -> Void)?

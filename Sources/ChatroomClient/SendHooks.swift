@@ -15,7 +15,7 @@ public struct OutgoingMessage: Sendable, Hashable {
     }
 }
 
-/// What `willSend` decides.
+/// The decision of `willSend`.
 public enum SendDecision: Sendable, Hashable {
     /// Send it, as it was or rewritten.
     case send(OutgoingMessage)

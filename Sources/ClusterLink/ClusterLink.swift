@@ -11,8 +11,8 @@ public import Transport
 /// loops. It has no listener: connections to the link port are given to ``accept(_:received:)``. The loop and the
 /// connections keep it alive.
 ///
-/// What is sent in one turn leaves in one write at its end. A connection that ends loses what was under way: whoever
-/// needs an answer repeats at the next `up`.
+/// Frames that are sent in one turn leave in one write at its end. A connection that ends loses what was under way:
+/// whoever needs an answer repeats at the next `up`.
 public final class ClusterLink {
     /// The loop to which it belongs.
     public let loop: EventLoop
@@ -25,7 +25,7 @@ public final class ClusterLink {
     private var peers: LinkPeers
     private var links: [LinkPeers.ConnectionID: LinkConnection] = [:]
     private var reachedBy: [NodeID: LinkConnection] = [:]
-    /// What each node has shown that was reached last; no more of them than nodes that are known.
+    /// The certificate of each node that was reached last; no more of them than known nodes.
     private var certificates: [NodeID: LinkCertificate] = [:]
     /// Calls whose connection is not established, by their number.
     private var calls: [NodeID: UInt64] = [:]
@@ -88,7 +88,7 @@ public final class ClusterLink {
         receivers[Int(lane.rawValue)] = receive
     }
 
-    /// A frame is dealt with. Of a connection that has ended it is no news.
+    /// A frame is dealt with. It means nothing for a connection that has ended.
     public func dealt(_ receipt: LinkReceipt) {
         loop.checkIsolated()
         guard let link = links[receipt.connection] else { return }
@@ -346,7 +346,7 @@ public final class ClusterLink {
             peers.failed(called, at: now, random: .random(in: 0..<1))
         }
         if let error {
-            // Whoever says to be a node and goes is no sign that the node is gone.
+            // A stranger that says to be a node and goes is no sign that the node is gone.
             let isProven = link.conversation.wasUp || (error.code != .closed && error.code != .timedOut)
             notify(.failed(link.called ?? (isProven ? link.conversation.claimed : nil), error))
         }

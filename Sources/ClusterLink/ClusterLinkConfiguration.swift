@@ -2,7 +2,7 @@ import EventLoop
 import LinkCore
 public import Transport
 
-/// What bounds a node's links.
+/// The bounds of a node's links.
 public struct ClusterLinkConfiguration: Sendable {
     /// For establishing a connection.
     public var connectTimeout = Duration.seconds(5)

@@ -42,7 +42,7 @@ private final class IdentityQuestion: LinkConnectionOwner {
     private var complete: ((Result<LinkHello, LinkError>) -> Void)?
     private var timer: LoopTimer?
     private var link: LinkConnection?
-    /// Who the other is; it may still refuse who asks.
+    /// The identity of the other node; it may still refuse the asker.
     private var answer: LinkHello?
 
     init(

@@ -4,7 +4,7 @@ import LinkCore
 import TLS
 import Transport
 
-/// What a node has proved itself with.
+/// The certificate that a node has shown.
 public struct LinkCertificate: Sendable, Hashable {
     /// SHA-256.
     public var fingerprint: [UInt8]
@@ -15,7 +15,7 @@ public struct LinkCertificate: Sendable, Hashable {
 /// Whom a connection reports to. On the connection's loop.
 protocol LinkConnectionOwner: AnyObject {
     func link(_ link: LinkConnection, didReceive frame: LinkFrame)
-    /// What came is no frame. Nothing more is reported but the end.
+    /// The input is no frame. Nothing more is reported but the end.
     func link(_ link: LinkConnection, didFail error: LinkError)
     /// The system takes more.
     func linkDidDrain(_ link: LinkConnection)
@@ -36,7 +36,7 @@ final class LinkConnection: ConnectionHandler {
     /// Whether the end was told to `LinkPeers`.
     var isGone = false
     var isDirty = false
-    /// What both sides have said, and what is still to be said.
+    /// The state of the exchange between both sides.
     var conversation: LinkConversation
 
     private let connection: TCPConnection
@@ -96,14 +96,14 @@ final class LinkConnection: ConnectionHandler {
         return other
     }
 
-    /// What the other has shown; nil without TLS.
+    /// The certificate that the other has shown; nil without TLS.
     var certificate: LinkCertificate? {
         connection.peerFingerprint.map { LinkCertificate(fingerprint: $0, names: connection.peerNames) }
     }
 
     // MARK: - What is heard
 
-    /// What a frame comes to.
+    /// The meaning of a frame.
     func heard(_ frame: LinkFrame) throws(LinkError) -> LinkConversation.Heard {
         try conversation.heard(frame) { node throws(LinkError) in (try certified(node), try binding()) }
     }
@@ -116,7 +116,7 @@ final class LinkConnection: ConnectionHandler {
         return binding
     }
 
-    /// Of the system's generator, which nobody can foresee.
+    /// Random bytes of the system's generator, which nobody can foresee.
     static func nonce() -> [UInt8] { (0..<LinkHello.nonceBytes).map { _ in .random(in: 0 ... .max) } }
 
     // MARK: - Writing

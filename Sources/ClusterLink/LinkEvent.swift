@@ -1,9 +1,9 @@
 public import ChatModel
 public import LinkCore
 
-/// What a link tells its observers, on its loop.
+/// An event that a link tells its observers, on its loop.
 public enum LinkEvent: Sendable, Hashable {
-    /// The node is reached from here on. What was sent before and not answered is lost.
+    /// The node is reached from here on. Messages that were sent before and not answered are lost.
     ///
     /// - version: what is spoken, the newest that both sides know.
     /// - boot: tells a node that has started anew from one that was only cut off.

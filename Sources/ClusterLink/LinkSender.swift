@@ -5,10 +5,10 @@ import Synchronization
 
 /// Sends over a ``ClusterLink`` from another loop: what one turn of this loop sends is handed over together at its end.
 ///
-/// Bound to its own loop, where it is made and used. Of one sender the frames of a lane stay in order, and each is meant
-/// for the connection that this loop knows of (``note(_:reachedBy:)``) when it is sent. It goes out on no other one: what
-/// follows the end of a connection is done on every loop before anything is sent on the next, so what was sent earlier
-/// belongs to the former one and is lost with it.
+/// Bound to its own loop, where it is made and used. The frames of one sender and lane stay in order, and each is meant
+/// for the connection that this loop knows of (``note(_:reachedBy:)``) when it is sent. It goes out on no other one:
+/// what follows the end of a connection is done on every loop before anything is sent on the next, so what was sent
+/// earlier belongs to the former one and is lost with it.
 ///
 /// A frame that is lost is said to be: by the result, or by `onRefused`.
 public final class LinkSender {

@@ -1,7 +1,7 @@
 public import TLS
 
-/// What the links of a node are secured with: both sides show a certificate that names its node (a DNS name or the common
-/// name is the node's ID) and that one authority has signed.
+/// The TLS of a node's links: both sides show a certificate that names its node (a DNS name or the common name is the
+/// node's ID) and that one authority has signed.
 public struct LinkTLS: Sendable {
     let server: TLSContext
     let client: TLSContext
@@ -19,6 +19,6 @@ public struct LinkTLS: Sendable {
             mutual: .client, certificateFile: certificateFile, keyFile: keyFile, trustFile: caFile)
     }
 
-    /// What the first byte of a connection with TLS is: that of a handshake record (RFC 8446 §5.1).
+    /// The first byte of a connection with TLS: that of a handshake record (RFC 8446 §5.1).
     static let firstByte: UInt8 = 22
 }

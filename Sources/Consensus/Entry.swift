@@ -30,7 +30,7 @@ public struct Entry: Hashable, Sendable {
     public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
         /// A command of the state machine.
         case command = 0
-        /// What a new leader appends, so that it can commit entries of older terms (thesis §6.4).
+        /// The entry that a new leader appends, so that it can commit entries of older terms (thesis §6.4).
         case empty = 1
         /// A membership; in force from the moment it is in the log (thesis §4.1).
         case membership = 2
@@ -49,7 +49,7 @@ public struct Entry: Hashable, Sendable {
     }
 }
 
-/// What a server must never forget, besides its entries (Raft, figure 2).
+/// The state that a server must never forget, besides its entries (Raft, figure 2).
 public struct HardState: Hashable, Sendable {
     public var term: UInt64
     public var votedFor: ServerID?

@@ -1,4 +1,4 @@
-/// What a leader knows of another server of its group, for whoever decides about members and for metrics.
+/// A leader's knowledge of another server of its group, for decisions about members and for metrics.
 public struct PeerStatus: Hashable, Sendable {
     /// Which server.
     public var id: ServerID

@@ -1,4 +1,4 @@
-/// What the leader knows of one other server.
+/// The leader's knowledge of one other server.
 struct Progress: Sendable {
     /// How the leader sends to it (etcd's three states, after thesis §10.2.2).
     enum State: Hashable, Sendable {

@@ -33,9 +33,9 @@ public struct RaftError: Error, Hashable, Sendable, CustomStringConvertible {
         case tooManyServers
         /// A write failed: this replica does nothing until it is made anew from what is on disk.
         case storageFailed
-        /// What the store handed back contradicts itself.
+        /// The restored log contradicts itself.
         case corruptLog
-        /// What the store handed back is of a term above `RaftGroup.termMax`.
+        /// The restored log has a term above `RaftGroup.termMax`.
         case termTooHigh
     }
 

@@ -1,4 +1,4 @@
-/// What leaves the core.
+/// The output of the core.
 extension RaftGroup {
     /// Everything to do since the last call. Call it after every input, or after several in one turn.
     /// `committed` is bounded, so there may be more until an output is empty.
@@ -61,7 +61,7 @@ extension RaftGroup {
         }
     }
 
-    /// The save that the item waited for is on disk. What belongs to an older term is void.
+    /// The save that the item waited for is on disk. Messages of an older term are void.
     mutating func release(_ item: SaveLedger.Held) {
         switch item {
         case .message(let message):

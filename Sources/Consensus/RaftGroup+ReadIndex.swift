@@ -1,7 +1,7 @@
 /// A read that waits for the confirmation that this server still leads.
 struct PendingRead: Sendable {
     var token: UInt64
-    /// What is to be applied before the read; `nil` until the leader has committed an entry of its term.
+    /// The index to apply before the read; `nil` until the leader has committed an entry of its term.
     var index: UInt64?
     /// The round whose answers confirm it.
     var round: UInt64

@@ -227,7 +227,7 @@ extension RaftGroup {
         var previous = (index: previousIndex, term: previousTerm)
         var fresh = entries[...]
         if previousIndex < commitIndex {
-            // What is committed is the leader's too, and may be compacted here: nothing of it is looked at.
+            // Committed entries are the leader's too, and may be compacted here: none of them is looked at.
             let known = min(commitIndex - previousIndex, UInt64(entries.count))
             fresh = entries.dropFirst(Int(known))
             if UInt64(entries.count) < commitIndex - previousIndex {

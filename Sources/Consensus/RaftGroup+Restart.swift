@@ -1,5 +1,5 @@
-/// What a voter that has begun anew does before it votes again. Its disk may be an older copy, which has forgotten what
-/// the server promised: entries that it had acked, votes that it had given (DECISIONS.md, "Restarts").
+/// Restart: the rules for a voter that has begun anew, before it votes again. Its disk may be an older copy, which has
+/// forgotten what the server promised: entries that it had acked, votes that it had given (DECISIONS.md, "Restarts").
 extension RaftGroup {
     /// Restarted, and not shown by a leader that its disk has all that it had promised
     /// (`RaftConfiguration.restartProofTicks`). A sole voter has nobody to ask.
@@ -69,7 +69,7 @@ extension RaftGroup {
         startElection()
     }
 
-    /// What a pre-vote says of the sender: it has not forgotten anything, and nobody in its reach has led for long.
+    /// The sender's statement in a pre-vote: it has not forgotten anything, and nobody in its reach has led for long.
     var hasWaited: Bool {
         configuration.restartProofTicks > 0 && isDiskTrusted && leaderlessTicks >= configuration.restartProofTicks
     }

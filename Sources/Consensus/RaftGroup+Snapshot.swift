@@ -1,6 +1,6 @@
 /// Snapshots and compaction (thesis §5). The core knows where a snapshot ends; its data is the host's.
 extension RaftGroup {
-    /// What a snapshot of the state after `index` is called; `nil` unless `index` is applied and still in the log.
+    /// The mark of a snapshot of the state after `index`; `nil` unless `index` is applied and still in the log.
     public func snapshotMark(at index: UInt64) -> SnapshotMark? {
         guard index <= appliedIndex, let term = log.term(at: index),
             let membership = memberships.membership(at: index)
@@ -97,7 +97,8 @@ extension RaftGroup {
         if let offer = installing, mark.index >= offer.mark.index { endInstallation() }
         // Whether it was waited for or not: the state is what it is. The host has asked before it replaced its own.
         guard believes(mark), mark.index > handedOutIndex else { return }
-        // Of a leader that this server has not heard of. The log must not begin in a term that is not on disk.
+        // The leader may be one that this server has not heard of. The log must not begin in a term that is not on
+        // disk.
         if mark.term > term { becomeFollower(term: mark.term, leader: nil) }
         if log.term(at: mark.index) == mark.term {
             // Entries after it are right and stay.

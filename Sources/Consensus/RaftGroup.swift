@@ -4,7 +4,7 @@
 /// Theory and Practice", 2014. Messages may be lost, doubled, reordered, late or wrong; none can make this trap or
 /// break what is committed, as long as `from` is true and no majority lies.
 public struct RaftGroup: Sendable {
-    /// What a server is in the current term (thesis §3.2, §9.6).
+    /// The role of a server in the current term (thesis §3.2, §9.6).
     public enum Role: Hashable, Sendable, CaseIterable {
         /// Takes entries from a leader. Next: `preCandidate`; `candidate` when leadership is handed to it.
         case follower
@@ -36,18 +36,18 @@ public struct RaftGroup: Sendable {
     /// Bounds and times.
     public let configuration: RaftConfiguration
 
-    // What the store keeps.
+    // State that the store keeps.
     /// The current term; 0 before the first election.
     public internal(set) var term: UInt64 = 0
-    /// Who got this server's vote in the current term.
+    /// The server that got this one's vote in the current term.
     public internal(set) var votedFor: ServerID?
     var log: RaftLog
     var memberships: MembershipHistory
     /// The newest snapshot that the host has.
     public internal(set) var snapshot: SnapshotMark?
 
-    // What is forgotten in a crash.
-    /// What this server is in the current term.
+    // State that a crash forgets.
+    /// The role of this server in the current term.
     public internal(set) var role = Role.follower
     /// The current term's leader; `nil` while unknown.
     public internal(set) var leader: ServerID? {
@@ -247,9 +247,9 @@ public struct RaftGroup: Sendable {
         if role == .leader { advanceCommit() }
     }
 
-    /// A save could not be written. What this replica holds in memory may differ from its disk for good, so it stops
-    /// leading, voting and answering; the host makes it anew from what is on disk (`Start.restored`). Nothing that
-    /// waited for a save will be sent. A leader passes leadership on if it can.
+    /// A save could not be written. The replica's memory may differ from its disk for good, so it stops leading, voting
+    /// and answering; the host makes it anew from what is on disk (`Start.restored`). Nothing that waited for a save
+    /// will be sent. A leader passes leadership on if it can.
     public mutating func persistFailed() {
         guard !isHalted else { return }
         let heir =
@@ -269,8 +269,8 @@ public struct RaftGroup: Sendable {
         applying.release(upTo: appliedIndex)
     }
 
-    /// What `fetch` asked for: from the range's beginning, without holes. An empty answer means that it could not be
-    /// read; it is asked for again later.
+    /// The entries that `fetch` asked for: from the range's beginning, without holes. An empty answer means that it
+    /// could not be read; it is asked for again later.
     public mutating func fetched(_ entries: [Entry], for fetch: RaftOutput.Fetch) {
         guard !isHalted else { return }
         switch fetch.purpose {
@@ -279,7 +279,7 @@ public struct RaftGroup: Sendable {
         }
     }
 
-    /// A message from another server. What is stale, not for this server or contradictory is dropped.
+    /// A message from another server. Stale, misdirected or contradictory messages are dropped.
     public mutating func step(_ message: RaftMessage) {
         guard !isHalted, message.group == group, message.to == id, message.from != id, isBelievable(message) else {
             ignoredInputs += 1

@@ -1,7 +1,7 @@
 /// The log as the core sees it: the term of every entry that is not compacted, and the entries themselves for a tail
 /// (the window). Older entries are on disk only.
 struct RaftLog: Sendable {
-    /// What an entry counts beside its payload, so that bounds in bytes also bound the number of entries.
+    /// The size of an entry beside its payload, so that bounds in bytes also bound the number of entries.
     static let entryOverheadBytes = 64
 
     /// The last entry before the log: compacted, replaced by a snapshot, or 0.

@@ -1,4 +1,4 @@
-/// What one server's core says to another's. The transport vouches for `from`; nothing else in it is trusted.
+/// A message of one server's core to another's. The transport vouches for `from`; nothing else in it is trusted.
 public struct RaftMessage: Hashable, Sendable {
     public enum Body: Hashable, Sendable {
         /// "Would you vote for me in the term after mine?" (thesis §9.6). Changes nothing at the receiver. `hasWaited`: the
@@ -40,7 +40,7 @@ public struct RaftMessage: Hashable, Sendable {
     public var to: ServerID
     /// The sender's current term.
     public var term: UInt64
-    /// What is said.
+    /// The content.
     public var body: Body
 
     public init(group: GroupID, from: ServerID, to: ServerID, term: UInt64, body: Body) {

@@ -1,4 +1,4 @@
-/// What a group wants done. The order matters:
+/// The actions that a group wants done. The order matters:
 ///
 /// 1. `fetches`, `leadership`, `membership` and the read results: whenever it suits.
 /// 2. `save` goes to the store; saves of one group are written in the order in which they came out.
@@ -26,9 +26,9 @@ public struct RaftOutput: Sendable {
         public init(number: UInt64) { self.number = number }
     }
 
-    /// Who leads, as this server sees it.
+    /// The leadership, as this server sees it.
     public struct Leadership: Hashable, Sendable {
-        /// What this server is.
+        /// The role of this server.
         public var role: RaftGroup.Role
         /// Its term.
         public var term: UInt64
@@ -64,7 +64,7 @@ public struct RaftOutput: Sendable {
             case replicate(to: ServerID)
         }
 
-        /// What they are for.
+        /// The purpose of the entries.
         public var purpose: Purpose
         /// From `range.lowerBound` on, as many as fit into `bytesMax`, at least one, at most to the range's end.
         public var range: ClosedRange<UInt64>
@@ -86,7 +86,7 @@ public struct RaftOutput: Sendable {
     public struct SnapshotOffer: Hashable, Sendable {
         /// The leader that offers it, whose host has the data.
         public var from: ServerID
-        /// What it is called.
+        /// The mark of the snapshot.
         public var mark: SnapshotMark
 
         public init(from: ServerID, mark: SnapshotMark) {

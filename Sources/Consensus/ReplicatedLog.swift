@@ -1,14 +1,14 @@
-/// What the rest of the node sees of a group, so that the engine can be replaced and simulated. One owner calls it, on
-/// one loop; nothing here blocks.
+/// The face of a group to the rest of the node, so that the engine can be replaced and simulated. One owner calls it,
+/// on one loop; nothing here blocks.
 public protocol ReplicatedLog: AnyObject {
     /// Which group this is.
     var group: GroupID { get }
-    /// Who is told what happens.
+    /// The receiver of its events.
     var delegate: (any ReplicatedLogDelegate)? { get set }
 
     /// Leads the current term, as far as known here.
     var isLeader: Bool { get }
-    /// Who leads, as far as known here; a hint.
+    /// The leader, as far as known here; a hint.
     var leader: ServerID? { get }
     /// The current term.
     var term: UInt64 { get }
@@ -34,7 +34,7 @@ public protocol ReplicatedLog: AnyObject {
     /// Everything up to here is applied, and more may be handed out.
     func applied(upTo index: UInt64)
 
-    /// What a snapshot of the state after `index` is called; `nil` if the log no longer knows.
+    /// The mark of a snapshot of the state after `index`; `nil` if the log no longer knows.
     func snapshotMark(at index: UInt64) -> SnapshotMark?
 
     /// The snapshot is durable; the log may be trimmed up to `trimmingUpTo`, which is not beyond it.
@@ -46,7 +46,8 @@ public protocol ReplicatedLog: AnyObject {
     func snapshotInstallFailed(_ mark: SnapshotMark)
 }
 
-/// What a group tells its owner; on the group's loop, never from within a call of the owner's except where stated.
+/// The events that a group tells its owner; on the group's loop, never from within a call of the owner's except where
+/// stated.
 public protocol ReplicatedLogDelegate: AnyObject {
     /// Committed entries of every kind, in order, each once; ends in `ReplicatedLog.applied(upTo:)`.
     func log(_ log: any ReplicatedLog, didCommit entries: [Entry])

@@ -11,8 +11,8 @@ public struct TermRun: Hashable, Sendable {
     }
 }
 
-/// What the store hands back at start. It is given the log once, in order (`append`), and keeps of it the terms, the
-/// memberships and a tail of `recentBytesMax`.
+/// The log that the store hands back at start. It is given the log once, in order (`append`), and keeps of it the
+/// terms, the memberships and a tail of `recentBytesMax`.
 public struct RestoredLog: Hashable, Sendable {
     /// Term and vote.
     public var hardState: HardState
@@ -64,7 +64,7 @@ public struct RestoredLog: Hashable, Sendable {
     public mutating func append(_ range: ClosedRange<UInt64>, term: UInt64) {
         append(Entry(index: range.lowerBound, term: term, kind: .command, payload: []))
         lastIndex = range.upperBound
-        // What is kept must reach to the end.
+        // The kept entries must reach to the end.
         ring = RecentEntries()
     }
 

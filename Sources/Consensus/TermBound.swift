@@ -31,7 +31,8 @@ extension RaftGroup {
         }
         switch message.body {
         case .preVote(let lastIndex, let lastTerm, _), .vote(let lastIndex, let lastTerm, _):
-            // Who boasts of a log that nobody can have would keep servers that have restarted from campaigning.
+            // A server that boasts of a log that nobody can have would keep servers that have restarted from
+            // campaigning.
             return lastTerm <= message.term && lastIndex <= Self.indexMax
         default: return true
         }

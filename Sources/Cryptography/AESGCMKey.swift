@@ -28,7 +28,7 @@ public struct AESGCMKey: Sendable {
         self.secret = Secret(secret)
     }
 
-    /// What is sealed, and behind it the tag.
+    /// Returns the sealed bytes, and behind them the tag.
     /// - Parameters:
     ///   - nonce: ``nonceBytes`` bytes, never the same twice with one key.
     ///   - known: is not sealed, and has to be the same when it is opened.

@@ -17,7 +17,7 @@ public struct CompactJWS: Sendable {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             alg = try members.decode(String.self, forKey: .alg)
             kid = try members.decodeIfPresent(String.self, forKey: .kid)
-            // Whoever wants something understood that nobody here understands has to be refused (RFC 7515 §4.1.11).
+            // A token with a critical extension that nobody here understands has to be refused (RFC 7515 §4.1.11).
             guard !members.contains(.crit), !members.contains(.zip) else {
                 throw CryptographyError(.algorithm, "its header asks for what is not understood")
             }
@@ -26,7 +26,7 @@ public struct CompactJWS: Sendable {
 
     /// Which key it names.
     public var kid: String? { header.kid }
-    /// What it says about itself; compared with a key's algorithm, and followed by nobody.
+    /// The algorithm that the token claims; compared with a key's algorithm, and followed by nobody.
     public var claimedAlgorithm: String { header.alg }
 
     private let header: Header
@@ -68,8 +68,8 @@ public struct CompactJWS: Sendable {
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 
-    /// Whether an object that is valid JSON has a member twice, or one whose name hides behind escapes. What is nested
-    /// in it does not matter, because nobody reads it.
+    /// Whether an object that is valid JSON has a member twice, or one whose name hides behind escapes. Nested objects
+    /// do not matter, because nobody reads it.
     private static func hasRepeatedMembers(_ json: [UInt8]) -> Bool {
         var names: Set<ArraySlice<UInt8>> = []
         var depth = 0

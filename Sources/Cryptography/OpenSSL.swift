@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What all calls of OpenSSL share: its algorithms, looked up once, and its queue of errors.
+/// The state that all calls of OpenSSL share: its algorithms, looked up once, and its queue of errors.
 ///
 /// The algorithms are immutable and OpenSSL counts their references atomically: that is the invariant behind
 /// `@unchecked Sendable`.

@@ -1,7 +1,7 @@
 import CZlib
 
-/// Reads compressed messages of permessage-deflate (RFC 7692 §7.2.2), each by itself. What a message becomes is bounded,
-/// however small it comes. Keeps some 40 KB from message to message; for one thread at a time.
+/// Reads compressed messages of permessage-deflate (RFC 7692 §7.2.2), each by itself. The inflated size is bounded,
+/// however small the message is. Keeps some 40 KB from message to message; for one thread at a time.
 public final class Inflater {
     /// Why a message can't be read.
     public enum Failure: Error, Sendable, Hashable {

@@ -24,8 +24,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// The most jobs that one turn runs.
     public static let jobsPerTurn = 4_096
 
-    /// For so long a turn does work of one kind of which there may be much: reading, jobs, a room's calls, writing. What
-    /// is left goes on in the next turn. A turn has several of them, and is to stay below 10 ms.
+    /// For so long a turn does work of one kind of which there may be much: reading, jobs, a room's calls, writing. The
+    /// rest goes on in the next turn. A turn has several of them, and is to stay below 10 ms.
     public static let shareNanoseconds: UInt64 = 1_500_000
 
     /// The name, for people; its first 15 bytes name the thread.
@@ -47,7 +47,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private let hasStarted = Atomic(false)
     private let end = Mutex(End())
 
-    // Of the loop's thread:
+    // The state of the loop's thread:
     private var batch = JobBatch()
     private var inputShare = InputShare()
     private var hooks: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
@@ -288,12 +288,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         LoopTimer(loop: self, everyMilliseconds: interval, work: work)
     }
 
-    /// Of a loop time: how long until the next multiple of an interval.
+    /// The time from a loop time until the next multiple of an interval.
     static func untilMultiple(of interval: UInt64, after now: UInt64) -> UInt64 {
         interval - (now + phase) % interval
     }
 
-    /// Of a loop time: how long until the first multiple of an interval that is not before a delay is over.
+    /// The time from a loop time until the first multiple of an interval that is not before a delay is over.
     static func delay(_ delay: UInt64, toMultipleOf interval: UInt64, after now: UInt64) -> UInt64 {
         delay + untilMultiple(of: interval, after: now + delay) % interval
     }

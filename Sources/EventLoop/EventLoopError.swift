@@ -2,7 +2,7 @@ internal import CUV
 
 /// Why an event loop could not be made.
 public struct EventLoopError: Error, Hashable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of error.
     public enum Code: Hashable, Sendable {
         /// The process or the system has no more file descriptors; a loop needs about five.
         case tooManyOpenFiles
@@ -12,7 +12,7 @@ public struct EventLoopError: Error, Hashable, CustomStringConvertible {
         case other(Int32)
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
 
     /// For people: what was tried and what libuv says.

@@ -1,8 +1,9 @@
 /// How much of a turn goes to input, and who waits for another turn.
 ///
-/// A poll may find ten thousand sockets at once, and libuv serves all of them in one turn. Whoever comes after the share
-/// is over stops asking until a later turn: those who have waited longest first, and no more of them at a time than a
-/// share is likely to serve, so that nobody stops and begins again for nothing. Then each is served once in any case.
+/// A poll may find ten thousand sockets at once, and libuv serves all of them in one turn. A connection that comes
+/// after the share is over stops asking until a later turn: those that have waited longest come first, and no more of
+/// them at a time than a share is likely to serve, so that nobody stops and begins again for nothing. Then each is
+/// served once in any case.
 struct InputShare {
     /// For how long a turn takes input.
     static let nanoseconds = EventLoop.shareNanoseconds

@@ -1,4 +1,4 @@
-/// Jobs taken out of an inbox together, and how far they have been run. Of the loop's thread.
+/// Jobs taken out of an inbox together, and how far they have been run. Only for the loop's thread.
 struct JobBatch {
     private var jobs: [LoopJob] = []
     private var next = 0

@@ -16,9 +16,9 @@ enum LoopJob: @unchecked Sendable {
 
 /// The jobs on their way to a loop, in the order in which they came.
 ///
-/// It has no bound: a job that were refused would be a task that never ends. Whoever makes jobs bounds them.
+/// It has no bound: a job that were refused would be a task that never ends. The makers of jobs bound them.
 struct JobInbox: ~Copyable {
-    /// What a producer has to do after it has put a job in.
+    /// The producer's next action after it has put a job in.
     enum Outcome {
         case done
         /// The loop may be asleep: wake it, then report ``JobInbox/wakeDelivered()``.

@@ -1,7 +1,7 @@
 /// The steps at the end of a loop turn, in the order in which they run.
 ///
-/// A turn is: timers, then the I/O of the last poll, then the jobs, then these phases, then the next poll. What a turn
-/// brought is thus complete when its phases run, so a batch is one turn's work.
+/// A turn is: timers, then the I/O of the last poll, then the jobs, then these phases, then the next poll. The input of
+/// a turn is thus complete when its phases run, so a batch is one turn's work.
 public enum TurnPhase: Int, CaseIterable, Sendable {
     /// Hand what clients asked in the turn to where it is decided, so that the same turn can propose it.
     case route

@@ -1,13 +1,13 @@
 import ChatModel
 
 /// News to be sent with other packets, each a bounded number of times: that reaches everybody with high probability
-/// (SWIM section 4.1). What is newer about the same member replaces what is older, so there is at most one per member.
+/// (SWIM section 4.1). Newer news about the same member replaces older news, so there is at most one per member.
 struct BroadcastQueue: Sendable {
     private struct Item: Sendable {
         var message: GossipMessage
         var bytes: Int
         var transmissions = 0
-        /// Of its place in `levels`.
+        /// The number of its place in `levels`.
         var number: UInt64
     }
 
@@ -23,7 +23,7 @@ struct BroadcastQueue: Sendable {
     private var placeCount = 0
     private var nextNumber: UInt64 = 0
 
-    /// What does not fit a packet any more is passed over, but not for ever.
+    /// News that does not fit a packet any more is passed over, but not for ever.
     private static let misfitsMax = 8
 
     var isEmpty: Bool { items.isEmpty }
@@ -41,8 +41,8 @@ struct BroadcastQueue: Sendable {
 
     mutating func remove(_ node: NodeID) { items[node] = nil }
 
-    /// What goes into the rest of a packet: the least sent first, of those what was queued or sent last. What has been
-    /// sent `limit` times is dropped.
+    /// The news for the rest of a packet: the least sent first, and among those the last queued or sent. News that has
+    /// been sent `limit` times is dropped.
     mutating func take(bytesMax: Int, limit: Int) -> [GossipMessage] {
         guard !items.isEmpty else { return [] }
         var bytesLeft = bytesMax

@@ -6,8 +6,8 @@ import ChatModel
 ///     state   = 1 record*
 ///     record  = status message                     (the message is `alive`)
 ///
-/// What does not read back to the same bytes is refused, so there is one encoding of everything. A reader refuses the
-/// whole packet for one bad byte: packets are authenticated, so that byte is a fault of a program or another version.
+/// Bytes that do not read back the same are refused, so there is one encoding of everything. A reader refuses the whole
+/// packet for one bad byte: packets are authenticated, so that byte is a fault of a program or another version.
 public enum GossipCodec {
     private static let version: UInt8 = 1
     /// Bytes of one member's own words, so that they fit a packet beside a probe.

@@ -27,7 +27,7 @@ public struct ShardLead: Hashable, Sendable {
     }
 }
 
-/// What a node says about itself. All of it is a hint: it steers routing and placement, never safety.
+/// A node's statement about itself. All of it is a hint: it steers routing and placement, never safety.
 public struct GossipMember: Hashable, Sendable {
     public enum Role: UInt8, Hashable, Sendable, CaseIterable {
         /// Has a store and may hold replicas.
@@ -45,7 +45,7 @@ public struct GossipMember: Hashable, Sendable {
     public var linkAddress: GossipAddress?
     /// Where clients reach it.
     public var clientAddress: GossipAddress?
-    /// Of the program; at most 32 bytes, the rest is cut.
+    /// The program's version; at most 32 bytes, the rest is cut.
     public var version: String {
         didSet { version = Self.cut(version) }
     }

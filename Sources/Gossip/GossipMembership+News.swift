@@ -1,8 +1,8 @@
 import ChatModel
 
-/// What is believed of what is heard (SWIM section 4.2): alive needs a higher incarnation than anything before; suspect
-/// and dead override alive of the same incarnation; dead overrides suspect. Only the member itself raises its
-/// incarnation. What changes something here is passed on.
+/// The rules of belief (SWIM section 4.2): alive needs a higher incarnation than anything before; suspect and dead
+/// override alive of the same incarnation; dead overrides suspect. Only the member itself raises its incarnation. News
+/// that changes something here is passed on.
 extension GossipMembership {
     ///
     /// - Parameter isNews: whether it is passed on if it is new here.
@@ -89,7 +89,8 @@ extension GossipMembership {
         guard var known = members[gone], heard >= known.record.incarnation else { return }
         let hasLeft = witness == gone
         let wasAlive = known.isAlive
-        // Who is gone already may have been back and gone again, which must not be undone by news of the time between.
+        // A member that is gone already may have been back and gone again, which must not be undone by news of the time
+        // between.
         let isLater = heard > known.record.incarnation
         guard wasAlive || isLater || (hasLeft && known.record.status == .dead) else { return }
         known.record.status = hasLeft ? .left : .dead
@@ -118,7 +119,7 @@ extension GossipMembership {
         }
     }
 
-    /// What another node knows of one.
+    /// Merges another node's knowledge of one member.
     mutating func merge(_ record: GossipRecord, isNews: Bool, _ now: Duration) {
         let subject = record.member.node
         guard isBelievable(alive: record.incarnation) else { return }

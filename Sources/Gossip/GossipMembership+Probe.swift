@@ -44,7 +44,7 @@ extension GossipMembership {
         send(messages, to: record.member.gossipAddress, withNews: record.status == .alive)
     }
 
-    /// Who may be gone; else by turns a neighbour and anybody.
+    /// The next member to probe: one that may be gone; else by turns a neighbour and anybody.
     ///
     /// By random choice alone a crash among many stays unnoticed for long now and then; as everybody's neighbour probes
     /// it every other time, that takes two periods at most, however many there are. All the others are probed once

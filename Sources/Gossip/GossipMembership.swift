@@ -10,11 +10,11 @@ public import ChatModel
 public struct GossipMembership: Sendable {
     public let configuration: GossipConfiguration
     public let node: NodeID
-    /// What this node says about itself.
+    /// This node's statement about itself.
     public internal(set) var own: GossipMember
-    /// Of what this node says about itself; it raises this with each change and each refutation.
+    /// The incarnation of that statement; this node raises it with each change and each refutation.
     public internal(set) var incarnation: UInt64
-    /// What is heard in a higher incarnation is not believed (``believe(incarnationsUpTo:now:)``).
+    /// News of a higher incarnation is not believed (``believe(incarnationsUpTo:now:)``).
     var incarnationMax = GossipCodec.incarnationMax
     /// News that was not believed for its incarnation.
     public internal(set) var refusedIncarnations: UInt64 = 0
@@ -33,7 +33,7 @@ public struct GossipMembership: Sendable {
     var seeds: [GossipAddress] = []
 
     // Probing.
-    /// Who may be gone, to be probed before anybody else; each once.
+    /// Members that may be gone, to be probed before anybody else; each once.
     var hinted: [NodeID] = []
     var probeOrder: [NodeID] = []
     var isNeighboursTurn = false
@@ -41,7 +41,7 @@ public struct GossipMembership: Sendable {
     var relays: [UInt32: Relay] = [:]
     var nextSequence: UInt32
 
-    // What is due when.
+    // Times at which something is due.
     var nextProbe: Duration
     var nextGossip: Duration
     var nextPushPull: Duration
@@ -213,9 +213,9 @@ public struct GossipMembership: Sendable {
         awareness.add(1)
     }
 
-    /// What another node knows (push-pull).
+    /// Merges another node's knowledge (push-pull).
     public mutating func merge(_ records: [GossipRecord], now: Duration) {
-        // Who knows nobody yet has nobody to tell but those it hears of, and they know each other from where it has them.
+        // A node that knows nobody yet has nobody to tell but those it hears of, and these know each other already.
         let isNews = aliveCount > 0
         for record in records { merge(record, isNews: isNews, now) }
         followHints(now)
@@ -260,7 +260,7 @@ public struct GossipMembership: Sendable {
                 consider(nextReconnect)
             }
         }
-        // Who comes back learns all by an exchange.
+        // A returning member learns all by an exchange.
         if !queue.isEmpty, hasPeers { consider(nextGossip) }
         return next
     }

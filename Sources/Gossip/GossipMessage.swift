@@ -1,6 +1,6 @@
 public import ChatModel
 
-/// What a packet may hold. Incarnations are raised by their owner only; a higher one overrides what was said before
+/// A message in a packet. Incarnations are raised by their owner only; a higher one overrides what was said before
 /// (SWIM section 4.2).
 public enum GossipMessage: Hashable, Sendable {
     /// To be answered with `ack`, by `target` only: another node may have its address now.
@@ -25,7 +25,7 @@ public enum GossipMessage: Hashable, Sendable {
     }
 }
 
-/// What a node knows of one member, for push-pull.
+/// A node's knowledge of one member, for push-pull.
 public struct GossipRecord: Hashable, Sendable {
     public enum Status: UInt8, Hashable, Sendable, CaseIterable {
         case alive = 0
@@ -45,7 +45,7 @@ public struct GossipRecord: Hashable, Sendable {
     }
 }
 
-/// What the membership asks of the shell around it.
+/// An action that the membership asks of the shell around it.
 public enum GossipEffect: Hashable, Sendable {
     /// A packet of at most `packetBytesMax` bytes, by UDP.
     case send([GossipMessage], to: GossipAddress)
@@ -55,7 +55,7 @@ public enum GossipEffect: Hashable, Sendable {
     case notify(GossipNotification)
 }
 
-/// What a node's other parts may react to.
+/// An event that a node's other parts may react to.
 public enum GossipNotification: Hashable, Sendable {
     /// New, or back from the dead.
     case joined(GossipMember)

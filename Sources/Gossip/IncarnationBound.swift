@@ -2,7 +2,7 @@
 /// the end of the numbers would leave a node no answer, for good and over its restarts. Incarnations begin as the wall
 /// clock's milliseconds and rise by one with each refutation, so they are never far ahead of the clock.
 extension GossipMembership {
-    /// What the owner may be ahead of those who accuse it, in milliseconds: clocks differ by a minute at most.
+    /// The most that the owner may be ahead of its accusers, in milliseconds: clocks differ by a minute at most.
     static let refutationSlack: UInt64 = 120_000
 
     /// From now on nothing is believed in a higher incarnation than `bound`, but for a refutation in one a little higher;

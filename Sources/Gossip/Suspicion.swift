@@ -7,8 +7,8 @@ import ChatModel
 /// packets): who has only missed the news that the member is well learns it then, and a node that was stalled reads
 /// what came meanwhile before it declares anybody dead.
 ///
-/// Who has not itself seen that the member does not answer waits longer: mostly somebody who has seen it says that it is
-/// dead before, so that in a large cluster a few ask and not everybody.
+/// A node that has not itself seen that the member does not answer waits longer: mostly one that has seen it says that
+/// it is dead before, so that in a large cluster a few ask and not everybody.
 struct Suspicion: Hashable, Sendable {
     private var start: Duration
     private let min: Duration
@@ -33,7 +33,7 @@ struct Suspicion: Hashable, Sendable {
     init(by first: NodeID, isWitness: Bool, at now: Duration, members: Int, _ configuration: GossipConfiguration) {
         start = now
         self.isWitness = isWitness
-        // Who is first and the suspected one do not confirm; with too few others there is nothing to wait for.
+        // The first accuser and the suspected member do not confirm; with too few others there is nothing to wait for.
         let wanted = Swift.max(0, configuration.suspicionConfirmations)
         expected = members - 2 < wanted ? 0 : wanted
         min = configuration.suspicionMin(members: members)

@@ -12,9 +12,9 @@ internal import Cryptography
 /// by one that was started again within `freshness`; and one that was meant for another node may be shown to this one.
 /// Both are harmless here, because news is idempotent by its incarnation and a ping names its target.
 ///
-/// Who does not have a key gets nothing: a packet that does not open must not be answered.
+/// A sender without a key gets nothing: a packet that does not open must not be answered.
 public struct PacketSealer: Sendable {
-    /// What sealing adds.
+    /// The bytes that sealing adds.
     public static let overheadBytes = headerBytes + tagBytes
     private static let headerBytes = 1 + 4 + 16 + 8 + 8
     private static let tagBytes = AESGCMKey.tagBytes

@@ -1,4 +1,4 @@
-/// What holds for all calls of a client.
+/// The settings of all calls of a client.
 public struct HTTPClientConfiguration: Sendable {
     /// PEM of the certificates that are trusted instead of the system's roots.
     public var trustFile: String?

@@ -52,7 +52,7 @@ extension String {
     }
 }
 
-/// What a server answered, whatever its status; redirects are answers like others.
+/// A server's answer, whatever its status; redirects are answers like others.
 public struct HTTPClientAnswer: Sendable, Hashable {
     public var status: Int
     public var body: [UInt8]

@@ -2,7 +2,7 @@ internal import CCurl
 internal import Glibc
 import Transport
 
-/// One call as libcurl sees it. What libcurl calls back while it works is only noted here: nothing may be ended then.
+/// One call as libcurl sees it. Callbacks of libcurl while it works are only noted here: nothing may be ended then.
 final class Transfer {
     let easy: UnsafeMutableRawPointer
     private var headers: UnsafeMutablePointer<curl_slist>?
@@ -33,7 +33,7 @@ final class Transfer {
 
     // MARK: - Options
 
-    /// What no request changes.
+    /// Sets the options that no request changes.
     private func setRules(_ configuration: HTTPClientConfiguration) throws(HTTPClientError) {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")

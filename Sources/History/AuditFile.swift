@@ -4,7 +4,7 @@ import Synchronization
 
 /// A record of who did what, newest last, on a thread of its own: nobody waits for its disk.
 ///
-/// What is appended is written soon after; a power cut may lose the newest rows, never the order. Rows go after the
+/// Appended rows are written soon after; a power cut may lose the newest rows, never the order. Rows go after the
 /// retention, and the oldest ones beyond `rowsMax`.
 public final class AuditFile: Sendable {
     public struct Row: Sendable, Hashable {

@@ -26,11 +26,11 @@ final class CatalogueFile {
     let database: Database
     /// Something was committed that has not been synced.
     private(set) var hasUnsyncedChanges = false
-    /// What the file says of missing history.
+    /// The note of missing history in the file.
     private(set) var missing: MissingHistory?
     /// Whether there are `CommandRows`, which are to go when no history is missing.
     private var holdsCommandRows: Bool
-    /// What the caller calls the snapshot that the file began with; nil: it began empty.
+    /// The caller's mark of the snapshot that the file began with; nil: it began empty.
     private(set) var installedMark: [UInt8]?
     /// The log index as of which the file is.
     private(set) var appliedIndex: UInt64

@@ -2,7 +2,7 @@ import SQLite
 
 /// Making and recognising our database files.
 struct DatabaseFormat {
-    /// What the file is, for people: "a day's history".
+    /// The kind of the file, for people: "a day's history".
     var what: String
     /// So that tools can tell what the file is.
     var applicationID: Int64
@@ -35,7 +35,7 @@ struct DatabaseFormat {
         }
     }
 
-    /// What the head of a file says, without opening it as a database: cheap enough for all files at a start.
+    /// Checks the head of a file, without opening it as a database: cheap enough for all files at a start.
     ///
     /// - Returns: false when the file says nothing yet, or is no database: opening it makes or refuses it.
     /// - Throws: `.unsupported` as `prepare`.

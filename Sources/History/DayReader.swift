@@ -10,7 +10,7 @@ final class DayReader {
     private let one: Statement
     private let copies: Statement
 
-    /// What of each row is read.
+    /// The columns of each row that are read.
     enum Columns: String, CaseIterable {
         case all = "seq, log_index, time, type, recalled, command_high, command_low, sender, payload"
         /// The payload is then empty: its pages are not read.
@@ -98,7 +98,7 @@ final class DayReader {
         return try one.step() ? RowView(statement: one, incarnation: incarnation, reader: self).row : nil
     }
 
-    /// What a message holds besides; nil when there is nothing.
+    /// The further content of a message; nil when there is none.
     func copies(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> [UInt8]? {
         copies.bind(bits: incarnation.number, 1)
         copies.bind(2, seq)

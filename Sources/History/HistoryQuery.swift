@@ -42,7 +42,7 @@ public struct HistoryPage: Sendable, Hashable {
     public var more: Bool
 }
 
-/// What a room needs to be active.
+/// Everything that a room needs to be active.
 public struct LoadedRoom: Sendable, Hashable {
     /// All catalogue rows; none: the room does not exist.
     public var catalogue: [CatalogueRow]

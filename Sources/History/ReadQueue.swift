@@ -51,7 +51,7 @@ struct ReadQueue<Read: Sendable>: Sendable {
 
 /// How many reads of a shard wait, and who may add one.
 struct ReadCounts: Sendable {
-    /// Of nobody in particular: loads of rooms, the server API, the webhook, other replicas.
+    /// Reads for nobody in particular: loads of rooms, the server API, the webhook, other replicas.
     private(set) var others = 0
     private(set) var ofSessions = 0
     private var ofRooms: [UInt64: Int] = [:]

@@ -11,7 +11,7 @@ protocol ReadTask: Sendable {
 enum ReadSlice {
     /// About two milliseconds of looking at rows.
     static let rowsMax = 2_048
-    /// Of rows that are read with their messages, of which each may have 32 KB and more.
+    /// The most rows that are read with their messages, each of which may have 32 KB and more.
     static let payloadRowsMax = 32
     /// Reads of nobody's any more that are dropped at a time.
     static let skippedMax = 256

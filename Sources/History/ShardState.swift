@@ -1,11 +1,11 @@
-/// What a shard's callers and its storage thread share, behind one lock.
+/// The state that a shard's callers and its storage thread share, behind one lock.
 struct ShardState: Sendable {
     /// Batches that the storage thread has not taken yet.
     var incoming: [StorageBatch] = []
     /// Bytes of batches that are not in their files yet, taken or not.
     var pendingBytes = 0
     var isFlushScheduled = false
-    /// Of those that wait or are under way.
+    /// Counts of reads that wait or are under way.
     var reads = ReadCounts()
     var isClosed = false
 

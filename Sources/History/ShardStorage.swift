@@ -128,7 +128,7 @@ public final class ShardStorage: Sendable {
 
     // MARK: - Reading
 
-    /// What a room needs to be active.
+    /// Loads everything that a room needs to be active.
     public func loadRoom(_ room: RoomID, completion: @escaping @Sendable (Result<LoadedRoom, StorageError>) -> Void) {
         withReads(completion, waitingMax: configuration.waitingLoadsMax) { [self] writer, done in
             let rows = try writer.load(room)

@@ -23,7 +23,7 @@ final class ShardWriter {
     var lastGeneration: UInt64
     /// As of which entry this process has installed a snapshot; 0: none.
     var installedIndex: UInt64 = 0
-    /// What is missing of the history now. The catalogue follows at a checkpoint, because it must not be ahead of the
+    /// The missing part of the history now. The catalogue follows at a checkpoint, because it must not be ahead of the
     /// rows.
     var missing: MissingHistory?
     /// The days that have files, and their connections where one is open.
@@ -56,12 +56,12 @@ final class ShardWriter {
         }
         lastGeneration = CatalogueName.newest(in: names) ?? 0
         let path = directory + "/" + CatalogueName.fileName(lastGeneration)
-        // What was read is brought to the disk before anything relies on it (see `FileSystem.rewrite`).
+        // The rows that were read are brought to the disk before anything relies on them (see `FileSystem.rewrite`).
         // The frames are not checked like the log's (`WriteAheadLogCheck`): with `synchronous` NORMAL no commit is
-        // synced, so after a power cut any transaction since the last checkpoint may be torn, and the first misfit
-        // is rightly the end. These files may lose what follows: the log is trimmed only to what a completed
-        // checkpoint has brought to them, and the rest is applied again. Not found out is damage to frames that a
-        // checkpoint had copied already, until the next write goes over them.
+        // synced, so after a power cut any transaction since the last checkpoint may be torn, and the first misfit is
+        // rightly the end. These files may lose what follows: the log is trimmed only to what a completed checkpoint
+        // has brought to them, and the rest is applied again. Not found out is damage to frames that a checkpoint had
+        // copied already, until the next write goes over them.
         try FileSystem.rewrite(path + "-wal")
         catalogue = try CatalogueFile(path: path, vfs: configuration.vfs)
         appliedIndex = catalogue.appliedIndex
@@ -165,7 +165,7 @@ final class ShardWriter {
         for day in Set(rows.keys).union(erasures.keys).sorted() {
             try file(day).write(rows[day] ?? [], erasures[day] ?? [], applied: index)
         }
-        // What belongs to a state that a snapshot has replaced is void.
+        // Work for a state that a snapshot has replaced is void.
         for batch in batches where installedIndex == 0 || batch.appliedIndex > installedIndex {
             for row in batch.catalogue { changes.put(row) }
             for retired in batch.retired { changes.retire(retired) }
@@ -271,7 +271,7 @@ final class ShardWriter {
 
     // MARK: - Failures
 
-    /// What cannot be tried again ends all writing.
+    /// An error that cannot be retried ends all writing.
     @discardableResult
     func note(_ error: any Error) -> StorageError {
         let failure = StorageError(any: error)

@@ -11,7 +11,7 @@ public final class StateFile: Sendable {
 
     /// "CRst", then the version.
     private static let head: [UInt8] = Array("CRst".utf8) + [version]
-    /// Of the form below, and of the values that are kept so.
+    /// The version of the form below, and of the values that are kept so.
     private static let version: UInt8 = 2
     private static let checksumBytes = 8
     private static let bytesMax = 256 << 20

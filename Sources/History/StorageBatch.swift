@@ -43,7 +43,7 @@ public struct HistoryRow: Sendable, Hashable {
     public var command: CommandKey?
     /// The message, opaque here.
     public var payload: [UInt8]
-    /// What it holds besides, opaque here and kept apart: it goes with the recall. Only who asks for it is given it.
+    /// Further content, opaque here and kept apart: it goes with the recall. Only who asks for it is given it.
     public var copies: [UInt8]?
     public var recalled: Bool
 
@@ -95,7 +95,7 @@ public struct RetiredRoom: Sendable, Hashable {
     }
 }
 
-/// What applying a run of log entries has changed.
+/// The changes of an applied run of log entries.
 public struct StorageBatch: Sendable {
     /// The last of the entries. The catalogue is always on disk as of some batch's end.
     public var appliedIndex: UInt64

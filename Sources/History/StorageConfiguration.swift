@@ -23,10 +23,10 @@ public struct StorageConfiguration: Sendable {
     public var transactionBytesMax = 4 << 20
     /// Reads of sessions that may wait, and as many others. Beyond it they fail with `.overloaded`.
     public var waitingReadsMax = 1_024
-    /// Of these, those of the sessions in one room. Beyond it they fail with `.overloaded`.
+    /// The most of these that belong to the sessions in one room. Beyond it they fail with `.overloaded`.
     public var waitingReadsOfRoomMax = 256
-    /// Of these, those of one session: what it may ask in a second (PROTOCOL.md, "Rates"). Beyond it they fail with
-    /// `.tooOften`.
+    /// The most of these that belong to one session: as many as it may ask in a second (PROTOCOL.md, "Rates"). Beyond
+    /// it they fail with `.tooOften`.
     public var waitingReadsOfReaderMax = 20
     /// Rooms that may wait to be loaded, other reads included. More than rooms may be loading at a time: after a
     /// failover all rooms with viewers are, and one that is refused has viewers who are told nothing.
@@ -36,8 +36,8 @@ public struct StorageConfiguration: Sendable {
     /// How long a snapshot may be open: meanwhile the shard's log is not trimmed. Then it is closed, and reading it
     /// fails.
     public var snapshotDurationMax = Duration.seconds(600)
-    /// What stays of a payload when its message is recalled and the erasure brings no replacement. Must give the same
-    /// for the same bytes.
+    /// The rest of a payload when its message is recalled and the erasure brings no replacement. Must give the same for
+    /// the same bytes.
     public var erased: @Sendable (_ payload: [UInt8]) -> [UInt8] = { _ in [] }
     /// How much of a page (`Limits.pageBytes`) a payload takes. Called on reader threads.
     public var shownBytes: @Sendable (_ payload: [UInt8]) -> Int = { $0.count }

@@ -1,9 +1,9 @@
 import SQLite
 
-/// What the storage of a shard could not do.
+/// A failure of a shard's storage.
 public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Code: Sendable, Hashable, CaseIterable {
-        /// The disk is full. What was written before is kept and tried again.
+        /// The disk is full. Earlier writes are kept and tried again.
         case full
         /// Reading or writing failed. Writes are tried again.
         case io
@@ -22,9 +22,9 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
         case overloaded
         /// Too many reads of this reader wait.
         case tooOften
-        /// Whoever wanted it has gone.
+        /// The asker has gone.
         case cancelled
-        /// What came from another node is no snapshot or no history.
+        /// The data from another node is no snapshot or no history.
         case malformed
         /// It can't be done in the present state; nothing has changed.
         case refused

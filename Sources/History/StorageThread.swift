@@ -86,7 +86,7 @@ final class StorageThread: Sendable {
     }
 }
 
-/// What one storage thread owns: the shards that write on it and the files that are open for reading on it.
+/// The state that one storage thread owns: the shards that write on it and the files that are open for reading on it.
 final class StorageWorker {
     let thread: StorageThread
     var writers: [UInt64: ShardWriter] = [:]

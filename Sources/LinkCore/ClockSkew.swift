@@ -13,11 +13,11 @@ public struct ClockSkew: Sendable {
     public static let rightAgainMilliseconds: Int64 = 750
     /// An answer that took longer says nothing: at the worst, half of it is error.
     public static let roundTripMillisecondsMax: UInt64 = 500
-    /// What was heard longer ago says nothing any more.
+    /// Older answers mean nothing any more.
     public static let ageMillisecondsMax: UInt64 = 60_000
 
     private struct Reading: Sendable {
-        /// What the other clock was ahead of this node's.
+        /// The time that the other clock was ahead of this node's.
         var ahead: Int64
         /// Monotonic.
         var heardAt: UInt64

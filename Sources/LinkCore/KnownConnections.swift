@@ -14,10 +14,10 @@ public struct LinkParcel: Sendable, Hashable {
         (self.payload, self.lane, self.node, self.connection) = (payload, lane, node, connection)
     }
 
-    /// What the link is to do with it.
+    /// Whether the link may send it.
     /// - Parameter reachedBy: the connection to the node by now.
-    /// - Returns: whether it may go out. What follows the end of a connection is done on every loop before anything is
-    ///   sent on the next: so what was sent earlier belongs to the former one, and is lost with it.
+    /// - Returns: whether it may go out. Every loop deals with the end of a connection before it sends anything on the
+    ///   next: so earlier frames belong to the former one, and are lost with it.
     public func mayGo(reachedBy: LinkPeers.ConnectionID?) -> Bool { reachedBy == connection }
 }
 

@@ -25,7 +25,7 @@ public struct LinkConversation: Sendable {
         }
     }
 
-    /// What a frame comes to.
+    /// The meaning of a frame.
     public enum Heard: Sendable, Hashable {
         /// It is done with.
         case nothing
@@ -39,7 +39,7 @@ public struct LinkConversation: Sendable {
         case frame(LinkFrame, from: NodeID)
     }
 
-    /// What the passing of time comes to.
+    /// The consequence of the passing of time.
     public enum Look: Sendable, Hashable {
         case nothing
         /// The other has not said in time who it is.
@@ -218,14 +218,14 @@ public struct LinkConversation: Sendable {
 
     // MARK: - The end
 
-    /// It ends with a word why. What waits for the other is of no use any more.
+    /// It ends with a word why. Frames that wait for the other are of no use any more.
     public mutating func end(because error: LinkError) {
         if case .up = stage { outbox = LinkOutbox() }
         _ = outbox.offer(LinkControl.refusal(LinkRefusal(error)).frame)
         stage = .ended
     }
 
-    /// It ends. What was offered may still be written.
+    /// It ends. Offered frames may still be written.
     public mutating func end() { stage = .ended }
 }
 

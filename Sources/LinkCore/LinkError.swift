@@ -2,7 +2,7 @@
 public struct LinkError: Error, Sendable, Hashable, CustomStringConvertible {
     /// For programs. The names are on the wire (`LinkRefusal`).
     public enum Code: String, Sendable, Hashable, CaseIterable {
-        /// What came is no frame, or no message of its lane.
+        /// The input is no frame, or no message of its lane.
         case malformed = "MALFORMED"
         /// The two programs have no version of the protocol in common.
         case version = "VERSION"

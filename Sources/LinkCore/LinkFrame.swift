@@ -13,7 +13,7 @@ public struct LinkFrame: Sendable, Hashable {
     /// Bytes on the wire: the payload's length in four, most significant first, the lane in one, the payload.
     public static let headerBytes = 5
 
-    /// What it takes on the wire.
+    /// Its size on the wire.
     public var byteCount: Int { Self.headerBytes + payload.count }
 
     /// Appends it as it is on the wire.

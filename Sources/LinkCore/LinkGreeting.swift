@@ -15,7 +15,7 @@ import ChatModel
 /// Versions before 4 have no proof: they are agreed on only where the owner lets the hello name them
 /// (`link.requireProof`).
 public struct LinkGreeting: Sendable {
-    /// What is to be done next.
+    /// The next action.
     public enum Step: Sendable, Hashable {
         /// The other has to say something first.
         case wait
@@ -31,7 +31,7 @@ public struct LinkGreeting: Sendable {
         case over
     }
 
-    /// What this side says first.
+    /// The first frame of this side.
     public let frame: LinkFrame
     /// Whom this side has called; nil when it was called, or asks whoever is there.
     public let expected: NodeID?
@@ -104,7 +104,8 @@ public struct LinkGreeting: Sendable {
 
     private static let label = Array("chatroom link proof 4".utf8)
 
-    /// What a proof is of. Each part has its length before it, so that none can be taken for a part of another.
+    /// The statement that a proof signs. Each part has its length before it, so that none can be taken for a part of
+    /// another.
     private static func statement(ofCaller: Bool, _ caller: [UInt8], _ called: [UInt8], _ binding: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         for part in [label, Array((ofCaller ? "caller" : "called").utf8), caller, called, binding] {

@@ -3,8 +3,8 @@ import Wire
 
 /// The first frame of both sides of a connection, before anything else.
 public struct LinkHello: WireMessage, Sendable, Hashable {
-    /// What this program speaks. A version is added when the meaning of anything on the link changes, and the oldest is
-    /// dropped two releases later, so that a cluster can be upgraded node by node.
+    /// The versions that this program speaks. A version is added when the meaning of anything on the link changes, and
+    /// the oldest is dropped two releases later, so that a cluster can be upgraded node by node.
     public static let versions: ClosedRange<UInt32> = 1...5
     /// From this version on the bodies of frames may come by other nodes.
     public static let relayVersion: UInt32 = 2
@@ -26,7 +26,7 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
     /// is answered and never makes a link.
     public var cluster: String
     public var node: NodeID
-    /// Of the data directory (`ServerID.store`).
+    /// The store of the data directory (`ServerID.store`).
     public var store: UInt64
     /// Random, made when the program started: tells a node that has started anew from one that is still there.
     public var boot: UInt64
@@ -43,7 +43,7 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
         self.shards = shards
     }
 
-    /// Of a node that has no data yet.
+    /// The hello of a node that has no data yet.
     public static func newcomer(_ node: NodeID) -> LinkHello {
         LinkHello(cluster: "", node: node, store: 0, boot: 0, shards: 0)
     }
@@ -88,8 +88,8 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
         return version
     }
 
-    /// What must hold even where one of the two has no data yet: a common version, which is returned, and a certificate
-    /// of the node that shows it.
+    /// Checks what must hold even where one of the two has no data yet: a common version, which is returned, and a
+    /// certificate of the node that shows it.
     ///
     /// - Throws: `version`, `identity`.
     public func understand(_ other: LinkHello, certified: NodeID?) throws(LinkError) -> UInt32 {

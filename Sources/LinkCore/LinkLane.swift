@@ -1,13 +1,13 @@
-/// What travels between two nodes is sorted into lanes, so that nothing urgent waits behind something big. Numbers are
-/// on the wire: they are never changed or used again.
+/// Frames between two nodes are sorted into lanes, so that nothing urgent waits behind something big. Numbers are on
+/// the wire: they are never changed or used again.
 public enum LinkLane: UInt8, Sendable, Hashable, CaseIterable {
     /// The link's own: hello, refusal, credit, ping.
     case control = 0
     /// Consensus messages of all groups. Any of them may be lost.
     case consensus = 1
-    /// What sessions ask of rooms and what the server API asks, with the answers.
+    /// Calls of sessions and of the server API, with the answers.
     case calls = 2
-    /// What rooms tell gateways, in order.
+    /// Publications of rooms to gateways, in order.
     case publications = 3
     /// Back-fill and snapshots.
     case bulk = 4

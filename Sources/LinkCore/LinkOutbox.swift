@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What one side of a connection has to send: bounded queues, one for each lane, and the receiver's credit.
+/// The frames that one side of a connection has to send: bounded queues, one for each lane, and the receiver's credit.
 ///
 /// Frames of a lane leave in order. Between lanes control and consensus always go first; calls and publications take
 /// turns; bulk gets what they leave, and one frame in `bulkShare` all the same, so that a loaded cluster still completes

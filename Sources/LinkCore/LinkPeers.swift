@@ -12,7 +12,7 @@ public struct LinkPeers: Sendable {
         public init(_ number: UInt64) { self.number = number }
     }
 
-    /// What the shell is to do.
+    /// An action for the shell.
     public enum Effect: Sendable, Hashable {
         /// Open a connection to that address, and send `hello` on it; report `connected` or `failed`.
         case call(NodeID, host: String, port: Int)
@@ -215,8 +215,8 @@ public struct LinkPeers: Sendable {
         return effects + [.up(node, connection, version: version, boot: other.boot, store: other.store)]
     }
 
-    /// Of two connections that the same two programs have made at the same time, the one of the smaller ID; of two made
-    /// by the same side, the newer: the older one must be dead.
+    /// When both sides have connected at the same time, the connection of the smaller ID stays. When one side has made
+    /// both, the newer one stays: the older one must be dead.
     private func isPreferred(_ new: Link, over old: Link, with node: NodeID) -> Bool {
         guard new.isOurs != old.isOurs else { return true }
         return new.isOurs == (me.node < node)
@@ -232,8 +232,8 @@ public struct LinkPeers: Sendable {
             return [.down(node)]
         }
         let isOnTrial = peers[node]?.link.map { now - min($0.since, now) < Self.trialTime } ?? false
-        // Of the other side's calls only the other side's pauses speak: a node that stood still finds the calls that were
-        // given up meanwhile, of which each comes up and ends at once, and must not wait because of them.
+        // Only the other side paces its own calls: a node that stood still finds the calls that were given up
+        // meanwhile, each of which comes up and ends at once, and must not wait because of them.
         let isOurs = peers[node]?.link?.isOurs ?? false
         let failures = isOnTrial ? min(peers[node]?.failures ?? 0, 16) + (isOurs ? 1 : 0) : 0
         peers[node]?.failures = failures

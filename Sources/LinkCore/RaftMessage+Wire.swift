@@ -70,7 +70,7 @@ public enum ConsensusFrames {
     }
 }
 
-/// What a message says. Numbers are on the wire.
+/// The kind of a message. Numbers are on the wire.
 private enum MessageKind: String, WireEnum {
     case preVote = "PRE_VOTE"
     case preVoteReply = "PRE_VOTE_REPLY"

@@ -1,6 +1,6 @@
 import Consensus
 
-/// What a transaction has done to a group so far, beside its `GroupLog`: dropped when the transaction fails, so that
+/// The changes of a transaction to a group so far, beside its `GroupLog`: dropped when the transaction fails, so that
 /// the store is then as it was, and adopted when it commits.
 struct GroupChange {
     private let log: GroupLog
@@ -11,7 +11,7 @@ struct GroupChange {
     private var isReset = false
     private var rows: [Int64] = []
     private var terms = TermRuns()
-    /// Of `rows`, those that change the group's servers.
+    /// Those of `rows` that change the group's servers.
     private var memberships: [UInt64] = []
     /// Rows that a snapshot has made useless; they are below the trimmed index, so that nobody reads them.
     private var discarded: [Int64] = []

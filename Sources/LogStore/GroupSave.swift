@@ -1,6 +1,6 @@
 import Consensus
 
-/// What one group wants made durable at once: all of it or nothing.
+/// Everything that one group wants made durable at once: all of it or nothing.
 ///
 /// The parts take effect in the order in which they stand here.
 public struct GroupSave: Sendable, Hashable {

@@ -45,8 +45,8 @@ struct LogOpening {
         options.exclusive = true
         options.synchronous = .full
         options.checkpointPages = 0
-        // What is checkpointed is decided here: closing a log that was refused must not make the damage permanent, and
-        // after a failed sync the pages that SQLite would copy are not to be trusted.
+        // This program decides what is checkpointed: closing a log that was refused must not make the damage permanent,
+        // and after a failed sync the pages that SQLite would copy are not to be trusted.
         options.leavesWriteAheadLogOnClose = true
         options.cacheKilobytes = 4096
         options.vfs = configuration.vfs
@@ -179,7 +179,7 @@ struct LogOpening {
         case unmarked(String, LogStoreError.Code)
     }
 
-    /// What an operator is told.
+    /// The explanation for an operator.
     private static func explanation(of error: any Error, _ directory: String) -> LogStoreError {
         switch error {
         case Refusal.missing:

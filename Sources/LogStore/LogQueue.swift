@@ -1,6 +1,6 @@
 import Consensus
 
-/// What waits for the writer thread. Guarded by the store's monitor.
+/// Work that waits for the writer thread. Guarded by the store's monitor.
 struct LogQueue: Sendable {
     struct Save: Sendable {
         var save: GroupSave

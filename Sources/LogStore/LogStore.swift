@@ -114,8 +114,8 @@ public final class LogStore: Sendable {
         if let refusal { completion(.failure(refusal)) }
     }
 
-    /// What the disk holds of a group, with its newest entries; empty for a group that never saved anything. Blocks
-    /// until the writer has read it: for start-up, not for a loop.
+    /// The state of a group on disk, with its newest entries; empty for a group that never saved anything. Blocks until
+    /// the writer has read it: for start-up, not for a loop.
     public func restored(_ group: GroupID) throws(LogStoreError) -> StoredGroup {
         try ask { $0.stored(group) }.get()
     }

@@ -27,7 +27,7 @@ public struct LogStoreConfiguration: Sendable {
     public var syncDelayMicroseconds: UInt32 = 0
     /// The name of a registered SQLite VFS; nil is the operating system's files.
     public var vfs: String?
-    /// What the files beside the database, the marks above all, are written by.
+    /// The writer of the files beside the database, the marks above all.
     public var files: any FileSteps = SystemFiles()
     /// After every sync, on the writer thread: how long the commit took and how many entries it made durable.
     public var onSync: @Sendable (_ duration: Duration, _ entries: Int) -> Void = { _, _ in }

@@ -1,7 +1,7 @@
 import Consensus
 import SQLite
 
-/// What the log store refused, and why.
+/// A refusal of the log store, with its reason.
 public struct LogStoreError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Code: Sendable, Hashable, CaseIterable {
         /// There is no log in the directory, and making one was not asked for.
@@ -59,7 +59,7 @@ public struct LogStoreError: Error, Sendable, Hashable, CustomStringConvertible 
 
     public var description: String { "\(code): \(message)" }
 
-    /// What an operator can do about a log that must not be used.
+    /// Advice to an operator about a log that must not be used.
     static func advice(_ directory: String) -> String {
         """
         Do not start this node with it: move \(directory) away, start the node with an empty data directory so that \

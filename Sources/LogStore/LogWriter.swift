@@ -32,8 +32,8 @@ final class LogWriter {
     /// The last probe failed: the disk has less space than a probe takes, or none. Smaller saves may still succeed, which
     /// shows nothing for the next larger one; only a probe that succeeds ends this.
     private var probeHasFailed = false
-    /// What was saved can't be brought from the write-ahead log to the database file. That log then grows with every save;
-    /// only a checkpoint that succeeds ends this. It is tried again with the probes.
+    /// The saved entries can't be brought from the write-ahead log to the database file. That log then grows with every
+    /// save; only a checkpoint that succeeds ends this. It is tried again with the probes.
     private var checkpointHasFailed = false
 
     private static let pauseAfterFailure = Duration.milliseconds(100)
@@ -195,7 +195,7 @@ final class LogWriter {
         configuration.onSync(duration, staged.entries)
     }
 
-    /// What was in doubt is decided: the write-ahead log has been written anew, and holds nothing that failed.
+    /// All doubts are decided: the write-ahead log has been written anew, and holds nothing that failed.
     private func hasCommitted() {
         lastCommit = .now
         for group in doubtful {
@@ -360,7 +360,7 @@ final class LogWriter {
             if isInDoubt {
                 doubtful.insert(group)
             } else if !doubtful.contains(group), let log = logs[group], !log.isNew {
-                // What was lowered for it is as it was.
+                // The claims that were lowered for it are as they were.
                 marks.note(group, log.mark)
             }
         }
@@ -429,7 +429,7 @@ final class LogWriter {
         return found
     }
 
-    /// What the disk holds of a group. From here on its saves are taken again, if one had failed.
+    /// The state of a group on disk. From here on its saves are taken again, if one had failed.
     func stored(_ group: GroupID) -> Result<StoredGroup, LogStoreError> {
         queue.withLock { _ = $0.failed.remove(group) }
         let log = logs[group] ?? GroupLog()

@@ -5,9 +5,9 @@ import SQLite
 /// once an interval. Where the log is about to become shorter it is written before.
 ///
 /// So what the log forgets is found out unless the marks had not come so far: they are behind by at most an interval
-/// and the time of one write. A record per commit would leave no such gap, for a second sync per commit. What the gap
-/// lets pass is a loss that begins in it and reaches to the end of the log (`WriteAheadLogCheck` finds all others): the
-/// disk must lose, within that second, what it had reported as synced, and the process must end within it too.
+/// and the time of one write. A record per commit would leave no such gap, for a second sync per commit. The gap lets
+/// pass a loss that begins in it and reaches to the end of the log (`WriteAheadLogCheck` finds all others): the disk
+/// must lose, within that second, what it had reported as synced, and the process must end within it too.
 final class MarksKeeper: Sendable {
     private struct State: Sendable {
         var marks: Marks
@@ -110,7 +110,7 @@ final class MarksKeeper: Sendable {
             } catch {
                 // Wakes the thread, whoever has tried.
                 state.update { $0.isDirty = true }
-                // What can't be said of the log's own file: it can be written anew.
+                // The log's own file can't, but this one can be written anew.
                 let code = error.code == .syncFailed ? .io : error.code
                 return SQLiteError(code: code, message: "the log's marks: \(error.message)")
             }

@@ -1,6 +1,6 @@
 import Consensus
 
-/// What the disk holds of a group.
+/// The state of a group on disk.
 public struct StoredGroup: Sendable, Hashable {
     public var hardState: HardState
     public var snapshot: SnapshotMark?

@@ -5,7 +5,7 @@ public import Transport
 public struct MembershipConfiguration: Sendable {
     /// The numeric address to bind, for UDP and TCP.
     public var host = "127.0.0.1"
-    /// Of both; 0 lets the system choose one.
+    /// The port of both sockets; 0 lets the system choose one.
     public var port = 0
     /// The numeric address that others are told to reach this node at; nil: `host`, which then must not be a wildcard.
     public var advertisedHost: String?

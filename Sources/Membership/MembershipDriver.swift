@@ -10,8 +10,8 @@ public import Transport
 /// Bound to its loop: everything, and all calls of the observer, happen there. A node that is alone and has no seeds
 /// has no timer either.
 ///
-/// Its sockets keep it alive until it is closed. What it tells is a hint for routing and placement: nothing that must be safe may
-/// rest on it.
+/// Its sockets keep it alive until it is closed. Its events are hints for routing and placement: nothing that must be
+/// safe may rest on it.
 public final class MembershipDriver {
     /// Where others reach it.
     public let address: GossipAddress
@@ -30,7 +30,7 @@ public final class MembershipDriver {
     private let sockets: MembershipSockets
     private var core: GossipMembership
     private var sealer: PacketSealer
-    /// What it is due for, and when it should come.
+    /// The pending wake-up: the time that it is due for, and when it should come.
     private var wakeUp: (due: Duration, at: Duration, timer: LoopTimer)?
     private var incoming: [ObjectIdentifier: StateExchange] = [:]
     private var strangers: StrangerPlaces<ObjectIdentifier>
@@ -39,7 +39,7 @@ public final class MembershipDriver {
     private var asked: Set<GossipAddress> = []
     private var isClosed = false
 
-    /// What a sealed state is for: one cannot be taken for the other, nor for a packet, whose first byte is 1.
+    /// The purpose of a sealed state: one cannot be taken for the other, nor for a packet, whose first byte is 1.
     private enum Purpose: UInt8 {
         case question = 2
         case answer = 3
@@ -50,7 +50,8 @@ public final class MembershipDriver {
     /// - Parameters:
     ///   - seeds: Members to get to know the others through; a host may be a name. This node's own address may be among
     ///     them, so that all nodes can have the same list.
-    ///   - wallClockMilliseconds: The wall clock. What is sealed is fresh for a minute, so clocks must not differ by more.
+    ///   - wallClockMilliseconds: The wall clock. Sealed bytes are fresh for a minute, so clocks must not differ by
+    ///     more.
     ///   - describe: What this node says about itself, given the address where others reach it.
     ///   - takeOther: Takes over connections to the TCP port that are not gossip's, with what was read of them: they do
     ///     not read and have no handler. nil: such connections are closed.
@@ -98,7 +99,7 @@ public final class MembershipDriver {
 
     // MARK: - For the node
 
-    /// What this node says about itself.
+    /// This node's statement about itself.
     public var own: GossipMember { core.own }
 
     /// All that is known, this node first.
@@ -214,7 +215,7 @@ public final class MembershipDriver {
 
     // MARK: - Exchanges
 
-    /// Of what a frame carries.
+    /// The bound of a frame's content.
     private var stateBytesMax: Int {
         1 + GossipCodec.stateBytesMax(members: configuration.gossip.membersMax) + PacketSealer.overheadBytes
     }

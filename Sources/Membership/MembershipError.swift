@@ -2,7 +2,7 @@ public import Transport
 
 /// Why a node's membership cannot begin.
 public struct MembershipError: Error, Hashable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of error.
     public enum Code: Hashable, Sendable {
         /// The host told to others does not make an address.
         case invalidAddress
@@ -10,7 +10,7 @@ public struct MembershipError: Error, Hashable, CustomStringConvertible {
         case socket(TransportError.Code)
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
     /// For people.
     public let message: String

@@ -17,7 +17,8 @@ extension WordFilter {
         return try passed(text, field) as String
     }
 
-    /// What of a message people read: text, title, summary, the name of a file, what of a CUSTOM message is searchable.
+    /// The texts of a message that people read: text, title, summary, the name of a file, the searchable part of a
+    /// CUSTOM message.
     ///
     /// `content` of CUSTOM is the app's own format, and `*` inside it could break it: REFUSE words count there, REPLACE
     /// words do not. A COMMAND is not shown; `ext` and URLs are the app's.
@@ -67,7 +68,7 @@ extension WordFilter {
         return changes
     }
 
-    /// What a member's command shows to others.
+    /// The texts of a member's command that others see.
     public func passed(_ body: CommandBody) throws(ChatError) -> CommandBody {
         guard !isEmpty else { return body }
         switch body {

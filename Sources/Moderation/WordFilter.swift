@@ -13,7 +13,7 @@ public struct WordFilter: Sendable {
     /// UTF-8 bytes of all words together, as given; more are refused.
     public static let totalBytesMax = 768 << 10
 
-    /// What the list says of a text.
+    /// The list's verdict on a text.
     public enum Verdict: Sendable, Hashable {
         /// No word is in it.
         case clean

@@ -1,9 +1,9 @@
 import Consensus
 
 /// Getting the history that a replica lacks, as a value: a few days at the same time, of each one chunk after the
-/// other. What has been stored stays; after a restart another sink goes on from the cursors that storage has kept.
+/// other. Stored records stay; after a restart another sink goes on from the cursors that storage has kept.
 public struct BackfillSink: Sendable {
-    /// What the host is to do, in order.
+    /// An action for the host, in order.
     public enum Effect: Sendable, Hashable {
         /// To the source.
         case send(ReplicationMessage)

@@ -5,7 +5,7 @@ import Wire
 public struct ReplicationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// For programs. The names are on the wire.
     public enum Code: String, Sendable, Hashable, CaseIterable {
-        /// What came is no message of a transfer, or none that fits there.
+        /// The input is no message of a transfer, or none that fits there.
         case malformed = "MALFORMED"
         /// The source gives a snapshot of this group to another replica; ask again later.
         case busy = "BUSY"

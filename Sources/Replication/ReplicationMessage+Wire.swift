@@ -16,7 +16,7 @@ extension ReplicationMessage {
     }
 }
 
-/// What a message says. Numbers are on the wire.
+/// The kind of a message. Numbers are on the wire.
 private enum Kind: String, WireEnum {
     case askSnapshot = "ASK_SNAPSHOT"
     case beginSnapshot = "BEGIN_SNAPSHOT"
@@ -72,7 +72,7 @@ private struct WiredReplication: WireMessage {
     var total: UInt64 = 0
     var code = ""
     var reason = ""
-    /// Of the sender's data directory.
+    /// The store of the sender's data directory.
     var store: UInt64 = 0
 
     static var blank: WiredReplication { WiredReplication() }

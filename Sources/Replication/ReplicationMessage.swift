@@ -2,7 +2,7 @@ import ChatModel
 import Consensus
 import Wire
 
-/// What two replicas of a group say to each other to bring one of them up to date; on the bulk lane of the link. Any
+/// A message between two replicas of a group that brings one of them up to date; on the bulk lane of the link. Any
 /// message may be lost with the connection; receivers ask again.
 public struct ReplicationMessage: Sendable, Hashable {
     public enum Body: Sendable, Hashable {
@@ -20,7 +20,7 @@ public struct ReplicationMessage: Sendable, Hashable {
 
         // A shard's history, day by day. Every question stands alone, so any source can answer any of them.
 
-        /// Receiver: which days are there? Of a source that has applied `index`.
+        /// Receiver: which days are there? The source must have applied `index`.
         case askDays(index: UInt64)
         /// Source: the days.
         case days([HistoryDay])
@@ -90,9 +90,9 @@ public struct HistoryPart: Sendable, Hashable {
     /// As in the question.
     public var cursor: [UInt8]
     public var offset: UInt64
-    /// Of the whole chunk.
+    /// The size of the whole chunk.
     public var total: UInt64
-    /// Of the whole chunk's bytes: parts with different ones are of different states.
+    /// The checksum of the whole chunk: parts with different ones are of different states.
     public var checksum: UInt64
     public var bytes: [UInt8]
     /// Where the next chunk begins; nil: this was the day's last.
@@ -110,7 +110,7 @@ public struct HistoryPart: Sendable, Hashable {
         self.next = next
     }
 
-    /// What a source answers: the part of `chunk` that was asked for.
+    /// The answer of a source: the part of `chunk` that was asked for.
     ///
     /// - Parameters:
     ///   - chunk: all rows' bytes that storage gave for the question.

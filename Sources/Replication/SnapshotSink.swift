@@ -4,7 +4,7 @@ import Consensus
 ///
 /// Can transition: asking to receiving to installing to over; from each to over by a failure.
 public struct SnapshotSink: Sendable {
-    /// What the host is to do, in order.
+    /// An action for the host, in order.
     public enum Effect: Sendable, Hashable {
         /// To the source.
         case send(ReplicationMessage)

@@ -5,7 +5,7 @@ import Consensus
 ///
 /// Can transition: idle to opening to giving to idle.
 public struct SnapshotSource: Sendable {
-    /// What the host is to do, in order.
+    /// An action for the host, in order.
     public enum Effect: Sendable, Hashable {
         /// To the node.
         case send(ReplicationMessage, to: NodeID)
@@ -53,7 +53,7 @@ public struct SnapshotSource: Sendable {
     /// Whom it is given to.
     public var receiver: NodeID? { current?.node }
 
-    /// What it is called, and whom it is given to, once it is open.
+    /// The snapshot's mark and receiver, once it is open.
     public var given: (node: NodeID, mark: SnapshotMark)? {
         current.flatMap { transfer in transfer.mark.map { (transfer.node, $0) } }
     }

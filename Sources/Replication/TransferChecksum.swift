@@ -1,5 +1,5 @@
-/// FNV-1a, 64 bits (RFC 9923): against faults of ours, like parts of two states put together. What damages bytes on the
-/// way is the link's to find.
+/// FNV-1a, 64 bits (RFC 9923): against faults of ours, like parts of two states put together. The link finds damage on
+/// the way.
 public struct TransferChecksum: Sendable, Hashable {
     public private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

@@ -1,12 +1,12 @@
 import ChatModel
 
-/// What one session has sent in one window that the sample does not show: it is shown to this session alone.
+/// Items that one session has sent in one window and the sample does not show: they are shown to this session alone.
 ///
 /// Bounded by `itemsMax` texts and `bytesMax` bytes a window, which nobody types: what has no room is not shown to its
 /// sender either, and is counted in `skipped`, as it is to everybody.
 public struct BarrageEchoes: Sendable {
     public static let itemsMax = 256
-    /// Of texts and what comes with them.
+    /// The bound for texts and the fields that come with them.
     public static let bytesMax = 128 * Limits.kilobyte
 
     /// In the order in which the texts came.
@@ -33,7 +33,7 @@ public struct BarrageEchoes: Sendable {
         return true
     }
 
-    /// Whoever sends it is told with each item.
+    /// Each item carries its sender.
     static func size(of item: BarrageItem) -> Int {
         var size = item.text.utf8.count + (item.ext?.utf8.count ?? 0) + (item.style?.utf8.count ?? 0)
         if let profile = item.from?.profile {

@@ -1,10 +1,10 @@
 import ChatModel
 
 /// The first of two levels of sampling (ARCHITECTURE.md, "Barrage"): what the sessions of one gateway loop send to one
-/// room in one window of 100 ms. Of more than the room can show only the best by `BarrageRank` go on to the room's
-/// leader, whose `BarrageWindow` picks among those of all gateways by the same rank; the rest is counted, and comes
-/// back to those who sent it. Whatever is among the best of all is among the best of its gateway, so the sample is the
-/// one that the leader would have picked from everything.
+/// room in one window of 100 ms. When that is more than the room can show, only the best by `BarrageRank` go on to the
+/// room's leader, whose `BarrageWindow` picks among those of all gateways by the same rank; the rest is counted, and
+/// comes back to those who sent it. Whatever is among the best of all is among the best of its gateway, so the sample
+/// is the one that the leader would have picked from everything.
 ///
 /// Only a crowd is sifted: while fewer come than the leader could show, each item goes on at once, and the leader
 /// answers it.
@@ -46,7 +46,7 @@ public struct BarrageSieve: Sendable {
     private var isCrowded = false
     private var held: [BarrageCandidate] = []
     private var highCount = 0
-    /// Of windows that a leader did not answer: left out, and not yet counted by any.
+    /// Items of windows that a leader did not answer: left out, and not yet counted by any.
     private var lost: [BarrageCandidate] = []
     private var uncounted: Int64 = 0
     private var lastNumber: UInt64 = 0
@@ -211,7 +211,7 @@ public struct BarrageSieve: Sendable {
         uncounted += window.uncounted
     }
 
-    /// What has no room any more because nobody answers: it is shown to its senders at once.
+    /// Items that have no room any more because nobody answers: they are shown to their senders at once.
     public mutating func takeOverflow() -> [BarrageCandidate] {
         guard held.count + lost.count + openCount > 2 * Self.itemsMax else { return [] }
         var items = lost

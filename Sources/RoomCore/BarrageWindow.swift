@@ -5,13 +5,13 @@ import ChatModel
 ///
 /// Every viewer gets the same sample: HIGH before NORMAL before LOW, and within a priority those with the smallest
 /// hash, so that no sender is preferred. Equal texts become one item, that of the first who sent it, with the highest
-/// of their priorities and a count. Whoever sent an item that was not picked still gets its own, alone: from here, or
-/// from its gateway, where that has sifted it.
+/// of their priorities and a count. The sender of an item that was not picked still gets it, alone: from here, or from
+/// its gateway, where that has sifted it.
 ///
 /// Bounded: at most `itemsMax` distinct texts are held; further ones are counted as skipped and echoed to their
 /// senders only, and at most `BarrageEchoes.itemsMax` texts of a session in a window are echoed at all.
 public struct BarrageWindow: Sendable {
-    /// What one window shows.
+    /// The items that one window shows.
     public struct Sample: Sendable, Hashable {
         public struct Echo: Sendable, Hashable {
             public var sender: PresenceKey
@@ -40,7 +40,7 @@ public struct BarrageWindow: Sendable {
     private struct Held: Sendable {
         var item: BarrageItem
         var rank: BarrageRank
-        /// What each session has sent of it that its gateway does not echo; without what the server API sent.
+        /// The items of each session that its gateway does not echo; without those of the server API.
         var own: [PresenceKey: BarrageItem] = [:]
         var parts: [Part] = []
     }
@@ -55,7 +55,7 @@ public struct BarrageWindow: Sendable {
 
     private let perSecond: Int
     private let highPerSecond: Int
-    /// What the windows of the last second showed.
+    /// Numbers of items that the windows of the last second showed.
     private var shown = Fifo<Shown>()
     private var shownCount = 0
     /// When the HIGH items of the last second came: people's, and those of the server API, which has as many again.
@@ -64,7 +64,7 @@ public struct BarrageWindow: Sendable {
     private var held: [Held] = []
     private var byText: [ExactText: Int] = [:]
     private var overflow: [Sample.Echo] = []
-    /// What echoes each session has been given, bounded as `BarrageEchoes` are.
+    /// The echoes that each session has been given, bounded as `BarrageEchoes` are.
     private var echoes: [PresenceKey: (count: Int, bytes: Int)] = [:]
     /// Items that are not shown whatever the sample is.
     private var leftOut = 0

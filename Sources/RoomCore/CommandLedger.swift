@@ -4,9 +4,9 @@ import ChatModel
 ///
 /// Kept posts come by the thousands a second: of them only key, seq, time and priority are held, in one dictionary per
 /// minute, so that neither growing nor forgetting ever touches more than a minute's worth. They are bounded by what a
-/// room accepts in 10 minutes. Of all other results what a repeat needs is held (`RememberedResult`), each with a row
-/// in the catalogue; they are bounded in bytes for each user and for the room, and what is over a bound is forgotten
-/// before its time, which only its own repeat notices: it counts as a new command.
+/// room accepts in 10 minutes. For all other results the part that a repeat needs is held (`RememberedResult`), each
+/// with a row in the catalogue; they are bounded in bytes for each user and for the room, and what is over a bound is
+/// forgotten before its time, which only its own repeat notices: it counts as a new command.
 struct CommandLedger: Sendable {
     struct Post: Sendable, Equatable {
         var seq: UInt64
@@ -14,7 +14,7 @@ struct CommandLedger: Sendable {
         var priority: Priority
     }
 
-    /// What one minute kept.
+    /// The results of one minute.
     struct Minute: Sendable {
         var number: Int64
         var posts = PartitionedDictionary<CommandKey, Post>()
@@ -26,7 +26,7 @@ struct CommandLedger: Sendable {
         var time: Timestamp
     }
 
-    /// What is held of one user's commands.
+    /// The results of one user's commands.
     private struct Owner: Sendable {
         var bytes = 0
         var count = 0
@@ -37,7 +37,7 @@ struct CommandLedger: Sendable {
     /// Oldest first; at most 11.
     private(set) var minutes: [Minute] = []
     private(set) var results: [CommandKey: CommandMemory] = [:]
-    /// What the results count.
+    /// The size of the results.
     private(set) var bytes = 0
     /// Oldest first; may name what is forgotten already.
     private var order = Fifo<Expiring>()
@@ -83,7 +83,7 @@ struct CommandLedger: Sendable {
         return nil
     }
 
-    /// What is remembered of any other command, if that is not too long ago.
+    /// The remembered result of any other command, if that is not too long ago.
     func result(_ key: CommandKey, at now: Timestamp) -> RememberedResult? {
         guard let memory = results[key], !Self.isForgotten(memory.time, at: now) else { return nil }
         return memory.result
@@ -195,7 +195,7 @@ struct CommandLedger: Sendable {
         return nil
     }
 
-    /// What goes when the room has too much: who has more than an equal part pays for himself.
+    /// The result to forget when the room has too much: users with more than an equal part pay for themselves.
     private mutating func oldestOfRoom(adding owner: UInt64, _ key: CommandKey) -> CommandKey? {
         let part = roomBytesMax / max(1, owners.count)
         if owners[owner]?.bytes ?? 0 > part, let own = oldest(of: owner), own != key { return own }

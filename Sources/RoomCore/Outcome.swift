@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a command does besides its result, collected while it is decided and handed out in the order that `Effect`
+/// The effects of a command besides its result, collected while it is decided and handed out in the order that `Effect`
 /// promises: catalogue rows (the room's own last), history, pushes, kicks, end of an incarnation, result.
 struct Outcome {
     var rows: [CatalogueChange] = []

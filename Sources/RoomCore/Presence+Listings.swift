@@ -20,7 +20,7 @@ extension Presence {
         }
     }
 
-    /// What the lists have together, in their order: of each no more is looked at than fits into the page.
+    /// The lists together, in their order. No more of each is looked at than fits into the page.
     private func page(_ lists: [SortedList<Place>], _ after: Position?, _ asked: Int, latestFirst: Bool)
         -> Page<UserID, String>
     {

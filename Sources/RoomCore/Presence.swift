@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Who is in one room, from where, with what profile: soft state of the leader, rebuilt from the gateways'
+/// The sessions in one room, with gateway and profile: soft state of the leader, rebuilt from the gateways'
 /// announcements after a failover.
 ///
 /// A member is a user seen from the room. With several sessions (policy `allow` or `perDevice`) a user is one member,
@@ -8,7 +8,7 @@ import ChatModel
 /// profile of the newest. A session that replaces the user's older one (reason 3) is neither an exit nor an enter.
 /// Anonymous members and robots count like others.
 ///
-/// Entering, leaving and counting cost O(log n); nothing here is O(members) but `kickAll`. What is asked of a lane or a
+/// Entering, leaving and counting cost O(log n); nothing here is O(members) but `kickAll`. A question about a lane or a
 /// node costs as much as that has sessions here.
 public struct Presence: Sendable {
     /// A user's stay.
@@ -23,7 +23,7 @@ public struct Presence: Sendable {
         var others: [PresenceKey] = []
     }
 
-    /// What a user is listed as.
+    /// The listing that a user belongs to.
     enum Standing: Sendable {
         case guest
         /// Fixed only by being muted or blacklisted: a guest to all but managers.
@@ -80,7 +80,7 @@ public struct Presence: Sendable {
     /// How many sessions are here, robots included.
     public var sessionCount: Int { visitors.count }
 
-    /// What the sessions here understand; robots need nothing.
+    /// The encodings that the sessions here understand; robots need none.
     public var encodings: ClientEncodings {
         ClientEncodings(viewersByEncoding.keys.map { ClientEncodings($0) })
     }
@@ -93,7 +93,7 @@ public struct Presence: Sendable {
     public func isAddressable(_ user: UserID) -> Bool { visitors(of: user).contains { !$0.isRobot } }
     /// Whether the user is here as an anonymous member, who cannot hold a role.
     public func isAnonymous(_ user: UserID) -> Bool { stays[user]?.anonymous ?? false }
-    /// What a user shows in this room; nil when not here.
+    /// The profile that a user shows in this room; nil when not here.
     public func profile(of user: UserID) -> Profile? { stays[user]?.profile }
     public func enteredAt(of user: UserID) -> Timestamp? { stays[user]?.place.enteredAt }
 
@@ -433,8 +433,8 @@ public struct Presence: Sendable {
         return digest.dueAt.map { min($0, push) } ?? push
     }
 
-    /// What has become due: the digest of the last second, and the count if it has changed and was not pushed within
-    /// `onlinePushSeconds`.
+    /// Effects that have become due: the digest of the last second, and the count if it has changed and was not pushed
+    /// within `onlinePushSeconds`.
     public mutating func tick(at now: Timestamp) -> [PresenceEffect] {
         var effects: [PresenceEffect] = []
         if let notification = digest.take(online: Int64(online), at: now) { effects.append(.show(notification)) }

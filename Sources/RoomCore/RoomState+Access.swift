@@ -1,7 +1,7 @@
 import ChatModel
 
-/// Who may do what. The public functions are what a leader asks before it proposes, or for things that never go
-/// through the log; `apply` asks the same again.
+/// Access: the right of an actor to do something. The public functions are what a leader asks before it proposes, or
+/// for things that never go through the log; `apply` asks the same again.
 extension RoomState {
     // MARK: - Standing
 

@@ -31,7 +31,7 @@ extension RoomState {
         }
         // Results outlive the room, and are swept without it.
         if case .expire = command.body { return try expire(command, stamp, &outcome) }
-        // What is owed of a deleted room is delivered too.
+        // Debts to the webhook outlive the room.
         if case .webhookDelivered(let progress) = command.body { return webhookDelivered(progress, &outcome) }
         guard exists else { throw ChatError(.notFound, "there is no room \(room)") }
         switch command.body {

@@ -1,15 +1,15 @@
 import ChatModel
 
-/// What a repeat of a command is answered (PROTOCOL.md, "Retry"). Only what is small is remembered; the long texts of
-/// the first answer are taken from the repeat itself, which carries what it sets, and else from what is so now.
+/// The answer to a repeat of a command (PROTOCOL.md, "Retry"). Only what is small is remembered; the long texts of the
+/// first answer are taken from the repeat itself, which carries what it sets, and else from what is so now.
 extension RoomState {
     /// Whether this command has been answered, within `Limits.commandMemorySeconds`.
     public func remembers(_ key: CommandKey, at now: Timestamp) -> Bool {
         record != nil && ledger.post(key, at: now) != nil || ledger.result(key, at: now) != nil
     }
 
-    /// What this command has answered before, if that was within `Limits.commandMemorySeconds`: a leader may answer
-    /// it without proposing.
+    /// The earlier answer to this command, if that was within `Limits.commandMemorySeconds`: a leader may answer it
+    /// without proposing.
     ///
     /// - Parameter command: the repeat. When it asks for something else than the first try did, the answer is that of
     ///   the first all the same, without texts that nobody has any more.
@@ -73,7 +73,7 @@ extension RoomState {
 
     // MARK: - Remembering
 
-    /// What is to be remembered of a result; nil of a refusal.
+    /// The part of a result to remember; nil for a refusal.
     static func remembered(_ result: CommandResult, of body: CommandBody) -> RememberedResult? {
         switch result {
         case .refused: return nil

@@ -2,7 +2,7 @@ import ChatModel
 
 /// Changes of the queue (PROTOCOL.md, "Seats").
 extension RoomState {
-    /// What an actor may do to elements.
+    /// The right of an actor to change elements.
     private enum QueueRight {
         case everything
         /// Adding, and changing or taking one's own.
@@ -33,8 +33,8 @@ extension RoomState {
         }
     }
 
-    /// Whoever becomes the owner: a member itself, always; for the server API the given owner, else the operator, else
-    /// nobody new.
+    /// The owner of a written element: a member itself, always; for the server API the given owner, else the operator,
+    /// else nobody new.
     private func queueWriter(_ owner: UserID?, _ actor: Actor) -> UserID? {
         if case .member(let user, _, _) = actor { return user }
         return owner ?? actor.user

@@ -46,7 +46,7 @@ extension RoomState {
         return .missing(users.filter { !here.contains($0) }.map(\.text))
     }
 
-    /// Whoever is put out is no robot any more; the leader takes it from the kick.
+    /// A robot that is put out is a robot no more; the leader takes it from the kick.
     mutating func forgetRobots(_ users: some Sequence<UserID>, _ outcome: inout Outcome) {
         for user in users.sorted() where robots.removeValue(forKey: user) != nil {
             outcome.touchesRoom = true

@@ -74,7 +74,7 @@ extension RoomState {
         try requireMayKick(user, by: command.actor)
         if let banSeconds { try requireDuration(banSeconds, field: "banSeconds") }
         if banSeconds == 0, members[user]?.banLeft(at: stamp.time) != nil {
-            // Who is banned is not here: nobody is put out, and nobody is told.
+            // A banned user is not here: nobody is put out, and nobody is told.
             updateMember(user, stamp, &outcome) { $0.bannedUntil = nil }
             return .done
         }
@@ -101,7 +101,7 @@ extension RoomState {
     // MARK: - Deadlines
 
     /// Ends what is due, the earliest first: 315 without operator for a temporary mute, nothing for a ban; 311 when the
-    /// room has been empty for long enough. Removes results that are forgotten. What goes beyond `expiredAtOnceMax` of a
+    /// room has been empty for long enough. Removes results that are forgotten. The rest beyond `expiredAtOnceMax` of a
     /// kind stays due, so `nextDeadline` asks for another `expire`.
     mutating func expire(
         _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
@@ -142,7 +142,7 @@ extension RoomState {
     }
 
     private static var expiredAtOnceMax: Int { 256 }
-    /// Who may be temporarily muted or banned at the same time in one room.
+    /// The most users that may be temporarily muted or banned at the same time in one room.
     private static var deadlinesMax: Int { 100_000 }
 
     private func requireRoomForDeadline(_ user: UserID) throws(ChatError) {
@@ -160,7 +160,7 @@ extension RoomState {
 
     // MARK: - Oneself
 
-    /// 316, also from a muted member. What a stay shows is the leader's knowledge: it takes the new profile from the
+    /// 316, also from a muted member. Only the leader knows the profile of a stay: it takes the new profile from the
     /// result. `save` keeps the given fields for a fixed member; for anybody else it means nothing.
     mutating func updateMe(
         _ set: ProfileChanges, _ save: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,

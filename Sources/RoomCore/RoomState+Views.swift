@@ -2,7 +2,7 @@ import ChatModel
 
 /// Members and queue as they are read.
 extension RoomState {
-    /// What is remembered of a user; nil for a guest without any temporary mute or ban.
+    /// The record of a user; nil for a guest without any temporary mute or ban.
     public func memberRecord(of user: UserID) -> MemberRecord? { members[user] }
 
     /// The durable part of a member: profile as saved, `online` false, `enteredAt` unknown. The leader lays the

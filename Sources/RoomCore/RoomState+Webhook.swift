@@ -1,9 +1,9 @@
 import ChatModel
 
-/// What the app's webhook is owed (PROTOCOL.md, "Webhooks"). Whether a webhook is in force is a fact of each
+/// The room's debt to the app's webhook (PROTOCOL.md, "Webhooks"). Whether a webhook is in force is a fact of each
 /// command.
 extension RoomState {
-    /// What is owed; nil: nothing.
+    /// The debt; nil: none.
     public var webhook: WebhookRecord? { @inline(never) get { owed.isEmpty ? nil : owed } }
 
     /// Whether anything is owed.
@@ -54,7 +54,7 @@ extension RoomState {
         putOwed(&outcome)
     }
 
-    /// The webhook has got that far. Of another life of the room only openings and closings count.
+    /// The webhook has got that far. For another life of the room only openings and closings count.
     mutating func webhookDelivered(_ progress: WebhookProgress, _ outcome: inout Outcome) -> CommandResult {
         let before = owed
         if owed.firstSeq > 0, progress.incarnation == incarnation, progress.seq >= owed.firstSeq {

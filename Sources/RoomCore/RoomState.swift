@@ -3,8 +3,8 @@ import ChatModel
 /// The durable state of one room ID: a value that only `apply` changes, in log order, alike on every replica.
 ///
 /// Everything that a decision reads is either here and in the rows and messages that `apply` has emitted, or in the
-/// command. So a state that was restored at any entry decides like one that lived through all of them. What is
-/// derived (orders, counts) never reaches a decision through the order of a hash table.
+/// command. So a state that was restored at any entry decides like one that lived through all of them. Derived values
+/// (orders, counts) never reach a decision through the order of a hash table.
 public struct RoomState: Sendable {
     public let room: RoomID
     /// nil: there is no room of this ID.
@@ -12,10 +12,10 @@ public struct RoomState: Sendable {
     var members = MemberTable()
     var queue = RoomQueue()
     var slow = SlowMode()
-    /// Who is here without any session.
+    /// Members that are here without any session.
     var robots: [UserID: RobotRecord] = [:]
     var ledger = CommandLedger()
-    /// What the app's webhook has not got yet.
+    /// The debt to the app's webhook.
     var owed = WebhookRecord()
     /// Unkept messages of the log entry at hand: with its index they make message IDs. A state is restored between
     /// entries, so this need not be stored.

@@ -11,7 +11,7 @@ public enum SampleHash {
         return z ^ (z >> 31)
     }
 
-    /// Of a session, whose ID nobody chooses (FNV-1a).
+    /// The hash of a session, whose ID nobody chooses (FNV-1a).
     public static func sender(_ session: SessionID) -> UInt64 { text(session.text) }
 
     /// FNV-1a.
@@ -19,6 +19,6 @@ public enum SampleHash {
         text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }
 
-    /// Of one thing that a session has sent, by its number among those.
+    /// The hash of one item of a session, by its number.
     public static func item(of sender: UInt64, number: UInt64) -> UInt64 { mix(sender ^ mix(number)) }
 }

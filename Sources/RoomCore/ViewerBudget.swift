@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What of a big room's messages goes to everybody, what only to some, and what has to be told about the rest
+/// Decides which messages of a big room go to everybody, which to some only, and what is told about the rest
 /// (PROTOCOL.md, "Viewer budget"). A room with few people does not ask it.
 ///
 /// In any second a viewer is shown at most the budget, in this order:
@@ -18,14 +18,14 @@ import ChatModel
 /// Nothing here is per viewer. Bounded: one entry per message shown in the last second, and one per exception made in
 /// it (each of which is pushed, too); the ranges of a report by `rangesMax`; one entry per report of the last minute.
 public struct ViewerBudget: Sendable {
-    /// Who is shown a message.
+    /// The viewers that are shown a message.
     public enum Audience: Sendable, Hashable {
         case everybody
         /// Those of these users who are here; may be empty.
         case only([UserID])
     }
 
-    /// What was left out since the last report.
+    /// The messages that were left out since the last report.
     public struct Report: Sendable, Hashable {
         /// The seqs that were not shown to everybody, ascending; they may cover some that were.
         public var ranges: [ClosedRange<UInt64>] = []
@@ -34,7 +34,7 @@ public struct ViewerBudget: Sendable {
         /// Sessions that were spared more or less than `unkept`, and by how many.
         public var corrections: [PresenceKey: Int] = [:]
 
-        /// What a session was spared of unkept messages.
+        /// The number of unkept messages that a session was spared.
         public func unkept(of session: PresenceKey) -> Int { max(0, unkept + corrections[session, default: 0]) }
     }
 
@@ -62,10 +62,10 @@ public struct ViewerBudget: Sendable {
 
     /// The time of the last decision; it never goes back.
     private var now: Int64 = 0
-    /// What everybody was shown in the last second.
+    /// The messages that everybody was shown in the last second.
     private var shown = Fifo<Shown>()
     private var comingFirst = 0
-    /// What single users were shown besides, in the last second.
+    /// The messages that single users were shown besides, in the last second.
     private var exceptions = Fifo<Exception>()
     private var exceptionsByUser: [UserID: Int] = [:]
 
@@ -195,7 +195,8 @@ public struct ViewerBudget: Sendable {
         report.corrections[session, default: 0] += change
     }
 
-    /// What was left out, when it is time to tell: a second after the first of it, so at most once a second.
+    /// The messages that were left out, when it is time to tell: a second after the first of it, so at most once a
+    /// second.
     public mutating func takeReport(at now: Timestamp) -> Report? {
         guard let due = reportDueAt, due <= now else { return nil }
         defer {
@@ -210,8 +211,8 @@ public struct ViewerBudget: Sendable {
         return report
     }
 
-    /// What somebody who comes back, with everything up to `since`, may not have been told: whoever went before a
-    /// report came has holes that nobody explains again.
+    /// The ranges that a returning session, with everything up to `since`, may not have been told: a session that went
+    /// before a report came has holes that nobody explains again.
     public mutating func untold(through since: UInt64, at now: Timestamp) -> ClosedRange<UInt64>? {
         forgetTold(at: now)
         guard let first = told.first?.firstSeq, first <= since else { return nil }

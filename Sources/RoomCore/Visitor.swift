@@ -35,7 +35,7 @@ public struct Visitor: Sendable, Hashable {
     public var key: PresenceKey
     /// The number of its gateway's loop.
     public var laneNumber: Int
-    /// What its connection understands.
+    /// The encoding that its connection understands.
     public var encoding = ClientEncoding.json
     public var user: UserID
     public var profile: Profile
@@ -46,7 +46,7 @@ public struct Visitor: Sendable, Hashable {
     public var notifyExt: String?
     /// A member that the server API has put here; it counts, and receives nothing.
     public var isRobot = false
-    /// Of an anonymous session: what its address is known by, so that a blacklisting can keep it out.
+    /// For an anonymous session: the hash of its address, so that a blacklisting can keep it out.
     public var addressHash: UInt64?
     /// The client's connection is gone, and its session in its grace.
     public var isAway = false
@@ -78,7 +78,7 @@ public struct Visitor: Sendable, Hashable {
     public var lane: Lane { Lane(node: key.node, number: laneNumber) }
 }
 
-/// What follows from somebody coming or going. The host performs it in this order.
+/// A consequence of an arrival or a departure. The host performs it in this order.
 public enum PresenceEffect: Sendable, Hashable {
     /// This session has left the room, because the user entered with another one.
     case kick(Visitor, reason: KickReason)

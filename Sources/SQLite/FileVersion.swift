@@ -1,4 +1,4 @@
-/// What is said of a file that another version of the program has written.
+/// The refusal of a file that another version of the program has written.
 public enum FileVersion {
     /// Nothing is wrong with such a file, so nobody is told to do away with it.
     ///

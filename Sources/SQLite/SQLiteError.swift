@@ -1,6 +1,6 @@
 import CSQLite
 
-/// What SQLite refused, in the terms a caller can act on.
+/// A refusal of SQLite, in terms that a caller can act on.
 public struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
     /// SQLite's result codes, those that callers tell apart by name.
     public enum Code: Sendable, Hashable {

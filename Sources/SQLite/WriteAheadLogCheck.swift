@@ -7,7 +7,7 @@
 /// transaction can be torn, and it is the last one: when a frame of the same log follows behind the end of the
 /// transaction with the misfit, the misfit had been on the disk, and all from it on was promised.
 ///
-/// What the file alone cannot tell, and this leaves to other evidence:
+/// The file alone cannot tell these, and this check leaves them to other evidence:
 /// - damage in the last transaction, which looks like a torn write (until the next commit, whose frames then follow);
 /// - a log that ends early, where nothing of the same log follows the cut.
 ///
@@ -19,7 +19,7 @@ public struct WriteAheadLogCheck {
     private static let frameHeaderBytes = 24
     private static let smallestPageBytes = 512
 
-    /// What is damaged, as part of a sentence; nil as long as nothing shows.
+    /// A description of the damage, as part of a sentence; nil while none shows.
     public private(set) var objection: String?
     /// Less than one frame.
     private var rest: [UInt8] = []

@@ -1,6 +1,6 @@
 import Consensus
 
-/// What a group's leader knows when it looks at the group's members.
+/// A group's members as its leader knows them.
 public struct GroupView: Sendable {
     /// The leader itself.
     public var own: ServerID
@@ -13,7 +13,7 @@ public struct GroupView: Sendable {
     public var peers: [PeerStatus]
     /// Where the group belongs.
     public var placement: GroupPlacement
-    /// Who has all of the group's history.
+    /// The servers that have all of the group's history.
     public var complete: Set<ServerID>
     /// The listed nodes, as the system group has them; whoever is not among them was removed.
     public var listed: [String: PlacementNode]

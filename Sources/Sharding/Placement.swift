@@ -24,7 +24,7 @@ public struct Placement: Sendable, Hashable {
         let all = listed.values.sorted { $0.server < $1.server }
         let data = all.filter(\.holdsData)
         let staying = data.filter { !$0.isDraining }.map(\.server)
-        // Who drains the last data node keeps it until there is another one.
+        // The last data node keeps its replicas when it is drained, until there is another one.
         let candidates = staying.isEmpty ? data.map(\.server) : staying
         var table = PlacementTable(servers: candidates, shardCount: Int(shardCount))
         let voterCount = candidates.count < Self.shardVotersMax ? min(1, candidates.count) : Self.shardVotersMax

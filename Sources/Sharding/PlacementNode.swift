@@ -1,6 +1,6 @@
 import Consensus
 
-/// A node as the system group lists it. Who is not listed was removed by an operator.
+/// A node as the system group lists it. An operator has removed a node that is not listed.
 public struct PlacementNode: Hashable, Sendable {
     /// The node with the store that it has now.
     public var server: ServerID
@@ -23,7 +23,7 @@ public struct GroupPlacement: Hashable, Sendable {
     public var ranking: [ServerID]
     /// How many of the ranking are to vote.
     public var voterCount: Int
-    /// Who follows the group besides.
+    /// The servers that follow the group besides.
     public var learners: Set<ServerID>
 
     public init(ranking: [ServerID], voterCount: Int, learners: Set<ServerID> = []) {

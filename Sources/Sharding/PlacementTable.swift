@@ -48,7 +48,7 @@ struct PlacementTable {
         levelLeaders()
     }
 
-    /// What it costs a shard to go from one server to another.
+    /// The cost for a shard to go from one server to another.
     private func loss(_ shard: Int, from: Int, to: Int) -> UInt64 {
         let (old, new) = (weights[shard][from], weights[shard][to])
         return old > new ? old - new : 0

@@ -1,7 +1,7 @@
 import Consensus
 
-/// What a group's leader does next, so that the group comes to where it belongs: one step at a time, and nothing that
-/// could cost an acked command or the majority. Ask it every second or so; a new leader begins with a new value.
+/// The next step of a group's leader towards the group's placement: one step at a time, and nothing that could cost an
+/// acked command or the majority. Ask it every second or so; a new leader begins with a new value.
 ///
 /// A server is first a learner, then a voter, and only then goes whom it replaces. A step that the group refuses is
 /// asked for again later.
@@ -32,12 +32,12 @@ public struct Reconciler: Sendable {
     /// Since when the preferred leader could have led.
     private var stable: (server: ServerID, since: UInt64)?
     private var handedOverAt: UInt64?
-    /// To whom, and how often in a row. Whoever asks here still leads, so all of these have failed.
+    /// To whom, and how often in a row. The asker still leads, so all of these have failed.
     private var handedOver: (to: ServerID, times: Int)?
 
     public init(configuration: Configuration = Configuration()) { self.configuration = configuration }
 
-    /// What to do now; nil when there is nothing, or when it must wait.
+    /// The step to take now; nil when there is none, or when it must wait.
     /// - Parameter now: a clock in ticks that never goes back, the one of `GroupView.deadSince`.
     public mutating func next(_ view: GroupView, now: UInt64) -> Step? {
         let wanted = wantedVoters(view, now: now)

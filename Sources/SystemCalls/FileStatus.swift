@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the system tells of a file (`stat(2)`), links followed.
+/// The system's status of a file (`stat(2)`), links followed.
 public struct FileStatus: Sendable, Hashable {
     /// The lower nine bits of its mode: who may read, write and execute it.
     public let permissions: UInt32

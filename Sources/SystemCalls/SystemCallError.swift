@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the system has refused.
+/// A refusal of the system.
 public struct SystemCallError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// A program could not be started.

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What all TLS connections of one kind share: certificate, key, trust. TLS 1.2 and 1.3 only.
+/// The certificate, key and trust that all TLS connections of one kind share. TLS 1.2 and 1.3 only.
 ///
 /// Immutable after `init`, and OpenSSL counts its references atomically: that is the invariant behind
 /// `@unchecked Sendable`. To use a new certificate, make a new context; connections keep the one they began with.

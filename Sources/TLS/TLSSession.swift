@@ -42,7 +42,7 @@ public final class TLSSession {
     private let context: TLSContext
     /// Where sealed bytes go; to be taken after each call.
     public let output: TLSOutput
-    /// What is left of the bytes that came.
+    /// The rest of the bytes that came.
     private var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private var hasFailed = false
 
@@ -91,7 +91,7 @@ public final class TLSSession {
                 ssl,
                 { names, bytes, count in
                     guard let names, let bytes, count > 0 else { return }
-                    // Of its full length, so that a name with a NUL inside is no other than itself.
+                    // The string has its full length, so that a name with a NUL inside is no other than itself.
                     let name = String(decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
                     names.assumingMemoryBound(to: [String].self).pointee.append(name)
                 }, names)
@@ -110,8 +110,8 @@ public final class TLSSession {
         return result == 1 && count == 32 ? bytes : nil
     }
 
-    /// What this connection alone has, the same at both of its ends (`tls-exporter`, RFC 9266); nil before the handshake
-    /// is done.
+    /// A value that this connection alone has, the same at both ends (`tls-exporter`, RFC 9266); nil before the
+    /// handshake is done.
     public var channelBinding: [UInt8]? {
         guard isReady else { return nil }
         let label = "EXPORTER-Channel-Binding"
@@ -181,7 +181,7 @@ public final class TLSSession {
         ERR_clear_error()
     }
 
-    /// What one call of ``seal(_:)`` takes at most; bounds the copy of what the system does not take.
+    /// The most bytes that one call of ``seal(_:)`` takes; bounds the copy of the bytes that the system does not take.
     private static let sealedAtOnceMax = 4 * recordBytesMax
 
     // MARK: - Memory

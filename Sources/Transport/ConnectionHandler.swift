@@ -1,9 +1,9 @@
-/// What a connection reports to. All calls come on the loop of the connection, without a task.
+/// The receiver of a connection's events. All calls come on the loop of the connection, without a task.
 public protocol ConnectionHandler: AnyObject {
     /// Bytes have come. `bytes` is valid during the call only: its memory is shared by all connections of the loop.
     func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer)
 
-    /// What ``TCPConnection/write(_:from:)`` took has been handed to the system in full.
+    /// The bytes that ``TCPConnection/write(_:from:)`` took have been handed to the system in full.
     func connectionDidDrain(_ connection: TCPConnection)
 
     /// The connection is no more. The last call, and exactly one for each connection.

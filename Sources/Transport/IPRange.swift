@@ -27,10 +27,11 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.bytes = all.starts(with: Self.mapped) ? Array(all[12...]) : all
     }
 
-    /// Of an IPv4 address mapped into IPv6 (RFC 4291 §2.5.5.2).
+    /// The prefix of an IPv4 address mapped into IPv6 (RFC 4291 §2.5.5.2).
     private static let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
 
-    /// What one customer of a network usually holds: an IPv4 address, or a /64 of IPv6 addresses (RFC 6177 §2).
+    /// The range that one customer of a network usually holds: an IPv4 address, or a /64 of IPv6 addresses (RFC 6177
+    /// §2).
     public var holder: IPRange { IPRange(self, prefixBits: bytes.count == 4 ? 32 : 64) }
 
     /// 0.0.0.0 or ::, which is every address of a machine.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What a connection tells its peer of how much it takes at a time; for clients that are slow on purpose.
+/// The amount that a connection tells its peer to send at a time; for clients that are slow on purpose.
 public struct ReceiveLimits: Sendable, Hashable {
     /// At most about so many bytes that were not read. The system has its own least and may double it.
     public var bufferBytes: Int

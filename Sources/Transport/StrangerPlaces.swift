@@ -5,13 +5,13 @@ public struct StrangerLimits: Sendable, Hashable {
     public var places = 96
     /// Places for the addresses of nodes that are known, which nobody else can take.
     public var reserved = 128
-    /// Of either, for one address. On one machine all nodes have one.
+    /// The most of either kind for one address. On one machine all nodes have one.
     public var perAddress = 32
     /// The first byte must have come by then, because a node speaks at once.
     public var firstByte = Duration.seconds(1)
-    /// What says who it is must have come in full by then, with TLS too.
+    /// The introduction must have come in full by then, with TLS too.
     public var introduction = Duration.seconds(5)
-    /// Who has begun to speak is left alone for so long before it may be closed for another one's sake.
+    /// A stranger that has begun to speak is left alone for so long before it may be closed for another one's sake.
     public var patience = Duration.milliseconds(100)
 
     public init() {}
@@ -25,7 +25,7 @@ public struct StrangerLimits: Sendable, Hashable {
 /// of the same kind (known or not); first who has said nothing at all. The newcomer is refused only while all of them
 /// have begun to speak a moment ago. So however many hold connections open, a node that comes is heard.
 public struct StrangerPlaces<ID: Hashable & Sendable>: Sendable {
-    /// What becomes of a connection.
+    /// The decision about a connection.
     public enum Admission: Sendable, Hashable {
         /// It has a place; the other one that is named has none any more, and is to be closed.
         case admitted(displaced: ID?)

@@ -10,9 +10,9 @@ internal import TLS
 /// TCP_NODELAY and without reading. The loop keeps it alive until it has reported its end; it keeps its handler alive
 /// until then.
 ///
-/// Writing: offer bytes with ``tryWrite(_:from:)``. What the system does not take (its buffer is full) stays with the
-/// caller, who hands the rest of one buffer to ``write(_:from:)`` and goes on when the handler hears that it drained.
-/// So at most one buffer per connection waits here; the queue, and its bound, are the caller's.
+/// Writing: offer bytes with ``tryWrite(_:from:)``. The bytes that the system does not take (its buffer is full) stay
+/// with the caller, who hands the rest of one buffer to ``write(_:from:)`` and goes on when the handler hears that it
+/// drained. So at most one buffer per connection waits here; the queue, and its bound, are the caller's.
 public final class TCPConnection: LoopHandle {
     /// The peer's numeric address. Stays after the connection has closed.
     public private(set) var remoteAddress = ""
@@ -186,19 +186,19 @@ public final class TCPConnection: LoopHandle {
         return tls.map { !$0.isReady } ?? false
     }
 
-    /// Of the certificate that the peer has shown (``TLSSession/peerNames``); empty without TLS.
+    /// The names in the certificate that the peer has shown (``TLSSession/peerNames``); empty without TLS.
     public var peerNames: [String] {
         checkOnLoop()
         return tls?.peerNames ?? []
     }
 
-    /// Of the certificate that the peer has shown (``TLSSession/peerFingerprint``); nil without TLS.
+    /// The fingerprint of the certificate that the peer has shown (``TLSSession/peerFingerprint``); nil without TLS.
     public var peerFingerprint: [UInt8]? {
         loop.checkIsolated()
         return tls?.peerFingerprint
     }
 
-    /// What this TLS connection alone has (``TLSSession/channelBinding``); nil without TLS.
+    /// A value that this TLS connection alone has (``TLSSession/channelBinding``); nil without TLS.
     public var channelBinding: [UInt8]? {
         checkOnLoop()
         return tls?.channelBinding

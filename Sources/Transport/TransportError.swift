@@ -2,7 +2,7 @@ internal import CUV
 
 /// Why a socket operation failed or a connection ended.
 public struct TransportError: Error, Hashable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of error.
     public enum Code: Hashable, Sendable {
         /// Another socket is bound to the address.
         case addressInUse
@@ -30,13 +30,13 @@ public struct TransportError: Error, Hashable, CustomStringConvertible {
         case tooManyOpenFiles
         /// A datagram larger than the network or the protocol carries.
         case messageTooLong
-        /// What came is not TLS as it should be: another protocol, or a certificate that is not trusted here or there.
+        /// The input is not TLS as it should be: another protocol, or a certificate that is not trusted here or there.
         case notTrusted
         /// Another libuv error, by its number (a negative `errno` value).
         case other(Int32)
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
 
     /// For people: what was tried and what libuv says.

@@ -4,7 +4,8 @@ internal import Glibc
 
 /// A UDP socket on a loop, for small datagrams whose loss does not matter.
 public final class UDPSocket: LoopHandle {
-    /// What is called with each datagram, its sender's numeric address and port. The bytes are valid during the call.
+    /// The function that is called with each datagram, its sender's numeric address and port. The bytes are valid
+    /// during the call.
     public typealias Receiver = (_ bytes: UnsafeRawBufferPointer, _ host: String, _ port: Int) -> Void
 
     /// The port; the one that the system chose if 0 was asked for.

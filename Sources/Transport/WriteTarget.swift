@@ -7,7 +7,7 @@ internal import CShims
 /// Valid for as long as its connection lives, and to be used on the connection's loop only; the owner of the list that
 /// it stands in sees to both. A connection that closes or fails takes nothing.
 public struct WriteTarget {
-    /// What a cell holds.
+    /// The content of a cell.
     struct Content {
         var descriptor: Int32
         var obstacles: Obstacles
@@ -21,7 +21,7 @@ public struct WriteTarget {
         static let closed = Obstacles(rawValue: 1)
         /// Something waits at the owner of the connection.
         static let held = Obstacles(rawValue: 2)
-        /// What is written has to be sealed first.
+        /// Written bytes have to be sealed first.
         static let sealed = Obstacles(rawValue: 4)
         /// A write that the system has not taken in full is under way.
         static let writing = Obstacles(rawValue: 8)

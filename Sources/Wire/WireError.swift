@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What can be wrong with bytes that the cluster wrote itself, or with a WebSocket peer's handshake.
+/// Errors in bytes that the cluster wrote itself, or with a WebSocket peer's handshake.
 public struct WireError: Error, Sendable, Hashable {
     public enum Code: Sendable, Hashable {
         /// Stored bytes are not what was written, or were written by a later version.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All benchmarks of docs/BENCHMARKS.md, one after the other, into one Markdown file. What can't be measured on this machine
-# is said there and makes the run end with 1, after the others.
+# All benchmarks of docs/BENCHMARKS.md, one after the other, into one Markdown file. The file names passes that this
+# machine can't run; these make the run end with 1, after the others.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

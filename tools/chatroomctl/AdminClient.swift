@@ -23,7 +23,7 @@ struct HTTPFailure: Error, Sendable, Hashable {
     var message: String
 }
 
-/// What carries calls to a server.
+/// The transport of calls to a server.
 protocol HTTPTransport: Sendable {
     func send(_ call: HTTPCall, to server: String) async throws(HTTPFailure) -> HTTPAnswer
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// What every command takes.
+/// The options of every command.
 struct CommonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The server API's address; https://host:port where it speaks TLS.", valueName: "host:port"))

@@ -25,7 +25,7 @@ struct HealthCommand: AsyncParsableCommand {
         if let failure = Self.verdict(reports) { throw failure }
     }
 
-    /// What is wrong, and what to do about it; nil when all serve.
+    /// The fault, and its remedy; nil when all serve.
     static func verdict(_ reports: [(node: ClusterFile.Node, report: Report)]) -> CommandFailure? {
         let dead = reports.filter { !$0.report.alive }
         if let first = dead.first {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Any JSON value. What the server answers is shown as it is, so that new fields need no new release of this tool.
+/// Any JSON value. The server's answer is shown as it is, so that new fields need no new release of this tool.
 enum JSONTree: Sendable, Hashable, Codable {
     case object([String: JSONTree])
     case array([JSONTree])

@@ -41,7 +41,7 @@ struct TopCommand: AsyncParsableCommand {
     }
 }
 
-/// What one look at the cluster has shown.
+/// The result of one look at the cluster.
 private struct Look {
     let time = ContinuousClock.now
     let stats: JSONTree

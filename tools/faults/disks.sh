@@ -176,7 +176,8 @@ is_refusing() {
     [[ $http_status == 503 && $http_body == *"can't be written"* ]]
 }
 
-# What a full disk may cost, in ms. It is probed every three seconds, and leadership goes within a tick and a message.
+# The time that a full disk may cost, in ms. It is probed every three seconds, and leadership goes within a tick and a
+# message.
 disk_found_ms=${FAULTS_DISK_FOUND_MS:-6000}
 # One send that is passed on: two links and a sync, and on a slow machine more.
 disk_passed_ms=${FAULTS_DISK_PASSED_MS:-1000}
@@ -272,7 +273,7 @@ disk_full_alone() {
             began=$(now_ms)
             try_send n1 "$room" 'nobody can take this'
             took=$(($(now_ms) - began))
-            # What is left in the write-ahead log may still take one.
+            # The rest of the write-ahead log may still take one.
             [[ $http_status == 503 || $http_status == 2?? ]] || fail "n1 answered $http_status: $http_body"
             ((took <= worst)) || worst=$took
         done

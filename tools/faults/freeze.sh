@@ -66,7 +66,7 @@ freeze_once() {
     until=$((SECONDS + seconds))
     while ((SECONDS < until)); do
         viewers_pong
-        # Of two nodes out of three nothing goes on; it is not asked, since each answer takes its time.
+        # Without two nodes of three nothing goes on; nobody asks, because each answer takes its time.
         if ((${#victims[@]} * 2 < ${#ids[@]})); then
             freeze_send "${ids[-1]}" "${freeze_rooms[RANDOM % freeze_rooms_count]}" "f$1-during-$((++freeze_texts))" || true
         fi
@@ -116,7 +116,7 @@ room_has_online() {
 # freeze_is_over NUMBER: from here on everything is judged.
 freeze_is_over() {
     local id viewer room text deadline wanted missing request newcomers=()
-    # Who was told so comes again.
+    # A client that was told so comes again.
     for viewer in "${!viewer_pids[@]}"; do
         ! viewer_is_connected "$viewer" || continue
         freeze_told=$((freeze_told + 1))

@@ -3,8 +3,8 @@
 #
 # The attacker and the witness are programs of hostile/ (Python 3, its standard library); all of it stays on this machine.
 
-# What a node may do at most while an attack goes on; see "Attacks" in docs/OPERATIONS.md. The attacker and the
-# witness share the machine with the nodes, so a small machine measures them too.
+# The most that a node may do while an attack goes on; see "Attacks" in docs/OPERATIONS.md. The attacker and the witness
+# share the machine with the nodes, so a small machine measures them too.
 hostile_p99_ms=${HOSTILE_P99_MS:-250}
 hostile_memory_mb=${HOSTILE_MEMORY_MB:-400}
 hostile_written_mb=${HOSTILE_WRITTEN_MB:-150}
@@ -14,16 +14,16 @@ hostile_results_written_mb=${HOSTILE_RESULTS_WRITTEN_MB:-300}
 # In 20 s.
 hostile_read_mb=${HOSTILE_READ_MB:-2000}
 hostile_seconds=${HOSTILE_SECONDS:-20}
-# What may be left of a node's growth, so long after an attack that has filled buffers.
+# The most that may be left of a node's growth, so long after an attack that has filled buffers.
 hostile_left_mb=${HOSTILE_LEFT_MB:-100}
 hostile_left_seconds=60
 # While buffers are filled, nodes have this for all of them: what is offered is several times as much.
 hostile_budget_mb=${HOSTILE_BUDGET_MB:-64}
-# What a node may grow by then, with the connections themselves.
+# The most that a node may grow by then, with the connections themselves.
 hostile_buffers_memory_mb=${HOSTILE_BUFFERS_MEMORY_MB:-160}
 # So long results are to be remembered: three times what a room may remember (16 MB, `Limits.rememberedBytesPerRoom`).
 hostile_results_seconds=${HOSTILE_RESULTS_SECONDS:-45}
-# What each node may grow by then; before, the same has been done without anything to remember (changes).
+# The most that each node may grow by then; before, the same has been done without anything to remember (changes).
 hostile_results_memory_mb=${HOSTILE_RESULTS_MEMORY_MB:-32}
 # How long one call of the server API may take meanwhile.
 hostile_api_ms=${HOSTILE_API_MS:-2000}
@@ -154,7 +154,7 @@ under_attack() {
     for id in $(alive_nodes); do
         [[ $(members "$id" alive) == 3 ]] || blame "$name: $id does not see three nodes"
     done
-    # What one has done is not held against the next.
+    # The work of one attack is not held against the next.
     wait_until 'everybody sees everybody again' all_see 3
     settle
 }

@@ -472,7 +472,7 @@ probes_are_kept() {
 # leave: ends what this scenario has started, whatever its state.
 leave() {
     local id pid
-    # Of what is killed here nobody needs to be told.
+    # Nobody needs to be told of the processes that are killed here.
     exec 2>/dev/null
     rm -f "$work/probing"
     [[ -z $probe_pid ]] || kill "$probe_pid" 2>/dev/null || true

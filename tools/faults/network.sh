@@ -2,9 +2,9 @@
 # Networks that are cut, in one direction or in both. Sourced by run.sh, which runs these scenarios in a network namespace
 # of their own: nothing of this is seen outside of it, and it is gone with its last process.
 #
-# Each node has a namespace, an address and a certificate; they are joined by a bridge. What one node knows as the
-# hardware address of another is set by hand, so a wrong one loses all that it sends there, without an error and in that
-# direction only.
+# Each node has a namespace, an address and a certificate; they are joined by a bridge. A node's idea of another node's
+# hardware address is set by hand, so a wrong one loses all that it sends there, without an error and in that direction
+# only.
 
 in_network=(unshare --net)
 ((EUID == 0)) || in_network=(unshare --user --map-root-user --net)

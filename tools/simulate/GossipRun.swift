@@ -1,8 +1,8 @@
 import Simulation
 
 /// Measures gossip among many nodes: how long a start of all, a join, a death and a departure take to be known
-/// everywhere, and what a node sends while nothing happens. Of the deaths one half are of processes, whose connections to
-/// the others end, and one half of machines, of which nothing is heard.
+/// everywhere, and what a node sends while nothing happens. Half of the deaths are of processes, whose connections to
+/// the others end, and half are of machines, which fall silent.
 struct GossipRun {
     private var nodes = 1_000
     private var trials = 10
@@ -74,7 +74,7 @@ struct GossipRun {
         return missing == 0 && scale.falseDeaths == 0 && scale.tooLong == 0 ? 0 : 1
     }
 
-    /// Of one kind.
+    /// The deaths of one kind.
     private struct Deaths {
         /// Until somebody declares it.
         var firsts: [Duration?] = []

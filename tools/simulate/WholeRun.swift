@@ -109,7 +109,7 @@ struct WholeRun {
     }
 }
 
-/// What nodes log, with the simulated time.
+/// The log of nodes, with the simulated time.
 struct TraceLog: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]

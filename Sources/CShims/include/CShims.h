@@ -38,16 +38,16 @@ int chatroom_wait_for_cpu(void);
 /// Ignores SIGPIPE in the whole process, so that writing to a closed socket is an error and not the end.
 void chatroom_ignore_sigpipe(void);
 
-/// Tells the allocator to keep up to 16 MB of what a thread has freed. By default it gives back whatever is above 128 KB
-/// and asks for it again, page by page, in the next turn: system calls that stop the other threads of the process.
-/// What nobody has needed for longer goes back by ``chatroom_give_memory_back``.
+/// Tells the allocator to keep up to 16 MB of what a thread has freed. By default it gives back whatever is above 128
+/// KB and asks for it again, page by page, in the next turn: system calls that stop the other threads of the process.
+/// Memory that nobody has needed for longer goes back by ``chatroom_give_memory_back``.
 void chatroom_keep_freed_memory(void);
 
-/// What of the process is in memory, in bytes; negative where the system does not tell.
+/// The resident memory of the process, in bytes; negative where the system does not tell.
 int64_t chatroom_resident_bytes(void);
 
-/// What the allocator has given out and not got back, in bytes; negative where the C library does not tell. Goes through
-/// its lists of free pieces, one arena locked after the other: some milliseconds when there are many.
+/// The memory that the allocator has given out and not got back, in bytes; negative where the C library does not tell.
+/// Goes through its lists of free pieces, one arena locked after the other: some milliseconds when there are many.
 int64_t chatroom_allocated_bytes(void);
 
 /// Gives free pages of the allocator back to the system, but for `kept` bytes at the end of the main arena. Each arena is

@@ -2,7 +2,7 @@ import ChatModel
 import ClientCore
 import Wire
 
-/// The room's ordered key/value list: mic seats, a song list. Who may change it is the room's `queueLevel`.
+/// The room's ordered key/value list: mic seats, a song list. The room's `queueLevel` says who may change it.
 extension Chatroom {
     /// A page of the queue, 1 to 100 elements.
     /// - Parameter after: `next` of the page before.

@@ -16,7 +16,7 @@ public struct Chatroom: Sendable {
     /// How this client stands with the room; nil when it is not wanted in it.
     public var state: ConnectionState? { get async { await client.state(of: id) } }
 
-    /// What happens in the room from now on, for one consumer. It ends with the stay. Call it before ``enter(_:)``, and
+    /// The room's events from now on, for one consumer. It ends with the stay. Call it before ``enter(_:)``, and
     /// nothing is missed.
     public func events() async -> RoomEvents { RoomEvents(feed: await client.subscribe(to: id, lasting: false)) }
 

@@ -5,7 +5,7 @@ import Wire
 /// One WebSocket of a client, from the attempt to open it to its end. There is one kind for each platform, made by
 /// `PlatformSocket.open`; all else in this module is the same everywhere.
 ///
-/// The client's actor calls it, in order, and every call returns at once. What happens goes to the ``SocketMailbox`` that
+/// The client's actor calls it, in order, and every call returns at once. Its events go to the ``SocketMailbox`` that
 /// it was opened with, in order too.
 protocol ClientSocket: Sendable {
     /// Sends text messages, one after the other. Not before it is open.
@@ -21,7 +21,7 @@ protocol ClientSocket: Sendable {
     func close(code: UInt16?)
 }
 
-/// What happens on a socket.
+/// An event on a socket.
 enum SocketEvent: Sendable, Hashable {
     /// The handshake has succeeded. The first, if it comes.
     case opened
@@ -29,7 +29,7 @@ enum SocketEvent: Sendable, Hashable {
     case heard
     /// A text message came.
     case text([UInt8])
-    /// What came breaks RFC 6455, or is no text.
+    /// The bytes that came break RFC 6455, or are no text.
     case broken(String)
     /// It is gone, or did not come about. The last, exactly once. The code of the close frame, if one came.
     case closed(code: UInt16?, reason: String)
@@ -55,7 +55,7 @@ enum SocketEvent: Sendable, Hashable {
         }
     }
 
-    /// What it counts against the bound of the mailbox.
+    /// Its size against the bound of the mailbox.
     var bytes: Int {
         switch self {
         case .text(let text): text.count + 64
@@ -63,7 +63,7 @@ enum SocketEvent: Sendable, Hashable {
         }
     }
 
-    /// What the client speaks.
+    /// The subprotocol that the client speaks.
     static let subprotocol = "chatroom.v1.json"
     /// The largest message: coalesced pushes and a reply with 100 missed messages may be large.
     static let messageBytesMax = 64 << 20

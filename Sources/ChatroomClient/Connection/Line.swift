@@ -14,7 +14,7 @@ final class Line: Sendable {
 
     private let state = Locked(State())
 
-    /// What nobody waits for is dropped when this much has not left yet.
+    /// Frames that nobody waits for are dropped when this much has not left yet.
     static let unsentBytesMax = 64 << 10
 
     init(connection: UInt64, socket: any ClientSocket) {

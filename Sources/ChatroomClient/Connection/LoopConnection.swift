@@ -24,8 +24,8 @@
         private var phase = Phase.connecting
         private var tcp: TCPConnection?
         private var decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: SocketEvent.messageBytesMax)
-        /// Frames that wait for the system, in order. What the client waits for has a bound, and the rest is dropped
-        /// there (`Line`); pongs are bounded by ``pongsMax``.
+        /// Frames that wait for the system, in order. Frames that the client waits for have a bound, and the rest is
+        /// dropped there (`Line`); pongs are bounded by ``pongsMax``.
         private var waiting: [Outgoing] = []
         /// The system has a part of the first of them.
         private var isHeadWriting = false

@@ -3,7 +3,7 @@ import Wire
 
 /// Certificates as text (RFC 7468).
 enum PEM {
-    /// The certificates in the text, as DER. What stands around them is skipped.
+    /// The certificates in the text, as DER. Text around them is skipped.
     /// - Throws: `connectionFailed`, if there is none or one cannot be read.
     static func certificates(_ bytes: [UInt8]) throws(ClientError) -> [[UInt8]] {
         var certificates: [[UInt8]] = []

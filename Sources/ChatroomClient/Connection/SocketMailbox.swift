@@ -1,4 +1,4 @@
-/// What one socket has told and the client has not taken yet, in order. The socket puts in, from wherever it runs; the
+/// Events of one socket that the client has not taken yet, in order. The socket puts in, from wherever it runs; the
 /// client's actor takes out.
 ///
 /// Bound: ``bytesMax``, and what was read together with the event that exceeded it. At the bound the socket stops

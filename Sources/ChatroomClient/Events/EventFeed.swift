@@ -1,7 +1,7 @@
 import ChatModel
 import ClientCore
 
-/// What one consumer gets of the events: pushed by the client, taken by the consumer at its own pace.
+/// The events of one consumer: pushed by the client, taken by the consumer at its own pace.
 final class EventFeed<Overflow: EventOverflow>: Sendable {
     private struct State {
         var buffer: EventBuffer<Overflow>

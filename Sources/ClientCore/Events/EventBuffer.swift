@@ -1,4 +1,4 @@
-/// What becomes of events that a consumer's buffer has no room for: a summary of bounded size.
+/// A summary, of bounded size, of events for which a consumer's buffer has no room.
 package protocol EventOverflow: Sendable {
     associatedtype Event: Sendable
     init()

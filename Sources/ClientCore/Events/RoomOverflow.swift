@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a consumer of a room's events did not take in time.
+/// Events of a room that a consumer did not take in time.
 package struct RoomOverflow: EventOverflow {
     private var entry: RoomEntry?
     private var missing = SeqRanges()
@@ -75,7 +75,7 @@ package struct RoomOverflow: EventOverflow {
     private static let deliveriesMax = 1_024
 }
 
-/// What a consumer of the client's events did not take in time.
+/// Events of the client that a consumer did not take in time.
 package struct ClientOverflow: EventOverflow {
     private var skipped: Int64 = 0
     private var state: ClientState?

@@ -2,7 +2,7 @@ import ChatModel
 
 /// Why a call of the SDK failed, or why a connection or a room ended: a code for programs, a sentence for people.
 public struct ClientError: Error, Sendable, Hashable {
-    /// What kind of failure it is.
+    /// The kind of failure.
     public enum Code: Sendable, Hashable {
         /// The server refused; `refusal` says why.
         case refused
@@ -49,7 +49,7 @@ public struct ClientError: Error, Sendable, Hashable {
     public var code: Code
     /// A sentence for people; it may change.
     public var message: String
-    /// What the server answered, if it did: with `retryAfterMs` and `field` where it has them.
+    /// The server's answer, if there was one: with `retryAfterMs` and `field` where it has them.
     public var refusal: ChatError?
 
     public init(_ code: Code, _ message: String, refusal: ChatError? = nil) {

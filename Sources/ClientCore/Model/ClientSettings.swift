@@ -1,10 +1,10 @@
 import ChatModel
 
-/// What the client decides by itself; every number has a default that suits an app.
+/// The decisions that the client makes by itself; every number has a default that suits an app.
 public struct ClientSettings: Sendable, Hashable {
     /// Connects without a token, to listen only. The node must allow it, and `enter` needs nick and avatar.
     public var anonymous = false
-    /// What the conflict policy `perDevice` reads.
+    /// The device, for the conflict policy `perDevice`.
     public var device = Device.web
     /// How often the first connection, and the first `enter` of a room, is tried again after a failure: 0 never,
     /// -1 without end (NIM's `retryCount`).
@@ -44,7 +44,7 @@ public enum LogLevel: Int, Sendable, Hashable, Comparable, CaseIterable {
     public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What `enter` shows of the user and asks for.
+/// The options of `enter`: the profile to show, and what to ask for.
 public struct EnterOptions: Sendable, Hashable {
     /// At most 256 B; absent: saved, else from the token. Anonymous users must give one.
     public var nick: String?

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What became of one send.
+/// The outcome of one send.
 public enum DeliveryStatus: Sendable, Hashable {
     /// It waits for the connection or for its ack.
     case sending
@@ -13,7 +13,7 @@ public enum DeliveryStatus: Sendable, Hashable {
     case unknown
 }
 
-/// What the server answered to a send.
+/// The server's answer to a send.
 public struct SendReceipt: Sendable, Hashable {
     public var clientID: String
     public var messageID: String

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a room tells its app, in order.
+/// The events that a room tells its app, in order.
 public enum RoomEvent: Sendable, Hashable {
     /// The stay has another state.
     case state(ConnectionState)
@@ -8,13 +8,13 @@ public enum RoomEvent: Sendable, Hashable {
     case entered(RoomEntry)
     /// A message or a notification. Kept ones come in the order of `seq`, each once.
     case message(Message)
-    /// What a gap had left out, oldest first: to be sorted in by `seq`.
+    /// The messages that a gap had left out, oldest first: to be sorted in by `seq`.
     case filled([Message])
     /// Transient comments.
     case barrage([BarrageItem])
     /// These seqs were not received.
     case gap(Gap)
-    /// What was spared this viewer, or not taken in time by this consumer.
+    /// Counts of what this viewer was spared, or this consumer did not take in time.
     case skipped(Skipped)
     /// How many are in the room.
     case online(Int64)
@@ -29,7 +29,7 @@ public enum RoomEvent: Sendable, Hashable {
 
 /// The answer to `enter`.
 public struct RoomEntry: Sendable, Hashable {
-    /// What became of the messages since the last stay or connection.
+    /// The fate of the messages since the last stay or connection.
     public enum Recovery: Sendable, Hashable {
         /// Entered without a past: live messages begin after `seq`.
         case fresh
@@ -119,7 +119,7 @@ public struct Kick: Sendable, Hashable {
 
 /// Something of a later version of the protocol.
 public struct Unsupported: Sendable, Hashable {
-    /// What was not understood, for people and logs.
+    /// A description of what was not understood, for people and logs.
     public var summary: String
     /// The message, if it was one: its place in the order, its sender and its time are as ever.
     public var message: Message?
@@ -130,7 +130,7 @@ public struct Unsupported: Sendable, Hashable {
     }
 }
 
-/// What the whole client tells its app.
+/// The events that the whole client tells its app.
 public enum ClientEvent: Sendable, Hashable {
     /// The client has another state.
     case state(ClientState)
@@ -160,7 +160,7 @@ extension RoomEvent {
 }
 
 extension Message {
-    /// What this message is when its type or its event is of a later version of the protocol; else nil.
+    /// A description of the message when its type or its event is of a later version of the protocol; else nil.
     package var laterVersion: Unsupported? {
         switch body {
         case .unknown(let type): Unsupported("a message of the type \(type)", message: self)

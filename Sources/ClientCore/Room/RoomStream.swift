@@ -1,13 +1,13 @@
 import ChatModel
 import Wire
 
-/// What came of a room's stream and what is missing of it: puts replies, pushes and pages of history into the events
-/// that the app gets, in order and each once.
+/// The received and the missing part of a room's stream: puts replies, pushes and pages of history into the events that
+/// the app gets, in order and each once.
 ///
 /// `seq` is as far as the stream is known. Below it, every seq was delivered, or is in one of the two sets of holes, or
 /// was told to the app as a gap that nobody will fill.
 struct RoomStream: Sendable {
-    /// What is to be done after an input.
+    /// An action that follows an input.
     enum Output: Sendable, Hashable {
         case event(RoomEvent)
         /// Read history from the first of these seqs, now, and bring it as `caughtUp`.
@@ -44,7 +44,7 @@ struct RoomStream: Sendable {
 
     // MARK: - Entering
 
-    /// What of the stream the next `enter` begins from; nil for a first one.
+    /// The point from which the next `enter` resumes; nil for a first one.
     var resumePoint: (since: UInt64, epoch: String)? { epoch.map { (seq, $0) } }
 
     /// Takes the reply to `enter`.
@@ -82,7 +82,8 @@ struct RoomStream: Sendable {
         held = []
     }
 
-    /// The connection is lost. What waited behind history comes again with the next entry, as far as it is kept.
+    /// The connection is lost. Messages that waited behind history come again with the next entry, as far as it is
+    /// kept.
     mutating func interrupt() -> [Output] {
         var skipped = Skipped()
         for push in held { skipped.count(push) }
@@ -143,7 +144,7 @@ struct RoomStream: Sendable {
         return outputs
     }
 
-    /// What was missing has come; what this version does not know is told for itself.
+    /// The missing messages have come; those that this version does not know are told one by one.
     private static func filled(_ messages: [Message]) -> [Output] {
         let known = messages.filter { $0.laterVersion == nil }
         let unknown = messages.filter { $0.laterVersion != nil }
@@ -232,7 +233,7 @@ struct RoomStream: Sendable {
         return outputs + resumeLive(end)
     }
 
-    /// What was missed cannot be read: live pushes go on behind a told gap.
+    /// The missed messages cannot be read: live pushes go on behind a told gap.
     mutating func catchUpFailed(from: UInt64) -> [Output] {
         guard let end = catchUpEnd, readingFrom == from else { return [] }
         readingFrom = nil

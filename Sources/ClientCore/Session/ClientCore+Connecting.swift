@@ -236,7 +236,7 @@ extension ClientCore {
         giveUp(ClientError(.connectionLost, "the node asked to connect elsewhere"), now)
     }
 
-    /// What the connection carried with it.
+    /// Gives up everything that ended with the connection.
     private mutating func connectionEnded(_ now: ClientInstant) {
         phase = .idle
         moveAt = nil

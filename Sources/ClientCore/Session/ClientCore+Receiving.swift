@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What the server says.
+/// Input from the server.
 extension ClientCore {
     mutating func received(_ number: UInt64, _ item: ServerItem, _ now: ClientInstant) {
         guard number == connection else { return }

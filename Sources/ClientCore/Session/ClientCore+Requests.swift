@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What waits for an answer: sent when it can be, repeated when that is harmless, given up in time.
+/// Requests that wait for an answer: sent when it can be, repeated when that is harmless, given up in time.
 extension ClientCore {
     mutating func perform(_ ticket: UInt64, _ operation: ClientOperation, _ now: ClientInstant) {
         guard isRunning else { return fail(ticket, ClientError(.notConnected, "the client is not connected")) }
@@ -169,7 +169,7 @@ extension ClientCore {
     private mutating func refused(_ request: PendingRequest, _ refusal: ChatError, _ now: ClientInstant) {
         switch request.purpose {
         case .app(let ticket):
-            // Who is out already has what he wanted.
+            // A user who is out already has what it asked for.
             if case .exit = request.operation, refusal.code == .notInRoom { return complete(ticket, .done) }
             let error = ClientError(refusal)
             tell(request, .failed(error))
@@ -196,7 +196,7 @@ extension ClientCore {
         }
     }
 
-    /// What the server asked for, else doubling from half a second.
+    /// The time that the server asked for, else doubling from half a second.
     func waitingTime(_ refusal: ChatError, refusals: Int) -> Int64 {
         if let asked = refusal.retryAfterMs { return min(max(asked, 10), Backoff.windowMilliseconds) }
         return min(500 << Int64(min(max(refusals, 0), 6)), settings.reconnectMaxMilliseconds)

@@ -38,7 +38,7 @@ package struct ClientCore: Sendable {
     var stays: [RoomID: RoomStay] = [:]
     /// By the order in which they were asked.
     var requests: [UInt64: PendingRequest] = [:]
-    /// What is on the connection: the order number by request ID.
+    /// Requests on the connection: the order number by request ID.
     var onWire: [UInt32: UInt64] = [:]
     var nextRequest: UInt64 = 1
     /// Goes on over connections, although a node answers only what was asked over the same one: so that no answer can be
@@ -48,10 +48,10 @@ package struct ClientCore: Sendable {
     var attempt: UInt64 = 0
     /// Which of the addresses is tried next; moves on with each failure.
     var addressIndex = 0
-    /// What the address provider gave last, and whether that was for this attempt.
+    /// The addresses that the provider gave last, and whether that was for this attempt.
     var foundAddresses: [String] = []
     var hasFoundAddresses = false
-    /// What the server named when the client connected last.
+    /// The gateways that the server named when the client connected last.
     var knownGateways: [String] = []
     /// Where a `reconnect` push has sent the client, until it is connected again.
     var namedGateways: [String] = []

@@ -1,17 +1,17 @@
 import ChatModel
 import Wire
 
-/// What happens to the client: everything that the core learns.
+/// An input of the client: everything that the core learns.
 package enum ClientInput: Sendable {
     /// The app wants to be connected; answered when that is so, or the client has failed.
     case start(ticket: UInt64)
     /// The app has done.
     case stop
-    /// What the address provider gave; nil when it failed.
+    /// The addresses that the provider gave; nil when it failed.
     case addresses(attempt: UInt64, [String]?)
-    /// What the token provider gave; nil when it failed.
+    /// The token that the provider gave; nil when it failed.
     case token(attempt: UInt64, String?)
-    /// What the token provider gave for a session that is connected.
+    /// The token that the provider gave for a session that is connected.
     case renewedToken(String?)
     /// The WebSocket is open.
     case opened(connection: UInt64)
@@ -35,7 +35,7 @@ package enum ClientInput: Sendable {
     case deadline
 }
 
-/// What is to be done about it, in order.
+/// An action that follows, in order.
 package enum ClientEffect: Sendable, Hashable {
     /// Ask the address provider; answer with `addresses`.
     case findAddresses(attempt: UInt64)
@@ -60,7 +60,7 @@ package enum ClientEffect: Sendable, Hashable {
     case log(LogLevel, String)
 }
 
-/// What the app is answered.
+/// An answer to the app.
 package enum ClientAnswer: Sendable, Hashable {
     case result(OperationResult)
     case entered(RoomEntry)

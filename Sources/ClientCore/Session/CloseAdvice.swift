@@ -1,4 +1,4 @@
-/// What a client does after its connection was closed (PROTOCOL.md, "Closing").
+/// The reaction of a client after its connection was closed (PROTOCOL.md, "Closing").
 package enum CloseAdvice: Hashable, Sendable {
     /// Wait and connect again.
     case reconnect

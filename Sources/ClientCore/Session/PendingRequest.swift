@@ -3,7 +3,7 @@ import Wire
 
 /// A request that waits for the connection, for its room, or for its answer.
 struct PendingRequest: Sendable {
-    /// What the answer is for.
+    /// The purpose of the answer.
     enum Purpose: Sendable, Hashable {
         /// The app, which waits under that ticket.
         case app(ticket: UInt64)
@@ -20,7 +20,7 @@ struct PendingRequest: Sendable {
         case fetch(ClosedRange<UInt64>)
     }
 
-    /// What may be done when the answer was lost.
+    /// Whether the request may be repeated when the answer was lost.
     enum Repeating: Sendable, Hashable {
         /// Nothing: it may have been performed.
         case never
@@ -84,7 +84,7 @@ struct PendingRequest: Sendable {
 }
 
 extension ClientOperation {
-    /// What may be done with this operation when its answer was lost.
+    /// Whether this operation may be repeated when its answer was lost.
     var repeating: PendingRequest.Repeating {
         switch self {
         case .connect, .refresh, .enter, .barrage: .never

@@ -34,7 +34,7 @@ extension DayReader {
                         WHERE copies.incarnation = message.incarnation AND copies.seq = message.seq) END
                 FROM message WHERE (incarnation, seq) > (?1, ?2) ORDER BY incarnation, seq
                 """, cursor)
-            // Of rows that are not wanted, only the beginnings are read.
+            // Only the beginnings of unwanted rows are read.
             messages.bind(3, Int64(clamping: changedAfter))
             defer { messages.reset() }
             while try messages.step() {

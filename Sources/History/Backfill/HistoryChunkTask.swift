@@ -72,7 +72,7 @@ struct ManifestTask: ReadTask {
 }
 
 extension HistoryRecord {
-    /// What the record was after the log entry `index`; nil when it was not yet.
+    /// The record as of the log entry `index`; nil when it did not exist yet.
     ///
     /// A message changes only by its recall, so one that is not recalled and has a later index is younger. A recalled one
     /// may be older, and stays: when it is younger after all, the entry that made it replaces it when it is applied again.

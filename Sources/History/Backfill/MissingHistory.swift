@@ -1,8 +1,8 @@
 import ChatModel
 import Wire
 
-/// What a replica that installed a snapshot lacks of its shard's history. It stands in the catalogue, from the step on
-/// that puts the snapshot there, until everything has come.
+/// The part of its shard's history that a replica lacks after it installed a snapshot. It stands in the catalogue, from
+/// the step on that puts the snapshot there, until everything has come.
 ///
 /// Entries after the snapshot bring their rows by themselves, whatever day they belong to; so what is missing are rows
 /// that were last changed after `knownIndex` and not after `snapshotIndex`. A source that has applied the snapshot's

@@ -48,8 +48,8 @@ extension ShardStorage {
     /// does not lead and gives no history to others.
     public var isHistoryComplete: Bool { missingHistory == nil }
 
-    /// What is missing of the shard's history; nil: nothing. As far as it has come since the last checkpoint, too, so
-    /// after a restart it may name a little more again.
+    /// The missing part of the shard's history; nil: nothing is missing. As far as it has come since the last
+    /// checkpoint, too, so after a restart it may name a little more again.
     public var missingHistory: MissingHistory? { state.withLock { $0.missing } }
 
     /// Notes which days there are to get, from a source's manifest. Completes with what is missing then; fails with

@@ -36,7 +36,7 @@ extension ShardWriter {
         guard advanced?.advance(chunk.day, from: chunk.after, to: chunk.next) == true else {
             throw StorageError(.refused, "day \(chunk.day) is not missing from there on")
         }
-        // What came before goes first, as everywhere; it also tells of a disk that takes nothing.
+        // Earlier rows go first, as everywhere; it also tells of a disk that takes nothing.
         try flush(on: thread)
         let cutoff = configuration.cutoff(configuration.now())
         let erasures = records.compactMap(\.erasure).map { erasure in

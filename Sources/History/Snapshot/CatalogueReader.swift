@@ -7,7 +7,7 @@ import Wire
 ///
 /// While it is open the catalogue's write-ahead log can't be brought to the file (see `ShardWriter.checkpoint`).
 final class CatalogueReader {
-    /// What comes next in the stream.
+    /// The next part of the stream.
     private enum Step {
         /// The next row of the catalogue.
         case row
@@ -27,7 +27,7 @@ final class CatalogueReader {
     private let commandRows: Statement
     private let commands: CommandSource
     private let whenClosed: @Sendable () -> Void
-    /// Of the stream, not given out yet: less than a row more than what is asked for.
+    /// Bytes of the stream that are not given out yet: less than a row more than what is asked for.
     private var pending: [UInt8] = []
     private var rowCount: UInt64 = 0
     private var step = Step.row

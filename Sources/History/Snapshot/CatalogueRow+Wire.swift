@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What the stream of a snapshot is made of. Field numbers are on the wire.
+/// The unit of a snapshot's stream. Field numbers are on the wire.
 struct SnapshotRecord: WireMessage {
     /// First: as of which log entry the rows are.
     var index: UInt64?

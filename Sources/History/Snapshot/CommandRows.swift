@@ -21,7 +21,7 @@ enum CommandRows {
             value: WireProtobuf.encode(WiredCommands(commands: commands.map(WiredCommand.init))), index: room.index)
     }
 
-    /// What the rows of this kind and incarnation say, in any order. Throws `.corrupt`.
+    /// The commands in the rows of this kind and incarnation, in any order. Throws `.corrupt`.
     static func commands(
         in rows: [CatalogueRow], of incarnation: Incarnation
     ) throws(StorageError) -> [RememberedCommand] {

@@ -29,7 +29,7 @@ struct CommandSource {
         self.days = days.filter { $0 >= first.day }
     }
 
-    /// What a room that is loaded would remember.
+    /// The commands that a loaded room would remember.
     ///
     /// - Parameters:
     ///   - room: its own row. Messages of later entries may be here already: they do not set the bound.

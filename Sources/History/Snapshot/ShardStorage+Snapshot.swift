@@ -1,7 +1,7 @@
 import ChatModel
 import SQLite
 
-/// Snapshots of the catalogue: giving and taking. What is given is a stream of bytes; cut anywhere, it is taken in
+/// Snapshots of the catalogue: giving and taking. A snapshot is a stream of bytes; cut anywhere, it is installed in
 /// pieces of any length. A row takes at most 16 MiB in it (`DelimitedReader.messageBytesMax`); rooms' rows have at most
 /// some tens of kilobytes.
 extension ShardStorage {
@@ -25,8 +25,8 @@ extension ShardStorage {
         withWriter(completion) { writer, _ in try writer.beginInstall(index: index, mark: mark) }
     }
 
-    /// What the snapshot is called that was installed last; nil: none was. A log that was not told of it, because the
-    /// node stopped in between, must be: it has nothing that leads to `appliedIndex`.
+    /// The mark of the snapshot that was installed last; nil: none was. A log that was not told of it, because the node
+    /// stopped in between, must be: it has nothing that leads to `appliedIndex`.
     public var installedMark: [UInt8]? { state.withLock { $0.installedMark } }
 
     /// The next bytes of the snapshot. After a failure the installation is given up, and the live catalogue is what it

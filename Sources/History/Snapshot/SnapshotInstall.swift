@@ -42,7 +42,7 @@ final class SnapshotInstall {
         file.close()
     }
 
-    /// Closes and removes it. What can't be removed is removed at the next start.
+    /// Closes and removes it. Files that can't be removed now are removed at the next start.
     func discard() {
         file.close()
         for suffix in ["-wal", "-shm", ""] {

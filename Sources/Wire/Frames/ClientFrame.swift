@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What comes in one WebSocket message from a client: one or more requests.
+/// The content of one WebSocket message from a client: one or more requests.
 public enum ClientFrame {
     /// Reads the JSON objects of a text frame, separated by `\n` or other white space, all of them: see
     /// ``ClientFrameReader``.
@@ -40,7 +40,7 @@ public struct ClientFrameReader {
     public private(set) var count: Int
     /// The first byte that has not been read.
     public private(set) var position: Int
-    /// What comes after text that is not JSON, or a message that is cut short, can't be told apart.
+    /// Requests behind text that is not JSON, or behind a message that is cut short, can't be told apart.
     private var isBroken = false
     private var document = JSONDocument()
 

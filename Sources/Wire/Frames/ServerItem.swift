@@ -75,7 +75,7 @@ extension ServerItem: WireMessage {
     }
 }
 
-/// What comes in one WebSocket message from a server: one or more items.
+/// The content of one WebSocket message from a server: one or more items.
 public enum ServerFrame {
     /// Reads the JSON objects of a text frame, separated by white space.
     /// - Throws: 400 for text that is not JSON; what came before it has been given to `body`.

@@ -2,11 +2,11 @@ import ChatModel
 
 /// How large the head of an HTTP message may be.
 public struct HTTPHeadLimits: Sendable, Hashable {
-    /// Of the request line or status line.
+    /// The limit of the request line or status line.
     public var firstLineBytes: Int
-    /// Of one header line.
+    /// The limit of one header line.
     public var headerBytes: Int
-    /// Of the whole head, the empty line at its end included.
+    /// The limit of the whole head, the empty line at its end included.
     public var headBytes: Int
     /// Header lines.
     public var headers: Int
@@ -18,7 +18,7 @@ public struct HTTPHeadLimits: Sendable, Hashable {
         self.headers = headers
     }
 
-    /// Of the handshake on the client port (PROTOCOL.md, "Handshake").
+    /// The limits of the handshake on the client port (PROTOCOL.md, "Handshake").
     public static let handshake = HTTPHeadLimits(
         firstLineBytes: 8 << 10, headerBytes: Limits.handshakeBytes, headBytes: Limits.handshakeBytes,
         // The bytes are the bound: the protocol has none for the lines.

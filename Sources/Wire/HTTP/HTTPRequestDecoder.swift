@@ -8,7 +8,7 @@ public struct HTTPRequestDecoder: Sendable {
         case body(Range<Int>)
         /// Its body is over.
         case end
-        /// What came can't be read on: the connection is to be closed behind this answer.
+        /// The input can't be read on: the connection is to be closed behind this answer.
         case refused(HTTPRefusal)
     }
 
@@ -33,7 +33,7 @@ public struct HTTPRequestDecoder: Sendable {
             names: Self.names + names,
             singles: Set(["host", "content-length", "expect"] + names.map { "\($0)" }), limits: limits,
             takesVersion10: true,
-            // What a target means is for the routes to say; it divides no line.
+            // Routes decide what a target means; it divides no line.
             isTarget: { $0.allSatisfy { $0 > 0x20 } })
         buffer = HTTPHeadBuffer(limits: limits)
     }

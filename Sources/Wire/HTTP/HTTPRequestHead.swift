@@ -11,7 +11,7 @@ public struct HTTPRequestHead: Sendable, Hashable {
     /// The first value of the header, whose name is given in lower case.
     public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-    /// What one reader takes for a request. Everything else is the same for all.
+    /// The rules by which one reader recognises a request. Everything else is the same for all.
     struct Rules: Sendable {
         /// The headers that are read, in lower case; of the others only the framing is looked at.
         var names: [StaticString]

@@ -6,7 +6,7 @@ public struct JSONWriter: FieldWalker {
     public static var describesSchema: Bool { false }
     public var enforcesLimits: Bool { false }
 
-    /// What has been written.
+    /// The written bytes.
     public internal(set) var bytes: [UInt8]
     private var needsComma = false
 

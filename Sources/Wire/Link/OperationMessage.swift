@@ -14,7 +14,7 @@ public struct OperationMessage: WireMessage, Hashable {
     }
 }
 
-/// What an `enter` answers, on its way to the session's node. Protobuf has no empty lists, but a client in JSON is to
+/// The answer to an `enter`, on its way to the session's node. Protobuf has no empty lists, but a client in JSON is to
 /// see them, so they are told apart from lists that are not there.
 public struct EnterReply: WireMessage, Hashable {
     public var result: EnterResult

@@ -5,7 +5,7 @@ public struct ServerCommand: WireMessage, Hashable {
     public var body: CommandBody
     public var actor: Actor
     public var id: CommandID?
-    /// What the actor is to show; nil or empty: what the stay or the saved profile says.
+    /// The profile that the actor is to show; nil or empty: what the stay or the saved profile says.
     public var profile: Profile?
     /// Whether words and hook are asked about what it shows.
     public var moderate: Bool

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What the system group's leader answers to another node.
+/// The answer of the system group's leader to another node.
 extension SystemResult: WireMessage {
     public static var blank: SystemResult { .done }
 

@@ -87,7 +87,7 @@ extension MessageDraft: WireMessage {
     }
 }
 
-/// Who sent a barrage: a sender without `ext`.
+/// The sender of a barrage: a sender without `ext`.
 struct BarrageSender: WireMessage {
     var sender: Sender
 

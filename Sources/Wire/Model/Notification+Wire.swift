@@ -87,7 +87,7 @@ extension NotificationFields {
         }
     }
 
-    /// What the fields mean for `event`. Absent counts are 0 and absent lists empty, as protobuf leaves them out.
+    /// The meaning of the fields for `event`. Absent counts are 0 and absent lists empty, as protobuf leaves them out.
     func data(of event: EventCode) throws(ChatError) -> NotificationData {
         switch event {
         case .enter:

@@ -1,8 +1,8 @@
 import ChatModel
 
-/// What a client asks for: one case for each operation of PROTOCOL.md, "Operations", with all of its fields.
+/// An operation of a client: one case for each operation of PROTOCOL.md, "Operations", with all of its fields.
 public enum ClientOperation: Sendable, Hashable {
-    /// Who the session is; the first operation.
+    /// Authenticates the session; the first operation.
     case connect(ConnectRequest)
     /// A new token.
     case refresh(RefreshRequest)
@@ -18,7 +18,7 @@ public enum ClientOperation: Sendable, Hashable {
     case barrage(BarrageRequest)
     /// Take a message back.
     case recall(RecallRequest)
-    /// What a COMBINE holds.
+    /// The copies in a COMBINE.
     case combined(CombinedRequest)
     /// A page of kept messages.
     case history(RoomHistoryRequest)

@@ -3,7 +3,7 @@ import ChatModel
 /// In a storm thousands come back who have missed the same messages: these are encoded once, and put into each one's reply
 /// as they are.
 extension EnterResult {
-    /// What ``appendReply(id:missed:in:to:)`` takes.
+    /// The encoded form that ``appendReply(id:missed:in:to:)`` takes.
     public static func encodeMissed(_ messages: [Message], in encoding: ClientEncoding) -> [UInt8] {
         do throws(ChatError) {
             switch encoding {

@@ -51,7 +51,7 @@ public struct UpdateMeRequest: WireMessage, Hashable {
     public var set: ProfileChanges
     /// Keeps it for a fixed member beyond the stay.
     public var save = false
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
@@ -83,7 +83,7 @@ public struct UserFlagRequest: WireMessage, Hashable {
     public var room: RoomID
     public var user: UserID
     public var enable: Bool
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
@@ -116,7 +116,7 @@ public struct BlacklistRequest: WireMessage, Hashable {
     public var enable: Bool
     /// Recalls the user's messages too.
     public var recall = false
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
@@ -151,7 +151,7 @@ public struct TempMuteRequest: WireMessage, Hashable {
     public var user: UserID
     /// 0 lifts; at most 30 days.
     public var seconds: Int64
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
@@ -183,7 +183,7 @@ public struct KickRequest: WireMessage, Hashable {
     public var user: UserID
     /// Forbids entering for that time, at most 30 days; 0 lifts that, also of who is away.
     public var banSeconds: Int64?
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?

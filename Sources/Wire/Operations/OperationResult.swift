@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What an operation answers: one case for each operation of PROTOCOL.md, "Operations".
+/// The answer to an operation: one case for each operation of PROTOCOL.md, "Operations".
 public enum OperationResult: Sendable, Hashable {
     case connect(ConnectResult)
     case refresh(RefreshResult)

@@ -33,7 +33,7 @@ public struct QueueSetRequest: WireMessage, Hashable {
     public var transient = false
     /// 409 unless the element has that version; 0: unless there is none.
     public var ifVersion: Int64?
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
@@ -69,7 +69,7 @@ public struct QueueSetManyRequest: WireMessage, Hashable {
     public var room: RoomID
     /// At most 100, each key once.
     public var values: [QueuePair]
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
@@ -98,7 +98,7 @@ public struct QueueTakeRequest: WireMessage, Hashable {
     public var room: RoomID
     /// nil takes the head.
     public var key: String?
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
@@ -123,7 +123,7 @@ public struct QueueTakeRequest: WireMessage, Hashable {
 /// `queueClear`: removes all elements.
 public struct QueueClearRequest: WireMessage, Hashable {
     public var room: RoomID
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?

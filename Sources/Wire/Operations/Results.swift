@@ -110,7 +110,7 @@ public struct EnterResult: WireMessage, Hashable {
 
     static let missedNumber = 7
 
-    /// What is in front of `missed`.
+    /// The fields in front of `missed`.
     mutating func walkHead<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "room", &room)
         try walker.required(2, "me", &me)
@@ -120,7 +120,7 @@ public struct EnterResult: WireMessage, Hashable {
         try walker.optional(6, "recovered", &recovered)
     }
 
-    /// What is behind `missed`.
+    /// The fields behind `missed`.
     mutating func walkEnd<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.optional(8, "missedMore", &missedMore)
         try walker.optional(9, "queueNext", &queueNext)

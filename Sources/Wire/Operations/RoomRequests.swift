@@ -62,7 +62,7 @@ public struct UpdateRoomRequest: WireMessage, Hashable {
     public var room: RoomID
     /// Only what clients may set is sent; `entry`, `idleCloseSeconds` and `viewerBudget` are not.
     public var set: RoomChanges
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?
@@ -90,7 +90,7 @@ public struct UpdateRoomRequest: WireMessage, Hashable {
 public struct MuteRoomRequest: WireMessage, Hashable {
     public var room: RoomID
     public var enable: Bool
-    /// What of the notification the caller decides.
+    /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String?

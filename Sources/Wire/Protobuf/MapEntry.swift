@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What protobuf makes of one pair of a map.
+/// One pair of a map, as protobuf has it.
 struct MapEntry: WireMessage {
     var pair = QueuePair(key: "", value: "")
 
@@ -13,7 +13,7 @@ struct MapEntry: WireMessage {
 }
 
 extension QueuePair {
-    /// What breaks the limits of a map's key or value.
+    /// The error, if the pair breaks the limits of a map's key or value.
     func violation(keyBytes: Int, valueBytes: Int) -> ChatError? {
         if let wrong = key.violation(of: .nonEmptyBytes(keyBytes)) {
             return ChatError(wrong.code, "key \(wrong.message)")

@@ -6,9 +6,9 @@ public struct ProtobufWriter: FieldWalker {
     public static var describesSchema: Bool { false }
     public var enforcesLimits: Bool { false }
 
-    /// What has been written.
+    /// The written bytes.
     public internal(set) var bytes: [UInt8]
-    /// Of the message that is being written: walks name their fields in ascending order.
+    /// The last field number of the message that is being written: walks name their fields in ascending order.
     private var lastNumber = 0
 
     /// Goes on after `bytes`.

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What the server says unasked: one case for each push of PROTOCOL.md, "Pushes".
+/// A push of the server: one case for each push of PROTOCOL.md, "Pushes".
 public enum Push: Sendable, Hashable {
     /// An entry of a room's stream.
     case message(Message)
@@ -14,7 +14,7 @@ public enum Push: Sendable, Hashable {
     case kicked(KickedPush)
     /// Some seqs are only in history.
     case gap(GapPush)
-    /// What this viewer was spared.
+    /// Counts of what this viewer was spared.
     case skipped(SkippedPush)
     /// How many are in a room.
     case online(OnlinePush)

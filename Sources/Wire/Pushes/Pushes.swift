@@ -40,7 +40,7 @@ public struct KickedPush: WireMessage, Hashable {
     }
 }
 
-/// Of these seqs, what this session did not receive is only in history.
+/// Those of these seqs that this session did not receive are only in history.
 public struct GapPush: WireMessage, Hashable {
     public var room: RoomID
     public var ranges: [SeqRange]

@@ -63,7 +63,7 @@ public enum GapCause: String, WireEnum, Hashable {
     }
 }
 
-/// What became of a room that the session is in.
+/// The status of a room that the session is in.
 public enum RoomStatus: String, WireEnum, Hashable {
     /// The room's owner is away.
     case lost = "LOST"

@@ -2,7 +2,7 @@ import ChatModel
 
 /// Body of POST /v1/cluster/shards/{shard}/transfer.
 public struct TransferBody: WireMessage, Hashable {
-    /// Who is to lead the shard.
+    /// The node that is to lead the shard.
     public var to: NodeID
 
     public static var blank: TransferBody { TransferBody(to: .blank) }
@@ -34,7 +34,7 @@ public struct BackupView: WireMessage, Hashable {
     }
 }
 
-/// What one node has copied.
+/// The copy of one node.
 public struct BackupCopy: WireMessage, Hashable {
     public var node: NodeID
     /// On that node.

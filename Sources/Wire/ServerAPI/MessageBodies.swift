@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Who a server call speaks for: {user, [nick, avatar, ext]}, or just the user ID.
+/// The sender that a server call speaks for: {user, [nick, avatar, ext]}, or just the user ID.
 public struct ServerSender: WireMessage, Hashable {
     public var user: UserID
     public var profile: Profile

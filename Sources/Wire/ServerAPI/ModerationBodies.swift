@@ -61,7 +61,7 @@ public struct HookSettings: WireMessage, Hashable {
     }
 }
 
-/// What is moderated and how: body of PUT /v1/moderation. It replaces what was set.
+/// The settings of moderation: body of PUT /v1/moderation. It replaces what was set.
 public struct ModerationSettings: WireMessage, Hashable {
     public var words: [Word] = []
     /// nil: no hook.
@@ -124,10 +124,10 @@ public struct HookQuestion: WireMessage, Hashable {
     }
 }
 
-/// What the pre-send hook answers.
+/// The answer of the pre-send hook.
 public struct HookReply: WireMessage, Hashable {
     public var action: HookAction
-    /// Of REWRITE.
+    /// Only with REWRITE.
     public var text: String?
 
     public static var blank: HookReply { HookReply(action: .allow) }

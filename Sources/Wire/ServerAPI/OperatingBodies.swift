@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a node and its cluster carry.
+/// The load of a node and its cluster.
 public struct StatsView: WireMessage, Hashable {
     public var time = Timestamp(0)
     /// When this node's process began.
@@ -44,11 +44,12 @@ public struct NodeView: WireMessage, Hashable {
     public var gateways: [String] = []
     /// Shards that it leads.
     public var leads: Int64 = 0
-    /// What gossip says of it; nil where it says nothing.
+    /// The node's state in gossip; nil where gossip does not know it.
     public var state: NodeState?
     /// Whether its vote counts in the system group, as the node that answers knows it.
     public var systemVoter = false
-    /// Of its program, with the revision; nil of a node that does not answer. Nodes should differ during an upgrade only.
+    /// The version of its program, with the revision; nil for a node that does not answer. Nodes should differ during
+    /// an upgrade only.
     public var version: String?
 
     public static var blank: NodeView { NodeView(id: .blank) }
@@ -131,7 +132,7 @@ public struct AuditItem: WireMessage, Hashable {
     /// Ascending; made by the record.
     public var id: Int64 = 0
     public var time: Timestamp
-    /// Who called, by the name of the key or the `sub` of the token; absent when that is what was refused.
+    /// The caller, by the name of the key or the `sub` of the token; absent when that is what was refused.
     public var administrator: String?
     /// The address that the call came from.
     public var address: String
@@ -194,7 +195,7 @@ public struct AuditView: WireMessage, Hashable {
     }
 }
 
-/// What gossip says of a node.
+/// The state of a node in gossip.
 public enum NodeState: String, Sendable, Hashable, CaseIterable, WireEnum {
     case alive
     /// Does not answer, and is asked through others.

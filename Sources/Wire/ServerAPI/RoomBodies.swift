@@ -40,7 +40,7 @@ public struct UpdateRoomBody: WireMessage, Hashable {
     }
 }
 
-/// What role, mute, kick and queue calls take besides their own fields, and the whole body of calls without any.
+/// The options of role, mute, kick and queue calls besides their own fields, and the whole body of calls without any.
 public struct ServerOptions: WireMessage, Hashable {
     public var notify = NotifyOptions()
     /// In whose name; nil is the system.

@@ -71,7 +71,7 @@ public struct StateFigures: WireMessage, Hashable {
     public var muted = false
     public var slowModeSeconds: Int64 = 0
     public var online: Int64 = 0
-    /// Of all devices, those that are away in their grace included.
+    /// Sessions of all devices, those that are away in their grace included.
     public var sessions: Int64 = 0
     public var robots: Int64 = 0
     /// Above so many online enters and exits of guests become a digest.
@@ -82,7 +82,7 @@ public struct StateFigures: WireMessage, Hashable {
     /// A room is big above so many online.
     public var viewerBudgetAboveOnline: Int64 = 0
     public var lastSeq: UInt64 = 0
-    /// Of the newest kept message or notification.
+    /// The time of the newest kept message or notification.
     public var lastMessageAt: Timestamp?
     /// When the room came into memory: what follows counts from then.
     public var activeSince: Timestamp = .blank
@@ -123,10 +123,10 @@ public struct LaneFigures: WireMessage, Hashable {
     public var viewers: Int64 = 0
     /// Viewers for whom something waits because their connection is full, or who have not been told what they lost.
     public var slow: Int64 = 0
-    /// What waits for the slow ones, and for the slowest of them.
+    /// Bytes that wait for the slow ones, and for the slowest of them.
     public var waitingBytes: Int64 = 0
     public var waitingBytesMax: Int64 = 0
-    /// What slow viewers were not given since the first of the viewers who are here came.
+    /// Messages that slow viewers were not given since the first of the viewers who are here came.
     public var messagesDropped: Int64 = 0
     public var barrageDropped: Int64 = 0
 

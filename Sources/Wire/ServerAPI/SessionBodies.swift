@@ -9,7 +9,7 @@ public struct SessionView: WireMessage, Hashable {
     public var device = Device.web
     /// False while the client is away and its grace runs.
     public var connected = false
-    /// Of the client's connection, as the node sees it.
+    /// The address of the client's connection, as the node sees it.
     public var address: String?
     public var startedAt = Timestamp(0)
     /// When its token ends; absent for an anonymous one.

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a webhook's batches hold (PROTOCOL.md, "Webhooks"). The raw value is the name in `events` of the
+/// The kinds of items in a webhook's batches (PROTOCOL.md, "Webhooks"). The raw value is the name in `events` of the
 /// settings and in `event` of an item.
 public enum WebhookEvent: String, Sendable, Hashable, CaseIterable {
     /// A kept message of a person or the server API.
@@ -95,19 +95,19 @@ public struct WebhookItem: WireMessage, Hashable {
     /// The same for every delivery of the same item: a receiver that has seen it ignores it.
     public var id: String
     public var room: RoomID
-    /// Of kept messages and notifications: items of one room come in this order.
+    /// Only for kept messages and notifications: items of one room come in this order.
     public var seq: UInt64?
     public var event: WebhookEvent
     public var time: Timestamp
-    /// Of message, notification and unkept.
+    /// Only for message, notification and unkept.
     public var message: Message?
-    /// Of enter and exit.
+    /// Only for enter and exit.
     public var user: UserName?
-    /// Of enter and exit: how many are in the room then.
+    /// Only for enter and exit: how many are in the room then.
     public var online: Int64?
-    /// Of open and close: what happened, CREATED, REOPENED, CLOSED or DELETED.
+    /// Only for open and close: what happened, CREATED, REOPENED, CLOSED or DELETED.
     public var kind: RoomLifeEvent.Kind?
-    /// Of lost.
+    /// Only for lost.
     public var lost: LostMessages?
 
     public static var blank: WebhookItem { WebhookItem(id: "", room: .blank, event: .message, time: .blank) }

@@ -10,7 +10,7 @@ extension NodeRole: WireEnum {
     }
 }
 
-/// Of a state that was written before nodes introduced themselves, only node and store are there.
+/// A state that was written before nodes introduced themselves has only node and store.
 extension NodeRecord: WireMessage {
     public static var blank: NodeRecord { NodeRecord(node: .blank, store: 0) }
     public static var schemaName: String { "SystemNode" }

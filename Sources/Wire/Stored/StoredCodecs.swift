@@ -49,7 +49,7 @@ public enum CatalogueCodec {
 public enum HistoryCodec {
     public static func encode(_ message: Message) -> [UInt8] { WireProtobuf.encode(StoredMessage(message: message)) }
 
-    /// What a COMBINE copies, which is kept beside its message.
+    /// The copies of a COMBINE, which are kept beside its message.
     public static func encode(copies: [Message]) -> [UInt8] { WireProtobuf.encode(KeptCopies(copies: copies)) }
 
     /// - Throws: `corrupt`.
@@ -90,7 +90,7 @@ public enum SystemCodec {
     }
 }
 
-/// What a COMBINE copies, in a row of its own. The number is above those of `Message`.
+/// The copies of a COMBINE, in a row of their own. The number is above those of `Message`.
 struct KeptCopies: WireMessage {
     var copies: [Message]
 

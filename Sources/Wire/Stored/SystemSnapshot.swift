@@ -2,7 +2,7 @@ import ChatModel
 
 /// The system group's whole state as of one log index, as it is kept on disk.
 public struct SystemSnapshot: WireMessage, Hashable {
-    /// What is applied.
+    /// The index up to which entries are applied.
     public var appliedIndex: UInt64 = 0
     public var clusterID = ""
     public var shardCount: Int64 = 0
@@ -113,7 +113,7 @@ public struct SystemCall: WireMessage, Hashable {
     public var time: Timestamp
     /// Empty when there was nothing to tell, absent while it is not known how the call ended.
     public var answer: [UInt8]?
-    /// Of a revocation: its time.
+    /// For a revocation: its time.
     public var revokedAt: Timestamp?
 
     public static var blank: SystemCall { SystemCall(key: "", time: .blank, answer: nil) }

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a field's value may be. Limits stand in the walk, beside the field that they bind.
+/// The values that a field may have. Limits stand in the walk, beside the field that they bind.
 public enum FieldLimit: Sendable, Hashable {
     case none
     /// At most that many bytes (PROTOCOL.md, "Names and limits": UTF-8 of the decoded string, or decoded bytes for

@@ -151,9 +151,9 @@ extension QueueChange: WireEnum {
 
 /// The order of a history page.
 public enum HistoryOrder: String, WireEnum, Hashable {
-    /// What is at or before `startTime`, newest first.
+    /// Messages at or before `startTime`, newest first.
     case descending = "DESC"
-    /// What is at or after `startTime`, oldest first.
+    /// Messages at or after `startTime`, oldest first.
     case ascending = "ASC"
 
     public static var blank: HistoryOrder { .descending }

@@ -2,7 +2,7 @@ import ChatModel
 
 /// A value that can be a field: scalars, IDs, enumerations and messages.
 public protocol WireValue: Sendable {
-    /// What decoding starts from; it never leaves a decoder that succeeded unless the input says the same.
+    /// The value that decoding starts from; it never leaves a decoder that succeeded unless the input says the same.
     static var blank: Self { get }
     /// The form that the value has in protobuf.
     static var protobufType: ProtobufWireType { get }

@@ -17,7 +17,7 @@ public struct HTTPUpgradeParser: Sendable {
 
     private var buffer = HTTPHeadBuffer()
 
-    /// What the node reads of a request, here and in the handshake, and what must not be there.
+    /// The headers that the node reads, here and in the handshake, and those that must not be there.
     static let names: [StaticString] = [
         "host", "upgrade", "connection", "origin", "content-length", "transfer-encoding", "sec-websocket-key",
         "sec-websocket-version", "sec-websocket-protocol", "sec-websocket-extensions", "x-forwarded-for",

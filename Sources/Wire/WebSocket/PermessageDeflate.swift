@@ -1,7 +1,8 @@
 /// The extension permessage-deflate (RFC 7692) as this server takes part in it: without context takeover in either
 /// direction, so that a compressed message can be shared by all who get it, and no connection keeps a window.
 public enum PermessageDeflate {
-    /// What the 101 response says in `Sec-WebSocket-Extensions`; nil: the client offers nothing that this server can do.
+    /// The value of the 101 response's `Sec-WebSocket-Extensions`; nil: the client offers nothing that this server can
+    /// do.
     public static func answer(to request: UpgradeRequest) -> String? {
         for offer in request.headers.list("sec-websocket-extensions") {
             if let answer = answer(toOffer: pieces(offer, separator: UInt8(ascii: ";"))) { return answer }

@@ -1,11 +1,11 @@
-/// What came over a WebSocket connection. Payloads point into the bytes being decoded: they hold during the call only.
+/// Input of a WebSocket connection. Payloads point into the bytes being decoded: they hold during the call only.
 public enum WebSocketEvent {
     /// A whole message; valid UTF-8.
     case text(UnsafeRawBufferPointer)
     /// A whole message.
     case binary(UnsafeRawBufferPointer)
-    /// A whole message as permessage-deflate compressed it, where that was negotiated. What it becomes is to be bounded,
-    /// and a text is to be checked (see ``WebSocketFrameDecoder/isText(_:)``).
+    /// A whole message as permessage-deflate compressed it, where that was negotiated. The inflated message is to be
+    /// bounded, and a text is to be checked (see ``WebSocketFrameDecoder/isText(_:)``).
     case compressed(isText: Bool, UnsafeRawBufferPointer)
     /// To be answered with a pong of the same payload (RFC 6455 §5.5.2).
     case ping(UnsafeRawBufferPointer)

@@ -4,7 +4,7 @@ import ChatModel
 /// cut.
 ///
 /// A frame that lies whole in one chunk is delivered from there. Only a partial frame or a fragmented message is kept,
-/// and nothing between frames: an idle decoder holds no memory but itself. What is kept is bounded by
+/// and nothing between frames: an idle decoder holds no memory but itself. The kept bytes are bounded by
 /// `messageBytesMax` and a frame's head, because a length is checked before its bytes are taken.
 public struct WebSocketFrameDecoder: Sendable {
     /// Messages over this many bytes are 1009 (PROTOCOL.md, "Frames").
@@ -60,7 +60,7 @@ public struct WebSocketFrameDecoder: Sendable {
                 position += try partial.isEmpty ? takeFrame(rest, body) : completeFrame(rest, body)
                 if partial.isEmpty { framesMax -= 1 }
             }
-            // What comes after the end is ignored.
+            // Bytes behind the end are ignored.
             return (isClosed ? bytes.count : position, nil)
         } catch {
             isClosed = true

@@ -52,7 +52,7 @@ public enum WebSocketHandshake {
         return HTTPResponse.head(status: 101, reason: "Switching Protocols", headers: headers)
     }
 
-    /// What proves that the server has read the key (RFC 6455 §4.2.2).
+    /// The value that proves that the server has read the key (RFC 6455 §4.2.2).
     static func acceptKey(_ key: String) -> String {
         Base64.encode(SHA1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
     }

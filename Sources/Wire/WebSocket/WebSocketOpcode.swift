@@ -1,4 +1,4 @@
-/// What a frame is (RFC 6455 §5.2). All other values are reserved and refused.
+/// The kind of a frame (RFC 6455 §5.2). All other values are reserved and refused.
 public enum WebSocketOpcode: UInt8, Sendable, Hashable {
     case continuation = 0x0
     case text = 0x1

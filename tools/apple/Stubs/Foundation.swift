@@ -1,5 +1,5 @@
-/// What the SDK uses of Apple's module of this name, as that declares it. Each requirement of a delegate is optional there;
-/// here it is none, so that a method that is written otherwise is found.
+/// The part of Apple's module of this name that the SDK uses, as that declares it. Each requirement of a delegate is
+/// optional there; here it is none, so that a method that is written otherwise is found.
 @_exported import ObjectiveC
 @_exported import Security
 

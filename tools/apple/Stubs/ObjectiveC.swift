@@ -1,4 +1,4 @@
-/// What the SDK uses of Apple's module of this name, as that declares it.
+/// The part of Apple's module of this name that the SDK uses, as that declares it.
 open class NSObject {
     public init() {}
 }

@@ -1,13 +1,13 @@
-/// What the SDK uses of Apple's modules CoreFoundation and Security, as those declare it.
+/// The part of Apple's modules CoreFoundation and Security that the SDK uses, as those declare it.
 public typealias OSStatus = Int32
 
 public final class CFAllocator: @unchecked Sendable {}
 public final class CFError: Error, @unchecked Sendable {}
-/// What `as` bridges to there is the same type here.
+/// The type that `as` bridges to there is the same type here.
 public typealias CFArray = [Any]
 public typealias CFData = Data
 
-/// Of Foundation.
+/// A type of Foundation.
 public struct Data: Sendable, RandomAccessCollection {
     public init(_ bytes: some Sequence<UInt8>) {}
     public var startIndex: Int { 0 }

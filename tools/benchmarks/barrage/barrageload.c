@@ -42,11 +42,11 @@ static struct {
 } result;
 static bool measuring;
 
-// What one viewer that does not send was shown, second by second: all see the same, so one is enough.
+// The items that one viewer, which does not send, was shown in each second: all see the same, so one is enough.
 static uint64_t window_start, window_items;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What comes
+// Input
 
 static void on_barrage(struct connection *c, char *p, char *end, uint64_t now) {
     while ((p = memmem(p, (size_t)(end - p), "\"text\":\"b", 9))) {
@@ -85,7 +85,7 @@ static void on_object(struct stream *stream, char *p, size_t count, uint64_t now
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What goes
+// Output
 
 static void append_item(uint64_t due) {
     struct connection *c = &connections[sent_total % (uint64_t)options.senders];

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a cluster costs that nobody uses: CPU and memory of its nodes.
+# The cost of a cluster that nobody uses: CPU and memory of its nodes.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)

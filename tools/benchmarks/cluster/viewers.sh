@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a room's leader pays for viewers at other nodes: its CPU while messages are shown to viewers who are all at one
+# The cost of viewers at other nodes for a room's leader: its CPU while messages are shown to viewers who are all at one
 # other node, or spread over several. It should grow with the nodes and not with the viewers.
 set -euo pipefail
 
@@ -43,7 +43,7 @@ measure() {
         --subscribers "$count" --rate "$rate" --seconds "$seconds" --warmup 2 "${key_options[@]}" --json) \
         || fail "the load client failed. $line"
     say "{\"nodes\":$#,${line#\{}" >>"$raw"
-    # Of the whole run, entering and leaving too: enough to see that it grows with the viewers.
+    # CPU of the whole run, with entering and leaving: enough to see that it grows with the viewers.
     printf '| %s | %s | %s | %s | %s (whole run) | %s |\n' "$(thousands "$count")" "${*/$leader/the leader}" \
         "$(field messages <<<"$line")" \
         "$(awk -v c="$(field cpuSeconds <<<"$line")" -v s="$(field seconds <<<"$line")" 'BEGIN { printf "%.1f", 1000 * c / s }')" \

@@ -1,4 +1,5 @@
-// What a load client speaks with chatroomd (docs/PROTOCOL.md): tokens, connect, enter, and a look into what comes.
+// The protocol between a load client and chatroomd (docs/PROTOCOL.md): tokens, connect, enter, and a look into what
+// comes.
 #ifndef BENCHMARKS_CHATROOM_H
 #define BENCHMARKS_CHATROOM_H
 

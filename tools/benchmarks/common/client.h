@@ -1,4 +1,5 @@
-// What the load clients share: which server, connections with their input and output on one epoll, and how they come in.
+// The part that load clients share: which server, connections with their input and output on one epoll, and how they
+// come in.
 #ifndef BENCHMARKS_CLIENT_H
 #define BENCHMARKS_CLIENT_H
 

@@ -59,7 +59,7 @@ static inline uint64_t histogram_quantile(const struct histogram *h, double frac
     return h->max;
 }
 
-// What a process has used since it began.
+// The resources that a process has used since it began.
 struct usage {
     uint64_t cpu_ns;   // of all its living threads, from schedstat: exact
     uint64_t user_ns;  // in user mode, in ticks of the kernel's clock (10 ms)

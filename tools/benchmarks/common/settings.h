@@ -1,4 +1,4 @@
-// Command lines of the form --name value, read by a table. What is no number where one is wanted ends the program.
+// Command lines of the form --name value, read by a table. A text where a number is wanted ends the program.
 #ifndef BENCHMARKS_SETTINGS_H
 #define BENCHMARKS_SETTINGS_H
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the core operations cost, in instructions and allocations: counts that repeat, unlike times. Ends with 1 when one
-# costs more than thresholds.txt allows.
+# The cost of the core operations, in instructions and allocations: counts that repeat, unlike times. Ends with 1 when
+# one costs more than thresholds.txt allows.
 #
 # Each operation runs N and 2 N times under valgrind; the difference is what N of them cost, without what starting costs.
 # `deliver` is the node's gateway with real connections under callgrind, which counts inside Audience.walk only: the way of
@@ -52,7 +52,7 @@ deliver() {
     local viewers=$1 seconds=$2 port line tries=0
     build_clients fanout
     build gateway-alone
-    # Of large programs valgrind may not understand the debug information; the names of functions are elsewhere.
+    # valgrind may not understand the debug information of large programs; the names of functions are elsewhere.
     strip --strip-debug -o "$bench_dir/gateway-alone" "$bin_dir/gateway-alone"
     port=$(free_base_port)
     (umask 077 && say any >"$bench_dir/secret")

@@ -54,7 +54,7 @@ static struct {
 static uint64_t object_bytes;                     // size of a delivered message, without what frames it
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What comes
+// Input
 
 // The place of `name` in a message. All messages of a run look alike, so the last place is tried first.
 static const char *find(const char *object, size_t count, const char *name, size_t name_count, size_t *hint) {
@@ -106,7 +106,7 @@ static void on_read(struct stream *stream) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What goes
+// Output
 
 static void publish(uint64_t at) {
     static char pad[65536], text[65536], message[65536 + 512];
@@ -313,7 +313,7 @@ int main(int argc, char **argv) {
     struct usage after = process_usage(target.pid);
     report((double)(now_ns() - begin) / 1e9, before, after, own_cpu);
     if (options.room) {
-        // What is under way ends first: a subscriber that waits for nothing else leaves soonest.
+        // Requests under way end first: a subscriber that waits for nothing else leaves soonest.
         chatroom_leave(&publisher.stream, options.room);
         for (int i = 0; i < options.subscribers; i++) chatroom_leave(&subscribers[i].stream, options.room);
     }

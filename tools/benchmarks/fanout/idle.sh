@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How much memory an idle connection takes, one that has sent `connect` and nothing else: of chatroomd and, for
-# comparison, of the reference (reference.c), which keeps nothing of it. What the system's kernel keeps is not counted.
+# comparison, of the reference (reference.c), which keeps nothing of it. Memory of the kernel is not counted.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)

@@ -1,12 +1,13 @@
 // The least that a WebSocket broadcast server can do: one thread, one epoll, no room, no order of anything, nothing
-// kept. What chatroomd delivers per second of CPU is measured against it.
+// kept. It is the measure for deliveries of chatroomd per second of CPU.
 //
 //   reference [--port P = 7490] [--tick]
 //
-// Whoever asks for the path /publish is the publisher; everybody else is a subscriber. Each frame of the publisher goes
-// to all subscribers, unmasked: with one write per subscriber and frame, or with --tick one write per subscriber for
-// everything that one read of the publisher brought. Nothing is allocated on delivery, unless a subscriber's socket is
-// full: the rest then waits in a queue of its own (at most 16 MB, then the subscriber is dropped).
+// A client that asks for the path /publish is the publisher; everybody else is a subscriber. Each frame of the
+// publisher goes to all subscribers, unmasked: with one write per subscriber and frame, or with --tick one write per
+// subscriber for everything that one read of the publisher brought. Nothing is allocated on delivery, unless a
+// subscriber's socket is full: the rest then waits in a queue of its own (at most 16 MB, then the subscriber is
+// dropped).
 
 #include <arpa/inet.h>
 #include <errno.h>

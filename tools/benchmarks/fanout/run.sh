@@ -6,10 +6,10 @@
 # under way, so nothing can be coalesced; reference: one write per viewer and message. Case `max`: many under way;
 # reference --tick: one write per viewer for all that one read brought. Messages have the same size in both.
 #
-# The reference stores nothing. What the node spends on delivery alone is told by the node itself, in CPU time of its
-# loops' threads (chatroom_fan_out_cpu_seconds_total: the writes to viewers, the system's part included); the rest is the
-# durable path: reading, consensus, log, sync, history, ack. As a check that does not rely on the node's word, each round
-# also measures the same sends to a room without other viewers, whose CPU per message is subtracted. And with --gateway the
+# The reference stores nothing. The node itself tells what delivery alone costs, in CPU time of its loops' threads
+# (chatroom_fan_out_cpu_seconds_total: the writes to viewers, the system's part included); the rest is the durable path:
+# reading, consensus, log, sync, history, ack. As a check that does not rely on the node's word, each round also
+# measures the same sends to a room without other viewers, whose CPU per message is subtracted. And with --gateway the
 # node's gateway is measured alone: from a client's bytes to the viewers' bytes, with rooms that keep nothing.
 set -euo pipefail
 

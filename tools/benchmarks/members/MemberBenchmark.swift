@@ -7,9 +7,9 @@ import RoomCore
     import Darwin
 #endif
 
-/// What the listings of a room with very many members cost: every page of every kind is read and timed, half of the
-/// members guests and half of them fixed. In CPU time, so that what else runs here does not count. Build it for release:
-/// `swift run -c release member-benchmark [MEMBERS]`.
+/// The cost of listings of a room with very many members: every page of every kind is read and timed, half of the
+/// members guests and half of them fixed. In CPU time, so that what else runs here does not count. Build it for
+/// release: `swift run -c release member-benchmark [MEMBERS]`.
 @main
 struct MemberBenchmark {
     private static let now = Timestamp(1_700_000_000_000)
@@ -46,7 +46,7 @@ struct MemberBenchmark {
         return summary(times)
     }
 
-    /// Of this thread.
+    /// The CPU time of this thread.
     private static func cpuNanoseconds() -> Int {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

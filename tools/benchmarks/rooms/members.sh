@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the listings of a room with very many members cost: every page of every listing, in CPU time of the thread.
+# The cost of listings of a room with very many members: every page of every listing, in CPU time of the thread.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)

@@ -40,7 +40,7 @@ measure() {
 }
 
 machine
-# What a sync of this disk takes without us.
+# The time of a sync of this disk without us.
 disk=$(LC_ALL=C dd if=/dev/zero of="$bench_dir/sync.tmp" bs=4k count=500 oflag=dsync 2>&1 \
     | sed -n 's/.*, \([0-9.e-]*\) s, .*/\1/p')
 rm -f "$bench_dir/sync.tmp"

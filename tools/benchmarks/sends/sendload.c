@@ -52,7 +52,7 @@ static struct {
 static uint64_t sent_total, answered_total;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What goes
+// Output
 
 static void append_send(struct sender *s, uint64_t due) {
     char message[65536 + 512];
@@ -97,7 +97,7 @@ static uint64_t send_due(uint64_t begin, uint64_t now) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What comes
+// Input
 
 static void on_error(const char *object, size_t count) {
     int64_t code = json_number(object, count, "code");
@@ -260,7 +260,7 @@ int main(int argc, char **argv) {
             window_ns = now_ns() - begin;
             sending = false;
             if (options.rate > 0) late = (uint64_t)((double)(now - start) * options.rate / 1e9) - answered_total;
-            // What is answered from here on is checked and no longer counted.
+            // Answers from here on are checked and no longer counted.
             report((double)window_ns / 1e9, before, after, late);
             if (result.acked == 0) die("nothing was acknowledged");
         }

@@ -34,14 +34,14 @@ struct session {
     int64_t next_due;  // in the wheel: the session behind it, or -1
 };
 
-// What a process has seen in a round.
+// The counts of a process in a round.
 struct result {
     uint64_t begin, asked, end;
     uint64_t entered, put_off, pushes, bytes;
     struct histogram latency;
 };
 
-// Of all processes.
+// The counts of all processes.
 static struct {
     atomic_int arrived;  // at the places where they wait for each other, counted through
     struct result results[PROCESSES_MAX];

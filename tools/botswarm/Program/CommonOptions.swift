@@ -1,7 +1,7 @@
 import ArgumentParser
 import BotSwarmCore
 
-/// What every scenario takes.
+/// The options of every scenario.
 struct CommonOptions: ParsableArguments {
     @Option(help: "Bots in all, spread evenly over the rooms; each has a connection.")
     var bots = 100

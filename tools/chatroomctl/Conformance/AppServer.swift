@@ -12,7 +12,7 @@ actor AppServer {
         /// By name in lower case.
         var headers: [String: String]
         var body: [UInt8]
-        /// What it was answered; nil: nothing.
+        /// The status that it was answered; nil: nothing.
         var status: Int?
         var json: JSONTree { (try? JSONTree(parsing: Data(body))) ?? .null }
     }

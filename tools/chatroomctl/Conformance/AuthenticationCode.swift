@@ -1,6 +1,6 @@
 import Cryptography
 
-/// What is signed with a secret that this tool shares with a node or an app server.
+/// The code that is made with a secret that this tool shares with a node or an app server.
 enum AuthenticationCode {
     static func hmacSHA256(key: [UInt8], _ bytes: [UInt8]) -> [UInt8] { HMACKey(key).code(of: bytes) }
 

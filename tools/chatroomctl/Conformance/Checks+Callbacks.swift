@@ -82,7 +82,7 @@ extension ConformanceCheck {
                     let taken = accepted(calls, of: room)
                     return taken.contains { $0["event"] == "open" } ? taken : nil
                 }
-                // What was accepted may come again, too, but nothing may come before what precedes it.
+                // Accepted items may come again, too, but nothing may come before its predecessor.
                 var known: Set<String> = []
                 let all = taken.filter { known.insert($0["id"]?.text ?? "").inserted }
                 let fresh = Array(all.drop { ($0["seq"]?.integer ?? 0) < seq })

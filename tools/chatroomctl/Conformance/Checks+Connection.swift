@@ -1,4 +1,4 @@
-/// What a connection takes, and who may open one (PROTOCOL.md, "Connection").
+/// The input that a connection takes, and the clients that may open one (PROTOCOL.md, "Connection").
 extension ConformanceCheck {
     static let connection: [ConformanceCheck] = [
         .init("2", "a frame of exactly 1 MB is taken") { run in
@@ -51,7 +51,7 @@ extension ConformanceCheck {
         .init("2", "online is told at most every 2 s", .waiting) { run in
             let room = try await run.room(["enterExitNotify": "NONE"])
             let viewer = try await run.entered(room, run.name("ann"))
-            // What its own entering has changed is told by then.
+            // The changes of its own entering are told by then.
             try await Task.sleep(for: .seconds(3))
             let before = await viewer.pushes("online").count
             let began = ContinuousClock.now

@@ -101,7 +101,7 @@ extension ConformanceCheck {
                 for event in wanted {
                     let push = try await owner.notification(event)
                     try expect(push["operator"], is: ["user": .text(creator), "nick": "Host"], "operator of \(event)")
-                    // Of a guest who has gone the room keeps no nick.
+                    // The room keeps no nick of a guest who has gone.
                     let isGone = event == 303 || event == 304
                     try expect(push["targets"]?.items.count == 1, "targets of \(event) are \(push.line)")
                     let target = push["targets"]?.items.first
@@ -123,7 +123,7 @@ extension ConformanceCheck {
             for (operation, fields, event) in changes {
                 try await owner.ask(operation, fields.adding(["room": .text(room)]))
                 let push = try await owner.notification(event)
-                // Who changes its own info is the target, too.
+                // A user who changes its own info is the target, too.
                 let named = push["operator"] ?? (event == 316 ? push["targets"]?.items.first : nil)
                 try expect(named, is: ["user": .text(creator), "nick": "Host"], "operator of \(event)")
             }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Wire
 
-/// What a handshake and a frame may cost before and after `connect` (PROTOCOL.md, "Frames").
+/// The bounds of a handshake and a frame before and after `connect` (PROTOCOL.md, "Frames").
 extension ConformanceCheck {
     static let handshakes: [ConformanceCheck] = [
         .init("2", "a header section over 16 KB is refused with HTTP 431; a little less is accepted") { run in

@@ -123,7 +123,7 @@ extension ConformanceCheck {
                 push["data"]?["members"]?.items.contains { $0["user"]?.text == guest } == true
             }
             try expect(digest["data"]?["members"]?.items.first, is: wanted, "the first member of 350")
-            // What the robots have changed is told within a second or two.
+            // The changes of the robots are told within a second or two.
             try await watcher.push("message") { ($0["data"]?["entered"]?.integer ?? 0) > 5 }
             for push in await watcher.pushes("message") where push["event"] == 350 {
                 let members = push["data"]?["members"]?.items ?? []

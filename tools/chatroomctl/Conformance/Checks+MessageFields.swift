@@ -1,4 +1,4 @@
-/// What a pushed message and its ack hold, and who may recall (PROTOCOL.md, "Message").
+/// The fields of a pushed message and its ack, and the right to recall (PROTOCOL.md, "Message").
 extension ConformanceCheck {
     private static func recall(_ room: String, _ messageID: JSONTree?) -> JSONTree {
         ["room": .text(room), "messageId": messageID ?? .null]

@@ -34,7 +34,7 @@ extension ConformanceCheck {
             try expect(try await client.refusal("queueTake", ["room": .text(room), "key": "k"]), code: 13004)
             try expect(
                 try await client.refusal("queueSetMany", ["room": .text(room), "values": ["k": "w"]]), code: 13004)
-            // What others say still comes.
+            // Messages of others still come.
             try await run.done("POST", ["rooms", room, "messages"], ["type": "TEXT", "text": "heard"])
             try await client.message("heard")
         },

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What holds for calls of the server API as a whole (PROTOCOL.md, "Server API").
+/// Rules for all calls of the server API (PROTOCOL.md, "Server API").
 extension ConformanceCheck {
     static let serverRules: [ConformanceCheck] = [
         .init("4", "13003 is HTTP 403, and retryAfterMs is also the header Retry-After, in seconds") { run in

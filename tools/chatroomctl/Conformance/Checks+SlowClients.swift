@@ -1,4 +1,4 @@
-/// What a client is told that takes less than it is sent (PROTOCOL.md, "Losses").
+/// The pushes to a client that takes less than it is sent (PROTOCOL.md, "Losses").
 extension ConformanceCheck {
     /// Sends messages of 32 KB to a room until the node holds this user's session for slow, and some more.
     private static func overwhelm(

@@ -59,7 +59,8 @@ extension ConformanceCheck {
         },
         .init("3", "30 s of clock skew are allowed when connecting: at exp and at nbf") { run in
             let user = run.name("ann")
-            // What passes until the node looks makes a token older; so the accepted ones have a second or two to spare.
+            // Time that passes until the node looks makes a token older; so the accepted ones have a second or two to
+            // spare.
             try await isRefused(run, try run.signed(user, ["exp": .integer(now - 31)]).text, "one expired 31 s ago")
             try await isTaken(run, try run.signed(user, ["exp": .integer(now - 27)]).text, "one expired 27 s ago")
             try await isTaken(run, try run.signed(user, ["nbf": .integer(now + 29)]).text, "one valid in 29 s")

@@ -43,7 +43,7 @@ struct NotChecked: Error, Sendable, Hashable {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// What was seen instead of what PROTOCOL.md says.
+/// The behaviour that was seen instead of what PROTOCOL.md says.
 struct Deviation: Error, Sendable, Hashable {
     var message: String
 

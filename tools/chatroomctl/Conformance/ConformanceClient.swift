@@ -16,7 +16,7 @@ actor ConformanceClient {
     private(set) var isClosed = false
     /// Binary messages in the order in which they came.
     private(set) var binaries: [[UInt8]] = []
-    /// What came where no WebSocket is spoken.
+    /// The bytes that came where no WebSocket is spoken.
     private(set) var rawBytes: [UInt8] = []
     private(set) var subprotocol: String?
     private var refusedStatus: Int?

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Synchronization
 import TLS
 
-/// What a check works with: the cluster's addresses, and names that nobody else uses.
+/// The environment of a check: the cluster's addresses, and names that nobody else uses.
 final class ConformanceRun: Sendable {
     let target: Target
     let transport: any HTTPTransport
@@ -255,7 +255,7 @@ final class ConformanceRun: Sendable {
         "\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
-    /// What an origin begins with where a page came from the client port.
+    /// The scheme of an origin where a page came from the client port.
     var clientScheme: String { clientTLS == nil ? "http" : "https" }
 
     /// The origin of pages that the client port itself serves.

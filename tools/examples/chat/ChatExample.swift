@@ -96,7 +96,7 @@ struct ChatExample: AsyncParsableCommand {
         }
     }
 
-    /// What is typed, line by line. Reading blocks, so it has a thread of its own; at most 64 lines wait.
+    /// The typed lines. Reading blocks, so it has a thread of its own; at most 64 lines wait.
     private static func lines() -> AsyncStream<String> {
         AsyncStream(bufferingPolicy: .bufferingOldest(64)) { continuation in
             Thread.detachNewThread {

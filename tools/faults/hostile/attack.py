@@ -90,7 +90,7 @@ class Attack:
             except (OSError, ConnectionError) as error:
                 self.counts[str(error)[:40]] += 1
         self.pour(clients)
-        # What the bound on bytes lets through: as many as have room in 15 KB, again and again.
+        # The requests that the bound on bytes lets through: as many as have room in 15 KB, again and again.
         small = chat.frame(b"\x02\x08\x01" * 5_000, 2)
         while self.goes_on():
             clients = []

@@ -2,7 +2,7 @@ import ChatModel
 
 @testable import Wire
 
-/// What clients send and what the SDK reads, in both encodings.
+/// Bytes that clients send and that the SDK reads, in both encodings.
 extension FuzzTarget {
     /// A text frame of a client.
     static let json = FuzzTarget(name: "json", bytesMax: 1 << 20) { bytes in
@@ -27,7 +27,7 @@ extension FuzzTarget {
             if case .reply(_, .failure(let error)) = item, error.code == .unknown { continue }
             for other in ClientEncoding.allCases {
                 let once = encoded(item, other)
-                // What a later version says is not kept as it is; what has been written is.
+                // Content of a later version is not kept as it is; written content is.
                 let again = once.withUnsafeBytes { readItems(other, $0) }
                 require(again.count == 1, "what was written of an item is \(again.count) in \(other): \(once)")
                 let twice = encoded(again[0], other)
@@ -108,7 +108,7 @@ extension FuzzTarget {
         require(written <= 16 * count + 256 * results.count, "\(count) bytes became \(written)")
     }
 
-    /// What broke others: depth, numbers at their bounds, escapes, keys that are there twice.
+    /// Inputs that broke others: depth, numbers at their bounds, escapes, keys that are there twice.
     private static let hostileJSON: [[UInt8]] = [
         #"{"id":1,"ping":{}}{"id":2,"ping":{}}"#, #"{"id":4294967295,"ping":{}}"#, #"{"id":4294967296,"ping":{}}"#,
         #"{"id":1e0,"ping":{}}"#, #"{"id":-0,"ping":{}}"#, #"{"id":1.5,"ping":{}}"#, #"{"id":1,"id":2,"ping":{}}"#,

@@ -7,7 +7,7 @@ struct FuzzTarget: Sendable {
     var bytesMax: Int
     /// Ends the process when something does not hold.
     var run: @Sendable (UnsafeRawBufferPointer) -> Void
-    /// What encoders write, as the first inputs. Small ones: the fuzzer combines them.
+    /// The output of encoders, as the first inputs. Small ones: the fuzzer combines them.
     var seeds: @Sendable (inout Samples) -> [[UInt8]]
 
     static let all: [FuzzTarget] = [
@@ -91,7 +91,7 @@ enum Work {
         return now() - start
     }
 
-    /// Of the process: some decoders work on another thread.
+    /// The CPU time of the process: some decoders work on another thread.
     private static func now() -> Int {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

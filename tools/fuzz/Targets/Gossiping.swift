@@ -3,7 +3,7 @@ import ChatModel
 @testable import Gossip
 @testable import GossipSeal
 
-/// What nodes hear by UDP, from anyone: packets before and behind the seal.
+/// Bytes that nodes hear by UDP, from anyone: packets before and behind the seal.
 extension FuzzTarget {
     /// Behind the seal: packets and push-pull states, and what membership makes of them. The first byte tells which.
     static let gossip = FuzzTarget(name: "gossip", bytesMax: 64 << 10) { bytes in

@@ -22,7 +22,7 @@ extension FuzzTarget {
         }
     }
 
-    /// What came of it; bodies as how many bytes there were, and a sum of them.
+    /// The outcome; bodies as their number of bytes and a sum of these.
     private struct Reading: Equatable {
         var heads: [HTTPRequestHead] = []
         var framings: [HTTPBodyFraming] = []

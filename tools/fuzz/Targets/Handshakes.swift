@@ -43,7 +43,7 @@ extension FuzzTarget {
     private static let extensionOffer =
         "permessage-deflate; client_max_window_bits=\"12\"; server_max_window_bits=15, x"
 
-    /// What came of it, and how many bytes were taken.
+    /// The outcome, and how many bytes were taken.
     private enum Outcome: Equatable {
         case needsMore
         case request(UpgradeRequest, taken: Int)

@@ -6,7 +6,7 @@ import Wire
 @testable import LinkCore
 @testable import RoomLink
 
-/// What nodes tell each other: the frames of the link, and what each lane carries.
+/// Bytes between nodes: the frames of the link, and what each lane carries.
 extension FuzzTarget {
     /// The bytes of a connection. The first byte tells in what pieces they come.
     static let link = FuzzTarget(name: "link", bytesMax: 1 << 20) { bytes in
@@ -47,8 +47,8 @@ extension FuzzTarget {
         return seeds
     }
 
-    /// What somebody without a key says first, to a caller or to a called node. The first byte tells which, and whether
-    /// proofs are required; the frames follow, each behind two bytes with its length, a hello or a proof.
+    /// The first bytes of a stranger without a key, to a caller or to a called node. The first byte tells which, and
+    /// whether proofs are required; the frames follow, each behind two bytes with its length, a hello or a proof.
     static let greeting = FuzzTarget(name: "greeting", bytesMax: 64 << 10) { bytes in
         var input = FuzzInput(bytes)
         let choices = input.byte()
@@ -195,7 +195,8 @@ extension FuzzTarget {
                 if let message = try other.read(payload) { again.append(message) }
             } catch { fail("what was written can't be read: \(error)") }
         }
-        // What this program understands it says in one way; the first reading may have left out what it does not know.
+        // This program writes what it understands in one way; the first reading may have left out what it does not
+        // know.
         let once = again.flatMap { NodePayload.payloads(of: $0) }
         require(once == payloads, "a message is written differently: \(message)")
         if case .publications(let publications) = message {

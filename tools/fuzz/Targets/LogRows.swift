@@ -5,7 +5,7 @@ import Glibc
 @testable import LogStore
 @testable import SQLite
 
-/// What the disk gives back of the log: rows, marks, and the write-ahead log that they stand in.
+/// Content of the log that the disk gives back: rows, marks, and the write-ahead log that they stand in.
 extension FuzzTarget {
     /// The first byte tells what it is.
     static let logRows = FuzzTarget(name: "logrows", bytesMax: 256 << 10) { bytes in

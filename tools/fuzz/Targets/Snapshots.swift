@@ -5,7 +5,7 @@ import Wire
 
 @testable import History
 
-/// What comes from another replica to bring this one up to date: dialogues with the two receivers, and the streams.
+/// Bytes from another replica that bring this one up to date: dialogues with the two receivers, and the streams.
 extension FuzzTarget {
     /// A list of events: a byte that tells which, two bytes with a length, so many bytes.
     static let snapshot = FuzzTarget(name: "snapshot", bytesMax: 256 << 10) { bytes in
@@ -125,7 +125,7 @@ extension FuzzTarget {
         require((try? ReplicationMessage(decoding: message.encoded)) == message, "\(message) can't be read")
     }
 
-    /// What a row says is written as it was read.
+    /// The content of a row is written as it was read.
     private static func check(_ row: CatalogueRow) {
         let bytes = WireProtobuf.encode(SnapshotRecord(row: row))
         let again = (try? WireProtobuf.decode(SnapshotRecord.self, from: bytes, limits: true))?.row

@@ -4,7 +4,7 @@ import RoomLink
 @testable import History
 @testable import Wire
 
-/// What the disk gives back: rows of the catalogue and of history, log entries, the system group's state.
+/// Content that the disk gives back: rows of the catalogue and of history, log entries, the system group's state.
 extension FuzzTarget {
     /// The first byte tells what it is.
     static let stored = FuzzTarget(name: "stored", bytesMax: 1 << 20) { bytes in
@@ -96,8 +96,8 @@ extension FuzzTarget {
         },
     ]
 
-    /// What has been read is written in one way, and is read from that again. What is written is not much longer than
-    /// what came.
+    /// A value that has been read is written in one way, and is read from that again. The output is not much longer
+    /// than the input.
     private static func same<Value>(
         _ bytes: [UInt8], _ what: String, read: ([UInt8]) throws -> Value, write: (Value) -> [UInt8]
     ) {

@@ -114,7 +114,7 @@ extension FuzzTarget {
         """
     private static let ed25519 = "MCowBQYDK2VwAyEAEKds0LNMGHlf6WdxpOIYtzLqRLiclWaQsSqajNPyFaY="
 
-    /// What an issuer publishes: the keys that are taken are for the record's algorithms, and sign nothing.
+    /// Documents that an issuer publishes: the keys that are taken are for the record's algorithms, and sign nothing.
     static let keySet = FuzzTarget(name: "keyset", bytesMax: 64 << 10) { bytes in
         guard let keys = try? KeySetDocument.keys(Array(bytes), for: [.ES256, .EdDSA]) else { return }
         require(keys.values.reduce(0) { $0 + $1.count } <= KeySetDocument.keysMax, "too many keys")

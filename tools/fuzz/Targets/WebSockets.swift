@@ -85,7 +85,7 @@ extension FuzzTarget {
         var description: String { "\(events.count) events, \(failure?.message ?? "no failure")" }
     }
 
-    /// What came can be sent the other way, and is the same there.
+    /// An event that came can be sent the other way, and is the same there.
     private static func check(_ event: Heard.Event, _ side: WebSocketRole, _ bound: Int) {
         let (opcode, payload): (WebSocketOpcode, [UInt8])
         switch event {
@@ -119,7 +119,7 @@ extension FuzzTarget {
         require(same == message, "what was compressed has become something else")
     }
 
-    /// Of somebody who is not known the same becomes of it, or nothing; and the first bytes are asked about once at most.
+    /// A stranger's bytes have the same outcome, or none; and the first bytes are asked about once at most.
     private static func compareIfWanted(_ payload: [UInt8], _ whole: [UInt8]?, _ inflater: Inflater) {
         var asked = 0
         for isWanted in [true, false] {

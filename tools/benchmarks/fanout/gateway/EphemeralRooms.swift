@@ -45,7 +45,7 @@ final class EphemeralRooms: RoomRouter {
         case .enter:
             var result = EnterResult.blank
             result.epoch = "1"
-            // Of the turn's end: what the turn brought is shown before.
+            // Runs at the turn's end, after the turn's messages have been shown.
             result.seq = lastSeqs.withLock { $0[call.room] ?? 0 }
             answers.entered.append(.entered(session, request: request, .success(result)))
         case .exit:

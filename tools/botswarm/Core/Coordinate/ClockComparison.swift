@@ -17,8 +17,8 @@ package struct ClockComparison: Sendable {
         best = (trip, Int64(clamping: middle) - Int64(clamping: answer))
     }
 
-    /// What the worker adds to its clock, and by how much that may be wrong. Clocks that may be one are taken for one:
-    /// two machines do not begin to count within the time of one question.
+    /// The offset that the worker adds to its clock, and its error. Clocks that may be one are taken for one: two
+    /// machines do not begin to count within the time of one question.
     package var result: (offsetNanoseconds: Int64, errorNanoseconds: Int64) {
         guard let best else { return (0, 0) }
         let error = Int64(clamping: best.tripNanoseconds / 2) + 1

@@ -2,7 +2,7 @@ import Dispatch
 import EventLoop
 import Transport
 
-/// What the coordinator knows of its workers. Lives on its loop.
+/// The coordinator's knowledge of its workers. Lives on its loop.
 final class CoordinatorDesk {
     /// One of them.
     final class Worker {
@@ -14,7 +14,7 @@ final class CoordinatorDesk {
         fileprivate(set) var reached: Set<RunPoint> = []
         fileprivate(set) var hasStated = false
         fileprivate(set) var progress: WorkerProgress?
-        /// Of the last second, until it is taken.
+        /// The sample of the last second, until it is taken.
         fileprivate var newSample: WorkerSample?
         fileprivate(set) var report: WorkerReport?
         fileprivate var askedAt: UInt64 = 0
@@ -131,7 +131,7 @@ final class CoordinatorDesk {
         for worker in workers { worker.line?.send(message) }
     }
 
-    /// What each worker is to do.
+    /// Hands each worker its plan.
     func hand(_ plan: SwarmPlan) {
         for (index, worker) in workers.enumerated() {
             var plan = plan
@@ -142,7 +142,7 @@ final class CoordinatorDesk {
         }
     }
 
-    /// What all workers do together, for the screen.
+    /// The progress of all workers together, for the screen.
     func progress(_ scenario: Scenario) -> RunProgress? {
         let notes = workers.compactMap(\.progress)
         guard !notes.isEmpty else { return nil }

@@ -4,7 +4,7 @@ import Transport
 
 /// One connection between coordinator and worker: JSON objects, one a line. Lives on its loop.
 final class LineConnection: ConnectionHandler {
-    /// Of a line, and of what waits to be written. A report of a long run has some megabytes.
+    /// The bound of a line, and of the bytes that wait to be written. A report of a long run has some megabytes.
     static let bytesMax = 64 << 20
 
     private let tcp: TCPConnection

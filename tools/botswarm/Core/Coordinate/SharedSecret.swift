@@ -14,7 +14,7 @@ package struct SharedSecret: Sendable {
         key = HMACKey(text.utf8)
     }
 
-    /// What proves to the other side, which has given `nonce`, that this side has the secret.
+    /// The proof to the other side, which has given `nonce`, that this side has the secret.
     ///
     /// - Parameter role: keeps the proofs of the two sides apart.
     package func proof(role: String, nonce: String, own: String) -> String {

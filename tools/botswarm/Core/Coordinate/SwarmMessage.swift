@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a coordinator and its workers tell each other: one JSON object on each line.
+/// A message between a coordinator and its workers: one JSON object on each line.
 ///
 /// Nothing in it is a key: each worker has its own way to the cluster.
 package enum SwarmMessage: Codable, Sendable {
@@ -36,13 +36,13 @@ package enum SwarmMessage: Codable, Sendable {
 
     // Both ways.
 
-    /// What a worker's bots have sent in the room of this number, a part of it.
+    /// A part of the messages that a worker's bots have sent in the room of this number.
     case statements(room: Int, [MessageStatement])
     /// From a worker: that was all.
     case stated
 }
 
-/// What a worker is to do.
+/// The plan of a worker.
 package struct SwarmPlan: Codable, Sendable {
     package var scenario: Scenario
     package var run: String
@@ -57,7 +57,7 @@ package struct SparseHistogram: Codable, Sendable {
     var counts: [UInt64] = []
 }
 
-/// What a worker is doing, about once a second.
+/// The progress of a worker, about once a second.
 package struct WorkerProgress: Codable, Sendable {
     var phase: String
     var counters: LaneCounters

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What bots are called and what they say, so that every message tells who sent it as its which one.
+/// The names and texts of bots, so that every message tells its sender and its number.
 ///
 /// A text is `<user>-<n>`, blank, padding; the user is `bot-<run>-<number>`. The run's tag keeps two swarms, and two
 /// runs in one room, apart.
@@ -29,7 +29,7 @@ package struct BotNames: Sendable {
     /// The shortest text that can be accounted for; also the `clientId`.
     package func stem(of bot: BotID, _ n: Int) -> String { "bot-\(run)-\(bot.number)-\(n)" }
 
-    /// What `bot` says as its n-th message: `bytes` long, or longer if the stem is.
+    /// The text of `bot`'s n-th message: `bytes` long, or longer if the stem is.
     package func text(of bot: BotID, _ n: Int, bytes: Int) -> String {
         let stem = stem(of: bot, n)
         let padding = bytes - stem.utf8.count - 1
@@ -39,7 +39,7 @@ package struct BotNames: Sendable {
         return stem + " " + String(decoding: letters, as: UTF8.self)
     }
 
-    /// Who a text says has sent it; nil when it is not of this run, or `sender` is somebody else.
+    /// The sender that a text claims; nil when it is not of this run, or `sender` is somebody else.
     package func claim(in text: String, sender: UserID?) -> Claim? {
         let stem = text.prefix { $0 != " " }
         let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ package struct BotNames: Sendable {
     }
 }
 
-/// What a text says about its origin.
+/// The origin that a text claims.
 package struct Claim: Hashable, Sendable {
     package let bot: BotID
     /// The bot's n-th message, from 1.

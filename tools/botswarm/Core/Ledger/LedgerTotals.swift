@@ -1,6 +1,6 @@
 /// The ledger in numbers, of one room or of all.
 package struct LedgerTotals: Hashable, Sendable, Codable {
-    /// Of one kind of message.
+    /// The totals of one kind of message.
     package struct Sent: Hashable, Sendable, Codable {
         package var sent: UInt64 = 0
         package var accepted: UInt64 = 0
@@ -30,7 +30,7 @@ package struct LedgerTotals: Hashable, Sendable, Codable {
     package var barrageSkipped: UInt64 = 0
     /// Unkept notifications (301, 302, 350), all viewers.
     package var notifications: UInt64 = 0
-    /// Of those, digests (350).
+    /// The digests (350) among those.
     package var digests: UInt64 = 0
     /// Kept changes of the queue in the stream (317, 320), changes that bots made, and answers of `queue` compared.
     package var queueEvents: UInt64 = 0

@@ -1,4 +1,4 @@
-/// What one viewer is owed, got and was told it was spared, of one droppable class, in the present stay.
+/// The account of one viewer and droppable class in the present stay: owed, received, and told as spared.
 ///
 /// Owed is what was sent after the stay had begun and then accepted. A loss is explained by a `skipped` that covers it,
 /// or by the end of the stay: a disconnect, or the room's owner going away, which both begin a new account.

@@ -81,7 +81,7 @@ package struct QueueModel: Sendable {
     }
 }
 
-/// What `queue` answered.
+/// The answer to `queue`.
 package struct QueueAnswer: Sendable {
     package let seq: UInt64
     package let elements: [QueueElement]

@@ -1,6 +1,6 @@
 /// Which of a room's numbered items a viewer has received, for the newest ones: one bit each.
 ///
-/// It grows with the items, to at most `itemsMax` bits, and then moves on. What is older than the window can't be
+/// It grows with the items, to at most `itemsMax` bits, and then moves on. Receipts older than the window can't be
 /// judged any more.
 package struct ReceiptWindow: Sendable {
     package enum Outcome: Hashable, Sendable {

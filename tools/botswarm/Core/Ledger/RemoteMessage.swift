@@ -28,7 +28,7 @@ struct RemoteMessage: Sendable {
     var isStated = false
 }
 
-/// What a worker states of one message that its bot has sent, at the end.
+/// A worker's statement about one message that its bot has sent, at the end.
 package struct MessageStatement: Sendable, Hashable, Codable {
     package let bot: Int
     package let n: Int
@@ -53,7 +53,7 @@ package struct MessageStatement: Sendable, Hashable, Codable {
     package var claim: Claim { Claim(bot: BotID(bot), n: n) }
 }
 
-/// What other workers' bots have said.
+/// Messages of other workers' bots.
 extension RoomLedger {
     /// Makes room for a message of another worker's bot that is seen first. Its text follows from who says it.
     mutating func meet(_ claim: Claim, _ kind: SentKind, _ sentAt: SwarmInstant?) {
@@ -67,7 +67,7 @@ extension RoomLedger {
         sentCounts[kind, default: 0] += 1
     }
 
-    /// What this worker's bots have sent, for the other workers.
+    /// The messages that this worker's bots have sent, for the other workers.
     package var statements: [MessageStatement] {
         var statements: [MessageStatement] = []
         for index in sent.indices {

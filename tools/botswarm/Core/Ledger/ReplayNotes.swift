@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What the replay of a room's stream needs beside the messages, and what it is compared with.
+/// Notes that the replay of a room's stream needs beside the messages, and is compared with.
 ///
 /// Each list is bounded by `itemsMax`; what comes beyond is not compared, and counted.
 package struct ReplayNotes: Sendable {

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a notification says, as far as the ledger follows it.
+/// The content of a notification, as far as the ledger follows it.
 package enum RoomEvent: Hashable, Sendable {
     /// 305, 306.
     case muted([UserID], Bool)

@@ -127,7 +127,7 @@ extension RoomLedger {
         }
     }
 
-    /// What the books say in numbers.
+    /// The books in numbers.
     package var totals: LedgerTotals {
         var totals = LedgerTotals()
         for messages in sent {

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What the stream holds: each message is judged when it is seen first, and compared from then on.
+/// The content of the stream: each message is judged when it is seen first, and compared from then on.
 extension RoomLedger {
     func isPlausible(_ seq: UInt64) -> Bool { seq >= 1 && seq <= SeqSet.seqMax }
 

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What history gives: to a bot that resumes, to one that was named a gap, and to the reading of everything at the end.
+/// Answers of history: to a bot that resumes, to one that was named a gap, and to the reading of everything at the end.
 extension RoomLedger {
     /// Notes a page (ASC, afterSeq) read because of `missedMore`.
     ///
@@ -54,7 +54,8 @@ extension RoomLedger {
         return next <= range.upperBound ? next...range.upperBound : nil
     }
 
-    /// What the reading of the whole history has to find: everything since the first bot entered, up to the room's seq.
+    /// The messages that the reading of the whole history has to find: everything since the first bot entered, up to
+    /// the room's seq.
     package mutating func beginAudit(end: UInt64) -> ClosedRange<UInt64>? {
         historyEnd = end
         let first = (base ?? 0) + 1

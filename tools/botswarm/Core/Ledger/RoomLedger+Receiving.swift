@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What bots see.
+/// Pushes that bots see.
 extension RoomLedger {
     /// Notes an `enter` that succeeded.
     ///
@@ -183,8 +183,8 @@ extension RoomLedger {
 
     /// Notes a `gap`.
     ///
-    /// - Returns: with SLOW, what the bot must fetch from history after a random delay. What BUDGET names is never
-    ///   fetched: the reading of the whole history at the end has to find it.
+    /// - Returns: with SLOW, what the bot must fetch from history after a random delay. A BUDGET gap is never fetched:
+    ///   the reading of the whole history at the end has to find it.
     package mutating func gap(
         _ viewer: Viewer, _ ranges: [ClosedRange<UInt64>], _ reason: GapReason, at instant: SwarmInstant
     ) -> [ClosedRange<UInt64>] {
@@ -214,7 +214,8 @@ extension RoomLedger {
         }
     }
 
-    /// What a push outside a stay is: after a stay it should not come, before the first one nobody has asked for it.
+    /// The fault of a push outside a stay: after a stay it should not come, before the first one nobody has asked for
+    /// it.
     private func intrusion(_ viewer: Viewer) -> Finding.Kind {
         viewers[viewer.index].stay == .never ? .malformed : .hereAlthoughPutOut
     }

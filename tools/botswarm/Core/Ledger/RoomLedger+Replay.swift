@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What bots note for the replay at the end. In a room whose stream is not replayed these do nothing.
+/// Notes of bots for the replay at the end. In a room whose stream is not replayed these do nothing.
 extension RoomLedger {
     /// Notes what `queue` answered.
     package mutating func queueRead(_ viewer: Viewer, _ answer: QueueAnswer) { notes?.note(answer, viewer) }
@@ -84,7 +84,7 @@ extension RoomLedger {
     private mutating func closeRefusals(_ replay: StreamReplay) {
         guard let notes else { return }
         for refusal in notes.refusals {
-            // What was sent later and acked was applied later.
+            // A message that was sent later and acked was applied later.
             var upTo: UInt64?
             if let n = refusal.n,
                 let index = viewerIndex.first(where: { names.user(of: $0.key) == refusal.user })?.value
@@ -97,7 +97,7 @@ extension RoomLedger {
         }
     }
 
-    /// Who was put out was told so, and did not stay.
+    /// A kicked bot was told so, and did not stay.
     private mutating func closeKicks(_ replay: StreamReplay) {
         guard let notes else { return }
         for (user, told) in notes.kicksTold.sorted(by: { $0.key < $1.key }) {

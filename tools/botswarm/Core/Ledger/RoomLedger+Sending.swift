@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What bots say, and what they are answered.
+/// Messages of bots, and their answers.
 extension RoomLedger {
     /// Notes a message that is about to be sent for the first time, and returns its n, from which its text follows.
     package mutating func send(

@@ -32,26 +32,26 @@ package struct RoomLedger: Sendable {
     var epoch: String?
     /// The highest seq that is known to exist.
     package internal(set) var lastSeq: UInt64 = 0
-    /// Of history: the last seq, and how many seqs up to it have been found.
+    /// The last seq in history, and how many seqs up to it have been found.
     var historyEnd: UInt64?
     var inHistoryCount: UInt64 = 0
     var namedBySlow: UInt64 = 0
     var namedByBudget: UInt64 = 0
     var foundAfterGap: UInt64 = 0
-    /// What BUDGET gaps have named. Gaps of a room are the same for all viewers, so these are few.
+    /// The ranges that BUDGET gaps have named. Gaps of a room are the same for all viewers, so these are few.
     var budgetRanges: Set<ClosedRange<UInt64>> = []
-    /// Of each seq that a BUDGET gap has named, how many viewers were named it.
+    /// The number of viewers to whom a BUDGET gap has named each seq.
     var budgetNamed: [UInt64: Int] = [:]
     var otherUnkept: UInt64 = 0
     var digests: UInt64 = 0
     /// Bots of this room that other workers of the run have; nil in a run of one process.
     package internal(set) var others: OtherBots?
-    /// What those have said, as far as it was seen here or stated by their workers.
+    /// Messages of those, as far as they were seen here or stated by their workers.
     var remote: [Claim: RemoteMessage] = [:]
-    /// What the replay of the stream at the end is compared with.
+    /// The notes with which the replay of the stream is compared at the end.
     package internal(set) var notes: ReplayNotes?
     package internal(set) var budget: BudgetRule?
-    /// Who may speak in a muted room.
+    /// The users that may speak in a muted room.
     package var managers: Set<UserID> = []
 
     /// - Parameters:

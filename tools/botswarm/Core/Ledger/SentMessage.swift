@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What the swarm knows of one message that a bot has sent.
+/// The swarm's knowledge of one message that a bot has sent.
 package struct SentMessage: Sendable {
     package enum State: String, Hashable, Sendable, Codable {
         /// No answer yet, or none ever: it may appear, at most once. Can transition to: `accepted`, `refused`.
@@ -21,20 +21,20 @@ package struct SentMessage: Sendable {
     /// Whether anybody has seen it.
     package internal(set) var wasSeen = false
     package internal(set) var messageID: Fingerprint?
-    /// Of a kept one, by its ack or its first sighting.
+    /// Only for a kept message, by its ack or its first sighting.
     package internal(set) var seq: UInt64?
 
     /// Whether it is known to be in the room's stream.
     var isInStream: Bool { state == .accepted || wasSeen }
 }
 
-/// What an ack says.
+/// The content of an ack.
 package struct Acknowledgement: Hashable, Sendable {
     /// Absent for a barrage.
     package let messageID: Fingerprint?
-    /// Of a kept message.
+    /// Only for a kept message.
     package let seq: UInt64?
-    /// Of a message.
+    /// Only for a message.
     package let time: Timestamp
 
     package init(messageID: Fingerprint? = nil, seq: UInt64? = nil, time: Timestamp = Timestamp(0)) {

@@ -73,11 +73,11 @@ package enum SightingOrigin: Hashable, Sendable {
     case foreign
 }
 
-/// What an `enter` answered.
+/// The answer to an `enter`.
 package struct EntryReply: Sendable {
     package var seq: UInt64
     package var epoch: String
-    /// What the bot asked for; nil on its first entry.
+    /// The `since` that the bot asked for; nil on its first entry.
     package var since: UInt64?
     package var recovered: Bool?
     package var missed: [KeptSighting]

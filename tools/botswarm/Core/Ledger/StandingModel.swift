@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Who may speak, and who may be here, as the room's notifications tell it.
+/// The users that may speak, and that may be here, as the room's notifications tell it.
 package struct StandingModel: Sendable {
     /// Seqs of the stream between which something held; the end is open while it holds.
     struct Span: Sendable {

@@ -134,7 +134,7 @@ struct StreamReplay {
 
     // MARK: - The end
 
-    /// What is wrong with a refusal, beginning with its code; nil when it fits.
+    /// The complaint about a refusal, beginning with its code; nil when it fits.
     func complaint(about refusal: ReplayNotes.Refusal, upTo high: UInt64?) -> String? {
         let code = refusal.code
         let fits =

@@ -14,7 +14,7 @@ package struct ViewerBook: Sendable {
         case out
     }
 
-    /// What a kept push means for the order.
+    /// The meaning of a kept push for the order.
     package enum KeptOutcome: Hashable, Sendable {
         case next
         /// It came, and these before it have not; a `gap` has to name them.
@@ -35,7 +35,7 @@ package struct ViewerBook: Sendable {
     package private(set) var entrySeq: UInt64 = 0
     /// Not received, not named by a `gap` yet.
     package private(set) var holes = SeqSet()
-    /// What is still to be read from history after an `enter` with `missedMore`; live pushes go on above it.
+    /// The rest to be read from history after an `enter` with `missedMore`; live pushes go on above it.
     package private(set) var catchUp: ClosedRange<UInt64>?
     package internal(set) var unkept = LossAccount()
     package internal(set) var barrage = LossAccount()

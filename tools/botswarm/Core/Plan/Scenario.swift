@@ -1,4 +1,4 @@
-/// What the swarm does: who there is, and one stage after another.
+/// The plan of the swarm: its bots, and one stage after another.
 package struct Scenario: Sendable, Hashable, Codable {
     /// The name of the subcommand.
     package var name = "chat"
@@ -19,7 +19,7 @@ package struct Scenario: Sendable, Hashable, Codable {
     package var anonymousViewers = false
     /// Requests of one sender that may wait for an answer.
     package var inFlightMax = 16
-    /// Of 100 viewers, how many are slow in stages that have slow ones.
+    /// The number of slow viewers among 100, in stages that have slow ones.
     package var slowPercent = 0.0
     /// Whether slow ones read a little each second; else they read nothing.
     package var slowOnesRead = false

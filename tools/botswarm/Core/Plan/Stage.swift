@@ -7,10 +7,10 @@ package struct Stage: Sendable, Hashable, Codable {
     package var seconds: Double
     /// Ends as soon as everybody is in the room; `seconds` is then the most that it lasts.
     package var endsWhenAllAreBack = false
-    /// What each sender sends in a second; nil is nothing, 0 is as fast as the answers come.
+    /// The messages of each sender in a second; nil is none, 0 is as fast as the answers come.
     package var messageRate: Double?
     package var barrageRate: Double?
-    /// Of 100 messages, how many are sent with `history: false`.
+    /// The number of messages among 100 that are sent with `history: false`.
     package var unkeptPercent = 0
     /// Connections that the swarm cuts off at the beginning, in percent of those that are in the room.
     package var cutPercent = 0.0

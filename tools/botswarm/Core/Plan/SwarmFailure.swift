@@ -1,7 +1,7 @@
 /// Why a run could not be made.
 package struct SwarmFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
-        /// What was asked for can't be done.
+        /// The request can't be done.
         case usage
         /// Nobody answers there, or it refuses all.
         case unreachable

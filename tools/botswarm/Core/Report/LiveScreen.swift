@@ -1,6 +1,6 @@
 import Histogram
 
-/// What a terminal shows while a run goes on: rates and percentiles of the last second, and what there was in all.
+/// The terminal's view of a run: rates and percentiles of the last second, and totals.
 package struct LiveScreen: Sendable {
     private var sample: TimelineSample?
     /// Deliveries a second of the last samples, for the small plot.

@@ -3,7 +3,7 @@ import Histogram
 /// Where a run is.
 package struct RunProgress: Sendable {
     let scenario: String
-    /// What it does: entering, the name of a stage, draining, counting, reading.
+    /// The phase: entering, the name of a stage, draining, counting, reading.
     package let phase: String
     let counters: LaneCounters
     let bots: Int

@@ -1,6 +1,6 @@
 import Histogram
 
-/// What a run has shown.
+/// The result of a run.
 package struct RunReport: Sendable {
     package let scenario: Scenario
     package let run: String
@@ -60,7 +60,7 @@ package struct RunReport: Sendable {
         return table.text + verdict
     }
 
-    /// What belongs to some scenarios only.
+    /// Rows that belong to some scenarios only.
     private func happenings(_ table: inout ReportTable) {
         if enteringSeconds > 0 {
             table.row(

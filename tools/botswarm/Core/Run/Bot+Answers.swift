@@ -2,7 +2,7 @@ import ChatModel
 import Synchronization
 import Wire
 
-/// What a bot is answered.
+/// Answers to a bot.
 extension Bot {
     func answered(_ id: UInt32, _ result: Result<OperationResult, ChatError>) {
         guard let request = pending.removeValue(forKey: id) else {

@@ -88,8 +88,8 @@ extension Bot {
         if error.code != .unauthorized { drop() }
     }
 
-    /// What was not answered before the connection was lost is said again, with the same `clientId`. A barrage has
-    /// none: whether it got there stays unknown.
+    /// Requests that were not answered before the connection was lost are sent again, with the same `clientId`. A
+    /// barrage has none: whether it got there stays unknown.
     private func repeatUnanswered() {
         let asked = pending.values.compactMap { request -> Int? in
             if case .message(let n) = request { n } else { nil }

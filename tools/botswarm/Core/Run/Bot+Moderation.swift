@@ -23,7 +23,7 @@ struct ModerationAsk {
 
 /// How managers keep order.
 extension Bot {
-    /// Does something to a random sender of the room. Of a guest it is an attempt.
+    /// Does something to a random sender of the room. For a guest it is an attempt.
     func moderate() {
         guard isHere, pending.count < Self.actsInFlight else { return }
         let target = lane.randomSender(inRoom: book.number)

@@ -3,10 +3,10 @@ import EventLoop
 import Synchronization
 import Wire
 
-/// What a bot is told.
+/// Pushes to a bot.
 extension Bot {
     func handle(_ item: Incoming) {
-        // What was read together with the reason to stop is nobody's business any more.
+        // Items that were read together with the reason to stop do not count any more.
         guard !isStopped else { return }
         switch item {
         case .reply(let id, let result): answered(id, result)

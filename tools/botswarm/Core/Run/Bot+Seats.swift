@@ -40,7 +40,7 @@ extension Bot {
         let (key, value) = (randomKey(), nextValue())
         var ask = QueueSetRequest(room: book.room, key: key, value: value)
         ask.transient = Int.random(in: 0..<100, using: &lane.random) < 60
-        // What somebody was told last, or that it must be new.
+        // The version that the bot was told last, or that it must be new.
         switch Int.random(in: 0..<4, using: &lane.random) {
         case 0: ask.ifVersion = 0
         case 1: ask.ifVersion = book.ledger.withLock { $0.seatVersion(key) }

@@ -2,7 +2,7 @@ import ChatModel
 import Synchronization
 import Wire
 
-/// What a bot says.
+/// Messages of a bot.
 extension Bot {
     /// Says as much as is due.
     func speak(_ now: SwarmInstant) {

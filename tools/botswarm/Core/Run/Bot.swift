@@ -31,7 +31,7 @@ final class Bot: ConnectionHandler {
         case stopped
     }
 
-    /// What an answer will be for.
+    /// The purpose of an answer.
     enum Pending {
         case connect
         case refresh
@@ -378,7 +378,7 @@ final class Bot: ConnectionHandler {
                 drop()
             }
         case .here, .outside:
-            // What reads nothing still says that it is there.
+            // A bot that reads nothing still says that it is there.
             if isStalled, now.microseconds(since: lastPing) > Self.pingMicroseconds {
                 lastPing = now
                 request(.ping, .ping)

@@ -2,7 +2,7 @@
 package struct WorkerPart: Sendable, Hashable, Codable {
     package var index = 0
     package var count = 1
-    /// What this process adds to its monotonic clock so that all have the same, and by how much that may be wrong.
+    /// The offset that this process adds to its monotonic clock so that all have the same, and its error.
     package var clockOffsetNanoseconds: Int64 = 0
     package var clockErrorNanoseconds: Int64 = 0
 

@@ -20,7 +20,7 @@ package struct FrameReader {
 
     package init(sightings: SightingReader) { self.sightings = sightings }
 
-    /// What a frame holds, in order.
+    /// The items of a frame, in order.
     package mutating func items(of bytes: UnsafeRawBufferPointer) -> [Incoming] {
         guard !bytes.isEmpty, bytes.count <= Self.slotBytesMax, !Self.isReply(bytes) else { return parse(bytes) }
         let slot = Self.slot(of: bytes)

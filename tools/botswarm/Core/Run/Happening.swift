@@ -4,7 +4,7 @@ struct Happening {
     private var due: SwarmInstant
     private let action: () -> Void
 
-    /// What can't be made up for at once is left out.
+    /// Happenings that can't be made up for at once are left out.
     private static let lateMax = 100
 
     /// - Parameter ratePerSecond: 0 is never.

@@ -15,6 +15,6 @@ package enum Incoming: Sendable, Equatable {
     case reconnect(minMilliseconds: Int64, maxMilliseconds: Int64)
     /// Nothing that concerns the books.
     case other
-    /// What the protocol does not allow.
+    /// Input that the protocol does not allow.
     case malformed(String)
 }

@@ -1,4 +1,4 @@
-/// What the bots of one loop have done so far.
+/// The counts of one loop's bots so far.
 package struct LaneCounters: Sendable, Hashable, Codable {
     var connected: UInt64 = 0
     var here = 0
@@ -15,7 +15,7 @@ package struct LaneCounters: Sendable, Hashable, Codable {
     var retries: UInt64 = 0
     var forgone: UInt64 = 0
     var refused: UInt64 = 0
-    /// Of `delivered`, barrage.
+    /// The barrage among `delivered`.
     var barrageDelivered: UInt64 = 0
     /// Answers with an error.
     var errorCount: UInt64 = 0

@@ -1,6 +1,6 @@
 import Histogram
 
-/// What is measured.
+/// The latencies that are measured.
 package enum LatencyKind: String, Sendable, Hashable, CaseIterable, Codable {
     /// From the first sending of a message or barrage to its ack.
     case ack
@@ -47,7 +47,7 @@ struct Latencies: Sendable {
         if Self.sampled.contains(kind) { sinceSample[kind, default: Self.histogram(.two)].record(value) }
     }
 
-    /// What was measured since the last call.
+    /// The measurements since the last call.
     mutating func takeSample() -> Sample {
         defer { sinceSample = [:] }
         return sinceSample
@@ -70,7 +70,7 @@ struct Latencies: Sendable {
         }
     }
 
-    /// What the screen and the plots show over time.
+    /// The kinds that the screen and the plots show over time.
     static let sampled: Set<LatencyKind> = [.ack, .receipt, .enter]
 
     static func histogram(_ digits: SignificantDigits) -> Histogram<UInt64> {

@@ -11,7 +11,7 @@ package struct TimelineSample: Sendable {
     var counts: Counts
     var latencies: [LatencyKind: Histogram<UInt64>]
 
-    /// What happened in it.
+    /// The events in it.
     struct Counts: Sendable, Hashable, Codable {
         var sent: UInt64 = 0
         var acked: UInt64 = 0

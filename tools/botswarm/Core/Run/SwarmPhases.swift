@@ -237,7 +237,7 @@ struct SwarmPhases {
     private static let firstContactSeconds = 12.0
     /// Until connections that were cut are known to be lost.
     private static let cutTakes = Duration.milliseconds(400)
-    /// What others have sent may still be on its way when they say so.
+    /// Messages of others may still be on their way when these say so.
     private static let settlingTakes = Duration.seconds(10)
     /// The grace of those who were dropped, and the interval of counts (PROTOCOL.md, "Resume").
     private static let countingTakes = Duration.seconds(20)

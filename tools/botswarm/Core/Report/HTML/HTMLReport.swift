@@ -106,7 +106,7 @@ package struct HTMLReport {
         func plot(
             _ title: String, _ unit: String, _ lines: [(String, [Double?])], isLogarithmic: Bool = false
         ) -> String {
-            // What never happened needs no line.
+            // An event that never happened needs no line.
             let series = lines.enumerated().map { LinePlot.Series(name: $1.0, color: $0 % 4, values: $1.1) }
                 .filter { $0.values.contains { ($0 ?? 0) > 0 } }
             guard !series.isEmpty else { return "" }

@@ -103,7 +103,7 @@ struct LinePlot {
         return "<path class=c\(line.color) d=\"\(commands)\"/>" + dots
     }
 
-    /// What a pointer over a sample is told.
+    /// The texts that a pointer over a sample shows.
     private var hints: String {
         var svg = ""
         for (index, sample) in samples.enumerated() {

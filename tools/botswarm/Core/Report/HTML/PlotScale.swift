@@ -40,7 +40,7 @@ struct PlotScale {
 
     private func logarithm(_ value: Double) -> Double { Self.logarithm2(value) }
 
-    /// Of positive numbers, exact enough for pixels.
+    /// For positive numbers, exact enough for pixels.
     static func logarithm2(_ value: Double) -> Double {
         var fraction = value.significand
         var bits = Double(value.exponent)
