@@ -220,7 +220,7 @@ let package = Package(
         tests(
             "NodeTests",
             [
-                "Node", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "LogStore", "Replication",
+                "Node", "Rooms", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "LogStore", "Replication",
                 "RoomLink", "EventLoop", "Transport", "Telemetry", "Cryptography", "CryptographyTestKit", "HTTPClient",
                 "HTTPTestKit", "TLS", "WaitTestKit", logging,
             ]),

@@ -157,12 +157,15 @@ extension NodeService {
             throw ChatError(.notFound, "there is no node \(node) in the cluster", field: "to")
         }
         let deadline = ContinuousClock.now + .seconds(5)
-        while nodes.leader(of: shard) != node {
+        while true {
+            let known = nodes.leader(of: shard)
+            guard known.node != node else { return }
             guard ContinuousClock.now < deadline else {
                 throw ChatError(.unavailable, "\(node) has not taken the shard over in time", retryAfterMs: 1000)
             }
-            if let leader = nodes.leader(of: shard) { _ = try await nodes.ask(leader, .transfer(shard, to: node)) }
-            try? await Task.sleep(for: .milliseconds(100))
+            if let leader = known.node { _ = try await nodes.ask(leader, .transfer(shard, to: node)) }
+            // A leader that could not hand over in time goes on leading, which nobody is told.
+            await nodes.leaderChange(of: shard, since: known, until: min(deadline, ContinuousClock.now + .seconds(1)))
         }
     }
 

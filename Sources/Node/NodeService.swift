@@ -125,7 +125,7 @@ struct NodeService: ClusterService {
     }
 
     func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation {
-        let leader = nodes.leader(of: rooms.shard(of: room)) ?? configuration.node
+        let leader = nodes.leader(of: rooms.shard(of: room)).node ?? configuration.node
         guard case .explanation(var explanation) = try await nodes.ask(leader, .explain(room)) else {
             throw ChatError(.internal, "the answer is to another question")
         }

@@ -364,31 +364,37 @@ public final class RoomHost: Sendable {
         return value
     }
 
-    /// Asks the room's leader, on whichever node; while there is none, or another one than was thought, for at most two
-    /// seconds. A durable command has an ID, so it is done once. Barrage has none: where it may have been shown, it is not
-    /// sent again.
+    /// Asks the room's leader, on whichever node. While there is none, or another one than was thought, it waits for at most
+    /// two seconds until one becomes known, or until whoever has refused is to be asked again. A durable command has an
+    /// ID, so it is done once. Barrage has none: where it may have been shown, it is not sent again.
     private func askLeader(_ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
         let question = question.repeatable
         let shard = shardMap.shard(of: room)
         let deadline = ContinuousClock.now + Self.leaderless
         while true {
-            let leader = elsewhere.leader(of: shard)
+            let known = elsewhere.leader(of: shard)
+            let isElsewhere = known.node.map { $0 != node } ?? false
+            let refusal: ChatError
             do throws(ChatError) {
-                if let leader, leader != node { return try await elsewhere.ask(leader, room, question) }
+                if isElsewhere, let leader = known.node { return try await elsewhere.ask(leader, room, question) }
                 return try await askHere(room, question)
             } catch {
-                guard error.code == .unavailable, ContinuousClock.now < deadline,
-                    error.field == ChatError.leaderField
-                        || (leader != nil && leader != node && question.mayBeDoneTwice)
-                else {
-                    var told = error
-                    if told.field == ChatError.leaderField { told.field = nil }
-                    throw told
-                }
+                refusal = error
             }
-            try? await Task.sleep(for: .milliseconds(50))
+            guard refusal.code == .unavailable, ContinuousClock.now < deadline,
+                refusal.field == ChatError.leaderField || (isElsewhere && question.mayBeDoneTwice)
+            else {
+                var told = refusal
+                if told.field == ChatError.leaderField { told.field = nil }
+                throw told
+            }
+            let pause = Duration.milliseconds(refusal.retryAfterMs ?? Self.pauseMilliseconds)
+            await elsewhere.leaderChange(of: shard, since: known, until: min(deadline, ContinuousClock.now + pause))
         }
     }
+
+    /// After so long a node that has refused a call is asked again when it does not say after how long.
+    private static let pauseMilliseconds: Int64 = 500
 
     /// How long a call waits for a leader.
     private static let leaderless = Duration.seconds(2)

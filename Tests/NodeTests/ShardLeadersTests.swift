@@ -1,6 +1,8 @@
 import ChatModel
 import RoomLink
+import Rooms
 import Testing
+import WaitTestKit
 
 @testable import Node
 
@@ -40,5 +42,57 @@ import Testing
         var open = OpenCalls()
         tell(leaders, &open)
         #expect(open.leader(of: notice.shard)?.term == 5 && open.leader(of: lost.shard) == nil)
+    }
+
+    // MARK: - Waiting for a leader
+
+    /// Far enough away for no test to reach it.
+    private var never: ContinuousClock.Instant { .now + .seconds(600) }
+
+    /// Waits for a leader, and lets it become known when somebody waits.
+    private func wait(_ leaders: ShardLeaders, for event: () -> Void) async throws {
+        let former = leaders.leader(of: notice.shard)
+        async let change: Void = leaders.change(of: notice.shard, since: former, until: never)
+        try await poll("somebody waits") { leaders.waiterCount == 1 }
+        event()
+        await change
+        #expect(leaders.waiterCount == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a call that waits for a leader goes on when one becomes known, the same one or another`() async throws {
+        let leaders = ShardLeaders()
+        try await wait(leaders) { leaders.leads(node, notice) }
+        try await wait(leaders) { leaders.leadsStill(node, ShardNotice(shard: notice.shard, term: 6)) }
+        leaders.lost(node)
+        try await wait(leaders) { leaders.leads(node, notice) }
+        _ = leaders.note(node, notice, isHeard: false)
+        try await wait(leaders) { _ = leaders.note(node, notice, isHeard: true) }
+        #expect(leaders.leader(of: notice.shard).node == node)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a leader that became known before the wait began is no reason to wait`() async {
+        let leaders = ShardLeaders()
+        let former = leaders.leader(of: notice.shard)
+        leaders.leads(node, notice)
+        await leaders.change(of: notice.shard, since: former, until: never)
+        #expect(leaders.waiterCount == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `nobody waits beyond the deadline, nor for the leader of another shard, nor for one that is heard all the time`()
+        async throws
+    {
+        let leaders = ShardLeaders()
+        leaders.leads(node, notice)
+        let former = leaders.leader(of: notice.shard)
+        let deadline = ContinuousClock.now + .milliseconds(50)
+        async let change: Void = leaders.change(of: notice.shard, since: former, until: deadline)
+        try await poll("somebody waits, or has waited") { leaders.waiterCount == 1 || ContinuousClock.now >= deadline }
+        leaders.leads(node, ShardNotice(shard: ShardID(4), term: 9))
+        _ = leaders.note(node, notice, isHeard: true)
+        await change
+        #expect(ContinuousClock.now >= deadline && leaders.waiterCount == 0)
     }
 }

@@ -132,7 +132,12 @@ extension RoomOutput {
 
 /// There are no other nodes.
 struct NoElsewhere: RoomsElsewhere {
-    func leader(of shard: ShardID) -> NodeID? { nil }
+    func leader(of shard: ShardID) -> KnownLeader { KnownLeader(nil, version: 0) }
+
+    /// Who begins to lead here is not told.
+    func leaderChange(of shard: ShardID, since former: KnownLeader, until deadline: ContinuousClock.Instant) async {
+        try? await Task.sleep(for: .milliseconds(10))
+    }
 
     func ask(_ node: NodeID, _ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
         throw ChatError(.internal, "there is no other node", retryAfterMs: nil)

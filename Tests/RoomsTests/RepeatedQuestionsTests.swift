@@ -11,6 +11,8 @@ import Testing
     /// Another node leads, and answers from the second question on.
     private final class Elsewhere: RoomsElsewhere {
         let asked = Mutex<[RoomQuestion]>([])
+        /// For which change of the leader was waited, and at most how long.
+        let waits = Mutex<[(former: KnownLeader, limit: Duration)]>([])
         private let other: NodeID
         /// Of the first answer: whether the other node says that it does not lead.
         private let field: String?
@@ -22,7 +24,11 @@ import Testing
 
         var questions: [RoomQuestion] { asked.withLock { $0 } }
 
-        func leader(of shard: ShardID) -> NodeID? { other }
+        func leader(of shard: ShardID) -> KnownLeader { KnownLeader(other, version: 1) }
+
+        func leaderChange(of shard: ShardID, since former: KnownLeader, until deadline: ContinuousClock.Instant) async {
+            waits.withLock { $0.append((former, deadline - .now)) }
+        }
 
         func ask(_ node: NodeID, _ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
             let count = asked.withLock { asked in
@@ -69,6 +75,14 @@ import Testing
         let host = try host(elsewhere)
         try await host.barrage(item, in: room)
         #expect(elsewhere.questions == [.barrage(item), .barrage(item)])
+    }
+
+    @Test func `between two questions it waits for a leader, as long as the refusal says`() async throws {
+        let elsewhere = Elsewhere(other, field: ChatError.leaderField)
+        try await host(elsewhere).barrage(item, in: room)
+        let waits = elsewhere.waits.withLock { $0 }
+        #expect(waits.map(\.former) == [KnownLeader(other, version: 1)])
+        #expect(waits.allSatisfy { $0.limit <= .milliseconds(500) && $0.limit > .milliseconds(400) })
     }
 
     @Test func `a command is asked for again under the same ID`() async throws {

@@ -120,7 +120,11 @@ final class ClusterNodes: RoomsElsewhere, SessionsElsewhere, Sendable {
 
     // MARK: - RoomsElsewhere
 
-    func leader(of shard: ShardID) -> NodeID? { router.leaders.leader(of: shard) }
+    func leader(of shard: ShardID) -> KnownLeader { router.leaders.leader(of: shard) }
+
+    func leaderChange(of shard: ShardID, since former: KnownLeader, until deadline: ContinuousClock.Instant) async {
+        await router.leaders.change(of: shard, since: former, until: deadline)
+    }
 
     /// The leaders of all shards that have a known one.
     var leaders: [ShardID: NodeID] { router.leaders.all }

@@ -1,5 +1,6 @@
 import ChatModel
 import RoomLink
+import Rooms
 import Synchronization
 
 /// Who leads which shard, as this node has heard; for what is not on the way of a message.
@@ -11,39 +12,65 @@ final class ShardLeaders: Sendable {
         var isDoubted = false
     }
 
-    private let leaders = Mutex<[ShardID: Leader]>([:])
+    private struct State {
+        var leaders: [ShardID: Leader] = [:]
+        /// How often a leader of the shard has become known.
+        var versions: [ShardID: UInt64] = [:]
+        var waiters: [ShardID: [LeaderWaiter]] = [:]
+
+        func known(_ shard: ShardID) -> KnownLeader {
+            let leader = leaders[shard]
+            return KnownLeader(
+                leader?.isDoubted == false ? leader?.node : nil, version: versions[shard, default: 0])
+        }
+
+        /// A leader of the shard has become known: returns who waits for that.
+        mutating func noteKnown(_ shard: ShardID) -> [LeaderWaiter] {
+            versions[shard, default: 0] += 1
+            return waiters.removeValue(forKey: shard) ?? []
+        }
+    }
+
+    private let state = Mutex(State())
 
     func leads(_ node: NodeID, _ notice: ShardNotice) {
-        leaders.withLock {
-            guard $0[notice.shard].map({ $0.term <= notice.term }) ?? true else { return }
-            $0[notice.shard] = Leader(node: node, term: notice.term)
-        }
+        take(node, notice) { $0.term <= notice.term }
     }
 
     /// The same, said once more: news only where the first word was lost.
     func leadsStill(_ node: NodeID, _ notice: ShardNotice) {
-        leaders.withLock {
-            guard $0[notice.shard].map({ $0.term < notice.term }) ?? true else { return }
-            $0[notice.shard] = Leader(node: node, term: notice.term)
+        take(node, notice) { $0.term < notice.term }
+    }
+
+    private func take(_ node: NodeID, _ notice: ShardNotice, where isOlder: (Leader) -> Bool) {
+        let due: [LeaderWaiter] = state.withLock { state in
+            guard state.leaders[notice.shard].map(isOlder) ?? true else { return [] }
+            state.leaders[notice.shard] = Leader(node: node, term: notice.term)
+            return state.noteKnown(notice.shard)
         }
+        for waiter in due { waiter.end() }
     }
 
     /// Whether this node's replica of the shard hears the leader. False when others say that another one leads.
     func note(_ node: NodeID, _ notice: ShardNotice, isHeard: Bool) -> Bool {
-        leaders.withLock {
-            guard let known = $0[notice.shard], known.node == node, known.term == notice.term else { return false }
-            $0[notice.shard]?.isDoubted = !isHeard
-            return true
+        let (isKnown, due) = state.withLock { state -> (Bool, [LeaderWaiter]) in
+            guard let known = state.leaders[notice.shard], known.node == node, known.term == notice.term else {
+                return (false, [])
+            }
+            state.leaders[notice.shard]?.isDoubted = !isHeard
+            return (true, isHeard && known.isDoubted ? state.noteKnown(notice.shard) : [])
         }
+        for waiter in due { waiter.end() }
+        return isKnown
     }
 
     /// The node leads that shard, or nothing (nil), any more.
     func lost(_ node: NodeID, _ shard: ShardID? = nil) {
-        leaders.withLock { all in
+        state.withLock { state in
             if let shard {
-                if all[shard]?.node == node { all[shard] = nil }
+                if state.leaders[shard]?.node == node { state.leaders[shard] = nil }
             } else {
-                all = all.filter { $0.value.node != node }
+                state.leaders = state.leaders.filter { $0.value.node != node }
             }
         }
     }
@@ -51,17 +78,73 @@ final class ShardLeaders: Sendable {
     /// Tells somebody who could not be told before who leads what, as they have said it, and whether this node's replica
     /// hears them. `tell` only hands on: what is said meanwhile comes after it.
     func repeatAll(_ tell: (_ node: NodeID, _ notice: ShardNotice, _ isHeard: Bool) -> Void) {
-        leaders.withLock { all in
-            for (shard, leader) in all {
+        state.withLock { state in
+            for (shard, leader) in state.leaders {
                 tell(leader.node, ShardNotice(shard: shard, term: leader.term), !leader.isDoubted)
             }
         }
     }
 
-    func leader(of shard: ShardID) -> NodeID? {
-        leaders.withLock { all in all[shard].flatMap { $0.isDoubted ? nil : $0.node } }
-    }
+    /// Who leads the shard; nobody while this node's replica does not hear the leader.
+    func leader(of shard: ShardID) -> KnownLeader { state.withLock { $0.known(shard) } }
 
     /// Every shard whose leader is known.
-    var all: [ShardID: NodeID] { leaders.withLock { $0.filter { !$0.value.isDoubted }.mapValues(\.node) } }
+    var all: [ShardID: NodeID] { state.withLock { $0.leaders.filter { !$0.value.isDoubted }.mapValues(\.node) } }
+
+    // MARK: - Waiting for a leader
+
+    /// Returns when a leader of the shard has become known since `former` was read, at the latest at `deadline`.
+    func change(of shard: ShardID, since former: KnownLeader, until deadline: ContinuousClock.Instant) async {
+        let waiter = LeaderWaiter()
+        let isDue = state.withLock { state in
+            guard state.versions[shard, default: 0] == former.version else { return true }
+            state.waiters[shard, default: []].append(waiter)
+            return false
+        }
+        guard !isDue else { return }
+        await waiter.wait(until: deadline)
+        state.withLock { state in
+            state.waiters[shard]?.removeAll { $0 === waiter }
+            if state.waiters[shard]?.isEmpty == true { state.waiters[shard] = nil }
+        }
+    }
+
+    /// How many wait.
+    var waiterCount: Int { state.withLock { $0.waiters.values.reduce(0) { $0 + $1.count } } }
+}
+
+/// A call of the server API that waits for a leader.
+private final class LeaderWaiter: Sendable {
+    private enum Phase {
+        case new
+        case waiting(CheckedContinuation<Void, Never>)
+        case ended
+    }
+
+    private let phase = Mutex(Phase.new)
+
+    /// Returns when the wait was ended, at the latest at `deadline`.
+    func wait(until deadline: ContinuousClock.Instant) async {
+        let timer = Task { [self] in
+            try? await Task.sleep(until: deadline)
+            end()
+        }
+        await withCheckedContinuation { continuation in
+            let hasEnded = phase.withLock { phase in
+                if case .ended = phase { return true }
+                phase = .waiting(continuation)
+                return false
+            }
+            if hasEnded { continuation.resume() }
+        }
+        timer.cancel()
+    }
+
+    func end() {
+        let waiting = phase.withLock { phase in
+            defer { phase = .ended }
+            return phase
+        }
+        if case .waiting(let continuation) = waiting { continuation.resume() }
+    }
 }
