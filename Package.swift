@@ -220,7 +220,8 @@ let package = Package(
         tests(
             "NodeTests",
             [
-                "Node", "Rooms", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "LogStore", "Replication",
+                "Node", "Rooms", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "LogStore",
+                "Replication",
                 "RoomLink", "EventLoop", "Transport", "Telemetry", "Cryptography", "CryptographyTestKit", "HTTPClient",
                 "HTTPTestKit", "TLS", "WaitTestKit", logging,
             ]),

@@ -28,16 +28,16 @@ extension GatewayLane {
     /// Takes what the operation costs. Throws 416 when that is not there.
     func pay(for operation: ClientOperation, _ session: Session) throws(ChatError) -> OpenCost? {
         let cost: RateCost
-        switch operation.kind {
+        let row = operation.row
+        switch row.rate {
         // Never refused for rate: a connection is only read so fast.
         case .barrage: return nil
         case .read: cost = .read
         case .change:
-            cost = .change(
-                bytes: operation.contentBytes, copies: operation.namesMessages ? Limits.pageBytes : 0)
+            cost = .change(bytes: row.contentBytes, copies: operation.namesMessages ? Limits.pageBytes : 0)
         }
         guard let wait = take(cost, session) else { return OpenCost(cost: cost) }
-        guard operation.hasClientID, take(.isRepeat, session) == nil else { throw Self.tooOften(wait) }
+        guard row.clientID != nil, take(.isRepeat, session) == nil else { throw Self.tooOften(wait) }
         return OpenCost(cost: .isRepeat, overRateMs: wait)
     }
 

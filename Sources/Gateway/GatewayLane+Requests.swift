@@ -59,7 +59,7 @@ extension GatewayLane {
     /// The checks that need no room, but for rates: being in the room, how many rooms.
     private func refusal(of operation: ClientOperation, _ room: RoomID, _ session: Session) -> ChatError? {
         if case .enter(let enter) = operation { return enterRefusal(enter, session) }
-        if session.state.caller.anonymous, !operation.isOpenToAnonymous {
+        if session.state.caller.anonymous, !operation.row.isOpenToAnonymous {
             return ChatError(.forbidden, "anonymous members only listen")
         }
         guard session.isIn(room) || session.isEntering(room) else {

@@ -125,10 +125,9 @@ extension RoomCall {
 
     /// Whether it is asked once more of a leader that has not answered it for long.
     var isAskedAgain: Bool {
-        switch body {
-        case .operation(.history(_)), .operation(.combined(_)): false
-        default: isKnownWhenRepeated
-        }
+        // Reading history once more would cost as much again.
+        if case .operation(let operation) = body, operation.row.handling == .reading { return false }
+        return isKnownWhenRepeated
     }
 }
 

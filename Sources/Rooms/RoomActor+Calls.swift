@@ -5,16 +5,6 @@ import RoomLink
 import RoomStream
 import Wire
 
-extension ClientOperation {
-    /// Whether it only tells what is, and so must not be answered by a leader that has been replaced.
-    var isQuestion: Bool {
-        switch self {
-        case .enter, .combined, .history, .room, .members, .membersById, .queue: true
-        default: false
-        }
-    }
-}
-
 extension RoomCall.Body {
     /// Whether nobody is at the other end any more; also while the session's calls wait for what it reads.
     fileprivate func endsReads(_ visitor: Visitor?, from address: SessionAddress) -> Bool {
@@ -80,7 +70,7 @@ extension RoomActor {
                     // proposed it may have died, and its successor is asked again after it has applied both.
                     let caller = call.caller
                     let actor = Actor.member(caller.user, Profile(), anonymous: caller.anonymous)
-                    if let change = DurableChange(operation), answerRepeat(proposal(change, call, actor), at: now) {
+                    if let change = operation.change, answerRepeat(proposal(change, call, actor), at: now) {
                         return takeLate()
                     }
                     throw ChatError(.notInRoom, "\(call.caller.user) is not in \(id)")
@@ -96,7 +86,7 @@ extension RoomActor {
     private func handle(_ operation: ClientOperation, _ call: RoomCall, _ visitor: Visitor, at now: Timestamp)
         throws(ChatError) -> [Proposal]
     {
-        if let change = DurableChange(operation) {
+        if let change = operation.change {
             var proposal = proposal(
                 change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
             if answerRepeat(proposal, at: now) { return takeLate() }
@@ -168,8 +158,13 @@ extension RoomActor {
     }
 
     /// What a COMBINE names is in the rooms of the session that sends it.
-    private func lookup(of change: DurableChange, _ call: RoomCall) -> FactLookup? {
-        guard case .copies(let messageIDs, _, _)? = change.lookup else { return change.lookup }
+    private func lookup(of change: OperationChange, _ call: RoomCall) -> FactLookup? {
+        switch change.lookup {
+        case .message(let messageID)?: return .message(messageID)
+        case .messages(let user)?: return .messages(of: user, since: nil)
+        case nil: break
+        }
+        guard let messageIDs = change.body.combinedMessages else { return nil }
         return .copies(messageIDs, for: call.caller.user, from: call.rooms)
     }
 
@@ -218,7 +213,7 @@ extension RoomActor {
         return true
     }
 
-    private func proposal(_ change: DurableChange, _ call: RoomCall, _ actor: Actor) -> Proposal {
+    private func proposal(_ change: OperationChange, _ call: RoomCall, _ actor: Actor) -> Proposal {
         // A request's own ID may come again, in a later request of the same session; its number does not. No user can
         // have the scope, which is outside the alphabet.
         let commandID =
@@ -227,9 +222,10 @@ extension RoomActor {
                 ? CommandID(scope: "/session/\(call.address.session)", text: "\(call.number)") : nil)
         return Proposal(
             command: Command(
-                id: commandID, room: id, actor: actor, body: change.body, facts: facts(change.users, change.body)),
+                id: commandID, room: id, actor: actor, body: change.body,
+                facts: facts(change.body.namedUsers, change.body)),
             key: commandID.map(commandKey),
-            origin: .session(SessionRequest(address: call.address, request: call.request, shape: change.shape)))
+            origin: .session(SessionRequest(address: call.address, request: call.request, answer: change.answer)))
     }
 
     /// The session lives on another lane or node, or speaks another encoding, from here on.

@@ -75,7 +75,7 @@ extension RoomActor {
         }
         proposal.moderate = moderate
         try requireTarget(of: proposal, at: now)
-        if case .post(let draft) = body, case .combine(_, _, let messageIDs) = draft.body {
+        if let messageIDs = body.combinedMessages {
             // The app server is in no room: it combines what this room has.
             return propose(proposal, after: .copies(messageIDs, for: nil, from: [self.id]), holding: nil, at: now)
         }
@@ -141,6 +141,12 @@ extension CommandBody {
             [user]
         default: []
         }
+    }
+
+    /// The messages that a COMBINE names; nil for everything else.
+    var combinedMessages: [String]? {
+        guard case .post(let draft) = self, case .combine(_, _, let messageIDs) = draft.body else { return nil }
+        return messageIDs
     }
 
     /// What its notification is to carry, as far as a recall that belongs to it carries it too.

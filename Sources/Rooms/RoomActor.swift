@@ -295,14 +295,15 @@ actor RoomActor {
                 completion(.success(result))
             }
         case .session(let to):
-            if case .send = to.shape { count(result, startedAt: to.startedAt) }
+            if to.answer.isOfMessage { count(result, startedAt: to.startedAt) }
             guard let request = to.request else { return }
             var isRefused = false
             if case .refused = result { isRefused = true }
             stream.tell(
                 Lane(node: to.address.node, number: to.address.lane),
                 .reply(
-                    to.address.session, request: request, to.shape.answer(result, view: roomView),
+                    to.address.session, request: request,
+                    to.answer.answer(result, online: state.info == nil ? 0 : Int64(presence.online)),
                     isRepeat: isRepeat && !isRefused, charged: isRepeat && !isRefused ? 0 : to.charged))
         }
     }

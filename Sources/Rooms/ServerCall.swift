@@ -62,11 +62,11 @@ struct Proposal: Sendable {
     var isWaitedFor: Bool { throwsOut != nil || !recalls.isEmpty }
 }
 
-/// Whom to answer, which of its requests, and in what shape.
+/// Whom to answer, which of its requests, and with which result.
 struct SessionRequest: Sendable {
     var address: SessionAddress
     var request: UInt32?
-    var shape: AnswerShape
+    var answer: OperationChange.Answer
     /// The bytes that it has brought along besides the request, or would have, for its session's rate in bytes.
     var charged = 0
     /// When the room took it up.

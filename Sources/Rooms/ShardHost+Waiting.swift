@@ -21,7 +21,7 @@ extension ShardHost {
         }
         if questions.mentions(PresenceKey(node: call.address.node, session: call.address.session)) { return false }
         guard case .operation(let operation) = call.body else { return true }
-        return !operation.isQuestion
+        return !operation.row.mustBeCurrent
     }
 
     func confirm(_ work: RoomWork) {

@@ -81,7 +81,7 @@ import WaitTestKit
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `nobody waits beyond the deadline, nor for the leader of another shard, nor for one that is heard all the time`()
+    func `a wait ends at its deadline, not with the leader of another shard, nor with one that was heard before`()
         async throws
     {
         let leaders = ShardLeaders()

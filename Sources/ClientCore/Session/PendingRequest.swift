@@ -86,24 +86,11 @@ struct PendingRequest: Sendable {
 extension ClientOperation {
     /// Whether this operation may be repeated when its answer was lost.
     var repeating: PendingRequest.Repeating {
-        switch self {
-        case .connect, .refresh, .enter, .barrage: .never
-        // A repeated exit finds nobody, which is as good.
-        case .ping, .exit, .combined, .history, .room, .members, .membersById, .queue: .read
-        case .send: .change
-        case .recall(let request): request.clientID == nil ? .never : .change
-        case .updateRoom(let request): request.clientID == nil ? .never : .change
-        case .updateMe(let request): request.clientID == nil ? .never : .change
-        case .setManager(let request), .setMember(let request), .setMute(let request):
-            request.clientID == nil ? .never : .change
-        case .setBlacklist(let request): request.clientID == nil ? .never : .change
-        case .tempMute(let request): request.clientID == nil ? .never : .change
-        case .kick(let request): request.clientID == nil ? .never : .change
-        case .muteRoom(let request): request.clientID == nil ? .never : .change
-        case .queueSet(let request): request.clientID == nil ? .never : .change
-        case .queueSetMany(let request): request.clientID == nil ? .never : .change
-        case .queueTake(let request): request.clientID == nil ? .never : .change
-        case .queueClear(let request): request.clientID == nil ? .never : .change
+        let row = row
+        return switch row.repetition {
+        case .never: .never
+        case .harmless: .read
+        case .underItsID: row.clientID == nil ? .never : .change
         }
     }
 }

@@ -171,35 +171,91 @@ extension ClientOperation {
                 { self = .queueClear($0) }) ? 1 : 0
         return seen
     }
+}
+
+// MARK: - The table of operations
+
+extension ClientOperation {
+    /// The operation's row.
+    public var row: OperationRow {
+        switch self {
+        case .connect: OperationRow(.session, .change, .never, isOpenToAnonymous: true)
+        case .refresh: OperationRow(.session, .change, .never, isOpenToAnonymous: false)
+        case .ping: OperationRow(.session, .read, .harmless, isOpenToAnonymous: true)
+        case .enter(let it): OperationRow(.enter, .change, .never, isOpenToAnonymous: true, it)
+        // A repeated exit finds nobody, which is as good.
+        case .exit(let it): OperationRow(.exit, .change, .harmless, isOpenToAnonymous: true, it)
+        case .send(let it): .change(it, it.clientID)
+        case .barrage(let it): OperationRow(.barrage, .barrage, .never, isOpenToAnonymous: false, it)
+        case .recall(let it): .change(it, it.clientID)
+        case .combined(let it): .reading(it)
+        case .history(let it): .reading(it)
+        case .room(let it): .question(it, isOpenToAnonymous: true)
+        case .updateRoom(let it): .change(it, it.clientID)
+        case .members(let it): .question(it, isOpenToAnonymous: false)
+        case .membersById(let it): .question(it, isOpenToAnonymous: false)
+        case .updateMe(let it): .change(it, it.clientID)
+        case .setManager(let it), .setMember(let it), .setMute(let it): .change(it, it.clientID)
+        case .setBlacklist(let it): .change(it, it.clientID)
+        case .tempMute(let it): .change(it, it.clientID)
+        case .kick(let it): .change(it, it.clientID)
+        case .muteRoom(let it): .change(it, it.clientID)
+        case .queue(let it): .question(it, isOpenToAnonymous: true)
+        case .queueSet(let it): .change(it, it.clientID)
+        case .queueSetMany(let it): .change(it, it.clientID)
+        case .queueTake(let it): .change(it, it.clientID)
+        case .queueClear(let it): .change(it, it.clientID)
+        }
+    }
+
+    /// The command that a change becomes, and its result; nil for whatever changes nothing durable.
+    public var change: OperationChange? {
+        switch self {
+        case .connect, .refresh, .ping, .enter, .exit, .barrage, .combined, .history, .room, .members, .membersById,
+            .queue:
+            nil
+        case .send(let it): OperationChange(.post(it.draft), it.clientID, .sent(asked: it.draft.priority))
+        case .recall(let it):
+            OperationChange(.recall([], NotifyOptions()), it.clientID, .done(.recall), after: .message(it.messageID))
+        case .updateRoom(let it): OperationChange(.updateRoom(set: it.set, it.options), it.clientID, .room)
+        case .updateMe(let it):
+            OperationChange(.updateMe(it.set, save: it.save, it.options), it.clientID, .member { .updateMe($0) })
+        case .setManager(let it):
+            OperationChange(
+                .setManager(it.user, enable: it.enable, it.options), it.clientID, .member { .setManager($0) })
+        case .setMember(let it):
+            OperationChange(
+                .setMember(it.user, enable: it.enable, it.options), it.clientID, .member { .setMember($0) })
+        case .setBlacklist(let it):
+            OperationChange(
+                .setBlacklist(it.user, enable: it.enable, it.options), it.clientID, .member { .setBlacklist($0) },
+                after: it.recall && it.enable ? .messages(of: it.user) : nil)
+        case .setMute(let it):
+            OperationChange(.setMute(it.user, enable: it.enable, it.options), it.clientID, .member { .setMute($0) })
+        case .tempMute(let it):
+            OperationChange(
+                .tempMute(it.user, seconds: it.seconds, it.options), it.clientID, .member { .tempMute($0) })
+        case .kick(let it):
+            OperationChange(.kick(it.user, banSeconds: it.banSeconds, it.options), it.clientID, .done(.kick))
+        case .muteRoom(let it):
+            OperationChange(.muteRoom(enable: it.enable, it.options), it.clientID, .done(.muteRoom))
+        case .queueSet(let it):
+            OperationChange(
+                .queueSet(
+                    key: it.key, value: it.value, owner: nil, transient: it.transient, ifVersion: it.ifVersion,
+                    it.options), it.clientID, .element { .queueSet($0) })
+        case .queueSetMany(let it): OperationChange(.queueSetMany(it.values, it.options), it.clientID, .missing)
+        case .queueTake(let it):
+            OperationChange(.queueTake(key: it.key, it.options), it.clientID, .element { .queueTake($0) })
+        case .queueClear(let it): OperationChange(.queueClear(it.options), it.clientID, .done(.queueClear))
+        }
+    }
 
     /// The room that the operation is about; nil for those about the session.
-    public var room: RoomID? {
-        switch self {
-        case .connect, .refresh, .ping: nil
-        case .enter(let request): request.room
-        case .exit(let request): request.room
-        case .send(let request): request.room
-        case .barrage(let request): request.room
-        case .recall(let request): request.room
-        case .combined(let request): request.room
-        case .history(let request): request.room
-        case .room(let request): request.room
-        case .updateRoom(let request): request.room
-        case .members(let request): request.room
-        case .membersById(let request): request.room
-        case .updateMe(let request): request.room
-        case .setManager(let request): request.room
-        case .setMember(let request): request.room
-        case .setBlacklist(let request): request.room
-        case .setMute(let request): request.room
-        case .tempMute(let request): request.room
-        case .kick(let request): request.room
-        case .muteRoom(let request): request.room
-        case .queue(let request): request.room
-        case .queueSet(let request): request.room
-        case .queueSetMany(let request): request.room
-        case .queueTake(let request): request.room
-        case .queueClear(let request): request.room
-        }
+    public var room: RoomID? { row.room }
+
+    /// Whether it names messages of any room that the session is in.
+    public var namesMessages: Bool {
+        if case .send(let request) = self, case .combine = request.draft.body { true } else { false }
     }
 }

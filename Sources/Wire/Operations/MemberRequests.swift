@@ -1,7 +1,7 @@
 import ChatModel
 
 /// `members`: a page of one listing.
-public struct MembersRequest: WireMessage, Hashable {
+public struct MembersRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var kind: MemberKind
     /// The cursor `next` of the page before.
@@ -28,7 +28,7 @@ public struct MembersRequest: WireMessage, Hashable {
 }
 
 /// `membersById`: up to 20 members.
-public struct MembersByIDRequest: WireMessage, Hashable {
+public struct MembersByIDRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var users: [UserID]
 
@@ -46,7 +46,7 @@ public struct MembersByIDRequest: WireMessage, Hashable {
 }
 
 /// `updateMe`: what the caller shows of itself.
-public struct UpdateMeRequest: WireMessage, Hashable {
+public struct UpdateMeRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var set: ProfileChanges
     /// Keeps it for a fixed member beyond the stay.
@@ -57,6 +57,8 @@ public struct UpdateMeRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: UpdateMeRequest { UpdateMeRequest(room: .blank, set: ProfileChanges()) }
+
+    var contentBytes: Int { bytes(set.nick, set.avatar, set.ext, options.notifyExt) }
 
     public init(
         room: RoomID, set: ProfileChanges, save: Bool = false, options: NotifyOptions = NotifyOptions(),
@@ -79,7 +81,7 @@ public struct UpdateMeRequest: WireMessage, Hashable {
 }
 
 /// `setManager`, `setMember` and `setMute`: a role or a mute, on or off. `options.notify` is not for clients to set.
-public struct UserFlagRequest: WireMessage, Hashable {
+public struct UserFlagRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var user: UserID
     public var enable: Bool
@@ -89,6 +91,8 @@ public struct UserFlagRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: UserFlagRequest { UserFlagRequest(room: .blank, user: .blank, enable: false) }
+
+    var contentBytes: Int { bytes(options.notifyExt) }
 
     public init(
         room: RoomID, user: UserID, enable: Bool, options: NotifyOptions = NotifyOptions(), clientID: String? = nil
@@ -110,7 +114,7 @@ public struct UserFlagRequest: WireMessage, Hashable {
 }
 
 /// `setBlacklist`: may the user enter. `options.notify` is not for clients to set.
-public struct BlacklistRequest: WireMessage, Hashable {
+public struct BlacklistRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var user: UserID
     public var enable: Bool
@@ -122,6 +126,8 @@ public struct BlacklistRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: BlacklistRequest { BlacklistRequest(room: .blank, user: .blank, enable: false) }
+
+    var contentBytes: Int { bytes(options.notifyExt) }
 
     public init(
         room: RoomID, user: UserID, enable: Bool, recall: Bool = false, options: NotifyOptions = NotifyOptions(),
@@ -146,7 +152,7 @@ public struct BlacklistRequest: WireMessage, Hashable {
 }
 
 /// `tempMute`: a mute that ends by itself.
-public struct TempMuteRequest: WireMessage, Hashable {
+public struct TempMuteRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var user: UserID
     /// 0 lifts; at most 30 days.
@@ -157,6 +163,8 @@ public struct TempMuteRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: TempMuteRequest { TempMuteRequest(room: .blank, user: .blank, seconds: 0) }
+
+    var contentBytes: Int { bytes(options.notifyExt) }
 
     public init(
         room: RoomID, user: UserID, seconds: Int64, options: NotifyOptions = NotifyOptions(), clientID: String? = nil
@@ -178,7 +186,7 @@ public struct TempMuteRequest: WireMessage, Hashable {
 }
 
 /// `kick`: out of the room. `options.notify` is not for clients to set.
-public struct KickRequest: WireMessage, Hashable {
+public struct KickRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var user: UserID
     /// Forbids entering for that time, at most 30 days; 0 lifts that, also of who is away.
@@ -189,6 +197,8 @@ public struct KickRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: KickRequest { KickRequest(room: .blank, user: .blank) }
+
+    var contentBytes: Int { bytes(options.notifyExt) }
 
     public init(
         room: RoomID, user: UserID, banSeconds: Int64? = nil, options: NotifyOptions = NotifyOptions(),

@@ -1,13 +1,15 @@
 import ChatModel
 
 /// `send`: a message to a room.
-public struct SendRequest: WireMessage, Hashable {
+public struct SendRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
     public var clientID: String
     public var draft: MessageDraft
 
     public static var blank: SendRequest { SendRequest(room: .blank, clientID: "", draft: .blank) }
+
+    var contentBytes: Int { draft.contentBytes }
 
     public init(room: RoomID, clientID: String, draft: MessageDraft) {
         self.room = room
@@ -23,7 +25,7 @@ public struct SendRequest: WireMessage, Hashable {
 }
 
 /// `barrage`: a transient comment. Without a request ID there is no reply.
-public struct BarrageRequest: WireMessage, Hashable {
+public struct BarrageRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var text: String
     public var priority = Priority.normal
@@ -50,7 +52,7 @@ public struct BarrageRequest: WireMessage, Hashable {
 }
 
 /// `recall`: takes a message back.
-public struct RecallRequest: WireMessage, Hashable {
+public struct RecallRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var messageID: String
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
@@ -72,7 +74,7 @@ public struct RecallRequest: WireMessage, Hashable {
 }
 
 /// `combined`: the messages that a COMBINE holds.
-public struct CombinedRequest: WireMessage, Hashable {
+public struct CombinedRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var messageID: String
 
@@ -90,7 +92,7 @@ public struct CombinedRequest: WireMessage, Hashable {
 }
 
 /// `history`: a page of what a room keeps.
-public struct RoomHistoryRequest: WireMessage, Hashable {
+public struct RoomHistoryRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var query = HistoryRequest()
 

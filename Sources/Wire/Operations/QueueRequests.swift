@@ -1,7 +1,7 @@
 import ChatModel
 
 /// `queue`: a page of the queue, in order.
-public struct QueueRequest: WireMessage, Hashable {
+public struct QueueRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     /// The cursor `next` of the page before.
     public var after: String?
@@ -24,7 +24,7 @@ public struct QueueRequest: WireMessage, Hashable {
 }
 
 /// `queueSet`: adds or overwrites an element.
-public struct QueueSetRequest: WireMessage, Hashable {
+public struct QueueSetRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     /// 1 to 32 bytes.
     public var key: String
@@ -39,6 +39,8 @@ public struct QueueSetRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: QueueSetRequest { QueueSetRequest(room: .blank, key: "", value: "") }
+
+    var contentBytes: Int { bytes(key, value, options.notifyExt) }
 
     public init(
         room: RoomID, key: String, value: String, transient: Bool = false, ifVersion: Int64? = nil,
@@ -65,7 +67,7 @@ public struct QueueSetRequest: WireMessage, Hashable {
 }
 
 /// `queueSetMany`: new values for elements that are there.
-public struct QueueSetManyRequest: WireMessage, Hashable {
+public struct QueueSetManyRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     /// At most 100, each key once.
     public var values: [QueuePair]
@@ -75,6 +77,8 @@ public struct QueueSetManyRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: QueueSetManyRequest { QueueSetManyRequest(room: .blank, values: []) }
+
+    var contentBytes: Int { values.reduce(bytes(options.notifyExt)) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 
     public init(room: RoomID, values: [QueuePair], options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
         self.room = room
@@ -94,7 +98,7 @@ public struct QueueSetManyRequest: WireMessage, Hashable {
 }
 
 /// `queueTake`: removes an element and returns it.
-public struct QueueTakeRequest: WireMessage, Hashable {
+public struct QueueTakeRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     /// nil takes the head.
     public var key: String?
@@ -104,6 +108,8 @@ public struct QueueTakeRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: QueueTakeRequest { QueueTakeRequest(room: .blank) }
+
+    var contentBytes: Int { bytes(key, options.notifyExt) }
 
     public init(room: RoomID, key: String? = nil, options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
         self.room = room
@@ -121,7 +127,7 @@ public struct QueueTakeRequest: WireMessage, Hashable {
 }
 
 /// `queueClear`: removes all elements.
-public struct QueueClearRequest: WireMessage, Hashable {
+public struct QueueClearRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
@@ -129,6 +135,8 @@ public struct QueueClearRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: QueueClearRequest { QueueClearRequest(room: .blank) }
+
+    var contentBytes: Int { bytes(options.notifyExt) }
 
     public init(room: RoomID, options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
         self.room = room

@@ -1,7 +1,7 @@
 import ChatModel
 
 /// `enter`: into a room, anew or with what was received before.
-public struct EnterRequest: WireMessage, Hashable {
+public struct EnterRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var nick: String?
     public var avatar: String?
@@ -16,6 +16,8 @@ public struct EnterRequest: WireMessage, Hashable {
     public var withQueue = false
 
     public static var blank: EnterRequest { EnterRequest(room: .blank) }
+
+    var contentBytes: Int { bytes(nick, avatar, ext, notifyExt) }
 
     public init(
         room: RoomID, nick: String? = nil, avatar: String? = nil, ext: String? = nil, notifyExt: String? = nil,
@@ -45,7 +47,7 @@ public struct EnterRequest: WireMessage, Hashable {
 }
 
 /// An operation on a whole room: `exit` and `room`.
-public struct RoomRequest: WireMessage, Hashable {
+public struct RoomRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
 
     public static var blank: RoomRequest { RoomRequest(room: .blank) }
@@ -58,7 +60,7 @@ public struct RoomRequest: WireMessage, Hashable {
 }
 
 /// `updateRoom`: a manager changes the room's settings.
-public struct UpdateRoomRequest: WireMessage, Hashable {
+public struct UpdateRoomRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     /// Only what clients may set is sent; `entry`, `idleCloseSeconds` and `viewerBudget` are not.
     public var set: RoomChanges
@@ -68,6 +70,8 @@ public struct UpdateRoomRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: UpdateRoomRequest { UpdateRoomRequest(room: .blank, set: RoomChanges()) }
+
+    var contentBytes: Int { bytes(set.name, set.announcement, set.ext, set.broadcastUrl, options.notifyExt) }
 
     public init(room: RoomID, set: RoomChanges, options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
         self.room = room
@@ -87,7 +91,7 @@ public struct UpdateRoomRequest: WireMessage, Hashable {
 }
 
 /// `muteRoom`: only creator and managers may send.
-public struct MuteRoomRequest: WireMessage, Hashable {
+public struct MuteRoomRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
     public var enable: Bool
     /// The part of the notification that the caller decides.
@@ -96,6 +100,8 @@ public struct MuteRoomRequest: WireMessage, Hashable {
     public var clientID: String?
 
     public static var blank: MuteRoomRequest { MuteRoomRequest(room: .blank, enable: false) }
+
+    var contentBytes: Int { bytes(options.notifyExt) }
 
     public init(room: RoomID, enable: Bool, options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
         self.room = room

@@ -1,0 +1,67 @@
+import ChatModel
+
+/// A client's durable operation: the command that it becomes, and the result that its client gets.
+public struct OperationChange: Sendable {
+    /// What the room's leader looks up before it proposes the command.
+    public enum Lookup: Sendable, Hashable {
+        /// One message that is to be recalled.
+        case message(String)
+        /// All of a user's kept messages that are not recalled.
+        case messages(of: UserID)
+    }
+
+    public var body: CommandBody
+    public var clientID: String?
+    public var answer: Answer
+    public var lookup: Lookup?
+
+    init(_ body: CommandBody, _ clientID: String?, _ answer: Answer, after lookup: Lookup? = nil) {
+        self.body = body
+        self.clientID = clientID
+        self.answer = answer
+        self.lookup = lookup
+    }
+
+    /// Which result an operation has when its command is applied.
+    public enum Answer: Sendable {
+        /// - Parameter asked: the message's priority as its sender asked for it.
+        case sent(asked: Priority)
+        case done(OperationResult)
+        case room
+        case member(@Sendable (MemberResult) -> OperationResult)
+        case element(@Sendable (ElementResult) -> OperationResult)
+        case missing
+
+        /// - Parameter online: how many are in the room.
+        public func answer(_ result: CommandResult, online: Int64) -> Result<OperationResult, ChatError> {
+            switch (self, result) {
+            case (_, .refused(let error)):
+                .failure(error)
+            case (.sent(let asked), .posted(let messageID, let place, let time, let priority, let delivered)):
+                .success(.send(Self.sent(messageID, place, time, priority == asked ? nil : priority, delivered)))
+            case (.done(let done), .done): .success(done)
+            case (.room, .room(let info)):
+                .success(.updateRoom(RoomResult(room: RoomView(info: info, online: online))))
+            case (.member(let make), .member(let member)): .success(make(MemberResult(member: member)))
+            case (.element(let make), .element(let element)): .success(make(ElementResult(element: element)))
+            case (.missing, .missing(let keys)): .success(.queueSetMany(MissingResult(missing: keys)))
+            default:
+                // A clientId that was used for another kind of operation before.
+                .failure(ChatError(.conflict, "this clientId belongs to another operation"))
+            }
+        }
+
+        /// Whether it is a message's.
+        public var isOfMessage: Bool { if case .sent = self { true } else { false } }
+
+        private static func sent(
+            _ messageID: String, _ place: MessagePlace, _ time: Timestamp, _ lowered: Priority?, _ delivered: Int64?
+        ) -> SendResult {
+            var sent = SendResult(messageID: messageID, time: time)
+            sent.place = place
+            sent.priority = lowered
+            sent.delivered = delivered
+            return sent
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import ChatModel
+
+/// The facts of one operation that whoever passes it on needs: a row of the table ``ClientOperation/row``.
+public struct OperationRow: Sendable, Hashable {
+    /// Who performs an operation, and in which way.
+    public enum Handling: Sendable, Hashable {
+        /// The gateway.
+        case session
+        case enter
+        case exit
+        /// Shown, and neither kept nor found again when it is repeated.
+        case barrage
+        /// The room's leader tells what it knows.
+        case question
+        /// The room's leader reads history.
+        case reading
+        /// A command in the room's log.
+        case change
+    }
+
+    /// Which rate an operation counts against (PROTOCOL.md, "Rates").
+    public enum Rate: Sendable, Hashable {
+        case read, change
+        /// Never refused for rate: a gateway reads only so much of one connection at a time.
+        case barrage
+    }
+
+    /// What a client may do whose answer was lost.
+    public enum Repetition: Sendable, Hashable {
+        /// Nothing: the operation may have been performed.
+        case never
+        /// Ask again: a second time does nothing more.
+        case harmless
+        /// Ask again with the same `clientId`, if it has one (PROTOCOL.md, "Retry").
+        case underItsID
+    }
+
+    public var handling: Handling
+    public var rate: Rate
+    public var repetition: Repetition
+    /// Anonymous members receive and read, and do nothing that others would notice (PROTOCOL.md, "Mutes").
+    public var isOpenToAnonymous: Bool
+    /// nil for an operation on the session.
+    public var room: RoomID?
+    /// By which a repeat is known: one that was answered costs no rate (PROTOCOL.md, "Retry").
+    public var clientID: String?
+    /// What a change weighs (PROTOCOL.md, "Rates"): the bytes of its contents, decoded, whatever encoding it came in.
+    public var contentBytes = 0
+
+    init(_ handling: Handling, _ rate: Rate, _ repetition: Repetition, isOpenToAnonymous: Bool) {
+        self.handling = handling
+        self.rate = rate
+        self.repetition = repetition
+        self.isOpenToAnonymous = isOpenToAnonymous
+    }
+
+    init(
+        _ handling: Handling, _ rate: Rate, _ repetition: Repetition, isOpenToAnonymous: Bool,
+        _ body: some OperationBody
+    ) {
+        self.init(handling, rate, repetition, isOpenToAnonymous: isOpenToAnonymous)
+        room = body.room
+        contentBytes = body.contentBytes
+    }
+
+    /// Answered from what the room's leader knows.
+    static func question(_ body: some OperationBody, isOpenToAnonymous: Bool) -> OperationRow {
+        OperationRow(.question, .read, .harmless, isOpenToAnonymous: isOpenToAnonymous, body)
+    }
+
+    /// Answered from history.
+    static func reading(_ body: some OperationBody) -> OperationRow {
+        OperationRow(.reading, .read, .harmless, isOpenToAnonymous: true, body)
+    }
+
+    /// A command, which no anonymous member gives.
+    static func change(_ body: some OperationBody, _ clientID: String?) -> OperationRow {
+        var row = OperationRow(.change, .change, .underItsID, isOpenToAnonymous: false, body)
+        row.clientID = clientID
+        return row
+    }
+
+    /// Whether it only tells what is, and so must not be answered by a leader that has been replaced.
+    public var mustBeCurrent: Bool {
+        switch handling {
+        case .enter, .question, .reading: true
+        case .session, .exit, .barrage, .change: false
+        }
+    }
+}
+
+/// The fields of an operation on a room.
+protocol OperationBody: WireMessage {
+    var room: RoomID { get }
+    /// Of a change: the bytes of what it sets or shows.
+    var contentBytes: Int { get }
+}
+
+extension OperationBody {
+    var contentBytes: Int { 0 }
+
+    func bytes(_ texts: String?...) -> Int { texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
+}
+
+extension MessageDraft {
+    var contentBytes: Int {
+        (ext?.utf8.count ?? 0) + mentions.reduce(0) { $0 + $1.text.utf8.count }
+            + to.reduce(0) { $0 + $1.text.utf8.count } + body.contentBytes
+    }
+}
+
+extension MessageBody {
+    fileprivate var contentBytes: Int {
+        switch self {
+        case .text(let text), .tip(let text): text.utf8.count
+        case .command(let payload): payload.count
+        case .image(let media), .audio(let media), .video(let media), .file(let media):
+            media.url.utf8.count + media.name.utf8.count + media.contentType.utf8.count
+                + (media.thumbnail?.utf8.count ?? 0)
+        case .location(_, _, let title): title.utf8.count
+        case .custom(let content, _, let searchable): content.utf8.count + (searchable?.utf8.count ?? 0)
+        case .combine(let title, let summary, let messageIDs):
+            messageIDs.reduce(title.utf8.count + summary.utf8.count) { $0 + $1.utf8.count }
+        case .notification, .recalled, .unknown: 0
+        }
+    }
+}
