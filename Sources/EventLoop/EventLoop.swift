@@ -52,6 +52,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private var inputShare = InputShare()
     private var hooks: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
     private var isStopping = false
+    /// Neither timers nor hooks run any more: the loops of a node end together.
+    private(set) var isQuiet = false
     private var turnObserver: ((TurnDuration) -> Void)?
     /// When the loop last began to poll, for how long polls had waited in all until then, and the CPU used.
     private var polled: (at: UInt64, idle: UInt64, used: UInt64)?
@@ -160,6 +162,16 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
             cleanup()
             isStopping = true
         }
+    }
+
+    /// Ends loops that give each other work, and waits for their ends: first no timer and no hook of any of them runs any
+    /// more, then they end. Ended one by one, the turns of one would go on and reach another that has ended.
+    public static func shutdown(_ loops: [EventLoop]) async {
+        for loop in loops { await loop.run { loop.isQuiet = true } }
+        // A job that a loop had before it went quiet may have given work to another.
+        for loop in loops { await loop.run {} }
+        for loop in loops { loop.shutdown() }
+        for loop in loops { await loop.joined() }
     }
 
     /// Waits until the loop has ended. Blocks; not on a loop and not in a task.
@@ -318,8 +330,10 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         batch.run(
             from: inbox, atMost: Self.jobsPerTurn, untilNanoseconds: uv_hrtime() + Self.shareNanoseconds,
             on: asUnownedSerialExecutor())
-        for phase in hooks {
-            for hook in phase { hook() }
+        if !isQuiet {
+            for phase in hooks {
+                for hook in phase { hook() }
+            }
         }
         for resume in inputShare.endTurn(areJobsLeft: !batch.isFinished || inbox.count > 0) { resume() }
         if isStopping, finishStopping() { return }

@@ -68,7 +68,7 @@ public final class LoopTimer: LoopHandle {
     }
 
     private func fire() {
-        guard let work else { return }
+        guard let work, !loop.isQuiet else { return }
         if !repeats { close() }
         if multiple > 0 {
             start(after: EventLoop.untilMultiple(of: multiple, after: loop.nowMilliseconds), repeating: 0)

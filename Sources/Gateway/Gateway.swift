@@ -75,9 +75,13 @@ public final class Gateway: Sendable {
         return await lane.loop.run { lane.value.ownGateways }
     }
 
-    /// What clients are told of where to connect: this node's URLs and those of others.
-    public func use(urls: [String]) async {
-        for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.gateways = urls } }
+    /// - Parameters:
+    ///   - urls: What clients are told of where to connect: this node's URLs and those of others.
+    ///   - listed: The URLs of all nodes of the cluster, also of those that are dead: their pages come here.
+    public func use(urls: [String], listed: [String]) async {
+        for lane in shared.lanes.withLock({ $0 }) {
+            await lane.loop.run { (lane.value.gateways, lane.value.listedGateways) = (urls, listed) }
+        }
     }
 
     /// Whether the node hears its cluster: if not, it takes nobody new.

@@ -22,6 +22,8 @@ final class GatewayLane {
     private var listener: TCPListener?
     /// What clients are told of where to connect.
     var gateways: [String] = []
+    /// The URLs of all nodes of the cluster, whatever their state.
+    var listedGateways: [String] = []
     /// The URLs of this node among them.
     private(set) var ownGateways: [String] = []
     let origins: OriginPolicy

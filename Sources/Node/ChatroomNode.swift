@@ -416,8 +416,7 @@ public final class ChatroomNode: Service, Sendable {
         store.close()
         await keys.keySets.stop()
         await keyClient.withLock { $0 }?.shutdown()
-        for loop in loops { loop.shutdown() }
-        for loop in loops { await loop.joined() }
+        await EventLoop.shutdown(loops)
     }
 
     static func openStorages(

@@ -121,7 +121,8 @@ final class NodeMembership: Sendable {
         let own = await gateway.ownURLs()
         let reached = nodes.reached
         let others = system.nodes.filter { reached.contains($0.node) && !$0.isDraining }.flatMap(\.clientURLs)
-        await gateway.use(urls: own + others.filter { !own.contains($0) })
+        await gateway.use(
+            urls: own + others.filter { !own.contains($0) }, listed: system.nodes.flatMap(\.clientURLs))
     }
 
     /// - Parameter hasSaidRemoved: whether the log has it already that this node was taken out.
