@@ -73,9 +73,9 @@ let package = Package(
         core("RoomCore", ["ChatModel"]),
         core("Consensus", ["ChatModel"]),
         core("Sharding", ["ChatModel", "Consensus"]),
-        core("SessionCore", ["ChatModel"]),
         core("Gossip", ["ChatModel"]),
         core("RoomLink", ["ChatModel", "Wire"]),
+        core("SessionCore", ["ChatModel", "Wire", "RoomLink"]),
         core("RoomStream", ["ChatModel", "Wire", "RoomCore", "RoomLink"]),
         core("LinkCore", ["ChatModel", "Wire", "Consensus"]),
         core("Replication", ["ChatModel", "Wire", "Consensus"]),
@@ -130,7 +130,7 @@ let package = Package(
             "Node",
             [
                 "ChatModel", "Wire", "RoomLink", "LinkCore", "Gossip", "GossipSeal", "Membership", "ClusterLink",
-                "Rooms", "Gateway", "ServerAPI", "Replication",
+                "Rooms", "Gateway", "SessionCore", "ServerAPI", "Replication",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "SystemCalls", "CShims",
@@ -171,7 +171,10 @@ let package = Package(
 
         program(
             "gateway-alone",
-            ["ChatModel", "Wire", "RoomLink", "Sharding", "EventLoop", "Telemetry", "Gateway", logging],
+            [
+                "ChatModel", "Wire", "RoomLink", "SessionCore", "Sharding", "EventLoop", "Telemetry", "Gateway",
+                logging,
+            ],
             path: "tools/benchmarks/fanout/gateway"),
 
         program("chat-example", ["ChatroomClient", argumentParser], path: "tools/examples/chat"),
@@ -253,7 +256,7 @@ let package = Package(
                 "ClusterLink", "LinkCore", "Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "TLS",
                 "Transport", "WaitTestKit", "CertificateTestKit",
             ]),
-        tests("SessionCoreTests", ["ChatModel", "SessionCore", "StorageTestKit"]),
+        tests("SessionCoreTests", ["ChatModel", "Wire", "RoomLink", "SessionCore", "StorageTestKit"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
         tests("CryptographyTests", ["Cryptography"], exclude: ["Vectors"]),
         .target(

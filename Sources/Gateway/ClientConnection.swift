@@ -33,8 +33,10 @@ final class ClientConnection: ConnectionHandler {
     private(set) var encoding = ClientEncoding.json
     /// Room frames are compressed for it; fixed by the handshake.
     private(set) var isCompressed = false
-    /// nil before `connect`.
-    var session: Session?
+    /// What becomes of its `connect`.
+    var login = Login()
+    /// nil before `connect` has been answered.
+    var session: LaneSession?
     /// Rooms that this connection views, with its index in each hub.
     var views: [RoomID: Int] = [:]
     /// A `connect` or `refresh` is being decided: no request is taken and nothing is read meanwhile.
@@ -439,6 +441,10 @@ final class ClientConnection: ConnectionHandler {
 
     func reply(_ request: UInt32?, error: ChatError) {
         enqueue(.reply(id: request, .failure(error)))
+    }
+
+    func reply(_ request: UInt32, _ result: Result<OperationResult, ChatError>) {
+        enqueue(.reply(id: request, result))
     }
 
     /// Answers an enter with what many have missed.

@@ -13,8 +13,10 @@ extension GatewayLane {
     /// Keeps an item until the end of the window, or refuses it: beyond what a window can show nobody's item goes on, also
     /// that of whoever may not speak.
     /// - Returns: false when it has to be passed on.
-    func sift(_ request: BarrageRequest, _ id: UInt32?, _ session: Session, _ connection: ClientConnection) -> Bool {
-        guard let hub = hubs[request.room], session.isIn(request.room) || session.isEntering(request.room) else {
+    func sift(_ request: BarrageRequest, _ id: UInt32?, _ session: LaneSession, _ connection: ClientConnection) -> Bool
+    {
+        guard let hub = hubs[request.room], session.state.isIn(request.room) || session.state.isEntering(request.room)
+        else {
             return false
         }
         let intake = intake(of: hub)
@@ -28,10 +30,9 @@ extension GatewayLane {
             connection.reply(id, error: error)
             return true
         }
-        session.state.requests.pass()
         var item = BarrageCandidate(
             sender: session.id, text: text,
-            hash: SampleHash.item(of: session.hash, number: session.state.requests.count))
+            hash: SampleHash.item(of: session.hash, number: session.state.pass()))
         (item.ext, item.style) = (request.ext, request.style)
         // HIGH is for creator and managers (contract, "Priority").
         let mayBeHigh = voice.role.rank >= Role.manager.rank
@@ -44,7 +45,7 @@ extension GatewayLane {
     }
 
     /// Throws what the leader would say of whoever may not speak; 503 while it has not told who the session is there.
-    private func voice(of session: Session, in hub: Hub) throws(ChatError) -> Voice {
+    private func voice(of session: LaneSession, in hub: Hub) throws(ChatError) -> Voice {
         guard let voice = session.state.voice(in: hub.room) else {
             throw ChatError(
                 .unavailable, "\(hub.room) takes no more barrage from here now",

@@ -32,7 +32,7 @@ extension GatewayLane {
         watch.forget(notice.shard)
         missed.forget { room, _ in shared.shardMap.shard(of: room) == notice.shard }
         loseBarrage(of: notice.shard)
-        var byRoom: [RoomID: [Session]] = [:]
+        var byRoom: [RoomID: [LaneSession]] = [:]
         for session in sessions.values {
             for room in session.state.rooms where shared.shardMap.shard(of: room) == notice.shard {
                 byRoom[room, default: []].append(session)
@@ -56,7 +56,7 @@ extension GatewayLane {
     }
 
     /// That these sessions are in the room, and what this lane's viewers have been shown of it.
-    func announcements(of sessions: [Session], in room: RoomID) -> [RoomCall] {
+    func announcements(of sessions: [LaneSession], in room: RoomID) -> [RoomCall] {
         var calls = sessions.map { announcement(of: $0, in: room) }
         guard let last = sessions.last else { return [] }
         // Without viewers there is nothing to catch up with.
@@ -70,12 +70,10 @@ extension GatewayLane {
         return calls
     }
 
-    private func announcement(of session: Session, in room: RoomID) -> RoomCall {
-        var stay = session.state.stays[room] ?? Stay(profile: Profile(), enteredAt: session.state.startedAt)
-        stay.isAway = session.connection == nil
-        return RoomCall(
+    private func announcement(of session: LaneSession, in room: RoomID) -> RoomCall {
+        RoomCall(
             room: room, address: address(of: session), caller: session.state.caller, request: nil,
-            body: .announce(stay))
+            body: .announce(session.state.announcement(in: room)))
     }
 
     /// The node's own replica of the shard does not hear its leader: what that is asked waits.
@@ -110,11 +108,11 @@ extension GatewayLane {
             settleCost(of: request, call.address.session, isRepeat: false, charged: copied)
         }
         guard let session = sessions[call.address.session], let request = call.request,
-            let id = session.state.requests.end(request)
+            case .operation(let operation) = call.body,
+            let id = session.state.onGiveUp(request, operation, in: call.room)
         else { return }
         var waitMs: Int64 = 500
-        if case .operation(.enter) = call.body {
-            session.entering.removeAll { $0.room == call.room }
+        if case .enter = operation {
             // Everybody who waited for the leader is told so at once, and shall not come back at once.
             waitMs += shared.admission.wait(.enter, nowMilliseconds: loop.nowMilliseconds)
         }

@@ -11,10 +11,7 @@ extension GatewayLane {
     func revoke(_ ids: [SessionID]) {
         for session in ids.compactMap({ sessions[$0] }) {
             guard session.state.caller.anonymous || isRevoked(session.state) else { continue }
-            for room in session.state.rooms {
-                session.connection?.push(.kicked(KickedPush(room: room, reason: .tokenRevoked)))
-            }
-            session.connection?.close(.authentication, "the token has been revoked")
+            perform(session.state.onRevoke(), of: session)
             end(session)
         }
     }
@@ -23,7 +20,7 @@ extension GatewayLane {
     func forceOffline(_ ids: [SessionID]) -> Int {
         let found = ids.compactMap { sessions[$0] }
         for session in found {
-            session.connection?.close(.forcedOffline, "forced offline")
+            perform(session.state.onForcedOffline(), of: session)
             end(session)
         }
         return found.count
@@ -36,7 +33,7 @@ extension GatewayLane {
     func show(_ shared: SharedFrame, to ids: [SessionID]?, isDroppable: Bool) -> Int {
         var made: [ClientEncoding: LaneFrame] = [:]
         var count = 0
-        func give(_ session: Session) {
+        func give(_ session: LaneSession) {
             guard let connection = session.connection, case .open = connection.phase,
                 isDroppable || connection.waitingBytes < configuration.sendQueueBytesMax
             else { return }
@@ -62,12 +59,12 @@ extension GatewayLane {
     /// Sessions that don't take what they are sent.
     func slowSessions() -> [SessionView] { sessions.values.filter(isSlow).map(view) }
 
-    private func isSlow(_ session: Session) -> Bool {
+    private func isSlow(_ session: LaneSession) -> Bool {
         guard let connection = session.connection else { return false }
         return connection.waitingBytes > 0 || !session.state.losses.isEmpty
     }
 
-    private func view(_ session: Session) -> SessionView {
+    private func view(_ session: LaneSession) -> SessionView {
         let caller = session.state.caller
         var view = SessionView(session: session.id, user: caller.user, node: configuration.node)
         view.anonymous = caller.anonymous

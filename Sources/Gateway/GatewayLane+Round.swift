@@ -80,11 +80,11 @@ extension GatewayLane {
         case .ping: connection.ping()
         case .drop: return connection.close(.silent, "nothing heard for too long")
         }
-        if let session = connection.session { checkExpiry(session, connection, time) }
+        if let session = connection.session { perform(session.state.onTick(at: time), of: session) }
     }
 
-    private func look(at session: Session, _ now: UInt64) {
-        guard let since = session.awaySinceMilliseconds else { return }
-        if now >= since + UInt64(configuration.graceSeconds) * 1000 { end(session) }
+    private func look(at session: LaneSession, _ now: UInt64) {
+        let grace = UInt64(configuration.graceSeconds) * 1000
+        if session.state.hasOutlivedGrace(ofMilliseconds: grace, nowMilliseconds: now) { end(session) }
     }
 }

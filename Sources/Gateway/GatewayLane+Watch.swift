@@ -95,7 +95,7 @@ extension GatewayLane {
         for room in rooms {
             if let hub = hubs[room] { loseBarrage(of: hub) }
         }
-        var byRoom: [RoomID: [Session]] = [:]
+        var byRoom: [RoomID: [LaneSession]] = [:]
         for session in sessions.values {
             for room in session.state.rooms where wanted.contains(room) {
                 guard leaving[room]?.contains(session.id) != true else { continue }
@@ -113,7 +113,7 @@ extension GatewayLane {
     /// A leader does not know a session that is in its room.
     /// - Returns: whether it is told, and asked again; else its answer stands.
     func announceUnknown(_ id: SessionID, _ request: UInt32, _ room: RoomID, by node: NodeID) -> Bool {
-        guard let session = sessions[id], session.isIn(room) else { return false }
+        guard let session = sessions[id], session.state.isIn(room) else { return false }
         guard open.leader(of: shared.shardMap.shard(of: room))?.node == node else {
             // Said by one that leads no more: whoever leads next is told, and asked.
             open.refused(id, request, by: node, at: loop.nowMilliseconds)
@@ -142,7 +142,7 @@ extension GatewayLane {
             metadata: ["peer": "\(node)", "rooms": "\(rooms.count)"])
         var calls: [RoomCall] = []
         for (room, ids) in rooms {
-            calls += announcements(of: ids.compactMap { sessions[$0] }.filter { $0.isIn(room) }, in: room)
+            calls += announcements(of: ids.compactMap { sessions[$0] }.filter { $0.state.isIn(room) }, in: room)
         }
         calls += ownAsked(open.askAgain(in: wanted))
         if !calls.isEmpty { shared.router.route(calls, to: node, from: number) }

@@ -32,7 +32,7 @@ final class GatewayLane {
     var refusedOriginsUntold = 0
     private var nextConnectionNumber: UInt64 = 0
     var connections: [UInt64: ClientConnection] = [:]
-    var sessions: [SessionID: Session] = [:]
+    var sessions: [SessionID: LaneSession] = [:]
     var hubs: [RoomID: Hub] = [:]
     /// Connections with something to write at the end of this turn.
     var dirty: ContiguousArray<ClientConnection> = []
@@ -97,7 +97,7 @@ final class GatewayLane {
     /// Puts other limits in force, for the sessions that are here too.
     func adoptLimits(of other: GatewayConfiguration) {
         configuration.adoptLimits(of: other)
-        for session in sessions.values { session.rates.set(configuration.rateLimits) }
+        for session in sessions.values { session.state.set(configuration.rateLimits) }
     }
 
     /// Binds the port and begins to accept. Returns the port.
@@ -250,6 +250,7 @@ final class GatewayLane {
 
     /// The connection is no viewer any more; its session begins its grace.
     func detach(_ connection: ClientConnection) {
+        connection.login.onClose()
         for room in Array(connection.views.keys) { stopViewing(room, connection) }
         if let user = connection.places.user {
             connection.places.user = nil
@@ -258,15 +259,7 @@ final class GatewayLane {
         guard let session = connection.session else { return }
         connection.session = nil
         session.connection = nil
-        session.awaySinceMilliseconds = loop.nowMilliseconds
-        session.entering = []
-        session.state.requests.connectionEnded()
-        for room in session.state.rooms {
-            call(
-                RoomCall(
-                    room: room, address: address(of: session), caller: session.state.caller, request: nil,
-                    body: .away))
-        }
+        perform(session.state.onDisconnect(nowMilliseconds: loop.nowMilliseconds), of: session)
     }
 
     func stopViewing(_ room: RoomID, _ connection: ClientConnection) {
@@ -337,52 +330,11 @@ final class GatewayLane {
             frame.traffic, count: max(1, frame.messageCount + frame.barrageCount))
     }
 
-    func noteShed(_ session: Session) { shared.figures.shedSessions.add() }
+    func noteShed(_ session: LaneSession) { shared.figures.shedSessions.add() }
 
     /// Tells a session that keeps up again what it was not given.
-    func tellLosses(of session: Session) {
+    func tellLosses(of session: LaneSession) {
         guard let connection = session.connection else { return }
-        // What waited when the session left a room may have been lost after that: nobody there waits for it.
-        for loss in session.state.losses.take() where session.isIn(loss.room) {
-            if !loss.ranges.isEmpty {
-                let ranges = loss.ranges.map { SeqRange(from: $0.lowerBound, to: $0.upperBound) }
-                connection.push(.gap(GapPush(room: loss.room, ranges: ranges, cause: .slow)))
-            }
-            if loss.unkept + loss.barrage > 0 {
-                var skipped = SkippedPush(room: loss.room)
-                skipped.barrage = Int64(loss.barrage)
-                skipped.unkept = Int64(loss.unkept)
-                connection.push(.skipped(skipped))
-            }
-        }
-    }
-
-    // MARK: - Leaving
-
-    /// The session is over: its rooms see an exit.
-    func end(_ session: Session) {
-        sessions[session.id] = nil
-        isGone(session)
-        shared.directory.remove(session.id)
-        for room in session.state.rooms { leave(room, session) }
-    }
-
-    /// The session is not on this lane any more.
-    func isGone(_ session: Session) {
-        for room in session.state.rooms { roster.remove(session, from: room, of: shared.shardMap.shard(of: room)) }
-    }
-
-    func leave(_ room: RoomID, _ session: Session) {
-        leave(room, session.id, session.state.caller)
-    }
-
-    func leave(_ room: RoomID, _ session: SessionID, _ caller: Caller) {
-        let address = SessionAddress(node: configuration.node, lane: number, session: session, encoding: .json)
-        call(RoomCall(room: room, address: address, caller: caller, request: nil, body: .leave))
-    }
-
-    func address(of session: Session) -> SessionAddress {
-        SessionAddress(
-            node: configuration.node, lane: number, session: session.id, encoding: session.state.encoding)
+        for push in session.state.takeLosses() { connection.push(push) }
     }
 }

@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import Logging
 import RoomLink
+import SessionCore
 import Sharding
 import Telemetry
 import Testing
@@ -32,8 +33,10 @@ import Wire
         let handed = HandedSession(
             user: user, anonymous: false, device: .web, startedAt: Timestamp(startedAt))
         let lane = try #require(gateway.lane(0))
-        let state = SessionState(handed, id: id, from: former)
-        await lane.loop.run { lane.value.received(state, ConnectRequest(), nil, 0, nil) }
+        let former = former
+        await lane.loop.run {
+            lane.value.received(Session(handed, id: id, from: former, on: lane.value), for: 0)
+        }
         return id
     }
 

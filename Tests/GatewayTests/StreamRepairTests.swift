@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import Logging
 import RoomLink
+import SessionCore
 import Sharding
 import Synchronization
 import Telemetry
@@ -69,7 +70,7 @@ import Wire
                 Result {
                     let lane = lane.value
                     lane.isLed(ShardNotice(shard: ShardID(0), term: 3), by: leader)
-                    lane.keep(SessionState(handed, id: id, from: leader))
+                    lane.keep(Session(handed, id: id, from: leader, on: lane))
                     lane.perform(
                         [Publication(room: room, term: 3, outputs: [.following(0, through: 5)])], from: leader)
                     _ = sent.take()
@@ -81,7 +82,7 @@ import Wire
     }
 
     /// The session's wish to leave, as its request 7.
-    private func exit(of session: Session, _ lane: GatewayLane) -> RoomCall {
+    private func exit(of session: LaneSession, _ lane: GatewayLane) -> RoomCall {
         RoomCall(
             room: room, address: lane.address(of: session), caller: session.state.caller, request: 7, number: 1,
             body: .operation(.exit(RoomRequest(room: room))))
@@ -153,8 +154,7 @@ import Wire
         try await withLane { lane, id in
             let own = try #require(lane.roster.tallies(of: shard)[room])
             // The leave was lost.
-            let session = try #require(lane.sessions[id])
-            lane.forget(room, session)
+            lane.exited(id, room, nil)
             #expect(Array(lane.roster.shards).isEmpty)
             var recounts = 0
             for _ in 0..<4 {
@@ -184,7 +184,7 @@ import Wire
             let refusal = RoomOutput.reply(id, request: 7, .failure(ChatError(.notInRoom, "no")))
             lane.perform([Publication(room: room, term: 3, outputs: [refusal])], from: leader)
             #expect(sent.take() == [] && lane.open.count == 0)
-            #expect(!session.isIn(room) && Array(lane.roster.shards).isEmpty)
+            #expect(!session.state.isIn(room) && Array(lane.roster.shards).isEmpty)
         }
     }
 
@@ -201,7 +201,7 @@ import Wire
             _ = sent.take()
             let exited = RoomOutput.exited(id, request: 7)
             lane.perform([Publication(room: room, term: 3, outputs: [exited])], from: leader)
-            guard let session = lane.sessions[id], session.isIn(room) else { return #expect(Bool(false), "deaf") }
+            guard let session = lane.sessions[id], session.state.isIn(room) else { return #expect(Bool(false), "deaf") }
             let said = sent.take()
             guard said.count == 2, case .call(let announce) = said[0], case .call(let follow) = said[1],
                 case .announce = announce.body, case .follow = follow.body
@@ -218,10 +218,7 @@ import Wire
                     room: room, address: lane.address(of: session), caller: session.state.caller, request: request,
                     number: UInt64(request), body: .operation(operation))
             }
-            let other = lane.adopt(
-                SessionState(
-                    id: SessionID(random: (2, 2), at: here), caller: session.state.caller, encoding: .json,
-                    startedAt: Timestamp(1)))
+            let other = lane.adopt(Session(id: SessionID(random: (2, 2), at: here), user: user, on: lane))
             var enter = call(9, .enter(EnterRequest(room: room)))
             enter.address = lane.address(of: other)
             let (first, second) = (call(7, .room(RoomRequest(room: room))), call(8, .room(RoomRequest(room: room))))
@@ -346,11 +343,7 @@ import Wire
 
     @Test func `sessions that go elsewhere are not counted`() async throws {
         try await withLane { lane, id in
-            let session = try #require(lane.sessions[id])
-            let other = lane.adopt(
-                SessionState(
-                    id: SessionID(random: (2, 2), at: here), caller: session.state.caller, encoding: .json,
-                    startedAt: Timestamp(1)))
+            let other = lane.adopt(Session(id: SessionID(random: (2, 2), at: here), user: user, on: lane))
             lane.end(other)
             #expect(lane.roster.tallies(of: shard)[room]?.sessions == 1)
             #expect(lane.handOver(id, to: user) != nil)

@@ -1,11 +1,13 @@
 import ChatModel
 import EventLoop
-import Gateway
 import Logging
 import RoomLink
+import SessionCore
 import Sharding
 import Telemetry
 import Wire
+
+@testable import Gateway
 
 /// A gateway of one lane that nobody connects to.
 enum TestGateway {
@@ -47,5 +49,21 @@ enum TestGateway {
         loop.shutdown()
         await loop.joined()
         try result.get()
+    }
+}
+
+extension Session {
+    /// A session that another node has handed over to a lane, with full rates but for what it says.
+    init(_ handed: HandedSession, id: SessionID, from node: NodeID, on lane: GatewayLane) {
+        let limits = lane.configuration.rateLimits
+        self.init(handed, id: id, from: node, rates: Rates(limits, nowMilliseconds: lane.loop.nowMilliseconds))
+    }
+
+    /// A session that begins on a lane, of a user who is not anonymous.
+    init(id: SessionID, user: UserID, on lane: GatewayLane) {
+        let limits = lane.configuration.rateLimits
+        self.init(
+            id: id, user: user, isAnonymous: false, encoding: .json, startedAt: Timestamp(1),
+            rates: Rates(limits, nowMilliseconds: lane.loop.nowMilliseconds))
     }
 }

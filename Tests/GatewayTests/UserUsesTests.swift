@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import Logging
 import RoomLink
+import SessionCore
 import Sharding
 import Synchronization
 import Telemetry
@@ -56,7 +57,7 @@ import Wire
         let id = SessionID(random: (.random(in: .min ... .max), 1), at: here)
         return await lane.loop.run {
             let handed = HandedSession(user: user, anonymous: false, device: .web, startedAt: Timestamp(800))
-            let session = lane.value.keep(SessionState(handed, id: id, from: here))
+            let session = lane.value.keep(Session(handed, id: id, from: here, on: lane.value))
             var refusal: ChatError?
             for _ in 0..<times {
                 do throws(ChatError) {

@@ -1,6 +1,7 @@
 import ChatModel
 import Gateway
 import Rooms
+import SessionCore
 
 /// What gateways ask about tokens: the keys say whether one is genuine, the system group whether it was revoked.
 struct TokenGate: TokenVerifier {

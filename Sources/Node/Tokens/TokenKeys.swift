@@ -3,6 +3,7 @@ import Cryptography
 import FoundationEssentials
 import Gateway
 import ServerAPI
+import SessionCore
 import Synchronization
 
 /// Checks and issues tokens with the keys of the keys file, and with those that its key sets publish; the keys can be

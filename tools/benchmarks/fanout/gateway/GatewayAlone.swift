@@ -4,6 +4,7 @@ import Gateway
 import Glibc
 import Logging
 import RoomLink
+import SessionCore
 import Sharding
 import Telemetry
 

@@ -1,5 +1,5 @@
 /// Why the server ends a connection (contract, "Closing"; RFC 6455 §7.4.1).
-enum CloseCode: UInt16, CaseIterable {
+public enum CloseCode: UInt16, CaseIterable, Sendable {
     case normal = 1000
     case draining = 1001
     case protocolError = 1002

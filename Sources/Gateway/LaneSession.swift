@@ -1,0 +1,19 @@
+import ChatModel
+import RoomCore
+import SessionCore
+
+/// A session on the lane of its connection, or of its last one during the grace.
+final class LaneSession {
+    var state: Session
+    /// nil while the client is away.
+    var connection: ClientConnection?
+    /// What its barrage is sampled by.
+    let hash: UInt64
+
+    var id: SessionID { state.id }
+
+    init(_ state: Session) {
+        self.state = state
+        hash = SampleHash.sender(state.id)
+    }
+}

@@ -1,0 +1,150 @@
+import ChatModel
+import RoomLink
+import Wire
+
+/// The session's connections, one after the other, and its end.
+extension Session {
+    /// A connection that begins a session or takes it over, as the login has found it.
+    public struct Connection: Sendable {
+        /// The client's request ID.
+        public var request: UInt32?
+        public var device: Device
+        public var encoding: ClientEncoding
+        /// nil for an anonymous client.
+        public var claims: TokenClaims?
+        /// Of an anonymous client (`Caller.addressHash`).
+        public var addressHash: UInt64?
+
+        public init(
+            request: UInt32?, device: Device, encoding: ClientEncoding, claims: TokenClaims?, addressHash: UInt64? = nil
+        ) {
+            self.request = request
+            self.device = device
+            self.encoding = encoding
+            self.claims = claims
+            self.addressHash = addressHash
+        }
+    }
+
+    /// What the client is told of its node.
+    public struct Greeting: Sendable {
+        public var heartbeatSeconds: Int64
+        public var gateways: [String]
+
+        public init(heartbeatSeconds: Int64, gateways: [String]) {
+            self.heartbeatSeconds = heartbeatSeconds
+            self.gateways = gateways
+        }
+    }
+
+    /// The client is here: for the first time, or back.
+    public mutating func onConnect(_ connection: Connection, _ greeting: Greeting, at now: Timestamp) -> [Effect] {
+        let isResumed = presence != .fresh
+        presence = .connected
+        encoding = connection.encoding
+        if let claims = connection.claims {
+            caller = Caller(
+                user: claims.user, anonymous: false, device: connection.device, rooms: claims.rooms,
+                tokenProfile: Profile(nick: claims.nick, avatar: claims.avatar))
+        } else {
+            caller = Caller(user: caller.user, anonymous: true, device: connection.device)
+            caller.addressHash = connection.addressHash
+        }
+        rely(on: connection.claims, at: now)
+        var effects = tellMoved()
+        // In front of the reply, on which clients enter their rooms again.
+        for kick in untoldKicks { effects.append(.push(.kicked(kick))) }
+        untoldKicks = []
+        effects += endForbiddenStays()
+        if let request = connection.request {
+            var result = ConnectResult(session: id, user: caller.user, time: now)
+            result.anonymous = caller.anonymous
+            result.heartbeatSeconds = greeting.heartbeatSeconds
+            result.gateways = greeting.gateways
+            result.resumed = isResumed
+            effects.append(.reply(request, .success(.connect(result))))
+        }
+        return effects + warnOfExpiry(at: now)
+    }
+
+    /// The connection has ended: the grace begins.
+    public mutating func onDisconnect(nowMilliseconds now: UInt64) -> [Effect] {
+        presence = .away(sinceMilliseconds: now)
+        entering = []
+        requests.connectionEnded()
+        return rooms.map { .tell($0, .away) }
+    }
+
+    /// The session has come here while its client went again: it is in its grace.
+    public mutating func onArriveAlone(nowMilliseconds now: UInt64) -> [Effect] {
+        presence = .away(sinceMilliseconds: now)
+        return tellMoved() + rooms.map { .tell($0, .away) }
+    }
+
+    /// Whether the grace is over.
+    public func hasOutlivedGrace(ofMilliseconds grace: UInt64, nowMilliseconds now: UInt64) -> Bool {
+        guard case .away(let since) = presence else { return false }
+        return now >= since + grace
+    }
+
+    /// The session is over: its rooms see an exit.
+    public mutating func end() -> [Effect] {
+        presence = .ended
+        defer { (rooms, stays, voices, entering, enteredBy) = ([], [:], [:], [], [:]) }
+        return rooms.map { .parted($0) } + rooms.map { .tell($0, .left) }
+    }
+
+    /// Whoever was put offline has left, without a grace. The holder ends the session behind the effects.
+    public func onForcedOffline() -> [Effect] { isConnected ? [.close(.forcedOffline, "forced offline")] : [] }
+
+    // MARK: - From lane to lane, and from node to node
+
+    /// Whether a client may take the session over.
+    /// - Parameter user: of its token; nil: an anonymous one, which only knows the session's secret ID.
+    public func mayBeTaken(by user: UserID?) -> Bool {
+        user.map { !caller.anonymous && caller.user == $0 } ?? caller.anonymous
+    }
+
+    /// Another connection takes the session over: this lane holds it no longer, and nobody here hears what its open
+    /// requests are answered. Its rooms are told by the next holder.
+    public mutating func move(users: inout UserRates, nowMilliseconds now: UInt64) -> [Effect] {
+        let wasConnected = isConnected
+        presence = .moving
+        // Nobody here will hear what its open changes bring along: the most that they may.
+        for open in costs.values { settle(.copied(open.cost, .max), users: &users, nowMilliseconds: now) }
+        costs = [:]
+        (entering, enteredBy) = ([], [:])
+        requests.connectionEnded()
+        // What it lost until now is part of what a resume brings back.
+        losses = Losses()
+        return wasConnected ? [.close(.takenOver, "taken over by a newer connection")] : []
+    }
+
+    /// A lane holds the session from now on.
+    public mutating func takeUp(users: inout UserRates, nowMilliseconds now: UInt64) {
+        guard let levels = handedUserLevels else { return }
+        handedUserLevels = nil
+        users.change(caller.user, nowMilliseconds: now) { $0.restrict(to: levels) }
+    }
+
+    /// What another node has to know of the session.
+    public func handed(users: borrowing UserRates, nowMilliseconds now: UInt64) -> HandedSession {
+        var handed = HandedSession(
+            user: caller.user, anonymous: caller.anonymous, device: caller.device, issuedAt: issuedAt,
+            startedAt: startedAt, requestCount: requests.count,
+            stays: rooms.compactMap { room in
+                stays[room].map { HandedSession.RoomStay(room: room, stay: $0) }
+            })
+        handed.levels = rates.levels(nowMilliseconds: now)
+        handed.userLevels = users.levels(of: caller.user, nowMilliseconds: now)
+        handed.kicks = untoldKicks
+        return handed
+    }
+
+    /// Its rooms are told where it is from now on.
+    private mutating func tellMoved() -> [Effect] {
+        let former = formerNode
+        formerNode = nil
+        return rooms.map { .tell($0, .moved(from: former)) }
+    }
+}

@@ -1,0 +1,133 @@
+import ChatModel
+import RoomLink
+import Wire
+
+/// One client's stay on the cluster: who it is, whether its client is connected, the rooms that it is in, the answers that
+/// it waits for and the rates that are left to it.
+///
+/// A state machine without I/O. Inputs are methods; those that change something for others return the effects that the
+/// holder performs, in order. Clocks are passed in: a `Timestamp` is the wall clock, milliseconds are loop time. The value
+/// goes along when its client comes back on another lane of the node (``move(users:nowMilliseconds:)``); another node gets
+/// a `HandedSession` of it.
+public struct Session: Sendable {
+    /// Where the client is.
+    public enum Presence: Sendable, Hashable {
+        /// The session has been made and has no connection yet. Can become `connected`.
+        case fresh
+        /// Can become `away`, `moving`, `ended`.
+        case connected
+        /// The connection ended at this loop time, and the grace runs. Can become `moving`, `ended`.
+        case away(sinceMilliseconds: UInt64)
+        /// No lane holds the session: another lane or node has given it away. Can become `connected`, `away`.
+        case moving
+        /// Final.
+        case ended
+    }
+
+    /// A room that was asked for and has not answered.
+    struct Entering: Sendable, Hashable {
+        var room: RoomID
+        /// What the room shows with the enter.
+        var notifyExt: String?
+    }
+
+    public let id: SessionID
+    public internal(set) var caller: Caller
+    /// Of the connection, or of the last one.
+    public internal(set) var encoding: ClientEncoding
+    public let startedAt: Timestamp
+    public internal(set) var presence = Presence.fresh
+
+    /// nil for an anonymous session.
+    public internal(set) var expiresAt: Timestamp?
+    /// When its token was issued, as far as the token says; never later than it was shown.
+    public internal(set) var issuedAt: Timestamp?
+    var isWarnedOfExpiry = false
+
+    /// The rooms that it is in, in the order of entering; at most `SessionLimits.roomsMax`.
+    public internal(set) var rooms: [RoomID] = []
+    /// What the rooms' leaders were told of it, which a new leader has to be told.
+    public internal(set) var stays: [RoomID: Stay] = [:]
+    /// What it may say there.
+    var voices: [RoomID: Voice] = [:]
+    /// They count towards the limit of rooms.
+    var entering: [Entering] = []
+    /// The numbers of the requests with which it has entered the rooms that it is in, as far as this lane has seen it.
+    var enteredBy: [RoomID: UInt32] = [:]
+    /// Rooms that were told that it left, because of a late answer or kick: with the last request of before. The leave undoes what
+    /// a room answers to an enter up to that request.
+    var leftBehind: [RoomID: UInt32] = [:]
+    /// Rooms that it was put out of while its client was away.
+    var untoldKicks: [KickedPush] = []
+    /// The node that has handed it over, until its rooms have been told.
+    var formerNode: NodeID?
+
+    /// What was passed on to rooms.
+    public internal(set) var requests: SessionRequests
+    /// What the requests cost that rooms have not answered yet, by their number.
+    var costs: [UInt32: OpenCost] = [:]
+    public internal(set) var rates: Rates
+    /// What another node says is left to all sessions of the user, until a lane has reckoned with it.
+    var handedUserLevels: RateLevels?
+
+    /// What the client was not given because it was slow.
+    public var losses = Losses()
+
+    /// A session that begins.
+    /// - Parameter user: of the token, or a made-up one of an anonymous session.
+    public init(
+        id: SessionID, user: UserID, isAnonymous: Bool, encoding: ClientEncoding, startedAt: Timestamp, rates: Rates
+    ) {
+        self.id = id
+        caller = Caller(user: user, anonymous: isAnonymous)
+        self.encoding = encoding
+        self.startedAt = startedAt
+        self.rates = rates
+        requests = SessionRequests()
+    }
+
+    /// A session that another node has handed over. Its client has not said yet which encoding it uses.
+    /// - Parameter rates: full ones, which the other node's levels restrict.
+    public init(_ handed: HandedSession, id: SessionID, from node: NodeID, rates: Rates) {
+        self.id = id
+        caller = Caller(user: handed.user, anonymous: handed.anonymous, device: handed.device)
+        encoding = .json
+        startedAt = handed.startedAt
+        presence = .moving
+        issuedAt = handed.issuedAt
+        requests = SessionRequests(count: handed.requestCount)
+        formerNode = node
+        self.rates = rates
+        if let levels = handed.levels {
+            self.rates.restrict(to: levels)
+            handedUserLevels = handed.userLevels
+        }
+        for kick in handed.kicks { note(kick) }
+        for item in handed.stays { _ = join(item.room, item.stay) }
+    }
+
+    public var isConnected: Bool { presence == .connected }
+    public func isIn(_ room: RoomID) -> Bool { stays[room] != nil }
+    public func isEntering(_ room: RoomID) -> Bool { entering.contains { $0.room == room } }
+
+    /// What it may say in a room that it is in; nil as long as the room's leader has not said.
+    public func voice(in room: RoomID) -> Voice? { voices[room] }
+
+    /// What a new leader of a room is told of the session that is in it.
+    public func announcement(in room: RoomID) -> Stay {
+        var stay = stays[room] ?? Stay(profile: Profile(), enteredAt: startedAt)
+        stay.isAway = !isConnected
+        return stay
+    }
+}
+
+/// The settings of a node that bound a session.
+public struct SessionLimits: Sendable, Hashable {
+    public var roomsMax = 10
+    public var allowAnonymous = false
+
+    public init(roomsMax: Int = 10, allowAnonymous: Bool = false) {
+        self.roomsMax = roomsMax
+        self.allowAnonymous = allowAnonymous
+    }
+}
