@@ -94,6 +94,18 @@ package struct StandingModel: Sendable {
 
     private static let turnMessages: UInt64 = 64
 
+    /// What the stream says of a user, for people who look for a fault.
+    func text(of user: UserID) -> String {
+        func text(_ what: String, _ spans: [Span]) -> [String] {
+            spans.suffix(4).map { "\(what) \($0.from)–\($0.to.map { "\($0)" } ?? "")" }
+        }
+        let all =
+            text("muted", mutes[user] ?? []) + text("muted for a time", temporaryMutes[user] ?? [])
+            + text("room muted", roomMutes) + text("blacklisted", blacklistings[user] ?? [])
+            + (kicks[user] ?? []).suffix(4).map { "put out \($0)" }
+        return all.isEmpty ? "nothing" : all.joined(separator: ", ")
+    }
+
     /// Whether `user` was put out at or after a seq.
     func wasPutOut(_ user: UserID, from low: UInt64) -> Bool { (kicks[user]?.last ?? 0) >= low && kicks[user] != nil }
 }

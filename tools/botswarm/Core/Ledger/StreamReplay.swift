@@ -25,6 +25,8 @@ struct StreamReplay {
     /// be.
     static let graceMilliseconds: UInt64 = 10_000
     static let lateMilliseconds: UInt64 = 4_000
+    /// A new leader does not know since when somebody is away, and begins a grace of its own.
+    static let heldMilliseconds = 2 * graceMilliseconds + lateMilliseconds
 
     init(notes: ReplayNotes, names: BotNames, managers: Set<UserID>) {
         self.notes = notes
@@ -116,7 +118,7 @@ struct StreamReplay {
                 complain(.wrongSeat, "\(entry.user) had left and still owned \(seat.key) at seq \(entry.seq)")
             }
         case .dropped(let milliseconds, let from):
-            if milliseconds > Self.graceMilliseconds + Self.lateMilliseconds, let seat = seats.first {
+            if milliseconds > Self.heldMilliseconds, let seat = seats.first {
                 complain(
                     .wrongSeat,
                     "\(entry.user) was away for \(milliseconds) ms and still owned \(seat.key) at seq \(entry.seq)")
@@ -148,7 +150,9 @@ struct StreamReplay {
             default: true
             }
         return fits
-            ? nil : "\(code.rawValue) \(code.name), for which the stream has no reason after seq \(refusal.from)"
+            ? nil
+            : "\(code.rawValue) \(code.name), for which the stream has no reason after seq \(refusal.from)"
+                + (high.map { " and before \($0)" } ?? "") + "; it has: \(standing.text(of: refusal.user))"
     }
 
     /// Whether a key had another version at some place from a seq on.

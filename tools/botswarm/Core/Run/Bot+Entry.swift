@@ -101,6 +101,7 @@ extension Bot {
                 continue
             }
             lane.counters.retries += 1
+            unanswered[n]?.isRepeated = true
             transmit(n, message.kind)
         }
     }

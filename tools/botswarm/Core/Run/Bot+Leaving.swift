@@ -16,6 +16,9 @@ extension Bot {
         }
     }
 
+    /// It has asked to leave and has no answer: what it asks now comes behind that.
+    var isLeaving: Bool { pending.values.contains { if case .exit = $0 { true } else { false } } }
+
     func exited(_ returnMilliseconds: UInt64) {
         guard isHere else { return }
         lane.counters.left += 1

@@ -25,7 +25,7 @@ struct ModerationAsk {
 extension Bot {
     /// Does something to a random sender of the room. For a guest it is an attempt.
     func moderate() {
-        guard isHere, pending.count < Self.actsInFlight else { return }
+        guard isHere, !isLeaving, pending.count < Self.actsInFlight else { return }
         let target = lane.randomSender(inRoom: book.number)
         guard let target, target != id else { return }
         if !isManager {
@@ -85,7 +85,7 @@ extension Bot {
 
     /// Undoes what is left, a little at a time.
     func lift() {
-        guard isHere, pending.count < 2, let ask = lifts.popLast() else { return }
+        guard isHere, !isLeaving, pending.count < 2, let ask = lifts.popLast() else { return }
         act(ask)
     }
 

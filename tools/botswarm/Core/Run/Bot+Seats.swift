@@ -20,7 +20,7 @@ struct SeatAsk {
 extension Bot {
     /// Changes or reads something at random.
     func useSeats() {
-        guard isHere, pending.count < Self.seatsInFlight else { return }
+        guard isHere, !isLeaving, pending.count < Self.seatsInFlight else { return }
         switch Int.random(in: 0..<100, using: &lane.random) {
         case ..<55: setSeat()
         case ..<80: takeSeat()

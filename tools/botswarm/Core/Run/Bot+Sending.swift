@@ -6,7 +6,7 @@ import Wire
 extension Bot {
     /// Says as much as is due.
     func speak(_ now: SwarmInstant) {
-        guard isHere else { return }
+        guard isHere, !isLeaving else { return }
         if var pacer = messagePacer {
             while canSay, pacer.take(at: now) {
                 let isUnkept = Int.random(in: 0..<100, using: &lane.random) < lane.unkeptPercent
@@ -91,6 +91,7 @@ extension Bot {
             after(milliseconds: Self.wait(for: error)) { [weak self] in
                 guard let self, isHere, let message = unanswered[n] else { return }
                 lane.counters.retries += 1
+                unanswered[n]?.isRepeated = true
                 transmit(n, message.kind)
             }
             return
@@ -99,7 +100,8 @@ extension Bot {
         lane.counters.refused += 1
         noteRefusal(
             error, message.kind == .barrage ? "a barrage" : "a message", from: message.from,
-            n: message.kind == .barrage ? nil : n)
+            // What is sent again may be decided behind what was sent later.
+            n: message.kind == .barrage || message.isRepeated ? nil : n)
         // A failure inside the server leaves open whether it was done.
         if error.code != .internal, error.code != .unavailable { book.ledger.withLock { $0.refuse(n, of: viewer) } }
     }

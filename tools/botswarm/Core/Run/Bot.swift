@@ -56,6 +56,8 @@ final class Bot: ConnectionHandler {
         let sentAt: SwarmInstant
         /// The bot's place in the stream then.
         let from: UInt64
+        /// It was sent more than once.
+        var isRepeated = false
     }
 
     /// Since when and why a bot is not in its room.
