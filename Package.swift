@@ -181,13 +181,8 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "Simulation",
-            dependencies: [
-                "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "LinkCore", "Consensus", "Sharding",
-                "SessionCore", "ClientCore", "Gossip", "GossipSeal",
-            ],
-            path: "Tests/Simulation", swiftSettings: strict),
-        tests("SimulationTests", ["Simulation"]),
+            name: "GossipTestKit", dependencies: ["ChatModel", "Gossip", "GossipSeal"], path: "Tests/GossipTestKit",
+            swiftSettings: strict),
         .target(name: "SimulatedSystem", dependencies: ["CUV"], path: "Tests/SimulatedSystem"),
         .target(
             name: "Simulator",
@@ -196,7 +191,8 @@ let package = Package(
                 "Transport", logging,
                 lifecycle,
             ], path: "Tests/Simulator", swiftSettings: strict),
-        program("simulate", ["Simulation", "Simulator"], path: "tools/simulate"),
+        program("simulate", ["GossipTestKit", "Simulator", logging], path: "tools/simulate"),
+        .executableTarget(name: "mutate", path: "tools/mutate", exclude: ["mutants.txt"], swiftSettings: strict),
         .target(name: "WaitTestKit", path: "Tests/WaitTestKit", swiftSettings: strict),
         tests("WaitTests", ["WaitTestKit"]),
         .target(
@@ -217,7 +213,7 @@ let package = Package(
         tests("ShardingTests", ["Sharding", "ChatModel", "Consensus"]),
         tests("ChatModelTests", ["ChatModel"]),
         tests("WireTests", ["ChatModel", "Wire", "RoomLink"]),
-        tests("RoomCoreTests", ["ChatModel", "RoomCore", "Simulation"]),
+        tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
         tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", "OpenAPITestKit", logging, lifecycle]),
         tests(
@@ -244,7 +240,7 @@ let package = Package(
                 "RoomStream", "Replication", "Sharding", "Telemetry", "Callbacks", "Moderation", "StorageTestKit",
                 "WaitTestKit", logging,
             ]),
-        tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel", "Simulation"]),
+        tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel", "GossipTestKit"]),
         tests(
             "MembershipTests",
             ["Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "Transport", "WaitTestKit"]),

@@ -1,6 +1,6 @@
 import ChatModel
 import Foundation
-import Simulation
+import GossipTestKit
 
 @testable import Gossip
 

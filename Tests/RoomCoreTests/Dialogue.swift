@@ -1,5 +1,4 @@
 import ChatModel
-import Simulation
 import Testing
 
 @testable import RoomCore

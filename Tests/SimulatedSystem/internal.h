@@ -56,6 +56,7 @@ struct sim_host_state {
     sim_thread *pool;
     bool pool_waits;
     uint16_t next_port;
+    uint64_t processor_time;
 };
 
 /// The thread of the simulation that runs here; NULL on every other thread.

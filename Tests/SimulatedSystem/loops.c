@@ -576,6 +576,9 @@ void uv_close(uv_handle_t *handle, uv_close_cb closed) {
     rouse(loop);
 }
 
+/// What a handle has become whose end its owner has heard of: it may still be asked whether it is closing.
+static sim_handle gone = {.is_closing = true};
+
 static void finish_closing(sim_handle *closing) {
     if (closing->handle->type == UV_TCP) {
         if (closing->connect != NULL) {
@@ -602,6 +605,7 @@ static void finish_closing(sim_handle *closing) {
     if (closing->is_noted) forget(closing);
     if (closing->previous != NULL) closing->previous->next = closing->next; else loop->handles = closing->next;
     if (closing->next != NULL) closing->next->previous = closing->previous;
+    closing->handle->u.reserved[3] = &gone;
     if (closing->closed != NULL) closing->closed(closing->handle);
     free(closing);
 }

@@ -7,13 +7,17 @@
 
 static sim_socket **sockets;
 static size_t sockets_count, sockets_capacity;
+static sim_socket **listeners;
+static size_t listeners_count, listeners_capacity;
 static sim_datagrams *datagrams;
+static sim_traffic traffic[sim_addresses][sim_addresses];
 static bool cuts[sim_addresses][sim_addresses];
 static uint64_t latency = 100000;
 static uint32_t loss;
 
 void sim_latency(uint64_t nanoseconds) { latency = nanoseconds; }
 void sim_datagram_loss(uint32_t permille) { loss = permille; }
+sim_traffic sim_sent(uint8_t from, uint8_t to) { return traffic[from][to]; }
 
 static uint8_t place(const struct sockaddr_in *address) { return (uint8_t)(ntohl(address->sin_addr.s_addr) & 255); }
 
@@ -79,10 +83,16 @@ static bool hears(const sim_socket *socket, const struct sockaddr_in *address) {
 }
 
 int sim_socket_listen(sim_socket *socket) {
-    for (size_t index = 0; index < sockets_count; index++) {
-        sim_socket *other = sockets[index];
+    for (size_t index = 0; index < listeners_count; index++) {
+        sim_socket *other = listeners[index];
         if (hears(other, &socket->local) && !(other->shares_port && socket->shares_port)) return -EADDRINUSE;
     }
+    if (listeners_count == listeners_capacity) {
+        listeners_capacity = listeners_capacity == 0 ? 64 : listeners_capacity * 2;
+        listeners = realloc(listeners, listeners_capacity * sizeof *listeners);
+        if (listeners == NULL) abort();
+    }
+    listeners[listeners_count++] = socket;
     socket->state = sim_listening;
     return 0;
 }
@@ -91,10 +101,10 @@ int sim_socket_listen(sim_socket *socket) {
 static sim_socket *listener(const struct sockaddr_in *address) {
     size_t count = 0;
     sim_socket *found = NULL;
-    for (size_t index = 0; index < sockets_count; index++) {
-        if (!hears(sockets[index], address)) continue;
+    for (size_t index = 0; index < listeners_count; index++) {
+        if (!hears(listeners[index], address)) continue;
         count += 1;
-        if (sim_random() % count == 0) found = sockets[index];
+        if (sim_random() % count == 0) found = listeners[index];
     }
     return found;
 }
@@ -124,6 +134,7 @@ static void established(void *context, uint64_t tag) {
     sim_socket *socket = context;
     if (socket->state != sim_connecting) return;
     socket->state = sim_connected;
+    if (socket->viewer != NULL) sim_viewer_connected(socket);
     tell(socket);
 }
 
@@ -207,6 +218,7 @@ static void reset(sim_socket *socket) {
     if (socket == NULL || socket->state != sim_connected || socket->has_ended || socket->error != 0) return;
     socket->error = ECONNRESET;
     socket->count = 0;
+    if (socket->viewer != NULL) sim_viewer_ended(socket);
     tell(socket);
 }
 
@@ -244,12 +256,20 @@ static void deliver(void *context, uint64_t tag) {
                 if (peer->state == sim_closed) {
                     // Nobody reads it: the kernel says so.
                     if (!is_cut(to, from)) reset(socket);
+                } else if (peer->viewer != NULL) {
+                    sim_viewer_receives(peer, segment->bytes, segment->count);
+                    socket->outstanding -= segment->count;
                 } else if (peer->error == 0) {
                     keep(peer, segment->bytes, segment->count);
                 }
                 break;
-            case sim_end: peer->has_ended = true; break;
-            case sim_abort: reset(peer); break;
+            case sim_end:
+                peer->has_ended = true;
+                if (peer->viewer != NULL) sim_viewer_ended(peer);
+                break;
+            case sim_abort:
+                reset(peer);
+                break;
             }
             has_come = true;
         }
@@ -269,6 +289,9 @@ ssize_t sim_socket_send(sim_socket *socket, const void *bytes, size_t count) {
     if (taken == 0) return 0;
     append(socket, sim_bytes, bytes, taken);
     socket->outstanding += taken;
+    sim_traffic *sent = &traffic[socket->host->address][place(&socket->remote)];
+    sent->bytes += taken;
+    sent->writes += 1;
     sim_work(2000);
     return (ssize_t)taken;
 }
@@ -291,7 +314,15 @@ ssize_t sim_socket_receive(sim_socket *socket, void *bytes, size_t count) {
     memcpy(bytes, socket->bytes + socket->first, taken);
     socket->first += taken;
     socket->count -= taken;
-    if (socket->count == 0) socket->first = 0;
+    if (socket->count == 0) {
+        socket->first = 0;
+        // Of a million sockets hardly any has something to read.
+        if (sockets_count > 100000) {
+            free(socket->bytes);
+            socket->bytes = NULL;
+            socket->capacity = 0;
+        }
+    }
     sim_socket *peer = socket->peer;
     if (peer != NULL) {
         sim_at(sim_now() + travel(socket->host->address, place(&socket->remote)), make_room, peer, taken);

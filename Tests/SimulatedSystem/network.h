@@ -43,8 +43,14 @@ typedef struct sim_socket {
     /// Called when it can be read or written, or its connection attempt has ended.
     void (*changed)(void *owner);
     void *owner;
-    struct sim_socket *next;
+    /// A client that is nothing but counters; NULL of all others.
+    struct sim_viewer *viewer;
 } sim_socket;
+
+// Of viewers, which no program reads.
+void sim_viewer_connected(sim_socket *socket);
+void sim_viewer_receives(sim_socket *socket, const unsigned char *bytes, size_t count);
+void sim_viewer_ended(sim_socket *socket);
 
 typedef struct sim_datagrams {
     struct sim_datagrams *next;

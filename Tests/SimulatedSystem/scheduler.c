@@ -7,6 +7,8 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct {
@@ -152,8 +154,30 @@ static void await_turn(sim_thread *self) {
     while (sem_wait(&self->turn) != 0 && errno == EINTR) {}
 }
 
+static bool measures;
+static uint64_t measured_at;
+
+uint64_t sim_processor_time(int host) { return sim_hosts[host]->processor_time; }
+
+/// One thread runs at a time, so the process's time since the last change is the running thread's.
+static void measure(sim_host_state *host) {
+    struct timespec time;
+    syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &time);
+    uint64_t now = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    host->processor_time += now - measured_at;
+    measured_at = now;
+}
+
+void sim_measure(void) {
+    measures = true;
+    measure(sim_hosts[0]);
+}
+
 static void pass(sim_thread *self) {
+    if (measures) measure(self->host);
     sim_thread *next = choose();
+    // What the network does is the simulation's own.
+    if (measures) measure(sim_hosts[0]);
     if (next == self) return;
     sem_post(&next->turn);
     if (!self->has_ended) await_turn(self);

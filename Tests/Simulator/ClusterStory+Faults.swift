@@ -1,5 +1,6 @@
 import SimulatedSystem
 import StorageTestKit
+import Synchronization
 
 extension ClusterStory {
     /// One fault after another, never two at a time, so that each may be survived without a loss.
@@ -7,8 +8,17 @@ extension ClusterStory {
         // Its own: neither what hosts draw nor what their network does changes the story.
         var chance = SeededGenerator(seed: plan.seed)
         try await Task.sleep(for: .seconds(4))
-        for _ in 0..<plan.faultCount {
-            guard let fault = plan.faults.randomElement(using: &chance) else { return }
+        // No bot is to be looked for at the end that has just lost its node.
+        let begun = SimulatedTime.now
+        func isTime(for fault: Fault) -> Bool {
+            let part = fault == .drain || fault == .remove ? 0.4 : 0.9
+            return SimulatedTime.now - begun < .seconds(plan.seconds * part - 4)
+        }
+        for _ in 0..<plan.faultCount where !isOver.withLock({ $0 }) {
+            let possible = plan.faults.filter {
+                isTime(for: $0) && (plan.layout.nodes > 3 || ($0 != .drain && $0 != .remove))
+            }
+            guard let fault = possible.randomElement(using: &chance) else { return }
             let node = Int.random(in: 0..<plan.layout.nodes, using: &chance)
             trace("\(fault) n\(node + 1)")
             count("\(fault)")
@@ -20,9 +30,10 @@ extension ClusterStory {
                     return complain("n\(node + 1) is not ready 30 s after \(fault)")
                 }
             }
-            guard try await replicated(within: .seconds(60)) else {
+            guard try await cluster.replicated(within: .seconds(60)) else {
                 return complain("not replicated 60 s after \(fault): \(await cluster.shardsText(0))")
             }
+            try await everybodyHears(after: "after \(fault)")
             try await Task.sleep(for: .milliseconds(Int64.random(in: 500...3_000, using: &chance)))
         }
     }
@@ -36,7 +47,7 @@ extension ClusterStory {
         case .kill, .powerCut, .lostDisk:
             cluster.kill(node, withMachine: fault != .kill)
             try await Task.sleep(for: short)
-            try cluster.start(node, withEmptyDisk: fault == .lostDisk)
+            try cluster.start(node, from: fault == .lostDisk ? .nothing : .lastDisk)
         case .blackout:
             for node in 0..<plan.layout.nodes { cluster.kill(node, withMachine: true) }
             try await Task.sleep(for: short)
@@ -58,7 +69,9 @@ extension ClusterStory {
             try await Task.sleep(for: short)
             hosts[1]?.thaw()
         case .isolate:
-            let others = (0..<plan.layout.nodes).filter { $0 != node }.map { UInt8($0 + 1) } + [Self.swarmPlace]
+            let others =
+                (0..<plan.layout.nodes).filter { $0 != node }.map { UInt8($0 + 1) }
+                + [Self.swarmPlace, Self.listenersPlace]
             for other in others { cut(own, other) }
             try await Task.sleep(for: long)
             for other in others { heal(own, other) }
@@ -94,12 +107,43 @@ extension ClusterStory {
             if let host = cluster.host(node) { sim_sync_time(host.number, 20_000_000) }
             try await Task.sleep(for: long)
             if let host = cluster.host(node) { sim_sync_time(host.number, 300_000) }
+        case .olderDisk:
+            cluster.kill(node)
+            try cluster.keepCopy(of: node)
+            try cluster.start(node)
+            try await Task.sleep(for: short)
+            cluster.kill(node, withMachine: true)
+            try cluster.start(node, from: .copy)
+        case .drain: try await takeOut(node, asking: other, isDrained: true)
+        case .remove: try await takeOut(node, asking: other, isDrained: false)
         case .reset: sim_reset(own, peer)
         case .skew:
             if let host = cluster.host(node) {
                 sim_skew(host.number, Int64.random(in: -5_000_000_000...5_000_000_000, using: &chance))
             }
         }
+    }
+
+    /// The node is taken out of the cluster, and comes again without its data.
+    private func takeOut(_ node: Int, asking other: Int, isDrained: Bool) async throws {
+        let path = "/v1/cluster/nodes/n\(node + 1)"
+        if isDrained {
+            guard await asked("POST", "\(path)/drain", "", of: other) else { return }
+            let end = SimulatedTime.now + .seconds(60)
+            while await cluster.placements(asking: other).contains(where: {
+                $0.replicas?.contains("n\(node + 1)") ?? true
+            }) {
+                guard SimulatedTime.now < end else { return complain("n\(node + 1) is not drained in 60 s") }
+                try await Task.sleep(for: .milliseconds(200))
+            }
+            try await cluster.stop(node)
+        } else {
+            cluster.kill(node)
+        }
+        guard await asked("POST", "\(path)/remove", "", of: other),
+            await asked("POST", "\(path)/readmit", "", of: other)
+        else { return }
+        try cluster.start(node, from: .nothing)
     }
 
     private func cut(_ one: UInt8, _ other: UInt8) {

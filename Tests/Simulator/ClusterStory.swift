@@ -33,12 +33,18 @@ public final class ClusterStory: Sendable {
         case lostDisk
         /// Datagrams are lost.
         case loss
+        /// The node comes back with a disk that has forgotten the last seconds, while all others run.
+        case olderDisk
+        /// The node is drained, taken out, and let in again with an empty disk: with four nodes or more.
+        case drain
+        /// The same without a drain: it is gone at once.
+        case remove
     }
 
     /// The ledger of a show reckons with what bots see: how long somebody was away, how long a mute lasts. So there every
     /// loss is noticed at once, and clocks agree.
     public static let showFaults = Fault.allCases.filter {
-        ![.powerCut, .blackout, .lostDisk, .isolate, .skew].contains($0)
+        ![.powerCut, .blackout, .lostDisk, .olderDisk, .remove, .isolate, .skew].contains($0)
     }
 
     /// What bots do.
@@ -59,12 +65,19 @@ public final class ClusterStory: Sendable {
         public var senders = 6
         public var rate = 5.0
         public var seconds = 30.0
+        /// Whether days pass at the end.
+        public var ages = false
         public init() {}
     }
 
     let plan: Plan
     let cluster: SimulatedCluster
     let trace: @Sendable (String) -> Void
+    let listeners = Viewers(place: ClusterStory.listenersPlace)
+    /// Whether bots have stopped: there is no further fault.
+    let isOver = Mutex(false)
+    /// The number of what was last said to listeners.
+    let said = Mutex<UInt32>(0)
     private let complaints = Mutex<[String]>([])
     private let counts = Mutex<[String: Int]>([:])
 
@@ -93,7 +106,7 @@ public final class ClusterStory: Sendable {
                     return complain("n\(node + 1) was not ready in 60 s: \(cluster.failures)")
                 }
             }
-            guard try await replicated(within: .seconds(60)) else {
+            guard try await cluster.replicated(within: .seconds(60)) else {
                 return complain("not replicated in 60 s: \(await cluster.shardsText(0))")
             }
             trace("ready")
@@ -102,22 +115,6 @@ public final class ClusterStory: Sendable {
             complain("the simulation itself has failed: \(error)")
         }
         for failure in cluster.failures { complain(failure) }
-    }
-
-    /// Waits until each shard has as many complete replicas as it may.
-    func replicated(within limit: Duration) async throws -> Bool {
-        let end = SimulatedTime.now + limit
-        while SimulatedTime.now < end {
-            for node in 0..<plan.layout.nodes {
-                let lists = await cluster.shardsText(node).split(separator: "\"replicas\":[").dropFirst()
-                let full = lists.count { list in
-                    list.prefix { $0 != "]" }.split(separator: ",").count >= min(3, plan.layout.nodes)
-                }
-                if full == plan.layout.shards { return true }
-            }
-            try await Task.sleep(for: .milliseconds(200))
-        }
-        return false
     }
 
     private var scenario: Scenario {
@@ -154,17 +151,24 @@ public final class ClusterStory: Sendable {
         return rooms
     }
 
-    private func asked(_ method: String, _ path: String, _ body: String) async -> Bool {
-        let answer = await cluster.call(0, method, path, body)
-        if let answer, 200..<300 ~= answer.status { return true }
-        complain("\(method) \(path) was answered \(answer.map { "\($0.status)" } ?? "not at all")")
+    /// Until it is answered with success; what is refused for now is asked again.
+    func asked(_ method: String, _ path: String, _ body: String, of node: Int = 0) async -> Bool {
+        var answer: SimulatedCall.Answer?
+        for _ in 0..<20 {
+            answer = await cluster.call(node, method, path, body)
+            if let answer, 200..<300 ~= answer.status { return true }
+            try? await Task.sleep(for: .milliseconds(500))
+        }
+        complain(
+            "\(method) \(path) was answered "
+                + "\(answer.map { "\($0.status) \(String(decoding: $0.body, as: UTF8.self))" } ?? "not at all")")
         return false
     }
 
     private func converse() async throws {
         let scenario = scenario
         guard let names = BotNames(run: "sim") else { preconditionFailure("a run has a name") }
-        guard let rooms = await makeRooms(scenario, names) else { return }
+        guard let rooms = await makeRooms(scenario, names), await makeListeners() else { return }
         var gateways: [WebSocketAddress] = []
         for node in 0..<plan.layout.nodes {
             gateways.append(try WebSocketAddress("\(cluster.address(of: node)):\(SimulatedCluster.clientPort)"))
@@ -184,9 +188,13 @@ public final class ClusterStory: Sendable {
         }
         let faults = Task { try await self.disturb() }
         while outcome.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(50)) }
-        faults.cancel()
+        isOver.withLock { $0 = true }
+        // The last fault comes to its end.
+        try await faults.value
         let report = try outcome.withLock { try $0?.get() }
         guard let report else { return }
+        try await compareReplicas(of: rooms)
+        if plan.ages { try await age(rooms) }
         count("acked", Int(report.acked))
         count("delivered", Int(report.delivered))
         for finding in report.findings.told {

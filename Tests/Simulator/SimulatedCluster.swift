@@ -12,6 +12,8 @@ public final class SimulatedCluster: Sendable {
         public var nodes = 3
         public var loops = 1
         public var shards = 4
+        /// So many viewers that no node may turn one away, and silent ones.
+        public var isCrowded = false
         public init() {}
     }
 
@@ -69,12 +71,17 @@ public final class SimulatedCluster: Sendable {
     private func configuration(_ node: Int, life: Int) throws -> NodeConfiguration {
         let address = address(of: node)
         let seeds = (0..<layout.nodes).map { "\"\(self.address(of: $0)):7402\"" }.joined(separator: ", ")
+        let crowd = """
+            "session": {"heartbeatSeconds": 3600},
+             "limits": {"connections": 2000000, "connectionsPerAddress": 2000000, "handshakesPerSecond": 1000000,
+                 "connectsPerSecond": 1000000, "entersPerSecond": 1000000, "roomEntersPerSecond": 1000000}
+            """
         let text = """
             {"nodeId": "n\(node + 1)", "dataDirectory": "\(dataDirectory(node, life))", "keysFile": "\(keysFile)",
              "loops": \(layout.loops), "shards": \(layout.shards), "log": {"level": "debug"},
              "client": {"host": "\(address)", "port": \(Self.clientPort)}, "api": {"host": "\(address)", "port": \(Self.apiPort)},
              "link": {"host": "\(address)", "port": 7402, "seeds": [\(seeds)]},
-             "limits": {"connectionsPerAddress": 100000}}
+             \(layout.isCrowded ? crowd : #""limits": {"connectionsPerAddress": 100000}"#)}
             """
         let path = "\(directory)/n\(node + 1)-\(life).json"
         try write(text, to: path)
@@ -100,8 +107,26 @@ public final class SimulatedCluster: Sendable {
         try outcome.withLock { $0 }?.get()
     }
 
-    /// Starts a node on a new machine with the files of the last one.
-    public func start(_ node: Int, withEmptyDisk isEmpty: Bool = false) throws {
+    /// What a node begins with.
+    public enum Disk: Sendable {
+        /// The files of its last machine.
+        case lastDisk
+        case nothing
+        /// What ``keepCopy(of:)`` has kept.
+        case copy
+    }
+
+    private func copyDirectory(_ node: Int) -> String { "\(directory)/n\(node + 1)-copy" }
+
+    /// Copies the disk of a node that does not run.
+    public func keepCopy(of node: Int) throws {
+        let life = places.withLock { $0[node].life }
+        try? FileManager.default.removeItem(atPath: copyDirectory(node))
+        try FileManager.default.copyItem(atPath: dataDirectory(node, life), toPath: copyDirectory(node))
+    }
+
+    /// Starts a node on a new machine.
+    public func start(_ node: Int, from disk: Disk = .lastDisk) throws {
         let life = places.withLock { places in
             places[node].life += 1
             places[node].failure = nil
@@ -109,7 +134,11 @@ public final class SimulatedCluster: Sendable {
         }
         let former = dataDirectory(node, life - 1)
         if FileManager.default.fileExists(atPath: former) {
-            if !isEmpty { try FileManager.default.copyItem(atPath: former, toPath: dataDirectory(node, life)) }
+            switch disk {
+            case .lastDisk: try FileManager.default.copyItem(atPath: former, toPath: dataDirectory(node, life))
+            case .copy: try FileManager.default.copyItem(atPath: copyDirectory(node), toPath: dataDirectory(node, life))
+            case .nothing: break
+            }
             try? FileManager.default.removeItem(atPath: former)
         }
         let configuration = try configuration(node, life: life)
@@ -177,8 +206,41 @@ public final class SimulatedCluster: Sendable {
         return answer
     }
 
+    /// Waits until each shard has as many complete replicas as it may.
+    public func replicated(within limit: Duration) async throws -> Bool {
+        let end = SimulatedTime.now + limit
+        while SimulatedTime.now < end {
+            for node in 0..<layout.nodes {
+                let lists = await shardsText(node).split(separator: "\"replicas\":[").dropFirst()
+                let full = lists.count { list in
+                    list.prefix { $0 != "]" }.split(separator: ",").count >= min(3, layout.nodes)
+                }
+                if full == layout.shards { return true }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        return false
+    }
+
     /// Where the replicas of all shards are, as a node knows it.
-    public func shardsText(_ node: Int) async -> String {
-        await call(node, "GET", "/v1/cluster/shards").map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+    public func shardsText(_ node: Int) async -> String { await text(node, "/v1/cluster/shards") ?? "" }
+
+    /// What a node tells; nil when it refuses.
+    func text(_ node: Int, _ path: String) async -> String? {
+        guard let answer = await call(node, "GET", path), answer.status == 200 else { return nil }
+        return String(decoding: answer.body, as: UTF8.self)
+    }
+
+    /// Where a shard is, and who leads it.
+    struct Placement: Decodable, Sendable {
+        var shard: Int
+        var leader: String?
+        var replicas: [String]?
+    }
+
+    func placements(asking node: Int) async -> [Placement] {
+        struct Shards: Decodable { var shards: [Placement] }
+        guard let text = await text(node, "/v1/cluster/shards") else { return [] }
+        return (try? JSONDecoder().decode(Shards.self, from: Data(text.utf8)).shards) ?? []
     }
 }

@@ -30,6 +30,10 @@ struct WholeRun {
             if plan.faults.count > 1 { plan.faults = ClusterStory.showFaults }
             words.remove(at: place)
         }
+        if let place = words.firstIndex(of: "--ages") {
+            plan.ages = true
+            words.remove(at: place)
+        }
         guard
             let given = numbers(
                 words, names: ["--seed", "--seeds", "--from", "--trace", "--nodes", "--loops", "--faults", "--seconds"])
@@ -62,7 +66,7 @@ struct WholeRun {
         plan.seed = seed
         let told = plan
         let result = Mutex<ClusterStory?>(nil)
-        let isDone = Simulator.run(seed: seed, within: .seconds(600)) {
+        let isDone = Simulator.run(seed: seed, within: .seconds(plan.ages ? 1_600 : 600)) {
             var logger = Logger(label: "node")
             logger.logLevel = level
             guard let story = try? ClusterStory(told, directory: directory, logger: logger, trace: trace) else {
@@ -73,7 +77,7 @@ struct WholeRun {
         }
         let story = result.withLock { $0 }
         var findings = story?.findings ?? ["the story could not begin"]
-        if !isDone { findings.append("the story did not end in 600 s") }
+        if !isDone { findings.append("the story did not end") }
         for finding in findings { print("seed \(seed): \(finding)") }
         let counts = (story?.happened ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
         print(
@@ -85,7 +89,7 @@ struct WholeRun {
         _exit(findings.isEmpty ? 0 : 1)
     }
 
-    private static func time() -> String {
+    static func time() -> String {
         let now = SimulatedTime.now.components
         let micros = now.attoseconds / 1_000_000_000_000
         return "\(now.seconds).\(String(1_000_000 + micros).dropFirst())"

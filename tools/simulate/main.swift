@@ -1,21 +1,22 @@
 import Foundation
-import Simulation
 
-/// The cluster's simulation (`simulate --seeds 1000`), and gossip's at any size (`simulate gossip --nodes 1000`).
+/// Whole nodes in a simulated system (`simulate cluster --seeds 100`), one room with very many viewers (`simulate size`),
+/// and gossip at any size (`simulate gossip --nodes 1000`).
 let words = Array(CommandLine.arguments.dropFirst())
 if words.first == "gossip" {
     exit(GossipRun(Array(words.dropFirst()))?.run() ?? usage())
+} else if words.first == "size" {
+    exit(SizeRun(Array(words.dropFirst()))?.run() ?? usage())
 } else if words.first == "cluster" {
     exit(WholeRun(Array(words.dropFirst()))?.run() ?? usage())
 } else {
-    exit(ClusterRun(words)?.run() ?? usage())
+    exit(usage())
 }
 
 func usage() -> Int32 {
-    print("usage: simulate [freezes [--lose 1]] [--seeds COUNT] [--from SEED] [--seed SEED] [--plant FAULT]")
-    print("                [--trace SECOND]")
-    print("       simulate cluster [--seed N | --seeds COUNT --from SEED] [--show] [--fault NAME] [--nodes COUNT]")
-    print("                [--loops COUNT] [--faults COUNT] [--seconds N] [--trace 1]")
+    print("usage: simulate cluster [--seed N | --seeds COUNT --from SEED] [--show] [--fault NAME] [--nodes COUNT]")
+    print("                [--loops COUNT] [--faults COUNT] [--seconds N] [--ages] [--trace 1]")
+    print("       simulate size [--nodes COUNT] [--viewers COUNT] [--messages COUNT] [--seed N] [--trace 1]")
     print("       simulate gossip [--nodes COUNT] [--trials COUNT] [--seed SEED] [--loss PERCENT]")
     return 2
 }

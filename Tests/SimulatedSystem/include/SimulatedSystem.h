@@ -62,7 +62,39 @@ void sim_datagram_loss(uint32_t permille);
 /// Resets all connections between two addresses.
 void sim_reset(uint8_t one, uint8_t other);
 
+/// What one address has sent to another over TCP.
+typedef struct {
+    uint64_t bytes;
+    /// Calls of the kernel that took some.
+    uint64_t writes;
+} sim_traffic;
+sim_traffic sim_sent(uint8_t from, uint8_t to);
+
+// MARK: - Viewers
+
+/// What the viewers of one address have been given.
+typedef struct {
+    /// How many have connected, and of how many the connection has ended, or a push has said that they are put out.
+    uint64_t connected, ended;
+    uint64_t bytes;
+    /// Numbered messages (`no.` and eight digits): how many were shown, again or in front of an earlier one, and how many
+    /// were left out between two without a `gap`.
+    uint64_t shown, repeated, missing;
+    /// Of those that are connected: the least and the greatest number that was shown last.
+    uint64_t least, greatest;
+} sim_viewers;
+
+/// Connects a client that is nothing but counters: it sends `hello` and reads all that comes, at once.
+void sim_viewer(int host, uint8_t to, uint16_t port, const void *hello, uint64_t count);
+sim_viewers sim_viewers_of(uint8_t to);
+/// How often viewers that connect from now on say that they are there; 0: never.
+void sim_viewers_ping(uint64_t nanoseconds);
+
 // MARK: - Time and chance
+
+/// Processor time that the host's threads have had, in nanoseconds; 0 before `sim_measure`.
+uint64_t sim_processor_time(int host);
+void sim_measure(void);
 
 /// Nanoseconds since the beginning.
 uint64_t sim_now(void);

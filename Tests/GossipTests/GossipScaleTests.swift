@@ -1,4 +1,4 @@
-import Simulation
+import GossipTestKit
 import Testing
 
 /// Gossip among more nodes than the cluster's simulation has; `swift run simulate gossip --nodes 1000` measures.

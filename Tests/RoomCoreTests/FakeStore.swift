@@ -2,7 +2,7 @@ import ChatModel
 import RoomCore
 
 /// Catalogue and history of one room, as a host keeps them: enough to restore the room.
-package struct FakeStore {
+struct FakeStore {
     private struct RowID: Hashable {
         var kind: CatalogueKind
         var key: ExactText
@@ -15,9 +15,9 @@ package struct FakeStore {
     private var rows: [RowID: CatalogueChange] = [:]
     private var posts: [RecentCommand] = []
 
-    package init(room: RoomID) { self.room = room }
+    init(room: RoomID) { self.room = room }
 
-    package mutating func perform(_ effects: [Effect], incarnation: Incarnation?) {
+    mutating func perform(_ effects: [Effect], incarnation: Incarnation?) {
         for effect in effects {
             switch effect {
             case .catalogue(let change) where change.kind == .room:
@@ -40,7 +40,7 @@ package struct FakeStore {
         }
     }
 
-    package func restored() -> RoomState {
+    func restored() -> RoomState {
         guard let record else { return RoomState(absent: room, rows: Array(rows.values)) }
         // By the log's time: what is applied to it afterwards may be much older than now.
         let since = posts.last.map { $0.time.adding(seconds: -Limits.commandMemorySeconds) }

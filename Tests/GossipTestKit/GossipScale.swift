@@ -83,7 +83,7 @@ package struct GossipScale {
         precondition(number < nodesMax)
         // As long as those of a real node.
         var member = GossipMember(
-            node: SimulatedGossip.id(number), store: random.next(), gossipAddress: Self.address(number, port: 7_001))
+            node: Self.id(number), store: random.next(), gossipAddress: Self.address(number, port: 7_001))
         member.linkAddress = member.gossipAddress
         member.clientAddress = Self.address(number, port: 7_000)
         member.version = "1.0.0"
@@ -109,6 +109,11 @@ package struct GossipScale {
     package mutating func leave(_ number: Int) {
         nodes[number].core.leave(now: now)
         perform(number)
+    }
+
+    private static func id(_ number: Int) -> NodeID {
+        guard let id = NodeID("n\(number)") else { preconditionFailure("letters and digits are an ID") }
+        return id
     }
 
     private static func address(_ number: Int, port: Int) -> GossipAddress {

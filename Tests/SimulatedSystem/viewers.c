@@ -1,0 +1,118 @@
+// Clients that are nothing but counters, for rooms with more viewers than a program could be simulated for.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "network.h"
+
+typedef struct sim_viewer {
+    sim_socket *socket;
+    uint8_t to;
+    /// Its connection has ended, or it was told that it is in the room no more.
+    bool has_ended;
+    /// It was told of messages that are only in history.
+    bool was_told;
+    /// Of the message that was shown last; 0 before the first.
+    uint32_t last;
+    const unsigned char *hello;
+    size_t count;
+} sim_viewer_state;
+
+static sim_viewers sums[sim_addresses];
+static sim_viewer_state **viewers;
+static size_t viewers_count, viewers_capacity;
+
+void sim_viewer(int host, uint8_t to, uint16_t port, const void *hello, uint64_t count) {
+    sim_viewer_state *viewer = sim_calloc(sizeof *viewer);
+    sim_socket *socket = sim_socket_new(sim_hosts[host]);
+    socket->viewer = (struct sim_viewer *)viewer;
+    unsigned char *copy = malloc(count);
+    if (copy == NULL) abort();
+    memcpy(copy, hello, count);
+    viewer->to = to;
+    viewer->socket = socket;
+    viewer->hello = copy;
+    viewer->count = count;
+    if (viewers_count == viewers_capacity) {
+        viewers_capacity = viewers_capacity == 0 ? 1024 : viewers_capacity * 2;
+        viewers = realloc(viewers, viewers_capacity * sizeof *viewers);
+        if (viewers == NULL) abort();
+    }
+    viewers[viewers_count++] = viewer;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    address.sin_addr.s_addr = htonl(0x7f000000u | to);
+    sim_socket_connect(socket, &address);
+}
+
+static uint64_t ping_pause;
+
+void sim_viewers_ping(uint64_t nanoseconds) { ping_pause = nanoseconds; }
+
+/// That it is there still, and nothing else.
+static void ping(void *context, uint64_t tag) {
+    (void)tag;
+    static const unsigned char frame[] = {0x89, 0x80, 0, 0, 0, 0};
+    sim_viewer_state *viewer = context;
+    if (viewer->has_ended || viewer->socket->state != sim_connected) return;
+    (void)sim_socket_send(viewer->socket, frame, sizeof frame);
+    sim_at(sim_now() + ping_pause, ping, viewer, 0);
+}
+
+void sim_viewer_connected(sim_socket *socket) {
+    sim_viewer_state *viewer = socket->viewer;
+    sums[viewer->to].connected += 1;
+    (void)sim_socket_send(socket, viewer->hello, viewer->count);
+    free((void *)(uintptr_t)viewer->hello);
+    viewer->hello = NULL;
+    if (ping_pause > 0) sim_at(sim_now() + ping_pause, ping, viewer, 0);
+}
+
+void sim_viewer_ended(sim_socket *socket) {
+    sim_viewer_state *viewer = socket->viewer;
+    if (viewer->has_ended) return;
+    viewer->has_ended = true;
+    sums[viewer->to].ended += 1;
+}
+
+static void show(sim_viewer_state *viewer, uint32_t number) {
+    sim_viewers *sum = &sums[viewer->to];
+    sum->shown += 1;
+    if (number <= viewer->last) {
+        sum->repeated += 1;
+        return;
+    }
+    // Nobody misses what was said before it came.
+    if (viewer->last > 0 && !viewer->was_told) sum->missing += number - viewer->last - 1;
+    viewer->last = number;
+}
+
+void sim_viewer_receives(sim_socket *socket, const unsigned char *bytes, size_t count) {
+    sim_viewer_state *viewer = socket->viewer;
+    sums[viewer->to].bytes += count;
+    const unsigned char *place = bytes, *end = bytes + count;
+    if (memmem(bytes, count, "\"gap\":", 6) != NULL) viewer->was_told = true;
+    if (memmem(bytes, count, "\"kicked\":", 9) != NULL) sim_viewer_ended(socket);
+    // No frame that has a message is cut in two: nobody's window is full.
+    while ((place = memmem(place, (size_t)(end - place), "no.", 3)) != NULL) {
+        place += 3;
+        uint32_t number = 0;
+        int digits = 0;
+        while (digits < 8 && place < end && *place >= '0' && *place <= '9') {
+            number = number * 10 + (uint32_t)(*place++ - '0');
+            digits += 1;
+        }
+        if (digits == 8) show(viewer, number);
+    }
+}
+
+sim_viewers sim_viewers_of(uint8_t to) {
+    sim_viewers sum = sums[to];
+    sum.least = UINT64_MAX;
+    for (size_t index = 0; index < viewers_count; index++) {
+        const sim_viewer_state *viewer = viewers[index];
+        if (viewer->to != to || viewer->has_ended) continue;
+        if (viewer->last < sum.least) sum.least = viewer->last;
+        if (viewer->last > sum.greatest) sum.greatest = viewer->last;
+    }
+    return sum;
+}

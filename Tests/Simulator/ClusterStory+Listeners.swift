@@ -1,0 +1,74 @@
+import SimulatedSystem
+import Synchronization
+
+/// Viewers who only listen, in rooms of their own: after each fault all of them hear what is said, or have been told that
+/// they will not.
+extension ClusterStory {
+    static let listenersPlace: UInt8 = 201
+    static let listenersRooms = ["listen-0", "listen-1"]
+    /// After a fault all is as before within this time.
+    private static let patience = Duration.seconds(5)
+
+    func makeListeners() async -> Bool {
+        for room in Self.listenersRooms {
+            guard await asked("POST", "/v1/rooms", #"{"id":"\#(room)","creator":"host"}"#) else { return false }
+        }
+        sim_viewers_ping(2_000_000_000)
+        for node in 0..<plan.layout.nodes { seatListeners(at: node) }
+        return true
+    }
+
+    /// Those that a node has lost are replaced by new ones, who enter as any client does.
+    private func seatListeners(at node: Int) {
+        let wanted = 2 * Self.listenersRooms.count
+        let sum = sim_viewers_of(UInt8(node + 1))
+        let missing = wanted - min(wanted, Int(sum.connected - sum.ended))
+        for number in 0..<missing {
+            listeners.add(at: UInt8(node + 1), in: Self.listenersRooms[number % Self.listenersRooms.count])
+        }
+    }
+
+    /// Says something in their rooms, and waits until everybody has heard it who is connected.
+    func everybodyHears(after what: String) async throws {
+        let end = SimulatedTime.now + Self.patience
+        var deaf: [String] = []
+        repeat {
+            for node in 0..<plan.layout.nodes { seatListeners(at: node) }
+            // New ones hear what is said after they have come.
+            let number = said.withLock { said in
+                said += 1
+                return said
+            }
+            for room in Self.listenersRooms {
+                let body =
+                    #"{"type":"TEXT","text":"\#(Viewers.text(number))","sender":"host","clientId":"\#(room)-\#(number)"}"#
+                guard try await said(body, in: room) else { return complain("nothing can be said in \(room) \(what)") }
+            }
+            try await Task.sleep(for: .milliseconds(400))
+            deaf = []
+            for node in 0..<plan.layout.nodes {
+                let sum = sim_viewers_of(UInt8(node + 1))
+                if sum.least < UInt64(number) { deaf.append("n\(node + 1) up to \(sum.least) of \(number)") }
+            }
+        } while !deaf.isEmpty && SimulatedTime.now < end
+        if !deaf.isEmpty { complain("somebody is deaf 5 s \(what): \(deaf.joined(separator: ", "))") }
+        count("heard")
+        for node in 0..<plan.layout.nodes {
+            let sum = sim_viewers_of(UInt8(node + 1))
+            if sum.repeated > 0 {
+                complain("listeners of n\(node + 1) were shown \(sum.repeated) messages again \(what)")
+            }
+            if sum.missing > 0 { complain("listeners of n\(node + 1) were not shown \(sum.missing) messages \(what)") }
+        }
+    }
+
+    /// Under one ID until it is acked.
+    private func said(_ body: String, in room: String) async throws -> Bool {
+        for attempt in 0..<50 {
+            let answer = await cluster.call(attempt % plan.layout.nodes, "POST", "/v1/rooms/\(room)/messages", body)
+            if let answer, 200..<300 ~= answer.status { return true }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return false
+    }
+}
