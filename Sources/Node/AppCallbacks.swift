@@ -21,7 +21,7 @@ actor AppCallbacks {
         self.logger = logger
     }
 
-    /// What the rooms of this node begin with.
+    /// The setup that the rooms of this node begin with.
     nonisolated func setup() -> CallbackSetup {
         var setup = CallbackSetup(client: client)
         let moderation = moderation
@@ -42,7 +42,7 @@ actor AppCallbacks {
         await system.observe { change in
             if case .setting(let name, _) = change { changed.yield(name) }
         }
-        // What changed before it was observed.
+        // Changes from before it was observed.
         for name in [SettingName.moderation, .webhook] { await teller.tell(name) }
         Task { [weak teller] in
             for await name in changes { await teller?.tell(name) }

@@ -5,8 +5,8 @@ import Wire
 
 /// Records the changing calls of the server API.
 ///
-/// Nobody waits for it. Whoever isn't authorized could fill the record: of such calls at most
-/// `strangersPerSecondMax` a second are recorded one by one, and the next item says how many were not.
+/// Nobody waits for it. Unauthorized callers could fill the record: at most `strangersPerSecondMax` of such calls a
+/// second are recorded one by one, and the next item says how many were not.
 final class AuditRecorder: Sendable {
     private struct State {
         var second: Int64 = 0

@@ -222,8 +222,8 @@ public final class ChatroomNode: Service, Sendable {
             dependencies.restoreGeneration = identity.restoreGeneration
             dependencies.limits = roomLimits
             dependencies.refusedTerms = refusedTerms
-            // The shards take part while the system group finds its leader: what both have to wait for after a restart they
-            // wait for together.
+            // The shards take part while the system group finds its leader: what both have to wait for after a restart
+            // they wait for together.
             cluster.set(knowsSettings: false)
             try await rooms.start(dependencies)
             // Settings and revocations are to be known before anybody is served.
@@ -241,7 +241,7 @@ public final class ChatroomNode: Service, Sendable {
         do {
             clientPort = try await gateway.start()
             self.gateway.withLock { $0 = gateway }
-            // What was won, here and elsewhere, before there was anybody to tell.
+            // Leaderships that were won, here and elsewhere, before there was anybody to tell.
             router.leaders.repeatAll { node, notice, isHeard in
                 gateway.isLed(notice, by: node)
                 // Said too, since the news that it is heard again would mean nothing without it.
@@ -403,8 +403,8 @@ public final class ChatroomNode: Service, Sendable {
         }
     }
 
-    /// Stop order: clients first, then the rooms, which write what they have, then the disk, then the loops. Nothing may
-    /// be freed while a loop still turns.
+    /// Stop order: clients first, then the rooms, which write what they have, then the disk, then the loops. Nothing
+    /// may be freed while a loop still turns.
     private func stop(
         _ gateway: Gateway?, _ rooms: RoomHost?, _ system: SystemGroup, _ storages: [ShardStorage],
         _ store: LogStore, _ loops: [EventLoop]

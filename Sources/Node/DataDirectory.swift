@@ -5,7 +5,7 @@ import SystemCalls
 struct DataOwner: Sendable, Hashable, Codable {
     /// Random, made when the cluster was created.
     var cluster: String
-    /// Of the cluster, fixed for its life.
+    /// The number of shards of the cluster, fixed for its life.
     var shards: UInt16
     var node: String
 }

@@ -8,7 +8,7 @@ import ServerAPI
 import Sharding
 import Transport
 
-/// All settings of a node (*cfg* in the contract). `docs/CONFIGURATION.md` lists them for operators.
+/// All settings of a node. `docs/CONFIGURATION.md` lists them for operators.
 public struct NodeConfiguration: Sendable {
     public var node: NodeID
     public var dataDirectory: String
@@ -19,15 +19,15 @@ public struct NodeConfiguration: Sendable {
     public var apiConnectionsMax = APIServerConfiguration().connectionsMax
     public var apiConnectionsPerAddressMax = APIServerConfiguration().connectionsPerAddressMax
     public var probesHost = "127.0.0.1"
-    /// Of probes and metrics; nil: they are on the API port only.
+    /// The port of probes and metrics; nil: they are on the API port only.
     public var probesPort: Int?
-    /// Of the client port; nil serves it without TLS.
+    /// The TLS files of the client port; nil serves it without TLS.
     public var tls: TLSFiles?
     /// Whether the API port speaks TLS too, where there is a certificate.
     public var apiTLS = true
     public var linkHost = "127.0.0.1"
     public var linkPort = 7402
-    /// Of the link; nil: only nodes on this machine are connected.
+    /// The TLS files of the link; nil: only nodes on this machine are connected.
     public var linkTLS: LinkTLSFiles?
     /// Whether a node must prove that it has a cluster key. False only while nodes of older versions are replaced.
     public var linkRequiresProof = true

@@ -54,7 +54,7 @@ extension NodeService {
 
     func broadcast(_ message: Message) async throws(ChatError) -> Int { await nodes.sum(.broadcast(message)) }
 
-    /// Of all nodes that answer, together. Who has sessions on two nodes counts twice.
+    /// The sum over all nodes that answer. A user with sessions on two nodes counts twice.
     func stats() async throws(ChatError) -> StatsView {
         var sum = StatsView()
         for status in await statuses() {
@@ -99,7 +99,7 @@ extension NodeService {
         }
     }
 
-    /// Of each shard what its leader says; without one, what the replica says that has applied most.
+    /// Each shard has its leader's status; without a leader, that of the replica that has applied most.
     func shards() async throws(ChatError) -> [ShardView] {
         var best: [Int64: (rank: (leads: Int, term: UInt64, applied: UInt64), view: ShardView)] = [:]
         for (node, answer) in await nodes.askAll(.shards) {

@@ -74,7 +74,7 @@ struct NodeService: ClusterService {
         guard nodes.leaders.count == Int(rooms.shardCount) else {
             throw ChatError(.unavailable, "some shards have no leader at the moment", retryAfterMs: 500)
         }
-        // What is wrong with the question every node says.
+        // Every node says what is wrong with the question.
         if case .failure(let error) = await nodes.answer(question) { throw error }
         let answers = await nodes.askAll(question)
         guard leaders.isSubset(of: answers.map(\.node)) else {

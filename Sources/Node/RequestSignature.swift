@@ -2,7 +2,7 @@ import ChatModel
 import Cryptography
 import ServerAPI
 
-/// What a signed request signs (contract, section 4).
+/// The text that a signed request signs (PROTOCOL.md, "Signed requests").
 enum RequestSignature {
     /// How far a request's time may be off.
     static let windowMilliseconds: Int64 = 5 * 60 * 1000

@@ -2,9 +2,9 @@ import ChatModel
 
 /// Passes settings on whenever they have changed, one telling of a setting after the other.
 ///
-/// Several may ask for the same change: who has made it, and who has seen it in the log. Whoever asks while it is being
-/// told waits for the end of that, so that a return always means "told"; and nobody is left with an older setting because
-/// two tellings have overtaken each other.
+/// Several may ask for the same change: who has made it, and who has seen it in the log. A caller that asks while it is
+/// being told waits for the end of that, so that a return always means "told"; and nobody is left with an older setting
+/// because two tellings have overtaken each other.
 actor SettingTeller {
     private let version: @Sendable (SettingName) -> UInt64
     private let pass: @Sendable (SettingName) async -> Void

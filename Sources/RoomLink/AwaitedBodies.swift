@@ -1,19 +1,20 @@
 import ChatModel
 
-/// What other nodes publish, in order, though the bytes of shared frames come by a way of their own (`SharedBodies`): a
-/// publication that names a body which has not come yet waits, and with it all that its node has sent after it.
+/// Publications of other nodes, in order, though the bytes of shared frames come by a way of their own
+/// (`SharedBodies`): a publication that names a body which has not come yet waits, and with it all that its node has
+/// sent after it.
 ///
-/// A body that does not come is asked for at the node that has named it. Where that does not help, or too much waits, the
-/// connection to that node is to be ended: with the next one everything is said anew. A value: time comes in, and what is
-/// to be done comes out.
+/// A body that does not come is asked for at the node that has named it. Where that does not help, or too much waits,
+/// the connection to that node is to be ended: with the next one everything is said anew. A value: time comes in, and
+/// what is to be done comes out.
 public struct AwaitedBodies: Sendable {
-    /// What is to be done.
+    /// An action to be done.
     public enum Effect: Sendable, Equatable {
         /// To be performed now; it is complete.
         case hear(NodeMessage, from: NodeID)
         /// To be asked of the node.
         case ask(NodeID, BodyNames)
-        /// The connection to the node is to be ended. What it has sent is forgotten already.
+        /// The connection to the node is to be ended. Its publications are forgotten already.
         case drop(NodeID)
     }
 
@@ -102,11 +103,11 @@ public struct AwaitedBodies: Sendable {
     public mutating func came(_ body: RelayedBody, at now: UInt64) -> [Effect] {
         let node = body.origin
         guard var origin = origins[node], let wait = origin.waits[body.name] else {
-            // Of one that waits with its publication this is a second copy.
+            // This is a second copy of a body that waits with its publication.
             if origins[node]?.bodies[body.name] == nil { keepEarly(body, at: now) }
             return []
         }
-        // What is not what was meant is as good as lost.
+        // A body that is not the named one is as good as lost.
         guard wait.reference.fits(body.body) else { return [] }
         // Held in one place only, so that nothing is copied.
         origins[node] = nil
@@ -130,7 +131,7 @@ public struct AwaitedBodies: Sendable {
         for body in (early.removeValue(forKey: node) ?? [:]).values { earlyBytes -= body.byteCount }
     }
 
-    /// What may be performed now; the rest waits on.
+    /// Returns the publications that may be performed now; the rest waits on.
     private mutating func goOn(_ origin: inout Origin, _ node: NodeID) -> [Effect] {
         var effects: [Effect] = []
         while let first = origin.held.first, first.references.allSatisfy({ origin.bodies[$0.name] != nil }) {

@@ -1,15 +1,15 @@
 import ChatModel
 
-/// Rooms of which a lane has told the leader what its viewers have been shown (`follow`), and whose stream has not begun
-/// to go on from there. What comes of such a room before it goes on is not shown: it may be of the time before, when the
-/// leader thought that the lane had all it was told, and what goes on includes it. Pure: times are passed in.
+/// Rooms of which a lane has told the leader what its viewers have been shown (`follow`), and whose stream has not
+/// begun to go on from there. Output of such a room before it goes on is not shown: it may be of the time before, when
+/// the leader thought that the lane had all it was told, and what goes on includes it. Pure: times are passed in.
 ///
-/// A leader that does not go on in time is told once more, and again after longer and longer pauses. It has the more time
-/// the more sessions it has just been told of, and as long as it goes on with other rooms of the shard: telling it all
-/// again would be the more to do for a leader that has too much to do.
+/// A leader that does not go on in time is told once more, and again after longer and longer pauses. It has the more
+/// time the more sessions it has just been told of, and as long as it goes on with other rooms of the shard: telling it
+/// all again would be the more to do for a leader that has too much to do.
 public struct AwaitedStreams: Sendable {
-    /// How long a leader may take to go on, in milliseconds; then twice as long each time, up to `pauseMax`. A room that
-    /// is still being loaded takes a while.
+    /// How long a leader may take to go on, in milliseconds; then twice as long each time, up to `pauseMax`. A room
+    /// that is still being loaded takes a while.
     public static let pauseFirst: UInt64 = 2_000
     public static let pauseMax: UInt64 = 16_000
     /// So many sessions a leader takes in a millisecond at least, with those of other lanes at the same time.
@@ -31,7 +31,7 @@ public struct AwaitedStreams: Sendable {
     private var last: UInt64 = 0
     /// None is due before; may be too early.
     private var nextLook = UInt64.max
-    /// Of all rooms that are awaited.
+    /// The sum over all rooms that are awaited.
     private var sessionsTold: UInt64 = 0
     /// Shards of which some room has gone on since the last look, and when that was seen of each last.
     private var progressing: Set<ShardID> = []
@@ -74,7 +74,7 @@ public struct AwaitedStreams: Sendable {
         !waits.isEmpty && waits.values.contains { $0.shard == shard }
     }
 
-    /// Rooms whose leaders are to be told once more. Who can't do that now is told again.
+    /// Rooms whose leaders are to be told once more. A leader that can't do that now is told again.
     public mutating func overdue(at nowMilliseconds: UInt64) -> [RoomID] {
         for shard in progressing { progressedAt[shard] = nowMilliseconds }
         progressing = []
@@ -104,7 +104,7 @@ public struct AwaitedStreams: Sendable {
             if let shard = wait.shard { progressing.insert(shard) }
             return true
         }
-        // Whoever was put out meanwhile is told so when it is announced.
+        // A session that was put out meanwhile is told so when it is announced.
         if case .kicked = output { return true }
         // It is told anew with each announcement.
         if case .voice = output { return true }

@@ -38,7 +38,7 @@ private struct WiredCandidate: WireMessage {
     }
 }
 
-/// What the leader makes of a window, as it travels.
+/// The leader's receipt for a window, as it travels.
 struct WiredReceipt: WireMessage {
     var window: UInt64
     var shown: [UInt32]

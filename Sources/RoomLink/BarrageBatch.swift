@@ -1,9 +1,8 @@
 import ChatModel
 
-/// What one gateway loop has for one room's barrage at the end of a window: the best of what came, and how much more
-/// there was.
+/// The barrage of one gateway loop for one room at the end of a window: the best items, and the number of the others.
 public struct BarrageBatch: Sendable, Hashable {
-    /// Of the windows of this room on this loop.
+    /// The number of this window among those of this room on this loop.
     public var window: UInt64
     public var candidates: [BarrageCandidate]
     /// Items that no candidate stands for.

@@ -1,6 +1,6 @@
 /// FNV-1a with 64 bits (draft-eastlake-fnv), eight bytes at a time.
 enum Checksum {
-    /// Of no bytes.
+    /// The checksum of no bytes.
     static let start: UInt64 = 0xcbf2_9ce4_8422_2325
 
     /// The checksum of the bytes behind those of which `start` is the checksum.

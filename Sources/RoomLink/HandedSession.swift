@@ -13,11 +13,11 @@ public struct HandedSession: Sendable, Equatable {
     public var requestCount: UInt64
     /// The rooms it is in, in the order of entering, with what their leaders were told of it.
     public var stays: [RoomStay]
-    /// What is left of its rates; nil where a node of an older version hands it over, which does not say.
+    /// The rest of its rates; nil where a node of an older version hands it over, which does not say.
     public var levels: RateLevels?
     /// The same of its user, as far as the node that hands it over knows; nil: nothing has been taken of them lately.
     public var userLevels: RateLevels?
-    /// What its client has not been told, because it was away: rooms that it is out of.
+    /// Kicks that its client has not been told, because it was away.
     public var kicks: [KickedPush] = []
 
     /// A stay with its room.

@@ -1,7 +1,7 @@
 import ChatModel
 
-/// What leaders have told a lane of what sessions have missed, for the answers that follow. A leader tells it before the
-/// first answer that refers to it, and says when it is not needed any more.
+/// Missed messages that leaders have told a lane, for the answers that follow. A leader tells it before the first
+/// answer that refers to it, and says when it is not needed any more.
 public struct HeardMissed: Sendable {
     private struct Heard: Sendable {
         var leader: NodeID
@@ -19,7 +19,7 @@ public struct HeardMissed: Sendable {
         rooms[room]?.messages[missed.after] = missed
     }
 
-    /// What was said for those who had everything up to that seq.
+    /// The messages for sessions that had everything up to that seq.
     public func messages(of room: RoomID, after seq: UInt64) -> MissedMessages? { rooms[room]?.messages[seq] }
 
     /// These rooms have another leader, or this one can't be reached any more: it would say all of it anew.

@@ -1,15 +1,15 @@
 import ChatModel
 
-/// Which rooms a lane's sessions are in, by shard, as it is compared with what the leaders believe (`ShardPulse`): how many
-/// sessions, the sum of their numbers, and up to where the room's stream has been heard. What a shard comes to is kept up
+/// Which rooms a lane's sessions are in, by shard, as it is compared with what the leaders believe (`ShardPulse`): how
+/// many sessions, the sum of their numbers, and up to where the room's stream has been heard. A shard's sum is kept up
 /// with each change, so a pulse costs nothing however many rooms there are. Pure.
 public struct LaneRoster: Sendable {
     private struct Entry: Sendable {
         var tally: RoomTally
         let shard: ShardID
-        /// Of the room's ID (`RoomTally.number`).
+        /// The number of the room's ID (`RoomTally.number`).
         let number: UInt64
-        /// What it adds to its shard.
+        /// The part that it adds to its shard's sum.
         var digest: UInt64
     }
 

@@ -6,7 +6,7 @@ struct WiredAnswer: WireMessage {
     var id: UInt64
     var result: Result<NodeAnswer, ChatError>
 
-    /// What a later version answers is an error.
+    /// An answer of a later version is an error.
     static var blank: WiredAnswer {
         WiredAnswer(id: 0, result: .failure(ChatError(.internal, "an answer of a later version")))
     }

@@ -1,17 +1,17 @@
 import ChatModel
 
-/// What one node tells another about rooms and sessions, on the link's lanes for calls and for publications.
+/// A message of one node to another about rooms and sessions, on the link's lanes for calls and for publications.
 public enum NodeMessage: Sendable, Equatable {
-    /// What sessions of the sending node ask of rooms that the receiving one leads, in order.
+    /// Calls of the sending node's sessions to rooms that the receiving one leads, in order.
     case calls([RoomCall])
-    /// What rooms that the sending node leads tell the lanes of the receiving one, in order.
+    /// Publications of rooms that the sending node leads to the lanes of the receiving one, in order.
     case publications([NodePublication])
     /// The shards that the sending node leads.
     case leads([ShardNotice])
     /// `id`: the asking node's, which the answer carries.
     case question(id: UInt64, NodeQuestion)
     case answer(id: UInt64, Result<NodeAnswer, ChatError>)
-    /// What a publication of a node, mostly another one, names in the place of its bytes.
+    /// A body that a publication of a node, mostly another one, names in the place of its bytes.
     case body(RelayedBody)
     /// The receiving node has named these bodies, and they have not come: it is to send them itself.
     case bodyRequest(BodyNames)
@@ -24,12 +24,12 @@ public enum NodeMessage: Sendable, Equatable {
     case tallies(ShardTallies)
     /// Behind the calls of the lane.
     case recount(LaneRecount)
-    /// The requests of users at the sending node within about a second; at most `UserUse.usersMax` users. The report may
-    /// get lost.
+    /// The requests of users at the sending node within about a second; at most `UserUse.usersMax` users. The report
+    /// may get lost.
     case uses([UserUse])
 }
 
-/// What came from another node can't be understood.
+/// A message from another node that can't be understood.
 public struct NodeMessageError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Code: Sendable, Hashable {
         /// It is not what a node of any version says. The connection is of no use then.

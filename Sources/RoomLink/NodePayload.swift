@@ -3,22 +3,22 @@ import Wire
 
 /// Payloads of the link's frames that carry `NodeMessage`s.
 ///
-/// The first byte says what follows. Calls, notices, pulses and uses follow one behind the other, each behind its length
-/// as a varint.
-/// Publications are their outputs, each behind its length, and behind an output that is a shared frame, or what many have
-/// missed, its bytes, as they are, unless they come by other nodes. A body is what is said of it, behind its length, and its bytes.
-/// Questions and answers are one message each, and so are lists of bodies. A message that does not fit in one payload
-/// goes in parts.
+/// The first byte says what follows. Calls, notices, pulses and uses follow one behind the other, each behind its
+/// length as a varint. Publications are their outputs, each behind its length, and behind an output that is a shared
+/// frame, or what many have missed, its bytes, as they are, unless they come by other nodes. A body is what is said of
+/// it, behind its length, and its bytes. Questions and answers are one message each, and so are lists of bodies. A
+/// message that does not fit in one payload goes in parts.
 public enum NodePayload {
     /// The most bytes of one payload: what a frame of the link's lanes for calls and publications holds.
     public static let bytesMax = 4 << 20
     /// Payloads of about this size are made, so that nothing urgent waits long; a single thing may be bigger.
     static let bytesWanted = 256 << 10
-    /// The most bytes of one call, output, question or answer. What is over it is not sent: in the place of an answer to
-    /// a session or a node goes an error, in the place of kept messages a gap; other things of this size don't exist.
+    /// The most bytes of one call, output, question or answer. Longer messages are not sent: in the place of an answer
+    /// to a session or a node goes an error, in the place of kept messages a gap; other things of this size don't
+    /// exist.
     public static let messageBytesMax = 16 << 20
 
-    /// What follows the first byte. Numbers are on the wire.
+    /// The kind of content behind the first byte. Numbers are on the wire.
     enum Kind: UInt8 {
         case calls = 1
         case leads = 3
@@ -135,13 +135,13 @@ public enum NodePayload {
 }
 
 extension RoomOutput {
-    /// Of what follows it as it is, in all encodings.
+    /// The bytes that follow it as they are, in all encodings.
     fileprivate var contentByteCount: Int { content?.byteCount ?? 0 }
 }
 
 /// Fills payloads with things that are not divided, except into parts.
 private struct PayloadWriter {
-    /// What every payload begins with.
+    /// The bytes that every payload begins with.
     private let head: [UInt8]
     private var done: [[UInt8]] = []
     private var current: [UInt8]

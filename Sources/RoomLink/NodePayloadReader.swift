@@ -125,7 +125,7 @@ private struct PayloadCursor {
         try Self.message(type, take(varint()))
     }
 
-    /// What is left, as one message.
+    /// The rest, as one message.
     mutating func rest<M: WireMessage>(_ type: M.Type) throws(NodeMessageError) -> M {
         try Self.message(type, take(UInt64(content.count - position)))
     }

@@ -53,7 +53,7 @@ public struct NodePublication: Sendable, Equatable {
         return parts.filter { !$0.publication.outputs.isEmpty }
     }
 
-    /// What each lane of the node is to be handed of these, in order.
+    /// The outputs for each lane of the node, in order.
     public static func byLane(_ publications: [NodePublication]) -> [(lane: Int, publications: [Publication])] {
         var all: [(lane: Int, publications: [Publication])] = []
         for publication in publications {

@@ -1,12 +1,13 @@
 import ChatModel
 import Wire
 
-/// What one node asks another. Whoever can't answer, for example because it does not lead what it was asked about, says
-/// so by an error: 503 when it may be otherwise soon.
+/// A question of one node to another. A node that can't answer, for example because it does not lead the shard, says so
+/// by an error: 503 when that may change soon.
 public enum NodeQuestion: Sendable, Equatable {
     /// About one room, asked of the node that leads its shard.
     case room(RoomID, RoomQuestion)
-    /// Why a room is slow or silent, apart from its viewers: answered also without a leader, with the node's own figures.
+    /// Why a room is slow or silent, apart from its viewers: answered also without a leader, with the node's own
+    /// figures.
     case explain(RoomID)
     /// Rooms of the shards that the node leads, in the order of their IDs.
     case rooms(after: RoomID?, limit: Int)
@@ -35,7 +36,7 @@ public enum NodeQuestion: Sendable, Equatable {
     case lanes(RoomID)
     /// Hands the leadership of a shard over; asked of its leader.
     case transfer(ShardID, to: NodeID)
-    /// What the node knows of the shards that it holds.
+    /// The node's knowledge of the shards that it holds.
     case shards
     /// The node's record of who did what, newest first.
     case audit(before: Int64?, limit: Int)
@@ -45,7 +46,7 @@ public enum NodeQuestion: Sendable, Equatable {
     /// Gives a session up to the asking node, where its client has come back: as `user`, or, if it is an anonymous one
     /// (nil), by its secret alone. 404 for one that the node does not hold, or holds for somebody else.
     case handOver(SessionID, to: UserID?)
-    /// What its wall clock shows.
+    /// The time of its wall clock.
     case clock
     /// Removes what a `backup` of that name has left, because it did not become a whole one.
     case discardBackup(String)
@@ -53,7 +54,7 @@ public enum NodeQuestion: Sendable, Equatable {
     case unknown
 }
 
-/// What a node answers to a `NodeQuestion`.
+/// A node's answer to a `NodeQuestion`.
 public enum NodeAnswer: Sendable, Equatable {
     case room(RoomAnswer)
     case explanation(RoomExplanation)
@@ -81,7 +82,7 @@ public enum NodeAnswer: Sendable, Equatable {
 /// How a node is.
 public struct NodeStatus: Sendable, Hashable {
     public var node: NodeID
-    /// Of its program.
+    /// The version of its program.
     public var version: String
     /// The URLs that it tells clients.
     public var gateways: [String]

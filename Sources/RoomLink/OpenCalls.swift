@@ -1,25 +1,25 @@
 import ChatModel
 import Wire
 
-/// What one lane has asked of rooms and has no answer to, with who leads each shard as the lane knows it: so that a
+/// Calls of one lane to rooms that have no answer yet, with the leader of each shard as the lane knows it: so that a
 /// call is asked again, under the same number, where the leader is now, when the former one has died or did not take
 /// it.
 ///
 /// Calls of a session leave in the order in which they were made, also when they are asked again. A call that no leader
-/// could be found for is given back after `heldMilliseconds`, and at the latest when it is `leaderlessMilliseconds` old.
-/// Pure: times are passed in.
+/// could be found for is given back after `heldMilliseconds`, and at the latest when it is `leaderlessMilliseconds`
+/// old. Pure: times are passed in.
 public struct OpenCalls: Sendable {
-    /// How long a call waits while its shard has no leader (DESIGN section 5).
+    /// How long a call waits while its shard has no leader (ARCHITECTURE.md, "Failover").
     public static let heldMilliseconds: UInt64 = 2_000
     /// How old a call may get while its shard has no leader, however late that was known.
     public static let leaderlessMilliseconds: UInt64 = 3_000
     /// How long a leader may take to answer, before nobody waits any more.
     public static let answerMilliseconds: UInt64 = 30_000
-    /// A call that its leader has not answered for so long is asked again, once: within five seconds after a pause of either
-    /// side all is as before.
+    /// A call that its leader has not answered for so long is asked again, once: within five seconds after a pause of
+    /// either side all is as before.
     public static let askAgainMilliseconds: UInt64 = 4_000
-    /// A leader in a term that is over finds that out within an election timeout. One that goes on saying for so long that it
-    /// leads, while nobody says so in a later term, does lead: the later term was never one.
+    /// A leader in a term that is over finds that out within an election timeout. One that goes on saying for so long
+    /// that it leads, while nobody says so in a later term, does lead: the later term was never one.
     public static let insistMilliseconds: UInt64 = 10_000
     /// Beyond it that was not without a break.
     public static let insistPauseMax: UInt64 = 3_000
@@ -27,7 +27,8 @@ public struct OpenCalls: Sendable {
     public static let unknownMax = 2
     /// Calls that wait for a leader, or for their answer; a further one is refused.
     public static let openMax = 50_000
-    /// Of one session; more than its rates let it have within `answerMilliseconds` unless nobody answers.
+    /// The most calls of one session; more than its rates let it have within `answerMilliseconds` unless nobody
+    /// answers.
     public static let openPerSessionMax = 4_096
 
     private struct Key: Hashable {
@@ -41,8 +42,8 @@ public struct OpenCalls: Sendable {
         var madeAt: UInt64
         /// Since when there is nobody to wait for; nil while a leader has it that is trusted.
         var heldSince: UInt64?
-        /// Who was asked last, and has not refused as often as it was asked; nil when there is no such node, or what it
-        /// was asked may not have arrived.
+        /// The node that was asked last and has not refused as often as it was asked; nil when there is none, or when
+        /// the call may not have arrived.
         private(set) var askedOf: NodeID?
         private var askedCount = 0
         /// Whether it was asked again for having no answer.
@@ -102,7 +103,7 @@ public struct OpenCalls: Sendable {
         }
     }
 
-    /// Who leads a shard.
+    /// The leader of a shard.
     public struct Leader: Sendable, Hashable {
         public var node: NodeID
         public var term: UInt64
@@ -123,12 +124,12 @@ public struct OpenCalls: Sendable {
     private var numbers: [Key: [UInt64]] = [:]
     private var countOfSession: [SessionID: Int] = [:]
     private var nextNumber: UInt64 = 0
-    /// Of calls that wait, so that nobody looks at all of them while none does.
+    /// The number of calls that wait, so that nobody looks at all of them while none does.
     private var heldCount = 0
     /// When all calls are looked at next.
     private var sweepAt: UInt64 = 0
     private var unansweredAt: UInt64 = 0
-    /// Who says to lead a shard in a term that is over as far as the lane knows.
+    /// Nodes that say to lead a shard in a term that is over as far as the lane knows.
     private var insisting: [ShardID: (leader: Leader, since: UInt64, last: UInt64)] = [:]
 
     public init() {}
@@ -136,13 +137,13 @@ public struct OpenCalls: Sendable {
     /// Calls without an answer.
     public var count: Int { calls.count }
 
-    /// Who leads a shard; nil while nobody is known to, and while the leader is doubted.
+    /// The leader of a shard; nil while none is known, and while it is suspected.
     public func leader(of shard: ShardID) -> Leader? {
         guard case .led(let leader)? = shards[shard] else { return nil }
         return leader
     }
 
-    /// Who leads a shard, also while that is doubted.
+    /// The leader of a shard, also while it is suspected.
     public func leaderNode(of shard: ShardID) -> NodeID? {
         switch shards[shard] {
         case .led(let leader)?, .doubted(let leader)?: leader.node
@@ -162,11 +163,11 @@ public struct OpenCalls: Sendable {
 
     // MARK: - Asking
 
-    /// What is to be done with a new call.
+    /// The route of a new call.
     public enum Route: Sendable, Hashable {
         case ask(NodeID)
-        /// It waits for a leader, or needs none: whoever leads next is told where sessions are, and what nobody waits for
-        /// may be spared.
+        /// It waits for a leader, or needs none: whoever leads next is told where sessions are, and what nobody waits
+        /// for may be spared.
         case held
         case refused
     }
@@ -240,8 +241,8 @@ public struct OpenCalls: Sendable {
         heldCount += 1
     }
 
-    /// A leader does not know the session of this call, which is in the room: it is to be told, and asked again behind that
-    /// (`askAgain`).
+    /// A leader does not know the session of this call, which is in the room: it is to be told, and asked again behind
+    /// that (`askAgain`).
     /// - Returns: false when that has been tried.
     public mutating func unknown(_ session: SessionID, _ request: UInt32) -> Bool {
         guard let number = numbers[Key(session: session, request: request)]?.first, let open = calls[number],
@@ -258,8 +259,8 @@ public struct OpenCalls: Sendable {
         return false
     }
 
-    /// A leader is told anew who is in these rooms. What it has answered meanwhile is not heard (`AwaitedStreams.takes`), so
-    /// everything is asked again.
+    /// A leader is told anew who is in these rooms. Its answers of the meantime are not heard (`AwaitedStreams.takes`),
+    /// so everything is asked again.
     /// - Returns: what it is to be asked once more behind that, oldest first.
     public mutating func askAgain(in rooms: Set<RoomID>) -> [RoomCall] {
         var again: [RoomCall] = []
@@ -313,8 +314,8 @@ public struct OpenCalls: Sendable {
         return ask(node, of: shard) { _ in true }
     }
 
-    /// A node says once more that it leads a shard, in a term that is over as far as this lane knows. A later one may have
-    /// been named by a node that is broken; nobody else leads in it.
+    /// A node says once more that it leads a shard, in a term that is over as far as this lane knows. A later one may
+    /// have been named by a node that is broken; nobody else leads in it.
     public mutating func insists(_ node: NodeID, _ shard: ShardID, term: UInt64, at nowMilliseconds: UInt64) {
         guard case .unled(let last)? = shards[shard], term < last else { return insisting[shard] = nil }
         let leader = Leader(node: node, term: term)
@@ -336,8 +337,8 @@ public struct OpenCalls: Sendable {
         for (number, open) in calls where open.shard == shard { hold(number, at: nowMilliseconds) }
     }
 
-    /// A leader that was doubted is heard again, in the same term: it knows this lane's sessions, what it has told comes
-    /// or has come, and what it was asked it has.
+    /// A leader that was doubted is heard again, in the same term: it knows this lane's sessions, what it has told
+    /// comes or has come, and what it was asked it has.
     /// - Returns: the calls to ask there, oldest first: those that it was not asked.
     public mutating func trusts(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomCall] {
         let trusted = Leader(node: node, term: term)
@@ -400,8 +401,9 @@ public struct OpenCalls: Sendable {
         return due.sorted { $0.key < $1.key }.map(\.value.call)
     }
 
-    /// Calls that their leaders have not answered for long, oldest first: each is to be asked of its leader once more, who
-    /// answers a repeated one as the first time. Pages of history are not: when they are slow it is because of the disk.
+    /// Calls that their leaders have not answered for long, oldest first: each is to be asked of its leader once more,
+    /// who answers a repeated one as the first time. Pages of history are not: when they are slow it is because of the
+    /// disk.
     public mutating func unanswered(at nowMilliseconds: UInt64) -> [(node: NodeID, call: RoomCall)] {
         guard nowMilliseconds >= unansweredAt else { return [] }
         unansweredAt = nowMilliseconds + 1_000

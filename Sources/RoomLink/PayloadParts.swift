@@ -14,8 +14,8 @@ struct PayloadParts: Sendable {
 
     static let partBytes = 1 << 20
     static let headerBytes = 17
-    /// Payloads that may be incomplete at a time: of a further one, the oldest is forgotten. Whoever waits for that asks
-    /// again when his time is up.
+    /// Payloads that may be incomplete at a time: of a further one, the oldest is forgotten. A caller that waits for
+    /// that asks again when its time is up.
     static let incompleteMax = 4
 
     static func parts(of payload: [UInt8]) -> [[UInt8]] {

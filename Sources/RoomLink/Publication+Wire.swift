@@ -1,13 +1,13 @@
 import ChatModel
 import Wire
 
-/// One output as it travels, with its publication's room, term and lanes where it begins one. Of a shared frame this has only
-/// the lengths: its bytes follow as they are. Numbers are on the wire: they are never changed or used again.
+/// One output as it travels, with its publication's room, term and lanes where it begins one. It has only the lengths
+/// of a shared frame, whose bytes follow as they are. Numbers are on the wire: they are never changed or used again.
 struct WiredOutput: WireMessage {
     /// nil: of the publication before it.
     var room: RoomID?
     var term: UInt64 = 0
-    /// Of the publication.
+    /// The lanes of the publication.
     var lanes: [UInt32] = []
     /// For which lane alone it is; nil: for all of the publication.
     var lane: UInt32?
@@ -17,7 +17,7 @@ struct WiredOutput: WireMessage {
     /// encoding.
     var jsonBytes: UInt64?
     var protobufBytes: UInt64?
-    /// What the frame has in the place of its bytes, of which none follow then.
+    /// The name that stands in the place of the frame's bytes, none of which follow then.
     var body: BodyReference?
 
     init(_ output: RoomOutput) { self.output = output }
@@ -129,7 +129,7 @@ struct WiredOutput: WireMessage {
 }
 
 extension WiredOutput {
-    /// What concerns barrage and nothing else.
+    /// Walks the fields of barrage.
     fileprivate func walkBarrage<W: FieldWalker>(_ walker: inout W, _ current: RoomOutput) throws(ChatError)
         -> RoomOutput?
     {
@@ -224,7 +224,7 @@ extension RoomOutput {
         }
     }
 
-    /// What stands for an output that is over the bound of a message; nil where nobody waits for it.
+    /// The replacement of an output that is over the bound of a message; nil where nobody waits for it.
     var replacement: RoomOutput? {
         let error = ChatError(.tooLarge, "the answer is too large to be sent to this node")
         switch self {
@@ -465,7 +465,7 @@ extension SharedFrame.Traffic {
     }
 }
 
-/// Who is to get a frame.
+/// The viewers that get a frame.
 private enum Audience: String, WireEnum {
     case all = "ALL"
     case only = "ONLY"
@@ -492,7 +492,7 @@ private struct WiredFrame: WireMessage {
     var sessions: [SessionID] = []
     var jsonBytes: UInt64?
     var protobufBytes: UInt64?
-    /// Of a barrage window.
+    /// Only for a barrage window.
     var skipped: Int64 = 0
     var body: WiredBodyReference?
 

@@ -1,8 +1,8 @@
 import ChatModel
 import Wire
 
-/// One thing that a room tells a lane. A lane performs them in order, so that per room and lane acks, enter results
-/// and messages are one ordered stream (contract, "Order"). Answers are boxed: they are large, and copied on their way.
+/// One thing that a room tells a lane. A lane performs them in order, so that per room and lane acks, enter results and
+/// messages are one ordered stream (PROTOCOL.md, "Order"). Answers are boxed: they are large, and copied on their way.
 public enum RoomOutput: Sendable, Equatable {
     /// `isRepeat`: a `clientId` again, which costs no rate. `charged`: bytes that the change has brought along besides
     /// its request, for the session's rate in bytes: what a COMBINE copies, or was read for one that is refused.
@@ -11,8 +11,8 @@ public enum RoomOutput: Sendable, Equatable {
     /// The answer to an enter. On success the session sees what follows this, and the reply's seq is the stream's here.
     /// `missedAfter`: the result's `missed` is the `missed` that was said of this seq.
     indirect case entered(SessionID, request: UInt32?, Result<EnterResult, ChatError>, missedAfter: UInt64? = nil)
-    /// What those have missed who had everything up to a seq and whose answers follow. nil: no answer that follows
-    /// refers to what was said so far.
+    /// The missed messages of sessions that had everything up to a seq and whose answers follow. nil: no answer that
+    /// follows refers to what was said so far.
     case missed(MissedMessages?)
     /// The session has left: it sees nothing that follows.
     case exited(SessionID, request: UInt32?)
@@ -27,23 +27,24 @@ public enum RoomOutput: Sendable, Equatable {
     /// The call was not taken, because this node does not lead the room, or does so no more: it is to be asked again
     /// where the leader is.
     case retry(SessionID, request: UInt32)
-    /// What the session shows of itself in the room from here on.
+    /// The session's profile in the room from here on.
     case profile(SessionID, Profile)
     /// These kept messages are too many to be shown again to viewers that a dead leader had not told of them.
     case gap(ClosedRange<UInt64>)
-    /// From here on the room's stream goes on from what the lane said in the `follow` of this number: what the lane lacks
-    /// up to `through` comes now.
+    /// From here on the room's stream goes on from what the lane said in the `follow` of this number: what the lane
+    /// lacks up to `through` comes now.
     case following(UInt64, through: UInt64 = 0)
-    /// What the session may say from here on.
+    /// The session's right to speak from here on.
     case voice(SessionID, Voice)
     /// Whether only creator and managers may speak from here on.
     case silence(Bool)
-    /// The leader has counted a window of the lane's in the `barrage` that follows, which shows these of its candidates.
+    /// The leader has counted a window of the lane's in the `barrage` that follows, which shows these of its
+    /// candidates.
     case barrageReceipt(window: UInt64, shown: [UInt32])
     /// Items of the session that the `barrage` that follows does not show.
     case barrageEcho(SessionID, [BarrageItem])
-    /// The end of a barrage window, for all viewers: what it shows, and how many items it leaves out. Whoever gets an
-    /// echo is told of so many fewer.
+    /// The end of a barrage window, for all viewers: what it shows, and how many items it leaves out. A session that
+    /// gets an echo is told of so many fewer.
     case barrage(SharedFrame?, skipped: Int)
 
     /// Whether it says nothing of the room, only how a call has ended.
@@ -97,8 +98,8 @@ public protocol PublicationSink: Sendable {
     /// This node's replica of a shard has not heard the leader of that term for an election timeout: whoever waits for
     /// it here looks out for the next.
     func doubts(_ leader: NodeID, _ notice: ShardNotice)
-    /// Once a second of each room loop, behind what its rooms have told: what this node leads there is said to every node,
-    /// with what is known of its lanes.
+    /// Once a second of each room loop, behind what its rooms have told: what this node leads there is said to every
+    /// node, with what is known of its lanes.
     func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]])
     /// Answers a lane of that node, behind what the shard's rooms have told.
     func tell(_ tallies: ShardTallies, to node: NodeID)

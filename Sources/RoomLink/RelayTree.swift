@@ -14,9 +14,9 @@ public enum RelayTree {
 
     /// To whom a node sends a body that all of `nodes` are to have; each of them is in one branch, once.
     ///
-    /// Up to `childrenMax` nodes get it at once. Of more, about as many are relays as each relay has nodes to serve, so
-    /// that nobody sends more than it must: of 9 nodes 3 are relays with 2 each, of 64 nodes 8 with 7. From 73 on, the
-    /// relays have relays.
+    /// Up to `childrenMax` nodes get it at once. With more, the number of relays is about the number of nodes that each
+    /// serves, so that nobody sends more than it must: of 9 nodes 3 are relays with 2 each, of 64 nodes 8 with 7. From
+    /// 73 on, the relays have relays.
     public static func branches(to nodes: some Collection<NodeID>, childrenMax: Int = childrenMax) -> [Branch] {
         let nodes = Array(nodes)
         guard nodes.count > childrenMax else { return nodes.map { Branch(node: $0, descendants: []) } }

@@ -39,7 +39,7 @@ struct WiredCall: WireMessage {
         try walker.shown(15, "number", &call.number)
         try walker.repeated(16, "rooms", &call.rooms)
         try walker.optional(17, "overRateMs", &call.overRateMs)
-        // Of the caller; fields are walked in the order of their numbers.
+        // A field of the caller; fields are walked in the order of their numbers.
         try walker.optional(18, "addressHash", &call.caller.addressHash)
         try walkBody(&walker)
     }

@@ -7,7 +7,7 @@ public struct SessionAddress: Sendable, Hashable {
     /// The loop of that node on which the session's connection lives.
     public var lane: Int
     public var session: SessionID
-    /// What its connection understands, so that rooms encode nothing that nobody reads.
+    /// The encoding that its connection understands, so that rooms encode nothing that nobody reads.
     public var encoding: ClientEncoding
 
     public init(node: NodeID, lane: Int, session: SessionID, encoding: ClientEncoding) {
@@ -18,14 +18,14 @@ public struct SessionAddress: Sendable, Hashable {
     }
 }
 
-/// Who calls, as the gateway has authenticated it.
+/// The caller, as the gateway has authenticated it.
 public struct Caller: Sendable, Hashable {
     public var user: UserID
     public var anonymous: Bool
     public var device: Device
     /// The token's `rooms` claim; nil allows all.
     public var rooms: [RoomID]?
-    /// Of an anonymous session: what its client's address is known by, alike on all nodes; not the address itself.
+    /// For an anonymous session: the hash of its client's address, alike on all nodes; not the address itself.
     public var addressHash: UInt64?
     /// The token's nick and avatar: the last fallback of the profile.
     public var tokenProfile: Profile
@@ -61,7 +61,7 @@ public struct Stay: Sendable, Hashable {
 
 /// Up to where a lane has been told what a room showed.
 public struct StreamPlace: Sendable, Hashable {
-    /// Of the room's life; see `EnterResult.epoch`.
+    /// The epoch of the room's life; see `EnterResult.epoch`.
     public var epoch: String
     public var seq: UInt64
 
@@ -71,7 +71,7 @@ public struct StreamPlace: Sendable, Hashable {
     }
 }
 
-/// What a session asks of a room. One value per client request: batches of them travel once per loop turn.
+/// A session's call to a room. One value per client request: batches of them travel once per loop turn.
 public struct RoomCall: Sendable, Equatable {
     public enum Body: Sendable, Equatable {
         case operation(ClientOperation)
@@ -95,13 +95,14 @@ public struct RoomCall: Sendable, Equatable {
     /// Under which number the gateway knows the request, of all that the session asks; nil wants no reply.
     public var request: UInt32?
     /// Counts the session's requests, so that the leader knows one that is repeated because a node has died; 0 where
-    /// nothing is to be repeated. Of `follow` it is what the leader says when it goes on (`RoomOutput.following`).
+    /// nothing is to be repeated. With `follow` it is the number that the leader says when it goes on
+    /// (`RoomOutput.following`).
     public var number: UInt64
     public var body: Body
     /// The rooms that the session is in, where the operation needs them: for a COMBINE.
     public var rooms: [RoomID]
-    /// The session is beyond its rate: only a repeat of what has been answered is answered, all else refused with 416 and
-    /// this wait, in milliseconds.
+    /// The session is beyond its rate: only a repeat of what has been answered is answered, all else refused with 416
+    /// and this wait, in milliseconds.
     public var overRateMs: Int64?
 
     public init(
@@ -119,8 +120,9 @@ public struct RoomCall: Sendable, Equatable {
 }
 
 extension RoomCall {
-    /// Whether a leader that has it already does nothing twice when it comes once more: reads do nothing, what is durable
-    /// has a command ID, and who enters or leaves again is where it was. Barrage has none, and would be shown twice.
+    /// Whether a leader that has it already does nothing twice when it comes once more: reads do nothing, what is
+    /// durable has a command ID, and who enters or leaves again is where it was. Barrage has none, and would be shown
+    /// twice.
     public var isKnownWhenRepeated: Bool { if case .operation(.barrage(_)) = body { false } else { true } }
 
     /// Whether it is asked once more of a leader that has not answered it for long.
@@ -133,14 +135,15 @@ extension RoomCall {
 
 /// Takes calls to nodes that lead rooms. Implemented by the node, given to gateways.
 public protocol RoomRouter: Sendable {
-    /// Hands over what one lane's loop turn has for one node, in order. Called on the lane's loop. What does not arrive
-    /// there is asked again when the connection to that node is known to have ended.
+    /// Hands over what one lane's loop turn has for one node, in order. Called on the lane's loop. Calls that do not
+    /// arrive there are asked again when the connection to that node is known to have ended.
     func route(_ calls: [RoomCall], to node: NodeID, from lane: Int)
     /// Asks the leader of a shard what it knows of a lane.
     func ask(_ request: TallyRequest, of node: NodeID)
     /// Behind what the lane has routed to that node.
     func recount(_ recount: LaneRecount, at node: NodeID)
-    /// Tells every other node that is reached what users have asked for at this one. Nobody is told when that gets lost.
+    /// Tells every other node that is reached what users have asked for at this one. Nobody is told when that gets
+    /// lost.
     func tell(_ uses: [UserUse])
     /// Nothing is heard of what another node leads: the connection to it is of no use, and is to be made anew.
     func drop(_ node: NodeID)

@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What the server API asks of one room; its leader answers.
+/// A question of the server API to one room; its leader answers.
 public enum RoomQuestion: Sendable, Equatable {
     /// A durable command. `moderate`: words and hook are asked about what it shows.
     case command(CommandBody, Actor, showing: Profile?, moderate: Bool, id: CommandID?)
@@ -21,7 +21,7 @@ public enum RoomQuestion: Sendable, Equatable {
     case barrage(BarrageItem)
 }
 
-/// What is to be recalled.
+/// The messages to recall.
 public enum RecallScope: Sendable, Hashable {
     /// One message that is kept.
     case message(String)
@@ -29,14 +29,14 @@ public enum RecallScope: Sendable, Hashable {
     case messages(of: UserID, since: Timestamp?)
 }
 
-/// What a room answers to a `RoomQuestion`.
+/// A room's answer to a `RoomQuestion`.
 public enum RoomAnswer: Sendable, Equatable {
     /// To `command` and `recall`; never `.refused`.
     case command(CommandResult)
     case view(RoomView)
     case history(HistoryPage)
     case message(Message)
-    /// What there is of the messages, by ID.
+    /// Those of the messages that exist, by ID.
     case copies([String: Message])
     case members(Page<Member, String>)
     case member(Member)

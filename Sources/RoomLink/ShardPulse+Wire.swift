@@ -87,7 +87,7 @@ struct WiredTallies: WireMessage {
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var (number, lane) = (UInt32(tallies.shard.number), UInt32(clamping: tallies.lane))
         var rooms = tallies.rooms.map(WiredRoomTally.init)
-        // What is not said is false.
+        // An absent field is false.
         var isCut = !tallies.isWhole
         try walker.required(1, "shard", &number)
         try walker.shown(2, "lane", &lane)

@@ -1,11 +1,12 @@
 import ChatModel
 
-/// What a leader says of a shard once a second to every node, in the order of what its rooms tell there: that it leads,
-/// also when all is quiet, and what it believes of each lane of that node that has sessions in the shard's rooms. By that
-/// a lane finds out that it, or the leader, has missed something, whatever the reason: a lane that is shown nothing, and
-/// sessions that the leader believes to be here and are not.
+/// A leader's word about a shard to every node, once a second, in the order of its rooms' publications: that it leads,
+/// also when all is quiet, and what it believes of each lane of that node that has sessions in the shard's rooms. By
+/// that a lane finds out that it, or the leader, has missed something, whatever the reason: a lane that is shown
+/// nothing, and sessions that the leader believes to be here and are not.
 ///
-/// Its size does not depend on rooms or sessions, so a second costs a cluster as many of them as it has shards and nodes.
+/// Its size does not depend on rooms or sessions, so a second costs a cluster as many of them as it has shards and
+/// nodes.
 public struct ShardPulse: Sendable, Hashable {
     public var shard: ShardID
     public var term: UInt64
@@ -16,11 +17,11 @@ public struct ShardPulse: Sendable, Hashable {
         (self.shard, self.term, self.lanes) = (shard, term, lanes)
     }
 
-    /// What it says of that lane.
+    /// The tally of that lane.
     public func tally(of lane: Int) -> LaneTally { lanes.first { $0.lane == lane } ?? LaneTally(lane: lane) }
 }
 
-/// What rooms of a shard have of one lane's sessions, summed up; equal on both sides while nothing is under way.
+/// The sum over one lane's sessions in the rooms of a shard; equal on both sides while nothing is under way.
 public struct LaneTally: Sendable, Hashable {
     public var lane: Int
     /// Rooms of the shard with sessions of the lane.
@@ -48,7 +49,7 @@ public struct LaneTally: Sendable, Hashable {
     }
 }
 
-/// What one room has of one lane's sessions, and how far the lane has been told what the room shows.
+/// The sum over one lane's sessions in one room, and how far the lane has been told the room's stream.
 public struct RoomTally: Sendable, Hashable {
     public var room: RoomID
     /// How many of the lane's sessions are in it.
@@ -87,19 +88,19 @@ public struct RoomTally: Sendable, Hashable {
     }
 }
 
-/// Some of a shard's rooms. A lane with more of them than one answer holds asks for one part after the other, which both
-/// sides find by the number of a room's ID alone.
+/// Some of a shard's rooms. A lane with more of them than one answer holds asks for one part after the other, which
+/// both sides find by the number of a room's ID alone.
 public struct RoomPart: Sendable, Hashable {
     /// From 0 on.
     public let number: UInt32
-    /// Of so many, at least one.
+    /// The number of parts, at least one.
     public let count: UInt32
 
     public static let whole = RoomPart(0, of: 1)
     /// Beyond it parts are not made smaller: rooms of that many answers.
     public static let countMax: UInt32 = 4_096
 
-    /// What is out of bounds becomes the nearest that is not.
+    /// A number out of bounds becomes the nearest one within.
     public init(_ number: UInt32, of count: UInt32) {
         self.count = min(max(1, count), Self.countMax)
         self.number = min(number, self.count - 1)
@@ -137,7 +138,7 @@ public struct ShardTallies: Sendable, Hashable {
     public var rooms: [RoomTally]
     /// Whether no room of the part is left out.
     public var isWhole: Bool
-    /// What was asked for.
+    /// The part that was asked for.
     public var part: RoomPart
 
     /// Rooms of one answer: some 100 KB of usual names. A lane with more of one shard asks for them part by part.

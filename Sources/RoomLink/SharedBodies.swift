@@ -4,14 +4,16 @@ import ChatModel
 /// the body, on its own connection and in order, and the body comes by a tree of relays (`RelayTree`). A relay may lose
 /// what it is given, so the bodies are kept for a while, for those who ask. A value: time comes in, messages come out.
 public struct SharedBodies: Sendable {
-    /// What is shared, and how much is kept.
+    /// The bounds of sharing.
     public struct Limits: Sendable, Hashable {
-        /// Up to so many nodes get the bytes in their publications. Of more, this node sends a body to so many at most.
+        /// Up to so many nodes get the bytes in their publications. With more nodes, this one sends a body to so many
+        /// at most.
         public var childrenMax = RelayTree.childrenMax
-        /// Of a smaller frame a name and the way by a relay would save nothing; of a bigger one, of which there are
-        /// few, no relay has to hold the whole.
+        /// A smaller frame would save nothing by a name and a relay; bigger ones are few, and no relay has to hold the
+        /// whole.
         public var bodyBytes = 512...1 << 20
-        /// Bytes that are kept, of the newest bodies. Who asks for an older one begins anew with its connection.
+        /// Bytes that are kept, of the newest bodies. A node that asks for an older one begins anew with its
+        /// connection.
         public var keptBytesMax = 32 << 20
         /// Longer than anybody goes on asking (`AwaitedBodies`).
         public var keptMilliseconds: UInt64 = 5_000
@@ -19,7 +21,7 @@ public struct SharedBodies: Sendable {
         public init() {}
     }
 
-    /// Of one request; the rest is asked for again.
+    /// The most answers to one request; the rest is asked for again.
     static let answersMax = 256
 
     private struct Kept: Sendable {
@@ -59,9 +61,10 @@ public struct SharedBodies: Sendable {
     /// When `forget` has something to do; nil while nothing is kept.
     public var nextForget: UInt64? { kept[oldest].map { $0.since + limits.keptMilliseconds } }
 
-    /// What each node is to be sent of a turn, in order.
+    /// The messages of a turn for each node, in order.
     ///
-    /// - Parameter relays: whether a node takes bodies from others and passes them on: it is linked to this one and of a
+    /// - Parameter relays: whether a node takes bodies from others and passes them on: it is linked to this one and of
+    ///   a
     ///     version that does.
     public mutating func messages(
         of turn: [NodeID: [NodePublication]], at now: UInt64, relays: (NodeID) -> Bool
@@ -117,7 +120,7 @@ public struct SharedBodies: Sendable {
         return BodyName(life: life, number: last)
     }
 
-    /// What a node is to be told that lacks these bodies.
+    /// The answers to a node that lacks these bodies.
     public func answers(to request: BodyNames) -> [NodeMessage] {
         var answers: [NodeMessage] = []
         var gone: [UInt64] = []

@@ -1,8 +1,8 @@
 import ChatModel
 import Wire
 
-/// A body as it travels, without its bytes, which follow as they are. Numbers are on the wire: they are never changed or
-/// used again.
+/// A body as it travels, without its bytes, which follow as they are. Numbers are on the wire: they are never changed
+/// or used again.
 struct WiredBody: WireMessage {
     /// One that was read has no bytes yet.
     var body: RelayedBody
@@ -34,7 +34,7 @@ struct WiredBody: WireMessage {
     }
 }
 
-/// What stands in a frame's description in the place of its bytes, beside their lengths.
+/// The reference that stands in the place of a frame's bytes, beside their lengths.
 struct WiredBodyReference: WireMessage {
     var name: BodyName
     var check: UInt64

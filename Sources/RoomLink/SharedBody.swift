@@ -43,7 +43,7 @@ public struct BodyNames: Sendable, Hashable {
     }
 }
 
-/// What a publication has in the place of a body.
+/// The reference that a publication has in the place of a body.
 public struct BodyReference: Sendable, Hashable {
     public var name: BodyName
     /// nil: it has none in that encoding.
@@ -82,7 +82,7 @@ public struct RelayedBody: Sendable, Equatable {
         self.descendants = descendants
     }
 
-    /// What `node`, which has got it, sends to others.
+    /// The copies that `node`, which has got it, sends to others.
     public func copies(
         from node: NodeID, childrenMax: Int = RelayTree.childrenMax
     ) -> [(node: NodeID, body: RelayedBody)] {

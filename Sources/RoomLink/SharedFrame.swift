@@ -1,8 +1,8 @@
 import ChatModel
 import Wire
 
-/// What everybody in a room is shown: one complete WebSocket frame for each encoding that somebody there uses, made
-/// once and shared by all viewers.
+/// A frame that everybody in a room is shown: one complete WebSocket frame for each encoding that somebody there uses,
+/// made once and shared by all viewers.
 public struct SharedFrame: Sendable, Equatable {
     public enum Traffic: Sendable, Hashable {
         /// Kept and unkept messages, in order.
@@ -73,7 +73,7 @@ public struct SharedFrameWriter: Sendable {
     }
 
     /// Appends a push, unless the frame, in one of the encodings, would be longer than a frame may be.
-    /// - Returns: false when it is not appended, and is to begin the next frame. What is the first is always appended.
+    /// - Returns: false when it is not appended, and is to begin the next frame. The first one is always appended.
     public mutating func appendIfFits(_ push: Push) -> Bool {
         let before = (json: json.count, protobuf: protobuf.count, isEmpty: isEmpty, oldestTime: oldestTime)
         append(push)

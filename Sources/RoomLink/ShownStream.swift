@@ -1,8 +1,8 @@
 /// How far a lane's viewers of a room have been shown its messages, and which of them they were not shown and have not
-/// been told of: those that the viewer budget left out, which the room names once a second (contract, "Viewer budget").
-/// Should its leader die meanwhile, nobody else knows of them. Pure.
+/// been told of: those that the viewer budget left out, which the room names once a second (PROTOCOL.md, "Viewer
+/// budget"). Should its leader die meanwhile, nobody else knows of them. Pure.
 public struct ShownStream: Sendable {
-    /// What the viewers have been shown, or could not take, or are being shown.
+    /// The place up to which viewers have been shown the stream, or are being shown it, or could not take it.
     public private(set) var place = StreamPlace(epoch: "", seq: .max)
     /// Ascending; they may cover some that were shown.
     public private(set) var untold: [ClosedRange<UInt64>] = []
@@ -34,7 +34,7 @@ public struct ShownStream: Sendable {
     /// Everybody is told that what follows up to this seq is only in history.
     public mutating func skip(through seq: UInt64) { place.seq = max(place.seq, seq) }
 
-    /// What has to be told now, because whoever would have told it does not lead any more, or was not heard.
+    /// Ranges that have to be told now, because the leader that would have told them leads no more, or was not heard.
     public mutating func takeUntold() -> [ClosedRange<UInt64>] {
         defer { untold = [] }
         return untold

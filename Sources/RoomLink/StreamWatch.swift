@@ -1,13 +1,13 @@
 import ChatModel
 
-/// What a lane makes of what leaders say once a second of the shards that its sessions are in (`ShardPulse`): whom it
-/// asks for more, which rooms it is to announce and follow anew, and which connection is of no use. Pure.
+/// A lane's conclusions from the leaders' pulses of the shards that its sessions are in (`ShardPulse`): whom it asks
+/// for more, which rooms it is to announce and follow anew, and which connection is of no use. Pure.
 ///
-/// What differs once may be under way: a session that is just leaving, a message that the viewer budget has left out and
-/// that is told a second later. So the second pulse in a row that differs makes it ask room by room, and what differs in
-/// two of the answers in a row is put right: three seconds after it went wrong. A shard of whose leader nothing is heard
-/// for three seconds is asked for in the same way, and two more later the connection is ended, as the link itself ends one
-/// that is silent.
+/// A single difference may be under way: a session that is just leaving, a message that the viewer budget has left out
+/// and that is told a second later. So the second pulse in a row that differs makes it ask room by room, and what
+/// differs in two of the answers in a row is put right: three seconds after it went wrong. A shard of whose leader
+/// nothing is heard for three seconds is asked for in the same way, and two more later the connection is ended, as the
+/// link itself ends one that is silent.
 public struct StreamWatch: Sendable {
     /// Pulses in a row that differ, before the lane asks.
     public static let pulsesMax = 2
@@ -16,14 +16,14 @@ public struct StreamWatch: Sendable {
     /// And before it ends the connection.
     public static let patienceMax = 5
     /// Pulses in a row that can't be compared, because the leader goes on from what the lane has been shown, before the
-    /// lane asks all the same, and between two such questions: one room that its leader does not go on with must not hide
-    /// all others of its shard.
+    /// lane asks all the same, and between two such questions: one room that its leader does not go on with must not
+    /// hide all others of its shard.
     public static let unsaidMax = 4
     /// Seconds between two repairs of a room, at first; then twice as many each time, up to `pauseMax`.
     public static let pauseFirst: UInt64 = 4
     public static let pauseMax: UInt64 = 64
 
-    /// What silence demands.
+    /// The consequence of silence.
     public enum Finding: Sendable, Hashable {
         /// The leader is to tell room by room.
         case ask(ShardID)
@@ -36,7 +36,7 @@ public struct StreamWatch: Sendable {
         var differing = 0
         /// Pulses in a row that were not compared.
         var unsaid = 0
-        /// What is asked for next.
+        /// The part that is asked for next.
         var part = RoomPart.whole
         /// Rooms that differed in the last answer, and the seq that the leader said there.
         var suspects: [RoomID: UInt64] = [:]
@@ -53,8 +53,8 @@ public struct StreamWatch: Sendable {
     public mutating func forget(_ shard: ShardID) { shards[shard] = nil }
 
     /// A pulse has come of the shard's leader.
-    /// - Parameter agrees: whether it says what the lane has; nil while that can't be compared, because something of it is
-    ///   being told anew.
+    /// - Parameter agrees: whether it says what the lane has; nil while that can't be compared, because something of it
+    ///   is being told anew.
     /// - Returns: whether the leader is to be asked room by room.
     public mutating func pulse(of shard: ShardID, agrees: Bool?) -> Bool {
         guard let agrees else {
@@ -105,7 +105,7 @@ public struct StreamWatch: Sendable {
             guard differs || ours.seq != theirs.seq else { return }
             suspects[room] = theirs.seq
             guard let before = shard.suspects[room] else { return }
-            // What was said a second ago would have come.
+            // A message of a second ago would have come.
             guard differs || ours.seq < before || ours.seq > theirs.seq else { return }
             if let repair = shard.repairs[room], repair.notBefore > seconds { return }
             let count = (shard.repairs[room]?.count ?? 0) + 1
@@ -121,8 +121,8 @@ public struct StreamWatch: Sendable {
             for (room, ours) in rest { look(room, RoomTally(room: room), ours) }
         }
         if told.part == shard.part {
-            // The same once more where something differs that did not before; else the next. Who has more than the lane itself knows of
-            // is asked for less at once.
+            // The same once more where something differs that did not before; else the next. A leader that has more
+            // than the lane itself knows of is asked for less at once.
             if !told.isWhole, told.part.count < RoomPart.countMax {
                 shard.part = RoomPart(0, of: told.part.count * 2)
             } else if suspects.keys.allSatisfy({ shard.suspects[$0] != nil }) {
@@ -136,8 +136,9 @@ public struct StreamWatch: Sendable {
     }
 
     /// A second has passed in which this lane ran.
-    /// - Parameter watched: the shards with a leader that the lane has sessions in. Of others silence means nothing; what
-    ///   their leaders say counts all the same, since they may believe that the lane has sessions there.
+    /// - Parameter watched: the shards with a leader that the lane has sessions in. Silence about other shards means
+    ///   nothing; the word of their leaders counts all the same, since they may believe that the lane has sessions
+    ///   there.
     public mutating func tick(_ watched: some Sequence<ShardID>) -> [Finding] {
         seconds += 1
         var silent = Set(shards.keys)

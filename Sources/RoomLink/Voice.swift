@@ -1,7 +1,7 @@
 import ChatModel
 
-/// What a session may say in a room, as its leader has told the session's gateway, so that this can judge barrage that it
-/// does not pass on. The leader judges everything that it shows itself.
+/// A session's right to speak in a room, as its leader has told the session's gateway, so that this can judge barrage
+/// that it does not pass on. The leader judges everything that it shows itself.
 public struct Voice: Sendable, Hashable {
     public var role: Role
     /// Until when the session is muted; nil: it is not.
@@ -12,7 +12,7 @@ public struct Voice: Sendable, Hashable {
         self.mutedUntil = mutedUntil
     }
 
-    /// Of a member, as it is now.
+    /// The right of a member, as it is now.
     public init(_ member: Member, at now: Timestamp) {
         role = member.role
         if member.tempMuted { mutedUntil = now.adding(seconds: member.tempMuteSeconds) }

@@ -9,7 +9,7 @@ package struct HotTail {
     private var messages: ContiguousArray<Message> = []
     private var head = 0
     private var bytes = 0
-    /// Who was put out, for longer than those messages are here: whoever is announced may not have heard of it.
+    /// Users that were put out, for longer than those messages are here: an announced session may not have heard of it.
     private var kicks = Kicks()
 
     package init() {}

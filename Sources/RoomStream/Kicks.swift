@@ -1,8 +1,8 @@
 import ChatModel
 
-/// Who was put out of a room lately, by the latest time, and why: for ten minutes, as long as the room is in memory, and
-/// at most `countMax` users, beyond which the oldest are forgotten. A gateway that can't be reached for longer says too
-/// late that they are here.
+/// Users that were put out of a room lately, by the latest time, and why: for ten minutes, as long as the room is in
+/// memory, and at most `countMax` users, beyond which the oldest are forgotten. A gateway that can't be reached for
+/// longer says too late that they are here.
 struct Kicks {
     static let countMax = 4_096
     /// So many of the latest have their `ext`, of at most 2 KB; earlier ones are told the reason alone.

@@ -3,7 +3,7 @@ import RoomCore
 import RoomLink
 import Wire
 
-/// What a room emits in one turn, in order: things for single sessions, and the messages for everybody, which become
+/// The output of a room in one turn, in order: things for single sessions, and the messages for everybody, which become
 /// one frame, encoded once for each encoding that its viewers use.
 package struct TurnStream {
     private enum Item {
@@ -26,7 +26,7 @@ package struct TurnStream {
 
     package var isEmpty: Bool { items.isEmpty && writer.isEmpty }
 
-    /// What the viewers of what comes from here on understand. To be told before a newcomer's enter is, and when nobody
+    /// The encodings that viewers of later items understand. To be told before a newcomer's enter is, and when nobody
     /// who has left will see any more.
     package var encodings = ClientEncodings() {
         didSet {

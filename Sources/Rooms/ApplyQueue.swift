@@ -26,7 +26,7 @@ struct ApplyQueue {
     /// The first has been applied.
     mutating func removeFirst() {
         head += 1
-        // What was applied is let go of also when the queue never gets empty, at most half of it at a time.
+        // Applied entries are let go of also when the queue never gets empty, at most half of it at a time.
         guard isEmpty || head >= 1_024 && head >= entries.count / 2 else { return }
         if isEmpty { entries.removeAll(keepingCapacity: true) } else { entries.removeFirst(head) }
         fetchHead -= min(fetchHead, head)

@@ -8,11 +8,11 @@ struct Arrival: Sendable {
     var call: RoomCall
     var key: PresenceKey
     var request: EnterRequest
-    /// What the client missed, as far as it had to be read from storage; nil when the tail can tell.
+    /// The missed messages, as far as they had to be read from storage; nil when the tail can tell.
     var stored: Missed?
 }
 
-/// What a client missed.
+/// The messages that a client missed.
 struct Missed: Sendable {
     var recovered: Bool
     var messages: [Message] = []
@@ -25,9 +25,9 @@ struct Arrivals {
     private var queue = Fifo<Arrival>()
     /// How many there are of each session.
     private var counts: [PresenceKey: Int] = [:]
-    /// Of how many of them nobody waits any more.
+    /// The number of these for which nobody waits any more.
     private var forgotten: [PresenceKey: Int] = [:]
-    /// What those understand who have come since there was none.
+    /// The encodings of those who have come since there was none.
     private(set) var encodings: ClientEncodings = []
 
     var isEmpty: Bool { queue.count == 0 }

@@ -3,8 +3,8 @@ import Consensus
 import Sharding
 import Synchronization
 
-/// What this node knows of the cluster's nodes, for the leaders of groups here: who is listed, where groups belong, who
-/// is held for dead, and whose clocks are wrong. Read and written on any thread.
+/// This node's knowledge of the cluster's nodes, for the leaders of groups here: who is listed, where groups belong,
+/// who is held for dead, and whose clocks are wrong. Read and written on any thread.
 public final class ClusterView: Sendable {
     /// As of one moment.
     struct Content: Sendable {

@@ -2,8 +2,8 @@ import ChatModel
 import RoomLink
 import Synchronization
 
-/// What a command needs to know that neither the room's state nor its presence tells (DESIGN "Commands and apply"):
-/// the leader looks it up once, before it proposes.
+/// Knowledge that a command needs and neither the room's state nor its presence has (ARCHITECTURE.md, "Facts"): the
+/// leader looks it up once, before it proposes.
 enum FactLookup: Sendable {
     /// One message that is to be recalled.
     case message(String)
@@ -14,7 +14,7 @@ enum FactLookup: Sendable {
 }
 
 extension FactLookup {
-    /// What a recall by the server API looks up.
+    /// The look-up of a recall by the server API.
     init(_ scope: RecallScope) {
         switch scope {
         case .message(let messageID): self = .message(messageID)
@@ -23,7 +23,7 @@ extension FactLookup {
     }
 }
 
-/// What a lookup found, to go into the command.
+/// The result of a look-up, to go into the command.
 struct FoundFacts: Sendable {
     /// At most `RoomActor.recalledAtOnceMax`.
     var targets: [RecallTarget] = []
@@ -51,10 +51,10 @@ final class RecalledBatches: Sendable {
     /// Whether one of them was not taken.
     var isIncomplete: Bool { wasRefused.load(ordering: .relaxed) }
 
-    /// Who waits for one of them.
+    /// The caller that waits for one of them.
     var origin: Proposal.Origin {
         .server { result in
-            // What the room itself refuses it refuses of the command, too.
+            // The room refuses the command for the same reasons as the call.
             guard case .failure(let error) = result, error.code == .unavailable else { return }
             self.wasRefused.store(true, ordering: .relaxed)
         }

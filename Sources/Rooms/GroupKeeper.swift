@@ -6,7 +6,7 @@ import Sharding
 struct GroupKeeper {
     private var reconciler = Reconciler()
     private var term: UInt64?
-    /// Who has all of the group's history.
+    /// The servers that have all of the group's history.
     var replicas = CompleteReplicas()
 
     /// Looks at the group, and asks its log for the next step. A leader of another term begins anew.
@@ -32,7 +32,7 @@ struct GroupKeeper {
             case .transferLeadership, nil: break
             }
         } catch {
-            // What the group does not take now is asked for again.
+            // A step that the group does not take now is tried again.
         }
     }
 }

@@ -14,10 +14,10 @@ final class GroupLog {
     private let configuration: RaftConfiguration
     /// Entries kept in the log for servers that are behind; one that is further behind gets a snapshot.
     private let entriesRetained: UInt64
-    /// What the state machine was installed from last.
+    /// The snapshot that the state machine was installed from last.
     private var installed: SnapshotMark?
     private var raft: RaftGroup
-    /// What other servers of the group are to be told, until the driver takes it.
+    /// Messages for other servers of the group, until the driver takes them.
     private(set) var messages: [RaftMessage] = []
     weak var delegate: (any GroupLogDelegate)?
     /// There may be output to take.
@@ -45,7 +45,7 @@ final class GroupLog {
     private var trimmedIndex: UInt64 = 0
     /// nil for a group that is no shard.
     private let figures: ShardFigures?
-    /// Of all groups of the node.
+    /// The counter of all groups of the node.
     private let refusedTerms: Counter?
     private var refusedTermsShown: UInt64 = 0
     private var shownLeader: ServerID?
@@ -107,7 +107,7 @@ final class GroupLog {
             randomSeed: UInt64.random(in: .min ... .max))
     }
 
-    /// What the creation of a cluster writes for a group, so that its one node leads it.
+    /// The save that creates a group in a new cluster, so that its one node leads it.
     /// - Parameter index: up to which entry the state goes that a restore has brought; 0: there is none.
     static func bootstrap(
         _ group: GroupID, _ server: ServerID, after index: UInt64 = 0
@@ -138,7 +138,7 @@ final class GroupLog {
     var appliedIndex: UInt64 { raft.appliedIndex }
     /// Whether the store, which all groups share, takes saves at present, as far as known.
     var takesWrites: Bool { store.takesWrites }
-    /// Of the store, which all groups share.
+    /// The duration of the store, which all groups share.
     var lastSyncDuration: Duration { store.status.lastSyncDuration }
 
     func propose(_ payloads: [[UInt8]]) throws(RaftError) -> ClosedRange<UInt64> {
@@ -161,7 +161,7 @@ final class GroupLog {
         }
     }
 
-    /// What other servers of the group have sent.
+    /// Takes a message of another server of the group.
     func step(_ message: RaftMessage) {
         guard !hasFailed else { return }
         raft.step(message)
@@ -169,7 +169,7 @@ final class GroupLog {
         isDirty = true
     }
 
-    /// What the core refuses beyond what was refused before it got here.
+    /// Counts messages that the core refuses and nobody has refused before.
     private func countRefusedTerms() {
         let count = raft.refusedTerms
         guard count != refusedTermsShown else { return }
@@ -196,7 +196,7 @@ final class GroupLog {
         isDirty = true
     }
 
-    /// What this leader knows of the others; empty elsewhere.
+    /// This leader's knowledge of the others; empty elsewhere.
     var peerStatuses: [PeerStatus] { raft.peerStatuses }
     /// Whether leadership is being handed over.
     var isTransferring: Bool { raft.transferringTo != nil }
@@ -276,14 +276,14 @@ final class GroupLog {
     func tick() {
         if hasFailed {
             ticksSinceFailure += 1
-            // What is still on its way to the disk would be unknown to a core made before it arrives.
-            // So would a state that is just being put in place.
+            // A core that is made now would not know of saves that are still on their way to the disk. So would a state
+            // that is just being put in place.
             let isDue = ticksSinceFailure >= Self.ticksBeforeRetry && takesWrites
             if isDue, savesInFlight == 0, !isInstalling() { restart() }
             return
         }
-        // A disk that hangs says nothing. It is worse than the others' when those have saved what this one has not: where
-        // all are slow, to leave leading would make it worse.
+        // A disk that hangs says nothing. It is worse than the others' when those have saved what this one has not:
+        // where all are slow, to leave leading would make it worse.
         ticksOfSave = savesInFlight > 0 && raft.commitIndex > raft.persistedIndex ? ticksOfSave + 1 : 0
         setMayLead()
         raft.tick()

@@ -4,11 +4,11 @@ import EventLoop
 import LogStore
 import Logging
 
-/// What a group's log tells the state machine above it. All calls come on the group's loop.
+/// Events of a group's log for the state machine above it. All calls come on the group's loop.
 protocol GroupLogDelegate: AnyObject {
     /// Entries are committed: each once, in order. Applied means: `applied(upTo:)` is called, now or later.
     func log(_ log: GroupLog, didCommit entries: [Entry])
-    /// Leadership was won or lost. What was proposed before and has not come out as committed is in doubt.
+    /// Leadership was won or lost. Earlier proposals that have not come out as committed are in doubt.
     func logDidChangeLeadership(_ log: GroupLog)
     /// The leader's log no longer reaches back to this one: the state is to be had from the leader's node, and
     /// `snapshotInstalled` or `snapshotInstallFailed` called. A newer offer replaces this one.
@@ -38,8 +38,8 @@ final class LogDriver {
     private var tookMarks = true
     /// When time was last looked at.
     private var heardAt: UInt64
-    /// The store joins those that wait in one sync, so a further one costs no sync of its own; with two, what came while
-    /// one was being synced and another waited had to wait for two syncs more.
+    /// The store joins those that wait in one sync, so a further one costs no sync of its own; with two, what came
+    /// while one was being synced and another waited had to wait for two syncs more.
     private static let savesInFlightMax = 8
 
     /// Calls must be on the loop. `tickMilliseconds` is the unit of the core's timeouts.
@@ -93,7 +93,7 @@ final class LogDriver {
         }
     }
 
-    /// What other nodes' groups have sent, in order; of groups that are not here nothing is heard.
+    /// Takes messages of other nodes' groups, in order; messages for groups that are not here are dropped.
     func receive(_ messages: [RaftMessage]) {
         noteTime()
         for message in messages { byID[message.group]?.step(message) }

@@ -33,7 +33,7 @@ final class LoopHost {
     /// Lanes that want to know it room by room.
     private var tallyRequests: [(NodeID, TallyRequest)] = []
 
-    /// What the app's callbacks demand of the rooms of this loop.
+    /// The demands of the app's callbacks on the rooms of this loop.
     var callbacks: LoopCallbacks { context.callbacks.value }
 
     init(
@@ -56,7 +56,7 @@ final class LoopHost {
             entriesRetained: entriesRetained, figures: context.figures.shard(shard),
             refusedTerms: context.refusedTerms)
         let host = ShardHost(shard: shard, log: log, storage: storage, context: context, outbox: outbox)
-        // What was asked of a former leader is not answered by a later one, to which lanes have first to say who is where.
+        // A later leader does not answer calls to a former one: lanes have to announce their sessions to it first.
         host.willChangeLeadership = { [unowned self] in if !isTaking { takeCalls(untilNanoseconds: .max) } }
         shards[shard] = host
         driver.add(log)
@@ -195,7 +195,8 @@ final class LoopHost {
         for shard in shards.values { shard.reached(node) }
     }
 
-    /// The connection to a node has ended. What it asked before is settled first: who enters by it is to be away then.
+    /// The connection to a node has ended. Its earlier calls are settled first: a session that enters by them is to be
+    /// away then.
     func lost(_ node: NodeID) {
         takeCalls(untilNanoseconds: .max)
         context.lostNodes.value.insert(node)
@@ -203,7 +204,7 @@ final class LoopHost {
         for shard in shards.values { shard.lost(node) }
     }
 
-    /// What this node leads.
+    /// The shards that this node leads.
     var notices: [ShardNotice] { shards.values.compactMap(\.notice) }
 
     /// Calls of sessions, in order; the end of the turn takes them.
@@ -212,8 +213,8 @@ final class LoopHost {
         while waitingCalls.isOverfull { takeSomeCalls() }
     }
 
-    /// Passes calls on to their rooms, those first that have waited to be confirmed, until there are none or the time is
-    /// over; then the next turn goes on.
+    /// Passes calls on to their rooms, those first that have waited to be confirmed, until there are none or the time
+    /// is over; then the next turn goes on.
     private func takeCalls(untilNanoseconds end: UInt64) {
         var isLeftOver = false
         for shard in shards.values where shard.takeConfirmed(untilNanoseconds: end) { isLeftOver = true }
@@ -257,7 +258,7 @@ final class LoopHost {
             shard.tick()
             shard.passivateIdle()
             active += shard.activeCount
-            // Day files go within an hour after their last row has expired (contract, "History").
+            // Day files go within an hour after their last row has expired (PROTOCOL.md, "History").
             if secondsSinceCleaning >= 600 { shard.storage.removeExpiredFiles() }
         }
         context.figures.activeRooms.add(active - reportedActive)

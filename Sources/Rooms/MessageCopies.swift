@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What a COMBINE copies.
+/// The copies of a COMBINE.
 struct MessageCopies: Sendable {
     /// In the order in which the COMBINE names them.
     var messages: [Message] = []
@@ -20,9 +20,9 @@ struct MessageCopies: Sendable {
 
     init(refusal: ChatError? = nil, bytes: Int = 0) { (self.refusal, self.bytes) = (refusal, bytes) }
 
-    /// Obtains the messages that a COMBINE names from the rooms that may have them, one room after the other. Refused with
-    /// 404 for the first that none of the rooms has, or that is recalled, or that is a notification; with 413 when they
-    /// are too much together, as soon as that is known.
+    /// Obtains the messages that a COMBINE names from the rooms that may have them, one room after the other. Refused
+    /// with 404 for the first that none of the rooms has, or that is recalled, or that is a notification; with 413 when
+    /// they are too much together, as soon as that is known.
     /// - Parameter ask: what of the messages a room has, of which there is not too much.
     static func collect(
         _ messageIDs: [String], from rooms: [RoomID],

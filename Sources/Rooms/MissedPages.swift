@@ -4,16 +4,16 @@ import RoomLink
 import RoomStream
 import Wire
 
-/// What those have missed who enter at about the same time: in a storm most of them the same. Made and told once, not once
-/// for each.
+/// The messages that sessions have missed which enter at about the same time: in a storm mostly the same. Made and told
+/// once, not once for each.
 struct MissedPages {
     struct Page {
         var messages: MissedMessages
-        /// Of the last of them; where they begin if there are none.
+        /// The seq of the last of them; the seq where they begin if there are none.
         var lastSeq: UInt64
     }
 
-    /// Of those who enter.
+    /// The encodings of those who enter.
     let encodings: ClientEncodings
     /// The room's; later there is more.
     private let lastSeq: UInt64

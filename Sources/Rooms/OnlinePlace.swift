@@ -2,11 +2,11 @@ import ChatModel
 import Sharding
 
 /// Where a room stands in the listing by people: those with the most first, and those with as many in an order of their
-/// own that does not change. So a cursor is short whatever the ID is, and following the pages ends: a room comes twice or
-/// not at all only if its number changes meanwhile.
+/// own that does not change. So a cursor is short whatever the ID is, and following the pages ends: a room comes twice
+/// or not at all only if its number changes meanwhile.
 public struct OnlinePlace: Comparable, Sendable {
     let online: Int
-    /// Of the ID; two of 2^64 rooms would have to be equal for one to be missed.
+    /// The hash of the ID; a room is missed only if its hash equals another one's, among 2^64.
     let hash: UInt64
 
     init(_ room: RoomID, online: Int) {
@@ -25,7 +25,7 @@ public struct OnlinePlace: Comparable, Sendable {
         (self.online, self.hash) = (online, hash)
     }
 
-    /// What a caller gives back for the next page.
+    /// The cursor that a caller gives back for the next page.
     public var cursor: String { "\(online)-\(String(hash, radix: 36))" }
 
     public static func < (one: OnlinePlace, other: OnlinePlace) -> Bool {

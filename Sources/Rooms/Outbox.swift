@@ -1,7 +1,7 @@
 import ChatModel
 import RoomLink
 
-/// What the rooms of one loop have for the gateways, collected over a turn and handed over at its end.
+/// Publications of the rooms of one loop for the gateways, collected over a turn and handed over at its end.
 final class Outbox {
     private var byNode: [NodeID: [NodePublication]] = [:]
     private let sink: any PublicationSink

@@ -1,7 +1,7 @@
 import ChatModel
 
-/// When each shard of a loop says what it believes of lanes: once a second, and not all in the same turn, since each sums
-/// up all of its rooms. Pure: times are passed in.
+/// When each shard of a loop says what it believes of lanes: once a second, and not all in the same turn, since each
+/// sums up all of its rooms. Pure: times are passed in.
 struct PulseTimes {
     static let intervalMilliseconds: UInt64 = 1_000
 
@@ -21,7 +21,7 @@ struct PulseTimes {
         next.filter { $0.value <= now }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
     }
 
-    /// It has been done. Who is late is not done twice in a row; the others keep their places in the second.
+    /// It has been done. A late shard does not come twice in a row; the others keep their places in the second.
     mutating func isDone(_ shard: ShardID, at now: UInt64) {
         guard let due = next[shard] else { return }
         let late = now - min(due, now)

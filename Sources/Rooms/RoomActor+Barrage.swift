@@ -26,8 +26,8 @@ extension RoomActor {
         reply(call, .success(.barrage(BarrageResult())))
     }
 
-    /// What a gateway loop sends on at the end of a window. Whoever has gone, or may not speak any more, has been left
-    /// out.
+    /// Takes the batch that a gateway loop sends at the end of a window. Senders that have gone, or may not speak any
+    /// more, have been left out.
     func take(_ batch: BarrageBatch, from lane: Lane, at now: Timestamp) {
         let source = barrageSources.count
         barrageSources.append(BarrageSource(lane: lane, window: batch.window))
@@ -56,7 +56,7 @@ extension RoomActor {
         var item = BarrageItem(
             from: Sender(user: visitor.user, profile: visitor.profile, role: role), text: try passed(text, "text"),
             time: now)
-        // HIGH is for creator and managers (contract, "Priority").
+        // HIGH is for creator and managers (PROTOCOL.md, "Priority").
         item.priority = priority == .high && role.rank < Role.manager.rank ? .normal : priority
         return item
     }

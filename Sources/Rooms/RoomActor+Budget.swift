@@ -5,7 +5,8 @@ import RoomStream
 import Telemetry
 import Wire
 
-/// Who in a room is shown a message, and what the others are told (contract, "Viewer budget", "Unkept").
+/// The viewers in a room that are shown a message, and the notice to the others (PROTOCOL.md, "Viewer budget",
+/// "Unkept").
 extension RoomActor {
     /// Shows a message to everybody, or to whom it concerns when it is directed or the room is big and busy.
     func publish(_ message: Message) {

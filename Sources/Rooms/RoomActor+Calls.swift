@@ -17,7 +17,7 @@ extension RoomCall.Body {
     }
 }
 
-/// What sessions ask of their room. Soft things are answered here; durable ones become proposals.
+/// Calls of sessions to their room. Soft things are answered here; durable ones become proposals.
 extension RoomActor {
     func handle(_ call: RoomCall, at now: Timestamp) -> [Proposal] {
         touch()
@@ -97,7 +97,7 @@ extension RoomActor {
             try requireTarget(of: proposal, at: now)
             guard let lookup = lookup(of: change, call) else {
                 let proposals = try moderated(proposal, holding: visitor.key, at: now)
-                // What waited before it goes before it.
+                // Calls that waited before it go before it.
                 return takeLate() + proposals
             }
             try requireMayLookUp(for: proposal.command)
@@ -149,15 +149,15 @@ extension RoomActor {
         return takeLate()
     }
 
-    /// Whoever is to be blacklisted waits while the messages are looked for. Nobody makes others wait whom `apply` would
-    /// refuse; and what it might accept, because a promotion is on its way, would be without the messages.
+    /// A user who is to be blacklisted waits while the messages are looked for. Nobody makes others wait whom `apply`
+    /// would refuse; and what it might accept, because a promotion is on its way, would be without the messages.
     private func requireMayLookUp(for command: Command) throws(ChatError) {
         if case .setBlacklist(let user, enable: true, _) = command.body {
             try state.requireMayKick(user, by: command.actor)
         }
     }
 
-    /// What a COMBINE names is in the rooms of the session that sends it.
+    /// The messages of a COMBINE are in the rooms of the session that sends it.
     private func lookup(of change: OperationChange, _ call: RoomCall) -> FactLookup? {
         switch change.lookup {
         case .message(let messageID)?: return .message(messageID)
@@ -173,7 +173,7 @@ extension RoomActor {
         guard let refusal = refusal(of: proposal.command.body) else { return }
         if let key = proposal.key, state.remembers(key, at: now) { return }
         if case .kick(let user, _, _) = proposal.command.body {
-            // Who may not kick is told so, whoever is here.
+            // A user who may not kick is told so, whether the target is here or not.
             try state.requireMayKick(user, by: proposal.command.actor)
         }
         throw refusal
@@ -244,11 +244,11 @@ extension RoomActor {
         stream.encodings.formUnion(presence.encodings)
     }
 
-    /// What the session had asked at the other node and has no answer to is answered to nobody; its client asks again.
+    /// Nobody gets answers to the session's open calls at the other node; its client asks again.
     private func takeOver(_ old: PresenceKey, _ key: PresenceKey, _ call: RoomCall) {
         arrivals.forget(old)
         cancelReads(of: old)
-        // What it says for its lane holds on.
+        // Its word for its lane still holds.
         holds[old]?.calls.removeAll { if case .operation = $0.body { true } else { false } }
         guard presence.visitor(old)?.user == call.caller.user else { return }
         unreachable[old] = nil

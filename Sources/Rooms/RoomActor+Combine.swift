@@ -3,9 +3,9 @@ import History
 import RoomCore
 import Wire
 
-/// COMBINE: the room keeps copies of the messages that it names (contract, "Message").
+/// COMBINE: the room keeps copies of the messages that it names (PROTOCOL.md, "Message").
 extension RoomActor {
-    /// What of these messages this room has, for a room that combines them: not what is recalled, and no
+    /// The messages among these that this room has, for a room that combines them: no recalled ones, and no
     /// notifications. Nothing for somebody who is not here.
     func copies(
         _ messageIDs: [String], for user: UserID?,

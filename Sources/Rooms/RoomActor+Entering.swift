@@ -7,7 +7,7 @@ import SessionCore
 import Telemetry
 import Wire
 
-/// Entering and leaving (contract, "Entry", "Resume").
+/// Entering and leaving (PROTOCOL.md, "Entry", "Resume").
 extension RoomActor {
     /// Accepts an enter or refuses it; the answer comes at the end of the turn, or when storage has been read.
     func enter(_ asked: EnterRequest, _ call: RoomCall, _ key: PresenceKey, at now: Timestamp) throws(ChatError) {
@@ -22,7 +22,7 @@ extension RoomActor {
         }
     }
 
-    /// Whether what came after `since` has left the tail. What can't be recovered at all needs no storage either.
+    /// Whether what came after `since` has left the tail. An enter that can't recover anything needs no storage either.
     private func needsStorage(_ since: UInt64, epoch: String?) -> Bool {
         let lastSeq = state.lastSeq
         guard let epoch, epoch == self.epoch, since <= lastSeq else { return false }
@@ -133,8 +133,8 @@ extension RoomActor {
         guard let info = state.info else { throw ChatError(.notFound, "there is no room \(id)") }
         let caller = arrival.call.caller
         let saved = state.memberRecord(of: caller.user)?.savedProfile ?? Profile()
-        // What a session has set lasts until its exit, over entering again. Of what is saved only some may have been
-        // given.
+        // The profile that a session has set lasts until its exit, over entering again. Only some fields of the saved
+        // profile may have been given.
         let known = presence.visitor(arrival.key)?.profile ?? saved.filled(from: caller.tokenProfile)
         let request = arrival.request
         let profile = Profile(
@@ -172,10 +172,10 @@ extension RoomActor {
         perform(effects)
     }
 
-    /// What came after `since`, at most 100 messages and at most as long as they may be, without a hole before the
+    /// The messages after `since`, at most 100 messages and at most as long as they may be, without a hole before the
     /// reply's `seq`.
-    /// - Returns: how many bytes they have; and the seq for which the lane has been told what the result lacks, nil when
-    ///   it lacks nothing.
+    /// - Returns: how many bytes they have; and the seq for which the lane has been told what the result lacks, nil
+    ///   when it lacks nothing.
     private func fillMissed(_ result: inout EnterResult, _ arrival: Arrival, _ info: RoomInfo, since: UInt64)
         -> (bytes: Int, after: UInt64?)
     {

@@ -8,7 +8,7 @@ import Wire
 
 /// Proposals that need facts from storage first.
 extension RoomActor {
-    /// How many messages one 323 names. Who has sent more gets several, which all come before the answer.
+    /// How many messages one 323 names. A user who has sent more gets several, which all come before the answer.
     static var recalledAtOnceMax: Int { 1_000 }
 
     /// Looks up what the command needs, then proposes it; a repeat of an earlier command is proposed as it is, because
@@ -17,7 +17,7 @@ extension RoomActor {
         -> [Proposal]
     {
         if let id = proposal.key, state.remembers(id, at: now) { return [proposal] }
-        // What somebody who is to be thrown out said while history is read would stay.
+        // Messages of a user who is to be thrown out would stay, if they came while history is read.
         let proposal = holdTarget(of: proposal)
         if let key { hold(key) }
         lookUpAndPropose(proposal, lookup, holding: key)

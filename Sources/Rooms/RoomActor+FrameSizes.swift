@@ -3,10 +3,10 @@ import RoomCore
 import RoomLink
 import Wire
 
-/// No answer is longer than a frame to a client may be: pages end where the next element has no room, and say where they
-/// go on.
+/// No answer is longer than a frame to a client may be: pages end where the next element has no room, and say where
+/// they go on.
 extension RoomActor {
-    /// What an answer has besides its list.
+    /// The bytes of an answer besides its list.
     private static let headBytes = Limits.kilobyte
 
     func membersInFrame(_ request: MembersRequest, at now: Timestamp, for viewer: UserID) throws(ChatError)
@@ -47,12 +47,12 @@ extension RoomActor {
 
     // MARK: - enter
 
-    /// What `missed` and `queue` of an answer to `enter` may have together.
+    /// The bytes that `missed` and `queue` of an answer to `enter` may have together.
     private func enterBytes(_ info: RoomInfo) -> Int {
         Limits.framePayloadBytes - Self.headBytes - FrameSize.of(info) - FrameSize.memberMax
     }
 
-    /// What `missed` may have of it.
+    /// The bytes of these that `missed` may have.
     func missedBytes(_ info: RoomInfo) -> Int { enterBytes(info) / 2 }
 
     /// Puts the queue in, or what there is room for of it.

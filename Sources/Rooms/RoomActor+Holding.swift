@@ -8,7 +8,7 @@ import Wire
 struct Hold {
     /// How many things it waits for.
     var reasons = 1
-    /// What the session had asked before and may be proposed, but for a kick that is on its way.
+    /// Earlier proposals of the session that wait only for a kick that is on its way.
     var ready: [Proposal] = []
     var calls: [RoomCall] = []
 }
@@ -49,13 +49,13 @@ extension RoomActor {
 
     private var noLongerHere: ChatError { ChatError(.notInRoom, "you are no longer in \(id)") }
 
-    /// Whoever was put out while something was looked up for a session proposes it no more. nil is the server API.
+    /// A session that was put out during its look-up proposes no more. nil is the server API.
     func requireStillHere(_ key: PresenceKey?) throws(ChatError) {
         if let key, presence.visitor(key) == nil { throw noLongerHere }
     }
 
-    /// What was held up by one thing may be proposed, unless another holds the session too: from proposing a kick on,
-    /// nothing more of that user is proposed.
+    /// The held proposals may go, unless something else holds the session too: from proposing a kick on, nothing more
+    /// of that user is proposed.
     func proceed(_ proposals: [Proposal], _ key: PresenceKey?) {
         guard let key, let reasons = holds[key]?.reasons, reasons > 1 else {
             late += proposals
@@ -68,10 +68,10 @@ extension RoomActor {
     func wait(_ call: RoomCall, _ key: PresenceKey) {
         switch call.body {
         case .moved(let former):
-            // What the room emits goes to the new lane at once.
+            // The room's output goes to the new lane at once.
             move(key, call, from: former)
         case .announce(let stay):
-            // What a lane says of itself is one sequence, whoever of its sessions is held.
+            // A lane's words about itself are one sequence, whichever of its sessions is held.
             return announce(stay, call, key)
         case .follow(let place):
             return follow(place, Lane(node: call.address.node, number: call.address.lane), number: call.number)
@@ -169,7 +169,7 @@ struct ThrowingOut {
 }
 
 extension CommandBody {
-    /// Who leaves the room by this command, if it is accepted.
+    /// The user that leaves the room by this command, if it is accepted.
     fileprivate var thrownOut: UserID? {
         switch self {
         case .kick(let user, _, _), .setBlacklist(let user, enable: true, _): user

@@ -1,11 +1,11 @@
 import ChatModel
 import RoomCore
 
-/// Who is here is soft, but a room that closes when it is idle must close on time after a restart too: its leader logs
+/// Presence is soft, but a room that closes when it is idle must close on time after a restart too: its leader logs
 /// when it becomes empty, and when somebody comes after that.
 ///
-/// Empty means: without people. Robots are there to make a room look alive; with them as "anyone" (contract,
-/// "Closing") a room that has some would never close. A session in its grace is still here.
+/// Empty means: without people. Robots are there to make a room look alive; with them as "anyone" a room
+/// that has some would never close (PROTOCOL.md, "Closing a room"). A session in its grace is still here.
 extension RoomActor {
     /// To be called when somebody has come or gone.
     func noteEmptiness() {
@@ -25,7 +25,8 @@ extension RoomActor {
         return emptiedAt.map { $0 > emptySince } ?? false
     }
 
-    /// What the log has to be told; nil when it knows. Asked once a second, so that coming and going costs nothing.
+    /// The occupancy that the log has to learn; nil when it knows. Asked once a second, so that coming and going costs
+    /// nothing.
     func occupancyProposal(at now: Timestamp) -> Proposal? {
         guard closesWhenIdle else { return nil }
         let emptySince: Timestamp?
@@ -48,8 +49,9 @@ extension RoomActor {
             key: nil, origin: .room)
     }
 
-    /// Since when nobody has been here as far as the log knows, if the room would close for that now and it may be wrong:
-    /// somebody came, the former leader died before it was logged, and the gateways have not announced everybody yet.
+    /// Since when nobody has been here as far as the log knows, if the room would close for that now and it may be
+    /// wrong: somebody came, the former leader died before it was logged, and the gateways have not announced everybody
+    /// yet.
     private func doubtedEmptiness(at now: Timestamp) -> Timestamp? {
         guard let emptySince = state.emptySince, emptySince < ledSince, emptiedAt == nil,
             let deadline = state.idleDeadline, deadline <= now,

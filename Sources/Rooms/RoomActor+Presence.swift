@@ -5,7 +5,7 @@ import RoomLink
 import RoomStream
 import Wire
 
-/// Who is here, as the room's leader knows it, and what is told about it.
+/// Presence, as the room's leader knows it, and its notifications.
 extension RoomActor {
     func role(of visitor: Visitor) -> Role {
         visitor.anonymous ? .anonymous : state.role(of: visitor.user)
@@ -51,8 +51,8 @@ extension RoomActor {
         noteEmptiness()
     }
 
-    /// Transient elements go with their owner, all in one 320 (contract, "Seats"). A drop gets here when its grace has
-    /// passed; a kick clears them where it is applied.
+    /// Transient elements go with their owner, all in one 320 (PROTOCOL.md, "Seats"). A drop gets here when its grace
+    /// has passed; a kick clears them where it is applied.
     private func clearSeats(of owners: [UserID]) {
         let elements = owners.flatMap { state.transientElements(of: $0) }.map { QueueElementVersion($0) }
         guard !elements.isEmpty else { return }
@@ -72,8 +72,8 @@ extension RoomActor {
     }
 
     /// A session has taken a seat, and its user has left or was kicked while that was on its way through the log: the
-    /// seat goes at once. Whom the server API seats has the grace to enter; and who has asked a former leader is not here
-    /// yet, but may be announced.
+    /// seat goes at once. Whom the server API seats has the grace to enter; and who has asked a former leader is not
+    /// here yet, but may be announced.
     func clearSeatsOfGone(by proposal: Proposal) {
         guard case .session = proposal.origin, let user = proposal.command.actor.user, !presence.isHere(user) else {
             return
@@ -155,7 +155,7 @@ extension RoomActor {
         }
     }
 
-    /// Mutes and the blacklist are shown to managers, to the server API and to oneself (contract, "Operations").
+    /// Mutes and the blacklist are shown to managers, to the server API and to oneself (PROTOCOL.md, "Operations").
     private func shown(_ member: Member, to viewer: UserID?) -> Member {
         seesAll(viewer) || viewer == member.user ? member : member.shownToOthers
     }

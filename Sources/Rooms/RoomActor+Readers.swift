@@ -8,7 +8,7 @@ struct SessionReads {
     var count = 0
 }
 
-/// What sessions read of history ends with them: who has gone, or can't be reached, gets no answer anyway.
+/// A session's reads of history end with it: a session that has gone, or can't be reached, gets no answer anyway.
 extension RoomActor {
     /// A session begins to read; `endReading` is due when it has its answer.
     func beginReading(_ key: PresenceKey) -> HistoryReader {
@@ -43,7 +43,7 @@ extension ChatError {
         case .overloaded:
             self.init(.unavailable, "too many read history", retryAfterMs: 1000)
         case .full, .io, .busy:
-            // What was written before can't be read before it is on the disk; another node takes over meanwhile.
+            // Earlier rows can't be read before they are on the disk; another node takes over meanwhile.
             self.init(.unavailable, "this node's disk takes nothing; it keeps trying", retryAfterMs: 1000)
         case .cancelled:
             self.init(.unavailable, "the connection was lost meanwhile", retryAfterMs: 1000)

@@ -5,7 +5,7 @@ import RoomLink
 import RoomStream
 import Wire
 
-/// What the server API asks of a room.
+/// Calls of the server API to a room.
 extension RoomActor {
     func handle(_ call: ServerCall, at now: Timestamp) -> [Proposal] {
         touch()
@@ -68,7 +68,7 @@ extension RoomActor {
         _ completion: @escaping @Sendable (Result<CommandResult, ChatError>) -> Void, at now: Timestamp
     ) throws(ChatError) -> [Proposal] {
         var proposal = proposal(body, actor, profile, id, completion)
-        // Whoever was kicked by the first try is not here for the second, which is answered like the first.
+        // A user that the first try kicked is not here for the second, which is answered like the first.
         if let key = proposal.key, let first = state.remembered(key, of: proposal.command, at: now) {
             answer(.server(completion), first, isRepeat: true)
             return []
@@ -83,7 +83,7 @@ extension RoomActor {
         return takeLate() + proposals
     }
 
-    /// What a sender shows whom the server API names: what it gives, else the stay's, else the saved profile.
+    /// The profile of a sender that the server API names: the given one, else the stay's, else the saved one.
     private func shown(_ given: Profile, of user: UserID) -> Profile {
         given.filled(from: presence.profile(of: user) ?? state.memberRecord(of: user)?.savedProfile ?? Profile())
     }
@@ -149,7 +149,7 @@ extension CommandBody {
         return messageIDs
     }
 
-    /// What its notification is to carry, as far as a recall that belongs to it carries it too.
+    /// The `notifyExt` of its notification, which a recall that belongs to it carries too.
     var notifyExt: String? {
         switch self {
         case .recall(_, let options), .setBlacklist(_, _, let options): options.notifyExt

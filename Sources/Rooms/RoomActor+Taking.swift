@@ -6,10 +6,10 @@ import RoomStream
 import Wire
 
 /// Taking a room over from another leader: who is here is what the gateways say, and what their viewers have not been
-/// shown is shown now, before anything new (DESIGN section 3, "Presence").
+/// shown is shown now, before anything new (ARCHITECTURE.md, "Failover").
 extension RoomActor {
-    /// A session was in the room before this leader was. Whoever was put out meanwhile, of which its gateway may not
-    /// have heard, is told so.
+    /// A session was in the room before this leader was. A session that was put out meanwhile is told so, because its
+    /// gateway may not have heard.
     func announce(_ stay: Stay, _ call: RoomCall, _ key: PresenceKey) {
         // Connected again, its node announces it again.
         guard !isLost(key.node) else { return }
@@ -36,8 +36,8 @@ extension RoomActor {
         if presence.isSuperseded(visitor, ledSince: ledSince) {
             return stream.tell(lane, .kicked(key.session, .conflictingLogin, ext: nil))
         }
-        // Everybody has been told that it left: everybody is told that it is back. Who was here before this leader led is
-        // announced without a word.
+        // Everybody has been told that it left: everybody is told that it is back. A session that was here before this
+        // leader led is announced without a notification.
         let leftAt = context.departed.value.remove(key, of: id)
         let notify = leftAt.flatMap { $0 >= ledSince ? state.info?.enterExitNotify : nil }
         perform(presence.announce(visitor, role: role(of: visitor), telling: notify, at: context.now()))
@@ -54,7 +54,7 @@ extension RoomActor {
 
     /// Why somebody who was here is not any more; nil for whoever is.
     private func exclusion(of caller: Caller, _ stay: Stay) -> PutOut? {
-        // Of an earlier room of this name.
+        // It belongs to an earlier room of this name.
         guard let info = state.info, !info.closed, stay.enteredAt >= info.createdAt,
             !tail.everybodyKicked(since: stay.enteredAt)
         else { return PutOut(.roomClosed) }
@@ -64,12 +64,12 @@ extension RoomActor {
     /// Why somebody who was here a moment ago was put out; nil for whoever went otherwise.
     func recentExclusion(of caller: Caller) -> PutOut? {
         guard let info = state.info, !info.closed else { return PutOut(.roomClosed) }
-        // Of an earlier leader's kicks it has been told, or is when it is announced.
+        // It has been told of an earlier leader's kicks, or is when it is announced.
         return putOut(caller, since: max(ledSince, context.now().adding(seconds: -context.policy.graceSeconds)))
     }
 
-    /// Known as long as an answer is; later the gateway has heard of it, or is gone. Who may not be here is out, whatever
-    /// is known of when that happened.
+    /// Known as long as an answer is; later the gateway has heard of it, or is gone. A user who may not be here is out,
+    /// whenever that happened.
     private func putOut(_ caller: Caller, since time: Timestamp) -> PutOut? {
         let known = tail.kicked(caller.user, since: time)
         guard known == nil, let record = state.memberRecord(of: caller.user),
@@ -78,7 +78,8 @@ extension RoomActor {
         return PutOut(record.blacklisted ? .blacklisted : .byManager)
     }
 
-    /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all see.
+    /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all
+    /// see.
     func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
         stream.follow(place, lane, number: number, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
         stream.tell(lane, .silence(toldMuted))
@@ -104,7 +105,7 @@ extension RoomActor {
         cancelReads(of: key)
     }
 
-    /// Whoever has not been announced again has left.
+    /// A session that has not been announced again has left.
     func endGraces(at now: Timestamp) {
         guard !unreachable.isEmpty else { return }
         for (key, end) in unreachable where end <= now {

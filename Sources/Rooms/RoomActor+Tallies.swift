@@ -3,10 +3,10 @@ import RoomCore
 import RoomLink
 import RoomStream
 
-/// What a room believes of the lanes that it tells things, so that they find out when they have something else
+/// A room's belief about the lanes that it publishes to, so that they find out when they have something else
 /// (`ShardPulse`).
 extension RoomActor {
-    /// What tallies are made of: as long as it is the same, so are they.
+    /// The inputs of tallies: while they are the same, so are the tallies.
     struct TallyStamp: Equatable {
         var seq: UInt64
         var presence: UInt64
@@ -14,15 +14,16 @@ extension RoomActor {
         var waiting: UInt64
     }
 
-    /// Of one lane that has sessions here.
+    /// The tally of one lane that has sessions here.
     struct LaneRoomTally {
         var lane: Lane
         var tally: RoomTally
         var digest: UInt64
     }
 
-    /// Of each lane that has sessions here. Those that are only waited for, because their node could not be reached, are
-    /// left out: a lane that has them announces them. Made anew only where something has changed since they were asked for.
+    /// The tally of each lane that has sessions here. Those that are only waited for, because their node could not be
+    /// reached, are left out: a lane that has them announces them. Made anew only where something has changed since
+    /// they were asked for.
     func tallies() -> [LaneRoomTally] {
         let stamp = TallyStamp(
             seq: state.lastSeq, presence: presence.laneVersion, unreachable: unreachableVersion,

@@ -11,10 +11,10 @@ import Wire
 /// One active chatroom, pinned to the loop of its shard.
 ///
 /// Durable state (`RoomState`) changes only in `apply`, in log order. Presence and barrage are soft and belong to the
-/// leader. What the room emits in a turn is collected in `stream` and taken once, at the end of the turn.
+/// leader. The output of a turn is collected in `stream` and taken once, at the end of the turn.
 actor RoomActor {
     nonisolated let id: RoomID
-    /// Of the ID (`RoomTally.number`).
+    /// The number of the ID (`RoomTally.number`).
     nonisolated let number: UInt64
     nonisolated let context: RoomContext
     nonisolated let storage: ShardStorage
@@ -40,7 +40,7 @@ actor RoomActor {
     var admission = Admission()
     /// Enters that are answered at the end of a turn, behind what the turn shows.
     var arrivals = Arrivals()
-    /// What they have missed; kept until none of them is left.
+    /// The messages that they have missed; kept until none of them is left.
     var missedPages = MissedPages()
     /// Sessions whose calls wait for something.
     var holds: [PresenceKey: Hold] = [:]
@@ -52,7 +52,7 @@ actor RoomActor {
     var laterRecalls: [@Sendable (isolated RoomActor) -> Void] = []
     /// Proposals that no call of the host has brought; the host takes them when it is woken.
     var late: [Proposal] = []
-    /// Whoever waits for storage on behalf of this room: it stays in memory meanwhile.
+    /// The number of waits for storage on behalf of this room: it stays in memory meanwhile.
     var reads = 0
     /// Sessions that read history.
     var readers: [PresenceKey: SessionReads] = [:]
@@ -62,7 +62,7 @@ actor RoomActor {
     private(set) var unwrittenFrom: UInt64?
     /// Whether storage has not got all rows of this turn that concern history.
     private var hasUnwrittenHistory = false
-    /// What reads history, and waits until they are with storage.
+    /// Work that reads history, and waits until they are with storage.
     private var waitingReads: [@Sendable (isolated RoomActor) -> Void] = []
     private var roomRow: (record: RoomRecord, index: UInt64)?
     private var lastChangeIndex: UInt64 = 0
@@ -72,7 +72,8 @@ actor RoomActor {
     private var idleSince: Timestamp
     /// When this leader took the room over.
     private(set) var activatedAt: Timestamp
-    /// When this leader began to lead the shard: whom former leaders knew has been announced a grace later, or has left.
+    /// When this leader began to lead the shard: whom former leaders knew has been announced a grace later, or has
+    /// left.
     private(set) var ledSince: Timestamp
     /// Owners of transient elements who are not here, and when their grace ends.
     var absentOwners: [UserID: Timestamp] = [:]
@@ -81,7 +82,7 @@ actor RoomActor {
     /// Sessions whose node can't be reached, and when their grace ends.
     var unreachable: [PresenceKey: Timestamp] = [:] { didSet { unreachableVersion &+= 1 } }
     private(set) var unreachableVersion: UInt64 = 0
-    /// What lanes were told last of themselves.
+    /// The tallies that lanes were told last.
     var knownTallies: (stamp: TallyStamp, tallies: [LaneRoomTally])?
     /// When the last one left since the room was loaded.
     var emptiedAt: Timestamp?
@@ -157,7 +158,7 @@ actor RoomActor {
         return (RoomState(restoring: record, rows: rows, recentCommands: commands), tail)
     }
 
-    /// Of the newest message that is kept.
+    /// The time of the newest kept message.
     var newestTime: Timestamp? { tail.last?.time }
 
     // MARK: - Applying
@@ -360,7 +361,7 @@ actor RoomActor {
         return (newly, hasNewBarrage)
     }
 
-    /// What a turn of a room leaves.
+    /// The result of a room's turn.
     struct TurnResult {
         var publications: [(NodeID, NodePublication)]
         /// The room's row, if it has changed.

@@ -6,7 +6,7 @@ import Replication
 import RoomLink
 import Telemetry
 
-/// What every room of a loop is given by its host.
+/// The environment that every room of a loop gets from its host.
 struct RoomContext: Sendable {
     var loop: EventLoop
     var node: NodeID
@@ -21,16 +21,16 @@ struct RoomContext: Sendable {
     var cluster: ClusterView
     /// Nodes to which the connection has ended, and that are not connected again: nobody there can be here.
     var lostNodes: LoopBound<Set<NodeID>>
-    /// Who has left because of that, and may come back.
+    /// Sessions that have left because of that, and may come back.
     var departed: LoopBound<DepartedSessions>
     /// To other replicas of the shards.
     var replication: any ReplicationTransport
     var transfers: TransferConfiguration
     /// Messages of other nodes that named a term which no election leads to.
     var refusedTerms: Counter?
-    /// Of the node.
+    /// The slots of the node.
     var transferSlots: TransferSlots
-    /// Of the cluster; 0 when it was created.
+    /// The restore generation of the cluster; 0 when it was created.
     var restoreGeneration: UInt64
     var now: @Sendable () -> Timestamp
     /// Copies of messages of other rooms, on any loop; the completion runs anywhere.

@@ -49,7 +49,7 @@ public final class RoomHost: Sendable {
         public var transfers = TransferConfiguration()
         /// Counts messages that name terms which no election leads to.
         public var refusedTerms: Counter?
-        /// Of the cluster: part of every room's epoch.
+        /// The restore generation of the cluster: part of every room's epoch.
         public var restoreGeneration: UInt64 = 0
         /// Entries kept in each shard's log for replicas that are behind; one that is further behind gets a snapshot.
         public var entriesRetained = GroupLog.entriesRetained
@@ -138,7 +138,7 @@ public final class RoomHost: Sendable {
         return hosts.withLock { number < $0.count ? $0[number] : nil }
     }
 
-    /// What is left of a stored message when it has been recalled: everything but its body.
+    /// The rest of a stored message that has been recalled: everything but its body.
     public static let erased: @Sendable ([UInt8]) -> [UInt8] = { payload in
         guard var message = try? HistoryCodec.decode(payload) else { return [] }
         message.body = .recalled(message.body.type)
@@ -186,7 +186,7 @@ public final class RoomHost: Sendable {
         }
     }
 
-    /// What another node's replica of a shard has sent.
+    /// Takes a message of another node's replica of a shard.
     public func receive(replication message: ReplicationMessage, from node: NodeID) {
         let shard = ShardID(message.group.number)
         onLoop(Int(shard.number) % loops.count) { $0.receive(message, from: node, shard) }
@@ -202,7 +202,7 @@ public final class RoomHost: Sendable {
         for number in loops.indices { onLoop(number) { $0.lost(node) } }
     }
 
-    /// What this node leads, for a node that it has just been connected to.
+    /// The shards that this node leads, for a node that it has just been connected to.
     public func notices() async -> [ShardNotice] {
         var all: [ShardNotice] = []
         for host in hosts.withLock({ $0 }) { all += await host.loop.run { host.value.notices } }
@@ -350,7 +350,7 @@ public final class RoomHost: Sendable {
         }
         let answer = try result.get()
         guard case .view(var view) = answer else { return answer }
-        // Who answers leads.
+        // The node that answers leads.
         (view.shard, view.leader) = (shard, node)
         return .view(view)
     }
@@ -364,9 +364,9 @@ public final class RoomHost: Sendable {
         return value
     }
 
-    /// Asks the room's leader, on whichever node. While there is none, or another one than was thought, it waits for at most
-    /// two seconds until one becomes known, or until whoever has refused is to be asked again. A durable command has an
-    /// ID, so it is done once. Barrage has none: where it may have been shown, it is not sent again.
+    /// Asks the room's leader, on whichever node. While there is none, or another one than was thought, it waits for at
+    /// most two seconds until one becomes known, or until whoever has refused is to be asked again. A durable command
+    /// has an ID, so it is done once. Barrage has none: where it may have been shown, it is not sent again.
     private func askLeader(_ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
         let question = question.repeatable
         let shard = shardMap.shard(of: room)
@@ -410,8 +410,8 @@ public final class RoomHost: Sendable {
         try await ask(room, .command(body, actor, showing: profile, moderate: moderate, id: id)) { $0.command }
     }
 
-    /// Takes one kept message back (323); one that is recalled already is left as it is. A repeat of `id` gets the first
-    /// answer. Throws 404 when there is no such message, 403 for a notification, 13002 for a closed room.
+    /// Takes one kept message back (323); one that is recalled already is left as it is. A repeat of `id` gets the
+    /// first answer. Throws 404 when there is no such message, 403 for a notification, 13002 for a closed room.
     public func recall(
         _ messageID: String, in room: RoomID, as actor: Actor, id: CommandID?, options: NotifyOptions = NotifyOptions()
     ) async throws(ChatError) {
@@ -478,7 +478,7 @@ public final class RoomHost: Sendable {
         return explanation
     }
 
-    /// What of a shard's group is worth showing.
+    /// The status of a shard's group, for operators.
     public struct ShardStatus: Sendable {
         public var shard: ShardID
         public var leader: NodeID?

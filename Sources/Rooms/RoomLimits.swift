@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Limits of rooms that may change while the node runs (SIGHUP), for all its loops. What a room does by them is soft: it
-/// never goes through the log.
+/// Limits of rooms that may change while the node runs (SIGHUP), for all its loops. Decisions by them are soft: they
+/// never go through the log.
 public final class RoomLimits: Sendable {
     public static let entersPerSecondDefault = 40_000
 

@@ -10,7 +10,7 @@ struct RoomSlots {
         var room: RoomActor? { if case .active(let room) = self { room } else { nil } }
     }
 
-    /// What becomes of work for a room.
+    /// The fate of work for a room.
     enum Place {
         /// The room is in memory.
         case active(RoomActor)
@@ -25,17 +25,17 @@ struct RoomSlots {
     private var loadingCount = 0
     /// How often rooms on their way could not be read; each is asked for again.
     private var failures: [RoomID: Int] = [:]
-    /// What was asked of storage before the catalogue was replaced is of another state.
+    /// Reads from before the catalogue was replaced are of another state.
     private(set) var generation = 0
 
-    /// Rooms that may be on their way, and work that may wait for one of them; more is refused with 503. Who is here is
-    /// taken beyond that: there are no more of such rooms than have viewers.
+    /// Rooms that may be on their way, and work that may wait for one of them; more is refused with 503. Announcements
+    /// are taken beyond that: there are no more of such rooms than have viewers.
     private static let loadingMax = 10_000
     private static let waitingPerRoomMax = 10_000
     /// Rooms that are being loaded at the same time without anybody's calling them; storage refuses too many reads.
     private static let fetchedAtOnceMax = 256
 
-    /// Of rooms in memory and of those on their way.
+    /// The number of rooms in memory and of those on their way.
     var count: Int { slots.count }
 
     /// The rooms in memory.
@@ -93,22 +93,22 @@ struct RoomSlots {
         return waiting
     }
 
-    /// What becomes of a room that could not be read.
+    /// The outcome for a room that could not be read.
     struct Failure {
-        /// What has waited for it in vain.
+        /// Work that has waited for it in vain.
         var failed: [RoomWork]
         /// How often it could not be read; nil when it is on its way no more, since nobody needs it. Else it is to be
         /// asked for again.
         var attempts: Int?
     }
 
-    /// Of a room that could not be read.
+    /// The answer for a room that could not be read.
     static let unreadable = ChatError(.unavailable, "the room can't be read", retryAfterMs: 1000)
 
     /// The room could not be read. With `isLed` who is here goes on waiting for it, with `isNeeded` even nobody.
     mutating func loadingFailed(_ id: RoomID, isNeeded: Bool, isLed: Bool) -> Failure {
         guard case .loading(let waiting) = slots[id] else { return Failure(failed: []) }
-        // Who goes without having come was never here.
+        // A session that goes without having come was never here.
         let kept = isLed && waiting.contains(where: \.isArrival) ? waiting.filter(\.isPresence) : []
         guard isNeeded || !kept.isEmpty else { return Failure(failed: endLoading(id, nil)) }
         slots[id] = .loading(kept)

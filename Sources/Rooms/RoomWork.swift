@@ -2,8 +2,8 @@ import ChatModel
 import RoomCore
 import RoomLink
 
-/// What a shard's host is asked for one room, while it waits: for the room, for what is committed to be applied, or for
-/// a majority's word that this node may answer.
+/// Work of a shard's host for one room, while it waits: for the room, for committed entries to be applied, or for a
+/// majority's word that this node may answer.
 enum RoomWork {
     case call(RoomCall)
     case server(ServerCall)

@@ -3,7 +3,7 @@ import RoomLink
 
 /// Rooms that other nodes lead, for the server API's calls. Implemented by the node.
 public protocol RoomsElsewhere: Sendable {
-    /// Who leads a shard.
+    /// The leader of a shard.
     func leader(of shard: ShardID) -> KnownLeader
     /// Returns when a leader of the shard has become known since `former` was read, at the latest at `deadline`.
     func leaderChange(of shard: ShardID, since former: KnownLeader, until deadline: ContinuousClock.Instant) async

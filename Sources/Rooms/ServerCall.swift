@@ -3,7 +3,7 @@ import RoomCore
 import RoomLink
 import Wire
 
-/// What the server API asks of one room. The completion is called exactly once, on the room's loop.
+/// A call of the server API to one room. The completion is called exactly once, on the room's loop.
 struct ServerCall: Sendable {
     var room: RoomID
     var question: RoomQuestion
@@ -20,7 +20,7 @@ struct ServerCall: Sendable {
     func fail(_ error: ChatError) { completion(.failure(error)) }
 }
 
-/// What a question is answered with; nil for the answer to another question.
+/// The value of an answer; nil for the answer to another question.
 extension RoomAnswer {
     var command: CommandResult? { if case .command(let result) = self { result } else { nil } }
     var view: RoomView? { if case .view(let view) = self { view } else { nil } }

@@ -9,11 +9,11 @@ extension ShardHost {
     /// Leads, and what was committed before has been applied.
     var isServing: Bool { ledTerm != nil }
 
-    /// What this node leads; nil while it does not.
+    /// The notice that this node leads; nil while it does not.
     var notice: ShardNotice? { ledTerm.map { ShardNotice(shard: shard, term: $0) } }
 
-    /// Nodes whose votes count, in order. Voters that the cluster lists no more are left out: their data is gone, or they
-    /// were removed, and the group only waits for others in their place.
+    /// Nodes whose votes count, in order. Voters that the cluster lists no more are left out: their data is gone, or
+    /// they were removed, and the group only waits for others in their place.
     var replicas: [NodeID] {
         let listed = Set(context.cluster.current.nodes.map(\.server))
         let voters = log.membership.voters.filter { listed.isEmpty || listed.contains($0) }
@@ -34,7 +34,7 @@ extension ShardHost {
         fail(proposals.takeStaged(), error, isInDoubt: isInDoubt)
         refusals.refuse(questions.takeAll())
         receiveEarly()
-        // What was said to this leader is said anew to the next, be it this one again.
+        // Lanes announce anew to the next leader, even if it is this one again.
         for work in rooms.takeWaiting() { receive(work) }
         if ledTerm != nil { endLeading() }
     }
@@ -42,8 +42,8 @@ extension ShardHost {
     /// Everything of former leaders has been applied: this one begins to answer.
     func beginLeading() {
         ledTerm = log.term
-        // Asked before anybody was told that this leader knows who is here: it does not, and would say that they are not.
-        // Their gateways ask again, behind their announcements.
+        // Asked before anybody was told that this leader knows who is here: it does not, and would say that they are
+        // not. Their gateways ask again, behind their announcements.
         let isSession: (RoomWork) -> Bool = { $0.key != nil && !$0.isPresence }
         refusals.refuse(early.filter(isSession) + rooms.takeWaiting(where: isSession))
         early.removeAll(where: isSession)
@@ -56,8 +56,8 @@ extension ShardHost {
         context.sink.leads(ShardNotice(shard: shard, term: log.term))
     }
 
-    /// What this leader knew of who is where is nothing to the next one. Rooms leave memory: what they wait for belongs
-    /// to this leader, and their rows are with storage.
+    /// This leader's presence means nothing to the next one. Rooms leave memory: what they wait for belongs to this
+    /// leader, and their rows are with storage.
     private func endLeading() {
         // In the term in which it was said, and before anybody hears that this node leads no more: what a later leader
         // says comes after it.

@@ -63,7 +63,8 @@ extension ShardHost {
             context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
         }
         for work in failure.failed { refusals.fail(work, RoomSlots.unreadable) }
-        // Entries of this room wait: nothing of the shard is applied past what can't be applied. Who is here waits, too.
+        // Entries of this room wait: nothing of the shard is applied past what can't be applied. Announcements wait,
+        // too.
         guard isHeldUp else { return }
         failEarly(ChatError(.unavailable, "a room of this shard can't be read", retryAfterMs: 1000))
     }
@@ -77,8 +78,8 @@ extension ShardHost {
         }
     }
 
-    /// A room that another leader has taken over since proposes nothing more. Gateways ask that leader by themselves; the
-    /// server API's callers know of no leader, and are answered.
+    /// A room that another leader has taken over since proposes nothing more. Gateways ask that leader by themselves;
+    /// the server API's callers know of no leader, and are answered.
     private func stageLate(of room: RoomActor) {
         let proposals = room.assumeIsolated { $0.takeLate() }
         if let current = rooms[room.id], current === room { return stage(proposals, room) }

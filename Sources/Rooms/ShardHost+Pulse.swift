@@ -5,7 +5,7 @@ import RoomLink
 
 /// Tells lanes what this leader believes of them, behind what its rooms have told.
 extension ShardHost {
-    /// What is known of the lanes of all nodes; nil while this node does not lead the shard.
+    /// The tallies of the lanes of all nodes; nil while this node does not lead the shard.
     func pulse() -> (notice: ShardNotice, tallies: [NodeID: [LaneTally]])? {
         guard let notice else { return nil }
         var byLane: [Lane: LaneTally] = [:]

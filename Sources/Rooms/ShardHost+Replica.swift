@@ -4,7 +4,8 @@ import History
 import Replication
 import RoomCore
 
-/// Another replica's state: given to those that are behind, and put in the place of this one's when it is behind itself.
+/// Another replica's state: given to those that are behind, and put in the place of this one's when it is behind
+/// itself.
 extension ShardHost: ShardApplier {
     func makeReplica() -> ReplicaDriver {
         ReplicaDriver(
@@ -21,7 +22,7 @@ extension ShardHost: ShardApplier {
                 }))
     }
 
-    /// What another node's replica has sent.
+    /// Takes a message of another node's replica.
     func receive(_ message: ReplicationMessage, from node: NodeID) { replica?.receive(message, from: node) }
 
     /// A node is connected that was not before.
@@ -47,7 +48,7 @@ extension ShardHost: ShardApplier {
     }
 
     func goOn(from mark: SnapshotMark?) {
-        // What was begun to be loaded meanwhile may be of either state.
+        // Rooms that began to load meanwhile may be of either state.
         forgetRooms()
         isHeld = false
         if let mark {

@@ -4,13 +4,13 @@ import History
 import Logging
 import RoomCore
 
-/// What time brings: deadlines, rooms that leave memory, checkpoints.
+/// Work that time brings: deadlines, rooms that leave memory, checkpoints.
 extension ShardHost {
     /// Digests, counts, deadlines: once a second.
     func tick() {
         endDoubt()
-        // A replica that can't write what it is told would answer nobody sooner or later, and what was not written can't be
-        // read until then.
+        // A replica that can't write what it is told would answer nobody sooner or later, and what was not written
+        // can't be read until then.
         let takesRows = storage.health.takesRows
         noteDisk()
         log.setHasStorage(takesRows && diskFailure == nil)

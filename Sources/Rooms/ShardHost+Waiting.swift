@@ -10,8 +10,8 @@ import Wire
 extension ShardHost {
     // MARK: - Until a majority has confirmed
 
-    /// What only tells needs the word of a majority that nobody else leads meanwhile (thesis §6.4); what changes gets it
-    /// with its commit.
+    /// A read needs the word of a majority that nobody else leads meanwhile (thesis §6.4); a change gets it with its
+    /// commit.
     func mayAnswer(_ call: RoomCall) -> Bool {
         if log.isSoleVoter { return true }
         switch call.body {
@@ -80,7 +80,7 @@ extension ShardHost {
         return true
     }
 
-    /// What waits is received anew: more may have changed than what it has waited for.
+    /// Waiting work is received anew: more may have changed than what it has waited for.
     func receiveEarly() {
         guard !early.isEmpty else { return }
         for work in takeEarly() { receive(work) }

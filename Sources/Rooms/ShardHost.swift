@@ -31,7 +31,7 @@ final class ShardHost: GroupLogDelegate {
     var ledTerm: UInt64?
     /// Since when; nil while it does not.
     var ledSince: Timestamp?
-    /// What was committed when this leader was established; nil before.
+    /// The index that was committed when this leader was established; nil before.
     var formerIndex: UInt64?
     var followed = FollowedLeader()
     var keeper = GroupKeeper()
@@ -167,7 +167,7 @@ final class ShardHost: GroupLogDelegate {
 
     /// Applies what is committed, as far as the rooms are in memory.
     func applyCommitted() {
-        // What storage can't take waits here, bounded by what the log hands out; storage would halt for good.
+        // Entries that storage can't take wait here, bounded by the log's output; storage would halt for good.
         guard !isHeld, storage.health != .overloaded else { return }
         let before = appliedIndex
         while let entry = queue.first {

@@ -3,8 +3,8 @@ import Consensus
 import History
 import Wire
 
-/// The commands of one shard on their way through its log: staged until the end of the turn, then in one proposal, until
-/// they are committed.
+/// The commands of one shard on their way through its log: staged until the end of the turn, then in one proposal,
+/// until they are committed.
 struct ShardProposals {
     /// Proposals that the log does not take, and why.
     struct Refused {
@@ -16,9 +16,9 @@ struct ShardProposals {
 
     private let shard: ShardID
     private var staged: [Proposal] = []
-    /// What was proposed and is not committed yet, oldest first.
+    /// Proposals that are not committed yet, oldest first.
     private var pending = PendingProposals()
-    /// Of the newest command; no later one is stamped with an earlier time.
+    /// The time of the newest command; no later one gets an earlier time.
     private var lastStamp = Timestamp(0)
 
     init(shard: ShardID) { self.shard = shard }

@@ -2,7 +2,7 @@ import ChatModel
 import History
 import RoomLink
 
-/// What the rooms of one shard have brought in a turn, until its end: publications for the gateways, rows for storage.
+/// The output of a shard's rooms in a turn, until its end: publications for the gateways, rows for storage.
 final class ShardPublisher {
     private let storage: ShardStorage
     private let outbox: Outbox

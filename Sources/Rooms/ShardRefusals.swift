@@ -3,7 +3,7 @@ import RoomCore
 import RoomLink
 import Wire
 
-/// What those are told whose calls and commands a shard's host can't take, or has to give up.
+/// Answers to calls and commands that a shard's host can't take, or has to give up.
 struct ShardRefusals {
     let log: GroupLog
     let outbox: Outbox
@@ -23,7 +23,7 @@ struct ShardRefusals {
 
     /// This node does not lead the room, so it can't take the call.
     func refuse(_ call: RoomCall) {
-        // Who is here is announced to whoever leads next.
+        // Sessions are announced to the next leader.
         guard case .operation = call.body, let request = call.request else { return }
         guard mayAskElsewhere else { return fail(call, notLeading()) }
         tell(.retry(call.address.session, request: request), call.address, call.room)

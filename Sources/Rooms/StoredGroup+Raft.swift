@@ -5,9 +5,9 @@ extension StoredGroup {
     /// Nothing was ever written for this group.
     var isEmpty: Bool { hardState == HardState() && snapshot == nil && lastIndex == 0 }
 
-    /// What the core needs of the stored log. Older entries than `recent` are counted with their terms, and the core asks
-    /// for them when it needs them; but those that change the group's servers it must know: without them it would count
-    /// the votes of a group that is no more.
+    /// The part of the stored log that the core needs. Older entries than `recent` are counted with their terms, and
+    /// the core asks for them when it needs them; but those that change the group's servers it must know: without them
+    /// it would count the votes of a group that is no more.
     func restoredLog(appliedIndex: UInt64, recentBytesMax: Int) -> RestoredLog {
         let recentBytes = recent.reduce(0) { $0 + $1.payload.count }
         var log = RestoredLog(

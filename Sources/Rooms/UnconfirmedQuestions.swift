@@ -5,17 +5,17 @@ import RoomLink
 /// Questions that wait until a majority has confirmed that this node still leads, and what came behind them; then until
 /// there is time for them.
 ///
-/// One confirmation is under way at a time, for everything that waited when it began; what comes meanwhile waits for the
-/// next.
+/// One confirmation is under way at a time, for everything that waited when it began; what comes meanwhile waits for
+/// the next.
 struct UnconfirmedQuestions {
     /// Questions that may wait for a confirmation; more are refused with 503.
     static let waitingMaxDefault = 50_000
 
     private let waitingMax: Int
     private var waiting: [RoomWork] = []
-    /// What the confirmation that is under way is for; empty when there is none.
+    /// The questions of the confirmation that is under way; empty when there is none.
     private var confirming: [RoomWork] = []
-    /// What is confirmed and has not been taken, from `next` on.
+    /// Confirmed questions that have not been taken, from `next` on.
     private var confirmed: [RoomWork] = []
     private var next = 0
     /// Whose calls are among them: what such a session asks next comes after them.

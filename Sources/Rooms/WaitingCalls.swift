@@ -5,7 +5,7 @@ import RoomLink
 /// Calls of sessions and of the server API that have come to a loop's rooms and wait for their turn: as many as come at
 /// once need not all be answered in one turn.
 struct WaitingCalls {
-    /// What is above this is taken at once, however long the turn gets: the loop can't keep up, and what reads from
+    /// Calls above this number are taken at once, however long the turn gets: the loop can't keep up, and reading from
     /// clients is to be slowed down by that.
     static let countMax = 65_536
     /// How many are taken between two looks at the clock.
@@ -34,7 +34,7 @@ struct WaitingCalls {
             calls = []
             next = 0
         } else if next > calls.count / 2, next > Self.callsAtATime * 8 {
-            // What was taken is let go of, though it may be long until there are none.
+            // Taken calls are let go of, though it may be long until there are none.
             calls.removeFirst(next)
             next = 0
         }

@@ -2,7 +2,7 @@ import ChatModel
 import Logging
 import Wire
 
-/// What the server API answers to one request, without any socket: route, authorization, body, handler.
+/// The server API's answer to one request, without any socket: route, authorization, body, handler.
 struct APIHandler: Sendable {
     var table: RouteTable
     var service: any ClusterService
@@ -29,7 +29,8 @@ struct APIHandler: Sendable {
         var signature: String
     }
 
-    /// - Parameter body: reads the body; called at most once, and only for who is authorized or names a key to have signed it with.
+    /// - Parameter body: reads the body; called at most once, and only for who is authorized or names a key to have
+    ///   signed it with.
     func answer(_ head: Head, body: () async throws(ChatError) -> [UInt8]) async -> APIResponse {
         var administrator: String?
         var refusal: ChatError?
@@ -49,7 +50,7 @@ struct APIHandler: Sendable {
         return response
     }
 
-    /// Every changing call, the refused ones too (contract, section 4). Query and body are left out: they may hold
+    /// Every changing call, the refused ones too (PROTOCOL.md, "Audit"). Query and body are left out: they may hold
     /// what is secret.
     private func record(_ head: Head, _ administrator: String?, _ status: Int, _ refusal: ChatError?) {
         // As bytes: this is looked at before anybody has said who they are.
@@ -154,7 +155,7 @@ struct APIHandler: Sendable {
         return administrator
     }
 
-    /// The contract has no code for a wrong method: it is a call that does not exist, with the ones that do.
+    /// The protocol has no code for a wrong method: it is a call that does not exist, with the ones that do.
     private static func refuseMethod(_ method: String, allowed: [APIMethod]) -> APIResponse {
         let names = allowed.map(\.rawValue).joined(separator: ", ")
         var response = APIResponse(ChatError(.notFound, "this path has no such method, only \(names)"))

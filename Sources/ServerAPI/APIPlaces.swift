@@ -4,12 +4,12 @@ import Synchronization
 /// The places for connections of one port: so many in all, and so many of one address.
 ///
 /// A connection has a whole request of its own answered, or it waits: for a head, for the rest of a body, between two
-/// requests, for the end of a request that has been refused, for a client that does not read its answer. When no place is left for a new connection, the one that
-/// has waited longest gives way, of the same address if that has all of its places. So whoever keeps connections without
-/// requests, however many, keeps nobody out. Only where all places have a request that is being answered is the new
-/// connection refused.
+/// requests, for the end of a request that has been refused, for a client that does not read its answer. When no place
+/// is left for a new connection, the one that has waited longest gives way, of the same address if that has all of its
+/// places. So whoever keeps connections without requests, however many, keeps nobody out. Only where all places have a
+/// request that is being answered is the new connection refused.
 final class APIPlaces: Sendable {
-    /// What to do with a new connection.
+    /// The decision about a new connection.
     enum Verdict: Equatable {
         case taken
         /// Taken, and this one is to be closed for it.
@@ -85,7 +85,7 @@ final class APIPlaces: Sendable {
 
     func give(_ number: UInt64) { state.withLock { $0.remove(number) } }
 
-    /// What one customer of a network holds: an IPv4 address, or a /64 of IPv6.
+    /// The range that one customer of a network holds: an IPv4 address, or a /64 of IPv6.
     static func holder(_ address: String) -> String {
         var six = in6_addr()
         guard inet_pton(AF_INET6, address, &six) == 1 else { return address }

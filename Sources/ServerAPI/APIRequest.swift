@@ -2,7 +2,7 @@ import ChatModel
 
 /// One request as a route's handler sees it: authorized, its path matched, its body read.
 struct APIRequest: Sendable {
-    /// Who calls; nil on routes without authorization.
+    /// The caller; nil on routes without authorization.
     var administrator: String?
     /// The path's parameters, decoded.
     var path: [String: String]
@@ -15,7 +15,7 @@ struct APIRequest: Sendable {
     /// When the request came in.
     var time: Timestamp
 
-    /// What a repeat of this call has too; nil without a key.
+    /// The key that a repeat of this call has too; nil without one.
     var callKey: CallKey? { callKey(or: nil) }
 
     /// The same with what stands for an absent `Idempotency-Key`.

@@ -7,7 +7,7 @@ struct APIResponse: Sendable, Hashable {
     var contentType: String
     var headers: [String: String] = [:]
     var body: [UInt8]
-    /// What comes behind `body`; `nil` for nearly all answers.
+    /// The stream behind `body`; `nil` for nearly all answers.
     var stream: APIResponseStream?
 
     static let jsonType = "application/json"

@@ -6,7 +6,7 @@ import ServiceLifecycle
 import Synchronization
 import Transport
 
-/// The server API of one node: HTTP/1.1 JSON for app servers and operators (contract, section 4).
+/// The server API of one node: HTTP/1.1 JSON for app servers and operators (PROTOCOL.md, "Server API").
 ///
 /// Any node answers for all rooms, because `ClusterService` reaches all of them. `run()` returns after a graceful
 /// shutdown, when the requests in progress have been answered, or throws when its task is cancelled.
@@ -32,8 +32,8 @@ public struct APIServer: Service {
             certificate, onBound, now)
     }
 
-    /// Of probes and metrics alone, on a port of their own: they have connections of their own, so that whatever goes on
-    /// at the server API's port does not silence them.
+    /// The port of probes and metrics alone: they have connections of their own, so that whatever goes on at the server
+    /// API's port does not silence them.
     public init(
         probes configuration: APIServerConfiguration, service: any ClusterService, logger: Logger,
         certificate: APICertificate? = nil, onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in }

@@ -2,7 +2,7 @@ import Wire
 
 /// Where the server API listens and how much it takes from one connection.
 public struct APIServerConfiguration: Sendable, Hashable {
-    /// The address to bind; loopback until told otherwise (contract, section 5).
+    /// The address to bind; loopback until told otherwise (PROTOCOL.md, "Programs").
     public var host: String
     /// The TCP port to bind; 0 lets the system choose one, which `APIServer`'s `onBound` tells.
     public var port: Int
@@ -16,7 +16,7 @@ public struct APIServerConfiguration: Sendable, Hashable {
     public var headerCountMax = 100
     /// Open connections. For a further one the connection gives way that has waited longest for a whole request.
     public var connectionsMax = 1_000
-    /// Of one IPv4 address or one /64 of IPv6, in the same way; loopback is no exception.
+    /// The same for one IPv4 address or one /64 of IPv6; loopback is no exception.
     public var connectionsPerAddressMax = 500
     /// Seconds from the first byte of a request, or from the connection's begin, to the end of its head; then the
     /// connection is cut.

@@ -63,7 +63,7 @@ struct SessionCountAnswer: WireMessage {
     }
 }
 
-/// What became of a message outside of rooms.
+/// The outcome of a message outside of rooms.
 struct ShownAnswer: WireMessage {
     var messageID = ""
     var time = Timestamp(0)

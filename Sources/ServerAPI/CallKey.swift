@@ -1,4 +1,4 @@
-/// What a repeat of a call has in common with the call: the same key with another call is another call.
+/// The identity of a call, which a repeat shares: the same key with another call is another call.
 public struct CallKey: Sendable, Hashable {
     /// Method and path, as sent.
     public var call: String

@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What the server API asks of the cluster. `Node` implements it; any node answers for all rooms.
+/// Questions of the server API to the cluster. `Node` implements it; any node answers for all rooms.
 ///
 /// All calls throw `ChatError`, whose `httpStatus` the routes answer with.
 public protocol ClusterService: OperatingService {
@@ -46,7 +46,8 @@ public protocol ClusterService: OperatingService {
     func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError)
 
-    /// The numbers of why a room is slow or silent; the words are the route's. Answers also while nobody leads the room.
+    /// The numbers of why a room is slow or silent; the words are the route's. Answers also while nobody leads the
+    /// room.
     func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation
 
     func issueToken(_ request: TokenRequest) async throws(ChatError) -> IssuedToken

@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What the server API asks of the cluster about users, sessions, nodes, and about its own calls. All calls throw
+/// Questions of the server API to the cluster about users, sessions, nodes, and about its own calls. All calls throw
 /// `ChatError`.
 public protocol OperatingService: Sendable {
     /// Refuses the user's tokens issued until now and ends the sessions that rely on them. Returns the time; tokens
@@ -32,8 +32,9 @@ public protocol OperatingService: Sendable {
     func remove(_ node: NodeID) async throws(ChatError)
     /// Lets a node that was taken out come again, without the data that it had. Throws 404 for a node that was not.
     func readmit(_ node: NodeID) async throws(ChatError)
-    /// Hands the leadership of a shard to one of its replicas. Returns when the node leads it. Throws 404 for a shard or
-    /// a node that there is not, 409 for a node that has no complete replica, 503 when it did not come about in time.
+    /// Hands the leadership of a shard to one of its replicas. Returns when the node leads it. Throws 404 for a shard
+    /// or a node that there is not, 409 for a node that has no complete replica, 503 when it did not come about in
+    /// time.
     func transfer(_ shard: ShardID, to node: NodeID) async throws(ChatError)
     /// Copies what every node holds, as of now, into a new directory on each of them.
     func backup() async throws(ChatError) -> BackupView
@@ -41,7 +42,7 @@ public protocol OperatingService: Sendable {
 
     /// Takes note of a changing call. Returns at once.
     func record(_ item: AuditItem)
-    /// What was recorded, newest first.
+    /// The recorded calls, newest first.
     /// - Parameter before: only items with a lower ID.
     func audit(before: Int64?, limit: Int) async throws(ChatError) -> [AuditItem]
 
@@ -49,7 +50,7 @@ public protocol OperatingService: Sendable {
     /// nonce or a signature that is none.
     /// - Parameter request: without its body, which has not been read.
     func checkHead(ofSigned request: SignedRequest) throws(ChatError)
-    /// Who signed this request. Throws 401 when the signature is wrong, too old, too early, or used before.
+    /// The key that signed this request. Throws 401 when the signature is wrong, too old, too early, or used before.
     func administrator(signed request: SignedRequest) async throws(ChatError) -> String
 
     /// Claims the idempotency key of a call that is in no room's log.
@@ -58,7 +59,7 @@ public protocol OperatingService: Sendable {
     func finish(call key: String, answer: [UInt8]?) async throws(ChatError)
 }
 
-/// What is known of a call with an idempotency key.
+/// The known state of a call with an idempotency key.
 public enum BegunCall: Sendable, Hashable {
     /// It is the first.
     case first
@@ -68,7 +69,7 @@ public enum BegunCall: Sendable, Hashable {
     case unknown
 }
 
-/// A request with `X-Chatroom-Signature` (contract, section 4).
+/// A request with `X-Chatroom-Signature` (PROTOCOL.md, "Signed requests").
 public struct SignedRequest: Sendable, Hashable {
     /// The ID of an admin key.
     public var key: String

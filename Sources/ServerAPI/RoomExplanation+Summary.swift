@@ -2,7 +2,7 @@ import ChatModel
 import Wire
 
 extension RoomExplanation {
-    /// What the numbers mean, in sentences: what holds the room up first, then how it is.
+    /// The meaning of the numbers, in sentences: first what holds the room up, then its state.
     func sentences() -> [String] {
         var troubles = logTroubles
         if let state { troubles += rules(state) }

@@ -31,9 +31,9 @@ struct Route: Sendable {
     var isIdempotent = false
     /// Whether the answer is kept under the `Idempotency-Key`, because no room's log does it.
     var keepsAnswer = false
-    /// What in the body stands for an absent `Idempotency-Key`.
+    /// The field of the body that stands for an absent `Idempotency-Key`.
     var keyInBody: @Sendable (APIRequest) -> String? = { _ in nil }
-    /// What it refuses with besides that which follows from the fields above: see `errors`.
+    /// The errors besides those that follow from the fields above: see `errors`.
     var refusals: [ErrorCode] = []
     var handler: Handler
 
@@ -47,13 +47,13 @@ struct QueryDescription: Sendable {
     var schema: Schema
 }
 
-/// What a request's body is.
+/// The body of a request.
 struct RequestDescription: Sendable {
     var body: any WireMessage.Type
     var required = true
 }
 
-/// What the body of a 200 is.
+/// The body of a 200.
 enum AnswerDescription: Sendable {
     case json(any WireMessage.Type)
     case text(contentType: String)

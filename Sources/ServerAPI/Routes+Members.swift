@@ -2,7 +2,7 @@ import ChatModel
 import Wire
 
 extension Routes {
-    /// Who is in a room.
+    /// Routes about the members of a room.
     static let members: [Route] = [
         Route(
             method: .get, path: "/v1/rooms/{room}/members", name: "listMembers", summary: "List a room's members.",

@@ -2,7 +2,7 @@ import ChatModel
 import Wire
 
 extension Routes {
-    /// What load balancers and monitoring ask, without authorization.
+    /// Routes for load balancers and monitoring, without authorization.
     static let operating: [Route] = [
         Route(
             method: .get, path: "/healthz", name: "getHealth", summary: "Whether the process lives.",

@@ -42,7 +42,7 @@ extension Routes {
     }
 }
 
-/// What became of robots that were to enter.
+/// The outcome for robots that were to enter.
 struct RobotsAdded: WireMessage {
     var added: [UserID] = []
     var present: [UserID] = []
@@ -55,7 +55,7 @@ struct RobotsAdded: WireMessage {
     }
 }
 
-/// What became of robots that were to leave.
+/// The outcome for robots that were to leave.
 struct RobotsRemoved: WireMessage {
     var removed: [UserID] = []
     var missing: [UserID] = []

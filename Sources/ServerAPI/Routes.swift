@@ -35,7 +35,7 @@ enum Routes {
 }
 
 extension APIRequest {
-    /// The body as `Body`, within the limits of the contract.
+    /// The body as `Body`, within the limits of the protocol.
     /// - Throws: 400 for what is not JSON, 413 and 414 with the field for what is out of bounds.
     func decode<Body: WireMessage>(_ type: Body.Type) throws(ChatError) -> Body {
         try WireJSON.decode(type, from: body, limits: true)

@@ -8,7 +8,7 @@ indirect enum Schema: Sendable, Hashable {
     case text(bytes: Int?)
     /// Base64 of at most so many bytes.
     case base64(bytes: Int?)
-    /// A user, room or node ID (contract, section 1).
+    /// A user, room or node ID (PROTOCOL.md, "Names and limits").
     case identifier
     case integer(from: Int64?, to: Int64?)
     case number(from: Double?, to: Double?)
@@ -39,7 +39,7 @@ indirect enum Schema: Sendable, Hashable {
         return form.map { DocumentValue.Member(name: $0.key, value: $0.value) } + description
     }
 
-    /// What JSON Schema cannot say.
+    /// The bounds that JSON Schema cannot say.
     private var bound: String? {
         switch self {
         case .text(let bytes?): "At most \(bytes) bytes of UTF-8."

@@ -12,7 +12,7 @@ extension VariedMessage {
 }
 
 extension [Schema.Property] {
-    /// Of a message, what a caller may send: NOTIFICATION and its fields are the room's own.
+    /// The properties of a message that a caller may send: NOTIFICATION and its fields are the room's own.
     fileprivate var withoutNotification: [Schema.Property] {
         guard contains(where: { $0.name == "event" }) else { return self }
         let refused: Set = ["event", "operator", "targets", "notifyExt", "data"]
@@ -73,7 +73,7 @@ struct SchemaBook: Sendable {
         return walker
     }
 
-    /// What names alone do not say.
+    /// Meanings that names alone do not say.
     private static let meanings = [
         "CreateRoomRequest.id": "Generated when absent.",
         "ServerSendRequest.sender": "Absent: the system. Need not be in the room.",

@@ -1,4 +1,4 @@
-/// Why the server API cannot run. What it answers to callers is a `ChatError`.
+/// Why the server API cannot run. Callers get a `ChatError`.
 public struct ServerAPIError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Code: Sendable, Hashable {
         /// The address cannot be bound, or the listening socket failed.

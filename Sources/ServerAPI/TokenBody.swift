@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What a token is to say of its user.
+/// The content of a token for its user.
 struct TokenBody: WireMessage {
     var ttlSeconds: Int64?
     var rooms: [RoomID] = []

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SQLite
 
-/// What one node's part of a backup holds: its `backup.json`, written when all else is on disk.
+/// The content of one node's part of a backup: its `backup.json`, written when all else is on disk.
 struct BackupManifest: Sendable, Hashable, Codable {
     struct Shard: Sendable, Hashable, Codable {
         var number: UInt16
@@ -12,10 +12,10 @@ struct BackupManifest: Sendable, Hashable, Codable {
     static let formatCurrent = 1
 
     var format = Self.formatCurrent
-    /// Of the backup: all its parts have the same.
+    /// The name of the backup: all its parts have the same.
     var name: String
     var cluster: String
-    /// Of the cluster.
+    /// The shards of the cluster.
     var shardCount: UInt16
     var node: String
     /// Those that the node led, in order.
@@ -33,7 +33,7 @@ struct BackupManifest: Sendable, Hashable, Codable {
         try FileSystem.replace(Self.path(in: directory), with: Array(try encoder.encode(self)))
     }
 
-    /// What is looked at first: what else there is depends on it.
+    /// The part that is read first: the rest depends on it.
     private struct Head: Codable {
         var format: Int64
     }

@@ -45,7 +45,7 @@ final class ClockWatch: Sendable {
         await task?.value
     }
 
-    /// What this node's clock is off the cluster's; 0 while nobody can tell.
+    /// The offset of this node's clock from the cluster's; 0 while nobody can tell.
     var offsetSeconds: Double {
         let offset = skew.withLock { $0.offsets(at: Self.now()) }[own] ?? 0
         return Double(offset) / 1_000

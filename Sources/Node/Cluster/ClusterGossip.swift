@@ -29,7 +29,8 @@ final class ClusterGossip: Sendable {
     /// Binds the link port and begins, on `loop`.
     /// - Parameters:
     ///   - heard: called on the loop with what is known of all nodes, whenever it changes.
-    ///   - links: on the same loop; gets the connections to the port that are not gossip's, and tells when a node is not
+    ///   - links: on the same loop; gets the connections to the port that are not gossip's, and tells when a node is
+    ///     not
     ///     reached any more. nil: there are none.
     static func start(
         _ configuration: NodeConfiguration, ring: KeyRing, store: UInt64, loop: EventLoop, links: ClusterLinks? = nil,
@@ -70,7 +71,7 @@ final class ClusterGossip: Sendable {
         }
     }
 
-    /// What is known of all nodes, this one first.
+    /// The records of all nodes, this one first.
     var records: [GossipRecord] { board.current.withLock { $0 } }
 
     /// Takes over other cluster keys.
@@ -112,7 +113,7 @@ final class ClusterGossip: Sendable {
     }
 }
 
-/// What the driver tells, for other threads.
+/// The driver's records, for other threads.
 private final class GossipBoard: Sendable {
     let current = Mutex<[GossipRecord]>([])
     private let leaving = Mutex<Leaving>(.waiting(nil))

@@ -13,10 +13,10 @@ final class ClusterInbox {
     private let system: SystemGroup
     private let nodes: ClusterNodes
     private let refusals: PeerRefusals
-    /// Of the nodes that are reached.
+    /// The stores of the nodes that are reached.
     private var stores: [NodeID: UInt64] = [:]
     private var readers: [NodeID: [LinkLane: NodePayloadReader]] = [:]
-    /// Of publications, from `attach` on.
+    /// The intake of publications, from `attach` on.
     private var intake: PublicationIntake?
 
     init(router: ClusterRouter, system: SystemGroup, nodes: ClusterNodes, refusals: PeerRefusals) {

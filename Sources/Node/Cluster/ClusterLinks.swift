@@ -79,7 +79,7 @@ final class ClusterLinks: Sendable {
         case .failed(let node, let error):
             let metadata: Logger.Metadata = ["peer": "\(node?.text ?? "?")", "code": "\(error.code.rawValue)"]
             switch error.code {
-            // What passes by itself, and is tried again.
+            // An error that passes by itself, and is tried again.
             case .closed, .timedOut, .duplicate: logger.debug("link: \(error)", metadata: metadata)
             case .malformed, .version, .cluster, .identity, .proof, .removed, .shards:
                 guard complaints.isDue(node, error.code, at: .now) else { return }

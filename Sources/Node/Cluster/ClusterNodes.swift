@@ -51,7 +51,7 @@ final class ClusterNodes: RoomsElsewhere, SessionsElsewhere, Sendable {
         return try await questions.ask(question, other) { router.send($0, on: .calls, to: other) }
     }
 
-    /// Asks this node and all that are reached, all at once. What does not answer is left out.
+    /// Asks this node and all that are reached, all at once. Nodes that do not answer are left out.
     func askAll(_ question: NodeQuestion) async -> [(node: NodeID, answer: NodeAnswer)] {
         await results(of: question).compactMap { node, result in
             if case .success(let answer) = result { (node, answer) } else { nil }

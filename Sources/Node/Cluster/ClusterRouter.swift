@@ -10,10 +10,10 @@ import Rooms
 import Synchronization
 
 /// Takes what the parts of this node have for each other, and for other nodes, to where it belongs: calls to leaders of
-/// rooms, publications to gateways, consensus messages to other members of a group. What comes from other nodes is
-/// taken up by `ClusterInbox`.
+/// rooms, publications to gateways, consensus messages to other members of a group. `ClusterInbox` takes up messages
+/// from other nodes.
 final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, ReplicationTransport, Sendable {
-    /// What it routes between, once it exists.
+    /// The parts that it routes between, once they exist.
     struct Parts: Sendable {
         var rooms: RoomHost
         var gateway: Gateway
@@ -25,7 +25,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     let tree: PublicationTree
     private let versions = PeerVersions()
     private let parts = Mutex<Parts?>(nil)
-    /// Of each loop; empty while this node is linked to no other.
+    /// The sender of each loop; empty while this node is linked to no other.
     private let senders = Mutex<[LoopBound<LinkSender>]>([])
     private let link = Mutex<LoopBound<ClusterLink>?>(nil)
 
@@ -81,7 +81,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         let turn = tree.understood(said)
         let own = turn[node]
         if let own { current?.gateway.deliver(own, from: node) }
-        // Of so few nodes each is sent the bytes.
+        // With so few nodes, each is sent the bytes.
         guard turn.count - (own == nil ? 0 : 1) > RelayTree.childrenMax else {
             for (node, publications) in turn where node != self.node {
                 send(.publications(publications), on: .publications, to: node)
@@ -185,8 +185,8 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         for (node, messages) in byNode {
             let frames = ConsensusFrames.frames(of: messages)
             onSender { sender in
-                // Any may be lost, here or on the link's loop, and nobody is told: the core takes no message for arrived,
-                // and asks again.
+                // Any may be lost, here or on the link's loop, and nobody is told: the core takes no message for
+                // arrived, and asks again.
                 for frame in frames { _ = sender.send(frame.payload, on: .consensus, to: node) }
             }
         }
@@ -206,8 +206,8 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     }
 
     /// One part of a transfer between replicas. False when it can't be taken now: it is offered again. True promises
-    /// nothing: what another loop has taken the link may refuse or lose with its connection, and nobody is told. Both ends
-    /// of a transfer ask again for what has not come (`SnapshotSink.tick`, `BackfillSink.tick`).
+    /// nothing: what another loop has taken the link may refuse or lose with its connection, and nobody is told. Both
+    /// ends of a transfer ask again for what has not come (`SnapshotSink.tick`, `BackfillSink.tick`).
     func send(_ message: ReplicationMessage, to node: NodeID) -> Bool {
         let payload = message.encoded
         guard let sender = senderHere() else {
@@ -237,9 +237,9 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     }
 
     /// A node is reached by that connection, or not any more (nil). Every loop hears it in its order with what else the
-    /// link's loop tells it, which is the order of what happened: so what a loop sends goes out on the connection that it
-    /// knows of, and nothing from before the end of one on the next, where those who hear it do not know what was lost
-    /// before it. On the link's loop.
+    /// link's loop tells it, which is the order of what happened: so what a loop sends goes out on the connection that
+    /// it knows of, and nothing from before the end of one on the next, where those who hear it do not know what was
+    /// lost before it. On the link's loop.
     /// - Parameter version: of the link to it; nil where that is known already, and when it is not reached any more.
     func note(_ node: NodeID, reachedBy connection: LinkPeers.ConnectionID?, version: UInt32? = nil) {
         if connection == nil || version != nil { versions.note(node, version) }

@@ -1,8 +1,9 @@
 /// For how long this node has not heard its cluster, and what follows from that. Pure: times are passed in.
 ///
-/// Without the system group nobody knows whose tokens have been revoked (DESIGN section 3). But only time in which this
-/// process ran counts: one that stood still (stopped, swapped out, suspended) has heard nobody because it did not listen,
-/// and hears the cluster again within a moment. Its clients are not to be sent away for that.
+/// Without the system group nobody knows whose tokens have been revoked (ARCHITECTURE.md, "System group"). But only
+/// time in which this process ran counts: one that stood still (stopped, swapped out, suspended) has heard nobody
+/// because it did not listen, and hears the cluster again within a moment. Its clients are not to be sent away for
+/// that.
 struct CutOffWatch: Sendable {
     /// After so long nobody new is let in.
     static let cutOffLimit = Duration.seconds(5)

@@ -5,7 +5,7 @@ import RoomLink
 import Rooms
 import Wire
 
-/// What this node answers, to other nodes and to itself.
+/// The answers of this node, to other nodes and to itself.
 struct NodeAnswers: Sendable {
     let configuration: NodeConfiguration
     let rooms: RoomHost
@@ -39,8 +39,8 @@ struct NodeAnswers: Sendable {
             let (result, index) = try await system.performForwarded(command, key: key)
             return .applied(result, index: index)
         case .join(let record):
-            // Where the group is led, and nowhere else: who joins asks every node that it reaches, and the leader believes
-            // of nodes only what they say themselves.
+            // Where the group is led, and nowhere else: who joins asks every node that it reaches, and the leader
+            // believes of nodes only what they say themselves.
             let (result, index) = try await system.performForwarded(.addNode(record), key: nil)
             return .applied(result, index: index)
         case .cluster: return .cluster(id: cluster.id, shardCount: cluster.shardCount)

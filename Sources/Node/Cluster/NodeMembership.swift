@@ -56,7 +56,7 @@ final class NodeMembership: Sendable {
         }
     }
 
-    /// What gossip says of all nodes. On the link's loop.
+    /// Takes gossip's records of all nodes. On the link's loop.
     func heard(_ records: [GossipRecord], own: NodeID) {
         var dead: Set<NodeID> = []
         for record in records where record.member.node != own {
@@ -131,8 +131,8 @@ final class NodeMembership: Sendable {
             system.nodes.contains(where: { $0.node == record.node && $0.store == record.store })
                 || !directory.isTakenIn
         else {
-            // A list without this node may be older than its place in it, as long as the log is not all applied: only the
-            // list of those who were taken out tells.
+            // A list without this node may be older than its place in it, as long as the log is not all applied: only
+            // the list of those who were taken out tells.
             let refused = system.refusedNodes
             let isRemoved =
                 refused.nodes.contains(record.node) || refused.stores[record.node]?.contains(record.store) ?? false

@@ -6,8 +6,8 @@ import Replication
 import RoomLink
 import Telemetry
 
-/// Looks at what a node says, behind its proof and before anything is done with it: in whose name it speaks, and whether
-/// the terms that it names can be. The node itself may be the enemy, or broken.
+/// Looks at what a node says, behind its proof and before anything is done with it: in whose name it speaks, and
+/// whether the terms that it names can be. The node itself may be the enemy, or broken.
 struct PeerRefusals: Sendable {
     private let terms: Counter
     private let logger: Logger
@@ -18,7 +18,7 @@ struct PeerRefusals: Sendable {
         self.logger = logger
     }
 
-    /// What is refused here and by the groups themselves.
+    /// The counter of messages that are refused here and by the groups themselves.
     static func counter(in metrics: MetricsRegistry) -> Counter {
         metrics.counter(
             "chatroom_terms_refused_total",

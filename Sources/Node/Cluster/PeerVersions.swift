@@ -3,8 +3,8 @@ import LinkCore
 import RoomLink
 import Synchronization
 
-/// Which version of the link each node speaks that is reached: nothing is said to a node that its version does not know,
-/// since it takes that for malformed and drops the link.
+/// Which version of the link each node speaks that is reached: nothing is said to a node that its version does not
+/// know, since it takes that for malformed and drops the link.
 final class PeerVersions: Sendable {
     private let versions = Mutex<[NodeID: UInt32]>([:])
 
@@ -16,7 +16,7 @@ final class PeerVersions: Sendable {
 
     /// Whether the node understands the message.
     func understands(_ message: NodeMessage, _ node: NodeID) -> Bool {
-        // What every version knows may also be on its way to a node that is just not reached any more.
+        // A message that every version knows may also be on its way to a node that is just not reached any more.
         let since = message.sinceVersion
         return since <= LinkHello.versions.lowerBound || knows(since, node)
     }

@@ -4,8 +4,8 @@ import EventLoop
 import LinkCore
 import RoomLink
 
-/// Takes up what other nodes publish, in the order of each, when all bodies that it names are there; passes bodies on to
-/// those below in the tree, and asks for those that do not come. Drives `AwaitedBodies`, on the link's loop.
+/// Takes up what other nodes publish, in the order of each, when all bodies that it names are there; passes bodies on
+/// to those below in the tree, and asks for those that do not come. Drives `AwaitedBodies`, on the link's loop.
 final class PublicationIntake {
     private let node: NodeID
     private unowned let link: ClusterLink
@@ -51,8 +51,8 @@ final class PublicationIntake {
     /// The connection to the node has ended.
     func lost(_ node: NodeID) { awaited.lost(node) }
 
-    /// Bodies take only half of a lane: what else goes there must not find it full, since that ends the connection. Of
-    /// one that does not fit nobody is told; it is asked for, again if need be.
+    /// Bodies take only half of a lane: what else goes there must not find it full, since that ends the connection.
+    /// Nobody is told of a body that does not fit; it is asked for, again if need be.
     private func offer(_ payloads: [[UInt8]], to node: NodeID) {
         for payload in payloads {
             let waiting = link.waitingBytes(on: .publications, to: node)

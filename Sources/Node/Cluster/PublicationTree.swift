@@ -4,8 +4,8 @@ import LinkCore
 import RoomLink
 import Synchronization
 
-/// What this node's rooms publish to more nodes than it sends the bytes to itself: drives `SharedBodies`, for all room
-/// loops.
+/// Publications of this node's rooms to more nodes than it sends the bytes to itself: drives `SharedBodies`, for all
+/// room loops.
 final class PublicationTree: Sendable {
     private struct State {
         var bodies: SharedBodies
@@ -53,7 +53,7 @@ final class PublicationTree: Sendable {
         }
     }
 
-    /// What each node is to be sent of a turn, in order.
+    /// The messages of a turn for each node, in order.
     func messages(of turn: [NodeID: [NodePublication]]) -> [(node: NodeID, messages: [NodeMessage])] {
         let (messages, forgetsFirst) = state.withLock { state in
             let relays = state.relays
@@ -66,7 +66,7 @@ final class PublicationTree: Sendable {
         return messages
     }
 
-    /// What a node is to be told that lacks these bodies.
+    /// The answers to a node that lacks these bodies.
     func answers(to request: BodyNames) -> [NodeMessage] { state.withLock { $0.bodies.answers(to: request) } }
 
     private var now: UInt64 { (ContinuousClock.now - begin).wholeMilliseconds }

@@ -3,7 +3,7 @@ import RoomLink
 import Rooms
 import Synchronization
 
-/// Who leads which shard, as this node has heard; for what is not on the way of a message.
+/// The leader of each shard, as this node has heard; for anything but the way of a message.
 final class ShardLeaders: Sendable {
     private struct Leader {
         var node: NodeID
@@ -75,8 +75,8 @@ final class ShardLeaders: Sendable {
         }
     }
 
-    /// Tells somebody who could not be told before who leads what, as they have said it, and whether this node's replica
-    /// hears them. `tell` only hands on: what is said meanwhile comes after it.
+    /// Tells somebody who could not be told before who leads what, as they have said it, and whether this node's
+    /// replica hears them. `tell` only hands on: what is said meanwhile comes after it.
     func repeatAll(_ tell: (_ node: NodeID, _ notice: ShardNotice, _ isHeard: Bool) -> Void) {
         state.withLock { state in
             for (shard, leader) in state.leaders {
@@ -85,7 +85,7 @@ final class ShardLeaders: Sendable {
         }
     }
 
-    /// Who leads the shard; nobody while this node's replica does not hear the leader.
+    /// The leader of the shard; none while this node's replica does not hear the leader.
     func leader(of shard: ShardID) -> KnownLeader { state.withLock { $0.known(shard) } }
 
     /// Every shard whose leader is known.

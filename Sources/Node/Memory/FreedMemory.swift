@@ -4,16 +4,16 @@
 /// it again took system calls in each turn that stop the other threads. But what a storm has needed once would stay for
 /// ever. Both hold when only that goes back which nobody has needed for a while: the surplus is what the process has in
 /// memory beyond what is allocated, and when its least over ``looksInARow`` looks in a row is large, it is no turn's.
-/// What a trim leaves (code, stacks, pages with something in use on them) is no surplus from then on.
+/// The rest after a trim (code, stacks, pages with something in use on them) is no surplus from then on.
 struct FreedMemory {
     /// The surplus of which it is worth to speak; below it nothing is given back.
     static let surplusMin: Int64 = 48 << 20
     /// So often in a row there must be that much.
     static let looksInARow = 3
-    /// What is looked at once in so many seconds.
+    /// The memory is looked at once in so many seconds.
     static let lookSeconds: UInt32 = 5
 
-    /// What the last trim could not give back; later, the least that was seen since.
+    /// The bytes that the last trim could not give back; later, the least that was seen since.
     private var unavoidable: Int64 = 0
     private var looks = 0
 
@@ -34,7 +34,7 @@ struct FreedMemory {
         return true
     }
 
-    /// What there was right after a trim.
+    /// Takes the numbers right after a trim.
     mutating func trimmed(resident: Int64, allocated: Int64) {
         unavoidable = max(0, resident - allocated)
     }

@@ -1,13 +1,14 @@
 import Cryptography
 
-/// What is known of one key set, and when it is to be read. A value without clock and network: `KeySetReader` has both.
+/// The known keys of one key set, and when it is to be read. A value without clock and network: `KeySetReader` has
+/// both.
 ///
-/// It is read at the start, five minutes after the last reading began, and for a `kid` that is not known at most once in
-/// 30 seconds. While it can't be read, the keys that are known stay.
+/// It is read at the start, five minutes after the last reading began, and for a `kid` that is not known at most once
+/// in 30 seconds. While it can't be read, the keys that are known stay.
 struct KeySetCache: Sendable {
-    /// Contract, section 3.
+    /// PROTOCOL.md, "Tokens".
     static let intervalMilliseconds: Int64 = 5 * 60 * 1_000
-    /// Contract, section 3: names that nobody has published must not make the node call the issuer all the time.
+    /// PROTOCOL.md, "Tokens": names that nobody has published must not make the node call the issuer all the time.
     static let unknownKidMilliseconds: Int64 = 30 * 1_000
 
     enum Answer: Sendable {
@@ -41,7 +42,7 @@ struct KeySetCache: Sendable {
         return true
     }
 
-    /// What to do with a token of this `kid` that says it is signed with this algorithm. After ``Answer/read`` the next
+    /// The action for a token of this `kid` that says it is signed with this algorithm. After ``Answer/read`` the next
     /// event is ``onRead(_:)``.
     mutating func onKid(_ kid: String, algorithm: String, at now: Int64) -> Answer {
         guard algorithms.contains(where: { $0.rawValue == algorithm }) else { return .unknown }

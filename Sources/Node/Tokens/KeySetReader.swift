@@ -6,7 +6,7 @@ import Logging
 /// Reads the key sets that the keys file names, and keeps their keys: the clock and the network around `KeySetCache`.
 /// Runs on the global pool.
 actor KeySetReader {
-    /// For the whole call (contract, section 3).
+    /// For the whole call (PROTOCOL.md, "Tokens").
     private static let timeoutMilliseconds: Int64 = 5_000
     /// Tries of one token: a reading that was under way, one of its own, and what another token's has brought.
     private static let triesMax = 3
@@ -35,7 +35,7 @@ actor KeySetReader {
         for record in sets.keys { schedule(record) }
     }
 
-    /// Ends all calls. What is known stays.
+    /// Ends all calls. Known keys stay.
     func stop() async {
         client = nil
         let tasks = sets.values.flatMap { [$0.schedule, $0.reading] }.compactMap { $0 }

@@ -18,7 +18,7 @@ struct KeysFile: Sendable, Decodable {
 
     var admin: [AdminKey]
     var token: [TokenKey]
-    /// Of the same list `token`: the records with a `jwksUrl`.
+    /// The records of the same list `token` that have a `jwksUrl`.
     var keySets: [KeySetRecord]
     /// The first one seals, all are accepted. Without any the node speaks to no other.
     var cluster: [ClusterKey]?
@@ -62,7 +62,7 @@ struct KeysFile: Sendable, Decodable {
         return keys
     }
 
-    /// Throws unless every key is as the contract wants it; public keys are read by ``TokenKeys``.
+    /// Throws unless every key is as docs/CONFIGURATION.md wants it; public keys are read by ``TokenKeys``.
     func check() throws(NodeError) {
         for key in token { try key.check() }
         for record in keySets { try record.check() }

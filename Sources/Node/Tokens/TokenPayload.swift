@@ -1,6 +1,6 @@
 import ChatModel
 
-/// The claims of contract section 3, as they stand in a token.
+/// The claims of PROTOCOL.md, "Tokens", as they stand in a token.
 struct TokenPayload: Sendable, Codable {
     var sub: String
     var exp: Double
@@ -37,8 +37,8 @@ struct TokenPayload: Sendable, Codable {
         }
     }
 
-    /// A date in milliseconds, rounded down as the clock is, so that no token lives longer than it says; one out of range
-    /// is the end of time.
+    /// A date in milliseconds, rounded down as the clock is, so that no token lives longer than it says; one out of
+    /// range is the end of time.
     static func time(_ seconds: Double) -> Timestamp {
         Timestamp(Int64(exactly: (seconds * 1000).rounded(.down)) ?? (seconds > 0 ? .max : 0))
     }

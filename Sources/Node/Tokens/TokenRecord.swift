@@ -1,7 +1,7 @@
 import Cryptography
 import FoundationEssentials
 
-/// What tokens of a key are for, and what they must say besides the contract's claims.
+/// The use of tokens of a key, and the claims that they must have besides the protocol's claims.
 struct TokenTerms: Sendable, Hashable {
     enum Use: String, Sendable, Decodable {
         case client, admin

@@ -15,7 +15,7 @@ public struct CallbackSetup: Sendable {
 }
 
 extension RoomHost {
-    /// What rooms are moderated by from here on: when this returns, every loop of this node does so.
+    /// Sets the moderation of rooms: when this returns, every loop of this node goes by it.
     public func setModeration(_ words: WordFilter, hook: HookSettings?) async {
         await onEachLoop { callbacks in
             callbacks.words = words

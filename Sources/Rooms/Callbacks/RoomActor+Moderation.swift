@@ -6,17 +6,19 @@ import RoomCore
 import Telemetry
 import Wire
 
-/// Moderation (contract, section 4): decided once, by the leader, before proposing; the words first, then the hook.
+/// Moderation (PROTOCOL.md, "Moderation"): decided once, by the leader, before proposing; the words first, then the
+/// hook.
 extension RoomActor {
     /// A text as it may be shown. Throws 13009 naming the field.
     func passed(_ text: String, _ field: String) throws(ChatError) -> String {
         try context.callbacks.value.words.passed(text, field)
     }
 
-    /// What may be proposed of a command now: it itself, with its words replaced; nothing while the hook is asked.
+    /// Returns the command that may be proposed now, with its words replaced; none while the hook is asked.
     ///
     /// A repeat of an earlier command is proposed as it is, because `apply` answers it before it looks at anything
-    /// else. While the hook is asked the session's later calls wait, so that nothing is overtaken; other sessions don't.
+    /// else. While the hook is asked the session's later calls wait, so that nothing is overtaken; other sessions
+    /// don't.
     /// - Parameter key: the session that asks; nil for the server API.
     /// - Throws: 13009; 416 or 503 when too many of this room's messages are with the hook already.
     func moderated(_ given: Proposal, holding key: PresenceKey?, at now: Timestamp) throws(ChatError) -> [Proposal] {

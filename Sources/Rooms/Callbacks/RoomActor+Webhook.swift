@@ -5,7 +5,7 @@ import RoomCore
 import RoomStream
 import Wire
 
-/// What a room has for the app's webhook.
+/// Items of a room for the app's webhook.
 extension RoomActor {
     /// Bytes of the messages of one slice, roughly; at least one message is taken.
     private static var sliceBytesMax: Int { 512 << 10 }
@@ -19,8 +19,8 @@ extension RoomActor {
                 eventIndex: state.webhook?.events.last?.index ?? 0))
     }
 
-    /// What comes after `progress`, at most `limit` items, in order. `completion` is called on the loop, at once or
-    /// when history has been read; with nil when that failed.
+    /// The items after `progress`, at most `limit` items, in order. `completion` is called on the loop, at once or when
+    /// history has been read; with nil when that failed.
     func webhookSlice(
         after progress: WebhookProgress?, limit: Int, _ settings: WebhookSettings,
         _ completion: @escaping @Sendable (WebhookSlice?) -> Void
@@ -55,7 +55,7 @@ extension RoomActor {
                 return completion(nil)
             }
             var slice = slice
-            // What history does not have, and the tail does not either, has expired.
+            // Messages that neither history nor the tail has are expired.
             let end = page.more ? (page.messages.last?.seq ?? next - 1) + 1 : reachable
             room.fill(&slice, owed, page.messages, reachable: end, limit, settings)
             completion(slice)

@@ -14,7 +14,7 @@ import Wire
 /// far rooms were delivered goes to the log once a second, so a crash repeats about a second's items. A receiver that
 /// is away costs the shard one batch of memory and a call now and then; rooms never wait for it.
 final class WebhookDispatcher {
-    /// What the dispatcher needs of its shard. All on the loop.
+    /// The parts of its shard that the dispatcher needs. All on the loop.
     struct Shard {
         var id: ShardID
         var storage: ShardStorage
@@ -43,7 +43,7 @@ final class WebhookDispatcher {
     private var dropped: Int64 = 0
     private var softNumber: UInt64 = 0
 
-    /// What is being built or delivered.
+    /// The batch that is being built or delivered.
     private struct Building {
         var batch = WebhookBatch(cursor: "", items: [])
         var progress: [RoomID: WebhookProgress] = [:]
@@ -317,7 +317,7 @@ final class WebhookDispatcher {
         state = .idle
         delivered.merge(building.progress) { $1 }
         soft.removeFirst(min(building.softCount, soft.count))
-        // What was dropped since is told next time.
+        // Items dropped since then are told next time.
         dropped = max(0, dropped - building.softDropped)
         for room in building.unfinished { note(room) }
     }

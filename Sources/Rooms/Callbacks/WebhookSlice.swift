@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What of one room goes into a batch.
+/// The items of one room in a batch.
 struct WebhookSlice: Sendable {
     var items: [WebhookItem] = []
     /// How far the room is delivered, once the batch is.

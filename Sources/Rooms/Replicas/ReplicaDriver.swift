@@ -22,7 +22,7 @@ final class ReplicaDriver {
     /// Beyond it a node's transfers end. A connection that is back sooner costs a repetition, not the whole transfer.
     private static let awayMax = 30
 
-    /// What this group's leader is told.
+    /// Reports for this group's leader.
     struct Reports {
         /// A replica says that it has all history, up to an entry.
         var isComplete: (ServerID, UInt64) -> Void
@@ -105,7 +105,7 @@ final class ReplicaDriver {
     /// The leader's log no longer reaches back to this replica's.
     func take(_ offer: RaftOutput.SnapshotOffer) { taker.take(offer) }
 
-    /// What another node's replica of the group has sent.
+    /// Takes a message of another node's replica of the group.
     func receive(_ message: ReplicationMessage, from node: NodeID) {
         switch message.body {
         case .askSnapshot:

@@ -29,7 +29,7 @@ protocol OpenState: AnyObject {
 }
 
 extension ReplicationError {
-    /// What a source says of its storage.
+    /// The error of a source for a failure of its storage.
     init(source error: StorageError) {
         let code: Code =
             switch error.code {
@@ -42,7 +42,7 @@ extension ReplicationError {
         self.init(code, error.message)
     }
 
-    /// What a receiver says of its own.
+    /// The error of a receiver for a failure of its storage.
     init(receiver error: StorageError) {
         self.init(error.code == .malformed ? .malformed : .receiver, error.message)
     }

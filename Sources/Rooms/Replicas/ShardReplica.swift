@@ -3,7 +3,7 @@ import EventLoop
 import History
 import Replication
 
-/// Who applies a shard's entries: must hold still while the catalogue is replaced under it.
+/// The part that applies a shard's entries. It must pause while the catalogue is replaced under it.
 protocol ShardApplier: AnyObject {
     /// Apply nothing from here on, hand everything to storage, and forget the rooms.
     func holdStill()

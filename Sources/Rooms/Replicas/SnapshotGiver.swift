@@ -29,7 +29,7 @@ final class SnapshotGiver {
     /// Returns whether a snapshot is being given to the node from here on.
     @discardableResult
     func receive(_ message: ReplicationMessage, from node: NodeID) -> Bool {
-        // What it says is lost is on its way.
+        // The chunks that it reports as lost are on their way.
         if case .askSnapshot(_, _, _, isRepeat: true) = message.body, isHeldUp(node) { return false }
         let effects = source.receive(message, from: node)
         perform(effects)

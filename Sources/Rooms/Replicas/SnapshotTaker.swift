@@ -151,7 +151,7 @@ final class SnapshotTaker {
             giveSlot()
             switch result {
             case .success:
-                // What was offered meanwhile and is no newer is not waited for by the log any more: in place of a state
+                // The log does not wait any more for an offer that came meanwhile and is no newer: in place of a state
                 // to which entries are applied again, it would take some of them back.
                 if let offer = waiting, offer.mark.index <= mark.index { waiting = nil }
                 whenReplaced()

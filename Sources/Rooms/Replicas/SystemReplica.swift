@@ -11,7 +11,7 @@ final class SystemReplica: ReplicatedState {
     private unowned let host: SystemHost
     private let log: GroupLog
     private let loop: EventLoop
-    /// What has come of the state that is being received.
+    /// The received part of the state.
     private var received: [UInt8] = []
 
     init(host: SystemHost, log: GroupLog, loop: EventLoop) {
@@ -23,7 +23,7 @@ final class SystemReplica: ReplicatedState {
     func open(_ completion: @escaping (Result<any OpenState, ReplicationError>) -> Void) {
         let (state, index, loop) = (host.present, log.appliedIndex, loop)
         let done = LoopBound(onLoop: completion, loop: loop)
-        // Of a large state it takes too long for a loop.
+        // Encoding a large state takes too long for a loop.
         Task.detached {
             let bytes = SystemCodec.encode(state.snapshot(appliedIndex: index))
             loop.execute { done.value(.success(OpenBytes(bytes, index: index))) }

@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What calls with an idempotency key have brought, for as long as a `clientId` is remembered (contract, "Retry").
+/// Results of calls with an idempotency key, for as long as a `clientId` is remembered (PROTOCOL.md, "Retry").
 ///
 /// At most `callsMax`: beyond that the oldest is forgotten before its time, and a repeat of it would be done again.
 struct CallLedger: Sendable {
@@ -32,7 +32,7 @@ struct CallLedger: Sendable {
         guard memories.updateValue(Memory(time: time, result: result), forKey: key) == nil else { return }
         order.append((key, time))
         while memories.count > callsMax { forgetOldest() }
-        // What is out of date goes, at least half of it all, and nothing that is known.
+        // Outdated results go, at least half of it all, and no valid one.
         guard order.count - head > 2 * callsMax else { return }
         order = order[head...].filter { memories[$0.key]?.time == $0.time }
         head = 0

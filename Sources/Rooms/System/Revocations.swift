@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Whose tokens are refused, by when they were issued (contract, section 3).
+/// Whose tokens are refused, by when they were issued (PROTOCOL.md, "Tokens").
 ///
 /// A revocation is kept until `usersMax` newer ones have come, because nobody knows how long an app lets its tokens
 /// live. The one that is then forgotten leaves its time behind as the floor: tokens of anybody issued until then are
@@ -35,7 +35,7 @@ public struct Revocations: Sendable {
         times[user] = time
         order.append((user, time))
         while times.count > usersMax { forgetOldest() }
-        // What is out of date, or forgotten, takes at most as much again.
+        // Outdated or forgotten entries take at most as much again.
         if order.count > 2 * usersMax {
             order = oldestFirst
             head = 0

@@ -66,8 +66,8 @@ public final class SystemGroup: Sendable {
         files = Mutex([])
     }
 
-    /// Opens state and log. Throws `StorageError` when the state can't be read, and `RaftError` when the log contradicts
-    /// itself or the state is older than what was trimmed from the log.
+    /// Opens state and log. Throws `StorageError` when the state can't be read, and `RaftError` when the log
+    /// contradicts itself or the state is older than what was trimmed from the log.
     public func start() async throws {
         let (file, bytes) = try StateFile.open(path: path)
         let (markFile, mark) = try StateFile.open(path: path + "-mark")
@@ -82,7 +82,7 @@ public final class SystemGroup: Sendable {
         try await loop.run { () throws -> Void in
             let log = try GroupLog(
                 group: .system, server: server, store: store, loop: loop, appliedIndex: appliedIndex,
-                // Of a state that was not put in place after all it says nothing.
+                // It means nothing for a state that was not put in place after all.
                 installed: installed.flatMap { $0.index == appliedIndex ? $0 : nil }, refusedTerms: refusedTerms)
             guard log.appliedIndex == appliedIndex else {
                 throw RaftError(.corruptLog, "\(path) is missing, or older than the log")
@@ -161,7 +161,7 @@ public final class SystemGroup: Sendable {
         }
     }
 
-    /// What another node's replica of this group has sent.
+    /// Takes a message of another node's replica of this group.
     public func receive(replication message: ReplicationMessage, from node: NodeID) {
         let parts = parts
         loop.execute { parts.value?.replica.receive(message, from: node) }
@@ -211,7 +211,7 @@ public final class SystemGroup: Sendable {
             guard let system = parts.value, system.log.isEstablished else { return nil }
             return (system.host.present, system.log.appliedIndex)
         }
-        // Of a large state it takes too long for a loop.
+        // Encoding a large state takes too long for a loop.
         return await Task.detached { present.map { $0.state.snapshot(appliedIndex: $0.index) } }.value
     }
 
@@ -241,7 +241,7 @@ public final class SystemGroup: Sendable {
     /// The nodes that the cluster consists of.
     public var nodes: [NodeRecord] { current.value.withLock { $0.nodes } }
 
-    /// Who was taken out of the cluster, and is not heard any more.
+    /// Nodes that were removed from the cluster, and are not heard any more.
     public var refusedNodes: RefusedNodes { current.value.withLock { $0.refusedNodes } }
 
     /// All settings that are in force.
@@ -261,7 +261,7 @@ public final class SystemGroup: Sendable {
         return current.value.withLock { $0.revocations.issueTime(for: user, at: now) }
     }
 
-    /// What of the group is worth showing.
+    /// The status of the group, for operators.
     public struct Status: Sendable {
         public var term: UInt64
         public var leader: NodeID?
@@ -279,8 +279,9 @@ public final class SystemGroup: Sendable {
         }
     }
 
-    /// Calls `observer` on the group's loop: at once for the nodes and each setting that there is, then for every change in the order
-    /// of the log, before whoever made it gets its answer. It must not block; it hands over to its own loop or thread.
+    /// Calls `observer` on the group's loop: at once for the nodes and each setting that there is, then for every
+    /// change in the order of the log, before whoever made it gets its answer. It must not block; it hands over to its
+    /// own loop or thread.
     public func observe(_ observer: @escaping @Sendable (SystemChange) -> Void) async {
         let (loop, parts) = (loop, parts)
         await loop.run {
@@ -337,8 +338,8 @@ public final class SystemGroup: Sendable {
     }
 
     /// Claims an idempotency key for a call whose work isn't in the log.
-    /// - Returns: `.done` when the call may go on; for a repeat `.answered`, or `.begun` while nobody knows how the first
-    ///   one ends.
+    /// - Returns: `.done` when the call may go on; for a repeat `.answered`, or `.begun` while nobody knows how the
+    ///   first one ends.
     public func begin(_ key: String) async throws(ChatError) -> SystemResult { try await propose(.begin, key: key) }
 
     /// Keeps the answer of a call that has claimed its key; nil gives the key back, because nothing was done.

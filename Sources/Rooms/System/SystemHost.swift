@@ -13,7 +13,7 @@ import Wire
 final class SystemHost: GroupLogDelegate {
     typealias Completion = (Result<Applied, Failure>) -> Void
 
-    /// What a command has brought, and where in the log.
+    /// The result of a command, and its place in the log.
     struct Applied {
         var result: SystemResult
         var index: UInt64
@@ -28,8 +28,8 @@ final class SystemHost: GroupLogDelegate {
     /// Written here only; read from anywhere.
     private let state: SharedSystemState
     private let file: StateFile
-    /// The mark of the state that is put into `file` next: written before it, so that the log can be told of a state that
-    /// it has no entries of, if the process ends before it was.
+    /// The mark of the state that is put into `file` next: written before it, so that the log can be told of a state
+    /// that it has no entries of, if the process ends before it was.
     private let markFile: StateFile
     private let loop: EventLoop
     private let logger: Logger
@@ -39,7 +39,7 @@ final class SystemHost: GroupLogDelegate {
     private var pending: [UInt64: Pending] = [:]
     /// The earliest deadline in `pending`, or an earlier time.
     private var overdueAt: ContinuousClock.Instant?
-    /// Of the newest committed entry.
+    /// The term of the newest committed entry.
     private var committedTerm: UInt64 = 0
     private var ledTerm: UInt64?
     private var keeper = GroupKeeper()
@@ -51,8 +51,9 @@ final class SystemHost: GroupLogDelegate {
     private var bytesSinceCheckpoint = 0
     private var lastStamp: Timestamp
 
-    /// What this node has proposed. When it leads no more, whether the entry has been committed is told by what is committed
-    /// in its place or behind it, so the proposal waits for that: nothing fails that was done, and nothing is done twice.
+    /// A proposal of this node. When it leads no more, whether the entry has been committed is told by what is
+    /// committed in its place or behind it, so the proposal waits for that: nothing fails that was done, and nothing is
+    /// done twice.
     private struct Pending {
         /// In which it was proposed: an entry of another term at its index is another entry.
         var term: UInt64
@@ -84,8 +85,8 @@ final class SystemHost: GroupLogDelegate {
 
     // MARK: - Proposing
 
-    /// Proposes a command. The completion is called once, on the loop: when it is applied, when it is certain that it never
-    /// will be, or when nobody has said so for a while.
+    /// Proposes a command. The completion is called once, on the loop: when it is applied, when it is certain that it
+    /// never will be, or when nobody has said so for a while.
     func propose(_ command: SystemCommand, key: String?, to log: GroupLog, _ completion: @escaping Completion) {
         guard log.isEstablished else {
             return completion(.failure(.notLeader(log.leader.flatMap { NodeID($0.node) })))
@@ -199,8 +200,8 @@ final class SystemHost: GroupLogDelegate {
         checkpointIfDue(log)
     }
 
-    /// Tells whose proposals can't come any more. Whatever is committed behind an entry is of its term or a later one, so
-    /// an entry decides of all that was proposed before its term.
+    /// Tells whose proposals can't come any more. Whatever is committed behind an entry is of its term or a later one,
+    /// so an entry decides of all that was proposed before its term.
     /// - Returns: who has proposed this entry, if it was here.
     private func decide(_ entry: Entry) -> Completion? {
         let here = pending.removeValue(forKey: entry.index)
@@ -248,7 +249,7 @@ final class SystemHost: GroupLogDelegate {
         lastStamp = max(lastStamp, command.time)
         entriesSinceCheckpoint += 1
         bytesSinceCheckpoint += entry.payload.count
-        // Whoever acts on a change has been told when the answer goes out.
+        // Observers have been told of a change when the answer goes out.
         if let change {
             for observer in observers { observer(change) }
         }

@@ -28,7 +28,7 @@ extension SystemState {
             return (.done, .nodes(nodes))
         }
         let known = nodes[place]
-        // What an operator has begun, a restart of the node does not end.
+        // A restart of the node does not end an operator's drain.
         record.isDraining = known.isDraining
         if known.store == record.store { record.takenInAt = known.takenInAt }
         guard record.role == .data || holdsRooms(besides: record.node) else { return (.refused(Self.lastNode), nil) }
@@ -67,13 +67,13 @@ extension SystemState {
         return (.done, isChanged ? .nodes(nodes) : nil)
     }
 
-    /// Whether an operator has taken the node out, and not readmitted it. One that is listed was not: of it former stores
-    /// are refused alone.
+    /// Whether an operator has taken the node out, and not readmitted it. One that is listed was not: of it former
+    /// stores are refused alone.
     private func isRemoved(_ node: NodeID) -> Bool {
         !nodes.contains { $0.node == node } && removed.contains { $0.node == node && !$0.isReadmitted }
     }
 
-    /// What links have to refuse.
+    /// The nodes that links have to refuse.
     var refusedNodes: RefusedNodes {
         var all = RefusedNodes()
         for item in removed {
@@ -91,7 +91,7 @@ extension SystemState {
         return (.done, .nodes(nodes))
     }
 
-    /// Of it nothing is heard any more (`LinkPeers.refuse`).
+    /// The node is not heard any more (`LinkPeers.refuse`).
     /// - Returns: false when there is no place for it, which there is for whatever is only a store.
     private mutating func remember(_ record: NodeRecord, isReadmitted: Bool, _ certificate: [UInt8]?) -> Bool {
         if removed.count >= Self.removedMax {

@@ -14,7 +14,7 @@ public struct ClusterIdentity: Sendable, Hashable {
     }
 }
 
-/// What an applied command has changed, for those who act on it.
+/// A change by an applied command, for those who act on it.
 public enum SystemChange: Sendable, Hashable {
     /// Tokens of the user issued at this time or before are refused from now on.
     case revoked(UserID, at: Timestamp)
@@ -24,8 +24,8 @@ public enum SystemChange: Sendable, Hashable {
     case nodes([NodeRecord])
 }
 
-/// What belongs to no room: which cluster this is, its nodes, revocations, settings, and calls that were made with an
-/// idempotency key. Pure and deterministic: every node that applies the same log has the same state.
+/// The state that belongs to no room: which cluster this is, its nodes, revocations, settings, and calls that were made
+/// with an idempotency key. Pure and deterministic: every node that applies the same log has the same state.
 public struct SystemState: Sendable {
     /// nil until the cluster has been created.
     public private(set) var cluster: ClusterIdentity?
@@ -38,7 +38,7 @@ public struct SystemState: Sendable {
     public private(set) var revocations = Revocations()
     public private(set) var settings: [SettingName: Setting] = [:]
     private var calls = CallLedger()
-    /// What signed requests have used, for twice as long as they hold.
+    /// The nonces of signed requests, for twice as long as they hold.
     private var nonces = CallLedger(callsMax: Self.noncesMax)
 
     /// Settings that there may be; a further one is refused.
@@ -49,8 +49,8 @@ public struct SystemState: Sendable {
     public static let settingBytesMax = 1 << 20
     /// Nodes that there may be; a further one is refused.
     public static let nodesMax = 64
-    /// Removed nodes that are remembered. Beyond that stores are forgotten of nodes that may come again, the oldest first,
-    /// and where there are none of these, no further node is removed.
+    /// Removed nodes that are remembered. Beyond that stores are forgotten of nodes that may come again, the oldest
+    /// first, and where there are none of these, no further node is removed.
     public static let removedMax = 256
     /// Bytes of a node's address and URLs together.
     public static let nodeBytesMax = 16 << 10
@@ -132,7 +132,7 @@ extension SystemResult {
 // MARK: - Another state
 
 extension SystemState {
-    /// What those who act on changes must be told when this state takes the place of `old`, which it goes on from.
+    /// The changes that observers must be told when this state takes the place of `old`, which it goes on from.
     func changes(since old: SystemState) -> [SystemChange] {
         var changes: [SystemChange] =
             nodes == old.nodes && removed == old.removed ? [] : [.nodes(nodes)]

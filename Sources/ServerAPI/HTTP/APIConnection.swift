@@ -3,14 +3,15 @@ import EventLoop
 import Transport
 import Wire
 
-/// One connection of the server API: requests in, answers out, in order. Of one loop.
+/// One connection of the server API: requests in, answers out, in order. It belongs to one loop.
 ///
-/// One request is under way at a time: what a client has sent behind it waits in the socket, and in ``input`` what had been
-/// read together with it. A body is read when the handler asks for it. A refused body is read on after the answer, within
-/// a bound, because a connection that is closed on unread bytes loses the answer (RFC 9112, section 9.6).
+/// One request is under way at a time: what a client has sent behind it waits in the socket, and in ``input`` what had
+/// been read together with it. A body is read when the handler asks for it. A refused body is read on after the answer,
+/// within a bound, because a connection that is closed on unread bytes loses the answer (RFC 9112, section 9.6).
 ///
-/// Times: `headSeconds` from the first byte of a request (or the opening) to the end of its head, `bodySeconds` from there
-/// to the end of its body, `unreadSeconds` for each piece of an answer, `idleSeconds` between two requests; then it is cut.
+/// Times: `headSeconds` from the first byte of a request (or the opening) to the end of its head, `bodySeconds` from
+/// there to the end of its body, `unreadSeconds` for each piece of an answer, `idleSeconds` between two requests; then
+/// it is cut.
 final class APIConnection: ConnectionHandler {
     /// Bytes of a refused body that are still read.
     static let discardedBytesMax = 8 << 20
@@ -142,7 +143,7 @@ final class APIConnection: ConnectionHandler {
 
     private func handlerHead(_ head: HTTPRequestHead) -> APIHandler.Head {
         APIHandler.Head(
-            // What GET would say, without its body.
+            // The answer of GET, without its body.
             method: head.method == "HEAD" ? "GET" : head.method, target: head.target,
             authorization: head.header("authorization"), idempotencyKey: head.header("idempotency-key"),
             address: tcp.remoteAddress, signature: Self.signature(in: head))
@@ -158,7 +159,7 @@ final class APIConnection: ConnectionHandler {
 
     private func take(_ range: Range<Int>) {
         guard let exchange else { return }
-        // Whoever sends it needs no word for it any more.
+        // A caller that sends the body needs no word for it any more.
         exchange.awaitsContinue = false
         guard exchange.isAnswered else { return exchange.body.push(input[range]) }
         exchange.discardedBytes += range.count

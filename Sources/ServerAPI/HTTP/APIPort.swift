@@ -3,7 +3,7 @@ import EventLoop
 import TLS
 import Transport
 
-/// A listening port of the server API and its connections. Of one loop.
+/// A listening port of the server API and its connections. It belongs to one loop.
 final class APIPort {
     let loop: EventLoop
     let configuration: APIServerConfiguration

@@ -3,21 +3,22 @@ import Synchronization
 
 /// The body of a request on its way from its connection, on a loop, to the task that answers.
 ///
-/// Nothing of it is read from the socket before the task asks (what came together with the head is here already), and not
-/// more than ``bufferedBytesMax`` ahead of it.
+/// Nothing of it is read from the socket before the task asks (what came together with the head is here already), and
+/// not more than ``bufferedBytesMax`` ahead of it.
 final class APIRequestBody: Sendable {
     /// So much waits here at most, and what was read from the socket in one go.
     static let bufferedBytesMax = 256 << 10
 
     private struct State {
-        /// What has come and was not asked for yet: one run of bytes, however small the pieces are in which it came.
+        /// The bytes that have come and were not asked for yet: one run of bytes, however small the pieces are in which
+        /// it came.
         var bytes: [UInt8] = []
         var isWhole = false
         var isBroken = false
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    /// What the head says; `nil` when the body is chunked.
+    /// The length in the head; `nil` when the body is chunked.
     let declaredBytes: Int?
     private let state: Mutex<State>
     /// Tells the connection that more is wanted. From the task.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The time as HTTP writes it (RFC 9110 §5.6.7); made once for each second. Of one loop.
+/// The time as HTTP writes it (RFC 9110 §5.6.7); made once for each second. It belongs to one loop.
 struct HTTPDate {
     private var second: time_t = -1
     private var text = ""

@@ -2,7 +2,7 @@ import ChatModel
 
 /// A client's durable operation: the command that it becomes, and the result that its client gets.
 public struct OperationChange: Sendable {
-    /// What the room's leader looks up before it proposes the command.
+    /// The look-up of the room's leader before it proposes the command.
     public enum Lookup: Sendable, Hashable {
         /// One message that is to be recalled.
         case message(String)

@@ -2,7 +2,7 @@ import ChatModel
 
 /// The facts of one operation that whoever passes it on needs: a row of the table ``ClientOperation/row``.
 public struct OperationRow: Sendable, Hashable {
-    /// Who performs an operation, and in which way.
+    /// The part of the node that performs an operation, and how.
     public enum Handling: Sendable, Hashable {
         /// The gateway.
         case session
@@ -25,7 +25,7 @@ public struct OperationRow: Sendable, Hashable {
         case barrage
     }
 
-    /// What a client may do whose answer was lost.
+    /// Whether a client may repeat the operation when its answer was lost.
     public enum Repetition: Sendable, Hashable {
         /// Nothing: the operation may have been performed.
         case never
@@ -44,7 +44,7 @@ public struct OperationRow: Sendable, Hashable {
     public var room: RoomID?
     /// By which a repeat is known: one that was answered costs no rate (PROTOCOL.md, "Retry").
     public var clientID: String?
-    /// What a change weighs (PROTOCOL.md, "Rates"): the bytes of its contents, decoded, whatever encoding it came in.
+    /// The weight of a change (PROTOCOL.md, "Rates"): the bytes of its contents, decoded, whatever encoding it came in.
     public var contentBytes = 0
 
     init(_ handling: Handling, _ rate: Rate, _ repetition: Repetition, isOpenToAnonymous: Bool) {
@@ -92,7 +92,7 @@ public struct OperationRow: Sendable, Hashable {
 /// The fields of an operation on a room.
 protocol OperationBody: WireMessage {
     var room: RoomID { get }
-    /// Of a change: the bytes of what it sets or shows.
+    /// The weight of a change: the bytes of what it sets or shows.
     var contentBytes: Int { get }
 }
 
