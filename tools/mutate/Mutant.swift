@@ -8,7 +8,7 @@ struct Mutant {
     }
 
     var name: String
-    /// What the fault is, in a sentence.
+    /// The fault, in a sentence.
     var sentence: String
     var replacements: [Replacement] = []
     /// Faults of the list that are on together with this one.
@@ -84,7 +84,7 @@ struct MutantList {
     /// By which the switch knows it.
     func number(of name: String) -> Int? { mutants.firstIndex { $0.name == name }.map { $0 + 1 } }
 
-    /// What the switch is set to for a mutant, its parts included.
+    /// The value of the switch for a mutant, its parts included.
     func setting(of mutant: Mutant) -> String {
         ([mutant.name] + mutant.parts).compactMap { number(of: $0) }.map(String.init).joined(separator: ",")
     }

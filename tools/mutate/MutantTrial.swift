@@ -3,7 +3,7 @@ import Synchronization
 
 /// Runs stories with one mutant on, until one of them fails.
 struct MutantTrial {
-    /// What has come of a mutant.
+    /// The outcome of a mutant.
     struct Outcome {
         var story: [String] = []
         var seed: UInt64 = 0

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What the tool was asked for.
+/// The request that the arguments make.
 struct MutateCommand {
     private enum Task: String { case check, list, build, run }
 
@@ -14,7 +14,7 @@ struct MutateCommand {
     private var names: [String] = []
     private let root = URL(filePath: FileManager.default.currentDirectoryPath)
 
-    /// What mutants meet that name no story of their own.
+    /// The stories of mutants that name no story of their own.
     private static let stories = [[], ["--show"], ["--nodes", "5", "--loops", "2"]]
 
     init?(_ words: [String]) {
@@ -62,7 +62,7 @@ struct MutateCommand {
     private func tryAll(_ list: MutantList, _ simulator: String) throws -> Int32 {
         let chosen = list.mutants.filter { names.isEmpty || names.contains($0.name) }
         var trial = MutantTrial(simulator: simulator, stories: Self.stories, seeds: from..<from + seeds)
-        // What fails without a fault finds none.
+        // A story that fails without a fault finds none.
         let stories = Set(Self.stories + chosen.flatMap(\.stories))
         let plain = stories.flatMap { story in trial.seeds.map { (story, $0) } }
         let failures = try inParallel(plain) { try trial.one("", $0.0, $0.1) }
@@ -124,7 +124,7 @@ struct MutateCommand {
         return try results.withLock { results in try items.indices.compactMap { try results[$0]?.get() } }
     }
 
-    /// What threads share that only read it.
+    /// State that threads share, and only read.
     private final class Shared<Item, Value>: @unchecked Sendable {
         let items: [Item]
         let body: (Item) throws -> Value

@@ -90,7 +90,7 @@ struct MutatedSources {
             wanted.insert(file)
             try put(Data(text.utf8), file)
         }
-        // What the sources have no more.
+        // A text that the sources have no more.
         for directory in ["Sources", "Tests", "tools"] {
             let place = scratch.appending(path: directory)
             guard let found = FileManager.default.enumerator(atPath: place.path) else { continue }

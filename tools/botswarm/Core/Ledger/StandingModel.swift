@@ -94,7 +94,7 @@ package struct StandingModel: Sendable {
 
     private static let turnMessages: UInt64 = 64
 
-    /// What the stream says of a user, for people who look for a fault.
+    /// The stream's word on a user, for people who look for a fault.
     func text(of user: UserID) -> String {
         func text(_ what: String, _ spans: [Span]) -> [String] {
             spans.suffix(4).map { "\(what) \($0.from)–\($0.to.map { "\($0)" } ?? "")" }

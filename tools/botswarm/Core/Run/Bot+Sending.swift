@@ -100,7 +100,7 @@ extension Bot {
         lane.counters.refused += 1
         noteRefusal(
             error, message.kind == .barrage ? "a barrage" : "a message", from: message.from,
-            // What is sent again may be decided behind what was sent later.
+            // A repeat may be decided behind what was sent later.
             n: message.kind == .barrage || message.isRepeated ? nil : n)
         // A failure inside the server leaves open whether it was done.
         if error.code != .internal, error.code != .unavailable { book.ledger.withLock { $0.refuse(n, of: viewer) } }
