@@ -1,7 +1,7 @@
 import SessionCore
 import Synchronization
 
-/// How many newcomers a node takes in a second (*cfg* in the contract), each with a burst of one second's worth; changed
+/// How many newcomers a node takes in a second (docs/CONFIGURATION.md), each with a burst of one second's worth; changed
 /// while it runs by SIGHUP.
 public struct AdmissionRates: Sendable, Hashable {
     /// Connections whose handshake is begun.

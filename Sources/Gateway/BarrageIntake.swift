@@ -6,7 +6,7 @@ import RoomLink
 /// the sample that it is not in.
 final class BarrageIntake {
     var sieve: BarrageSieve
-    /// Who is named as the caller of a window: any session that has sent something in it.
+    /// The caller that a window names: any session that has sent something in it.
     var caller: (address: SessionAddress, caller: Caller)?
     /// A timer is set for the end of the window.
     var isScheduled = false
@@ -16,7 +16,8 @@ final class BarrageIntake {
         sieve = BarrageSieve(perSecond: perSecond, highPerSecond: highPerSecond)
     }
 
-    /// Equal texts of a session are one item. What has no room stays among those that the session is told it was spared.
+    /// Equal texts of a session are one item. Items without room stay among those that the session is told it was
+    /// spared.
     func echo(_ item: BarrageItem, to session: SessionID) { echoes[session, default: BarrageEchoes()].add(item) }
 
     func takeEchoes() -> [SessionID: [BarrageItem]] {

@@ -8,7 +8,7 @@ struct TrustedProxies: Sendable {
     func contains(_ address: IPAddress) -> Bool { ranges.contains { $0.contains(address) } }
 
     /// The address nearest to the client that a trusted proxy has seen: from the right of `X-Forwarded-For`, the first
-    /// that is no trusted proxy itself. Everything further left may be invented by the client. What is not an address
+    /// that is no trusted proxy itself. Everything further left may be invented by the client. Text that is no address
     /// ends the search, so that it can't hide its sender.
     func client(of peer: IPAddress, _ request: UpgradeRequest) -> IPAddress {
         guard contains(peer) else { return peer }

@@ -9,10 +9,10 @@ import Wire
 
 /// One client's socket on one lane: bytes in, frames out. Lives on its lane's loop and nowhere else.
 ///
-/// Bytes that came are handed to the lane as requests; what is to go out to it alone is appended by `enqueue` and written
-/// once at the end of the turn. What rooms show to everybody is written by an `Audience`, which comes here only when
-/// something waits already or the socket is full. What the socket does not take waits in `queue`, which is bounded (see
-/// `SendQueue`).
+/// Bytes that came are handed to the lane as requests; what is to go out to it alone is appended by `enqueue` and
+/// written once at the end of the turn. An `Audience` writes the frames that rooms show to everybody, and comes here
+/// only when something waits already or the socket is full. Bytes that the socket does not take wait in `queue`, which
+/// is bounded (see `SendQueue`).
 final class ClientConnection: ConnectionHandler {
     /// The life of a connection.
     enum Phase {
@@ -29,11 +29,11 @@ final class ClientConnection: ConnectionHandler {
     unowned let lane: GatewayLane
     var phase = Phase.handshake(HTTPUpgradeParser())
     private var decoder = WebSocketFrameDecoder(role: .server)
-    /// What its subprotocol says; fixed by the handshake.
+    /// The encoding of its subprotocol; fixed by the handshake.
     private(set) var encoding = ClientEncoding.json
     /// Room frames are compressed for it; fixed by the handshake.
     private(set) var isCompressed = false
-    /// What becomes of its `connect`.
+    /// The fate of its `connect`.
     var login = Login()
     /// nil before `connect` has been answered.
     var session: LaneSession?
@@ -61,7 +61,7 @@ final class ClientConnection: ConnectionHandler {
     /// Closes as soon as everything queued has been written.
     private var closesWhenDrained = false
 
-    /// What it holds of the limits, to be given back at its end.
+    /// The places that it holds of the limits, to be given back at its end.
     struct Places {
         var isOfNode = false
         var holder: IPRange?
@@ -69,7 +69,7 @@ final class ClientConnection: ConnectionHandler {
     }
 
     enum NoPlace {
-        /// Of the node, or of its address.
+        /// The places of the node, or of its address, are taken.
         case full
         /// Too many come at once.
         case tooFast
@@ -81,11 +81,11 @@ final class ClientConnection: ConnectionHandler {
     /// Why it is only told to come again; nil for one that is served.
     var noPlace: NoPlace?
 
-    /// Of the HTTP request.
+    /// The bytes of the HTTP request.
     private var handshakeBytes = 0
-    /// What the socket is just taking, and how much of it is for this connection alone.
+    /// The frame that the socket is just taking, and how much of it is for this connection alone.
     private var inFlight: (frame: LaneFrame?, ownBytes: Int) = (nil, 0)
-    /// What the lane has counted for it.
+    /// The bytes that the lane has counted for it.
     private(set) var countedBytes = 0
     /// Nothing is counted any more.
     private var isGone = false
@@ -234,7 +234,7 @@ final class ClientConnection: ConnectionHandler {
         pauseReading()
     }
 
-    /// A frame holds more requests than it may (contract, section 2).
+    /// A frame holds more requests than it may (PROTOCOL.md, "Frames").
     private func refuseMore(_ request: Result<ClientRequest, RequestFailure>) {
         let id =
             switch request {
@@ -310,7 +310,7 @@ final class ClientConnection: ConnectionHandler {
         count()
     }
 
-    /// What waits to be written.
+    /// The bytes that wait to be written.
     var waitingBytes: Int { queue.byteCount + (pending?.byteCount ?? 0) }
 
     /// Bytes that came and have not been dealt with: of frames that are not whole, and of what may not be taken yet.
@@ -323,7 +323,7 @@ final class ClientConnection: ConnectionHandler {
             < (session == nil ? Self.unconnectedRepliesBytesMax : lane.configuration.unreadRepliesBytesMax)
     }
 
-    /// What may wait for a client that has not connected before nothing more of it is taken.
+    /// The bytes that may wait for a client that has not connected before it is read no further.
     private static let unconnectedRepliesBytesMax = 16 * 1024
 
     // MARK: - Memory
@@ -340,10 +340,10 @@ final class ClientConnection: ConnectionHandler {
         countedBytes = now
     }
 
-    /// What its end frees: with what the socket is taking, of which others may have a part.
+    /// The bytes that its end frees, with those that the socket is taking, of which others may have a part.
     var freeableBytes: Int { countedBytes - inFlight.ownBytes + (inFlight.frame?.byteCount ?? inFlight.ownBytes) }
 
-    /// What waits for it and maybe for others too.
+    /// The bytes that wait for it and maybe for others too.
     var waitingSharedBytes: Int { queue.byteCount - queue.ownByteCount }
 
     /// Loses all of rooms that waits for it, to be told so as soon as it takes something.
@@ -482,7 +482,7 @@ final class ClientConnection: ConnectionHandler {
             pending = nil
             queue.append(first)
         }
-        // Whoever has lost something gets nothing of rooms until the loss has been told, in its place.
+        // A client that has lost something gets nothing of rooms until the loss has been told, in its place.
         if frame.traffic != .reply, let session, !session.state.losses.isEmpty {
             session.state.losses.note(frame)
             lane.noteDropped(frame)
@@ -547,7 +547,7 @@ final class ClientConnection: ConnectionHandler {
         continueUnfinished()
     }
 
-    /// What was not taken because too many replies waited goes on in the next turn, when they have been written.
+    /// Requests that were left because too many replies waited go on in the next turn, when these have been written.
     private func continueUnfinished() {
         if !isReading, !isThrottled, mayTake { lane.continueReadingLater(self) }
     }
@@ -663,9 +663,9 @@ final class ClientConnection: ConnectionHandler {
         lane.didClose(self)
     }
 
-    /// The tenth malformed request in a row closes the connection (contract, section 2).
+    /// The tenth malformed request in a row closes the connection (PROTOCOL.md, "Malformed requests").
     private static let malformedMax = 10
-    /// Who has not connected is worth no more, in either direction.
+    /// A client that has not connected is worth no more, in either direction.
     static let bytesBeforeLoginMax = 64 * 1024
     /// A frame of that size that is not complete, with its head.
     private static let receivedBeforeLoginMax = bytesBeforeLoginMax + 14

@@ -2,7 +2,7 @@ import ChatModel
 import Synchronization
 import Transport
 
-/// How many connections a node takes (*cfg* in the contract); changed while it runs by SIGHUP, for new connections.
+/// How many connections a node takes (docs/CONFIGURATION.md); changed while it runs by SIGHUP, for new connections.
 public struct ConnectionLimits: Sendable, Hashable {
     public var connectionsMax = 18_000
     /// From one IPv4 address or one /64 of IPv6.
@@ -10,7 +10,7 @@ public struct ConnectionLimits: Sendable, Hashable {
     /// This machine's own tools, tests and proxies are not held to `perAddressMax`: so it is by default, not where an
     /// operator has chosen a number.
     public var exemptsLoopback = true
-    /// Of one user; anonymous clients have none.
+    /// The connections of one user; anonymous clients have none.
     public var perUserMax = 20
     /// Bytes that the buffers of all connections together may hold; beyond it the greediest give way.
     public var bufferBytesMax = 512 << 20

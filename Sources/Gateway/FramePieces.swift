@@ -1,6 +1,7 @@
 import Transport
 
-/// What is written to viewers at a time: one frame as it is, or several small ones joined once for all of them.
+/// The bytes that are written to viewers at a time: one frame as it is, or several small ones joined once for all of
+/// them.
 ///
 /// Invariant behind the pointers: `frames` and `joined` keep what they point to, for as long as this value is there.
 struct FramePieces {

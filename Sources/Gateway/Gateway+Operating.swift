@@ -4,7 +4,7 @@ import RoomLink
 import Synchronization
 import Wire
 
-/// What is asked of users and sessions from outside. None of it waits for clients.
+/// Requests about users and sessions from outside. None of it waits for clients.
 extension Gateway {
     /// Ends the user's sessions whose tokens have been revoked. Returns at once; call it after the verifier knows.
     public func revoke(_ user: UserID) {

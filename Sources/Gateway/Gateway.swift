@@ -89,7 +89,7 @@ public final class Gateway: Sendable {
         for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.isCutOff = cutOff } }
     }
 
-    /// What barrage is moderated by from now on.
+    /// Sets the words by which barrage is moderated from now on.
     public func set(words: WordFilter) async {
         shared.set(words: words)
         for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.words = words } }
@@ -135,7 +135,7 @@ public final class Gateway: Sendable {
         return all
     }
 
-    /// What rooms tell the lanes of this node, in order: one hand-over for each lane that is concerned.
+    /// Takes publications of rooms for the lanes of this node, in order: one hand-over for each lane that is concerned.
     ///
     /// - Parameter node: on which the rooms are led.
     public func deliver(_ publications: [NodePublication], from node: NodeID) {
@@ -151,12 +151,12 @@ public final class Gateway: Sendable {
         }
     }
 
-    /// A node leads a shard from now on, as it says itself. What it tells of that shard's rooms comes after this.
+    /// A node leads a shard from now on, as it says itself. Its publications of that shard's rooms come after this.
     public func isLed(_ notice: ShardNotice, by node: NodeID) {
         onEachLane { $0.isLed(notice, by: node) }
     }
 
-    /// What a node believes of each lane, of the shards that it leads; behind what their rooms have told.
+    /// Takes a node's tallies of each lane, for the shards that it leads; behind what their rooms have told.
     public func hear(_ pulses: [ShardPulse], from node: NodeID) {
         onEachLane { $0.hear(pulses, from: node) }
     }

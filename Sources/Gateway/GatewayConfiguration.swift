@@ -2,7 +2,7 @@ import ChatModel
 import SessionCore
 import Transport
 
-/// The settings (*cfg* in the contract) of the client port.
+/// The settings (docs/CONFIGURATION.md) of the client port.
 public struct GatewayConfiguration: Sendable {
     public var node: NodeID
     public var host = "127.0.0.1"

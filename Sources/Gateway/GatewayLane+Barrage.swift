@@ -34,7 +34,7 @@ extension GatewayLane {
             sender: session.id, text: text,
             hash: SampleHash.item(of: session.hash, number: session.state.pass()))
         (item.ext, item.style) = (request.ext, request.style)
-        // HIGH is for creator and managers (contract, "Priority").
+        // HIGH is for creator and managers (PROTOCOL.md, "Priority").
         let mayBeHigh = voice.role.rank >= Role.manager.rank
         item.priority = request.priority == .high && !mayBeHigh ? .normal : request.priority
         intake.sieve.hold(item)
@@ -145,7 +145,7 @@ extension GatewayLane {
         show(nil, skipped: 0, in: hub)
     }
 
-    /// The end of a room's window. Whoever gets its own besides is told of so many fewer that it was spared.
+    /// The end of a room's window. A session that gets its own besides is told of so many fewer that it was spared.
     func show(_ sample: SharedFrame?, skipped: Int, in hub: Hub) {
         var writer = SharedFrameWriter(ClientEncodings(ClientEncoding.allCases.map { ClientEncodings($0) }))
         let told = skippedPush(skipped, hub.room)

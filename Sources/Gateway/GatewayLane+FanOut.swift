@@ -16,7 +16,7 @@ extension GatewayLane {
         flushDirty()
         guard !active.isEmpty else { return }
         fanOut()
-        // Who could not be written to in the round.
+        // Viewers that could not be written to in the round.
         flushDirty()
     }
 

@@ -5,7 +5,7 @@ import SessionCore
 import Sharding
 import Wire
 
-/// Who leads the rooms that this lane's sessions are in, and what has to be said when that changes.
+/// The leaders of the rooms that this lane's sessions are in, and the announcements when they change.
 extension GatewayLane {
     /// Asks each call where its room is led; those whose leader nobody knows wait.
     func ask(_ calls: [RoomCall]) {
@@ -45,8 +45,8 @@ extension GatewayLane {
         if !calls.isEmpty { shared.router.route(calls, to: node, from: number) }
     }
 
-    /// What sessions that have gone to another lane had asked here is not asked again: an enter would bring them back, an
-    /// exit end what they have entered since. Nobody here waits for the answer.
+    /// Calls of sessions that have gone to another lane are not asked again: an enter would bring them back, an exit
+    /// end what they have entered since. Nobody here waits for the answer.
     func ownAsked(_ calls: [RoomCall]) -> [RoomCall] {
         calls.filter { call in
             if sessions[call.address.session] != nil { return true }

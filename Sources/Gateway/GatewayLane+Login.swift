@@ -37,7 +37,7 @@ extension GatewayLane {
         }
     }
 
-    /// Clock skew allowed when connecting, and only then (contract, section 3).
+    /// Clock skew allowed when connecting, and only then (PROTOCOL.md, "Tokens").
     private static let skewSeconds: Int64 = 30
 
     private func check(_ token: String, for connection: ClientConnection) {

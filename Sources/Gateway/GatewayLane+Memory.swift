@@ -9,7 +9,7 @@ import Telemetry
 /// told so by `gap` and `skipped` as always. Else the greediest connections are closed, with 4429 where that can be said
 /// at once, and come again later: their sessions have the grace for that.
 extension GatewayLane {
-    /// Who is giving way.
+    /// The connections that are giving way.
     struct Relief {
         /// The greediest last. Numbers, since connections may go meanwhile.
         fileprivate var victims: [UInt64] = []

@@ -4,10 +4,10 @@ import SessionCore
 import Transport
 import Wire
 
-/// What is asked of sessions from outside: by their ID, on the lane that holds them.
+/// Requests about sessions from outside: by their ID, on the lane that holds them.
 extension GatewayLane {
     /// Ends those of the sessions whose tokens have been revoked: out of their rooms with reason 6, closed with 4401
-    /// (contract, section 3). An anonymous session has no token, and ends too.
+    /// (PROTOCOL.md, "Tokens"). An anonymous session has no token, and ends too.
     func revoke(_ ids: [SessionID]) {
         for session in ids.compactMap({ sessions[$0] }) {
             guard session.state.caller.anonymous || isRevoked(session.state) else { continue }

@@ -6,11 +6,11 @@ import SessionCore
 import Synchronization
 import Wire
 
-/// What rooms tell this lane. Performed in order, so that per room everything is one ordered stream.
+/// Publications of rooms for this lane. Performed in order, so that per room everything is one ordered stream.
 extension GatewayLane {
     ///
-    /// - Parameter node: who says it. Of what a former leader still says only answers are heard, and of what the present
-    ///   one says before it goes on from what was shown.
+    /// - Parameter node: who says it. Only answers are heard of a former leader, and of the present one before it goes
+    ///   on from the shown position.
     func perform(_ publications: [Publication], from node: NodeID) {
         for publication in publications {
             let isCurrent = open.isCurrent(publication.term, of: shared.shardMap.shard(of: publication.room))

@@ -5,7 +5,7 @@ import SessionCore
 import Synchronization
 import Wire
 
-/// What requests cost (``Session``), where it concerns the rates that all sessions of a user share.
+/// The cost of requests (``Session``), where it concerns the rates that all sessions of a user share.
 extension GatewayLane {
     /// Takes what the operation costs. Throws 416 when that is not there.
     @discardableResult
@@ -33,7 +33,7 @@ extension GatewayLane {
         shared.userRates.withLock { session.state.settle(settlement, users: &$0, nowMilliseconds: now) }
     }
 
-    /// Once a second: the other nodes hear who has asked for much here. Who that is, is found off the loop.
+    /// Once a second: the other nodes hear who has asked for much here. The users are found off the loop.
     func tellUses() {
         let now = loop.nowMilliseconds
         guard let uses = shared.userRates.withLock({ $0.takeUses(nowMilliseconds: now) }) else { return }

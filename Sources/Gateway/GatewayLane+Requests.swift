@@ -6,8 +6,8 @@ import Synchronization
 import Telemetry
 import Wire
 
-/// What clients ask. The gateway decides what concerns the session alone (who it is, how often it asks, which rooms it
-/// is in) and passes the rest to the rooms' leaders.
+/// Requests of clients. The gateway decides what concerns the session alone (who it is, how often it asks, which rooms
+/// it is in) and passes the rest to the rooms' leaders.
 extension GatewayLane {
     func handle(_ request: ClientRequest, from connection: ClientConnection) {
         if case .connect(let connect) = request.operation {

@@ -13,7 +13,7 @@ extension GatewayLane {
         fileprivate var sessions: [SessionID] = []
         fileprivate var queueBytes = 0
         fileprivate var slowSessions = 0
-        /// What was last shown.
+        /// The numbers that were last shown.
         fileprivate var shownQueueBytes = 0
         fileprivate var shownSlowSessions = 0
         fileprivate var isUnderWay = false

@@ -6,7 +6,7 @@ import Sharding
 import Synchronization
 import Wire
 
-/// What sessions (`Session`) want done is carried out.
+/// Carries out the effects of sessions (`Session`).
 extension GatewayLane {
     func perform(_ effects: [Session.Effect], of session: LaneSession) {
         for effect in effects { perform(effect, of: session) }

@@ -7,7 +7,7 @@ import Synchronization
 import Wire
 
 /// A client that comes back with the session that it held before: on this lane, on another one, or at another node
-/// (contract, "Resume").
+/// (PROTOCOL.md, "Resume").
 extension GatewayLane {
     /// Looks for the session that a client holds, wherever it is.
     /// - Parameter user: whose session it must be; nil: an anonymous one.
@@ -62,7 +62,7 @@ extension GatewayLane {
         if let session { endIfPutOffline(session.id) }
     }
 
-    /// Who puts a session offline finds it where it is held, but not on its way.
+    /// A call that puts a session offline finds it where it is held, but not on its way.
     private func endIfPutOffline(_ id: SessionID) {
         guard let session = sessions[id],
             shared.directory.isToEnd(

@@ -17,7 +17,7 @@ extension GatewayLane {
             isLed(ShardNotice(shard: pulse.shard, term: pulse.term), by: node)
             guard open.isLed(pulse.shard, by: node, term: pulse.term) else { continue }
             let isEqual = pulse.tally(of: number) == roster.tally(of: pulse.shard, lane: number)
-            // What the leader is being told of differs, and has a deadline of its own.
+            // Rooms that are being announced differ, and have a deadline of their own.
             let agrees: Bool? = isEqual ? true : awaited.awaitsAny(of: pulse.shard) ? nil : false
             if watch.pulse(of: pulse.shard, agrees: agrees) { askForTallies(pulse.shard, node) }
         }
@@ -28,7 +28,7 @@ extension GatewayLane {
         shared.router.ask(TallyRequest(shard: shard, lane: number, part: part), of: node)
     }
 
-    /// What a leader believes of this lane, room by room.
+    /// Takes a leader's tallies of this lane, room by room.
     func hear(_ tallies: ShardTallies, from node: NodeID) {
         guard let term = tallies.term else {
             // It leads no more and its successor has not said so here: whoever does says so within a second.
@@ -82,15 +82,15 @@ extension GatewayLane {
         for (node, call) in open.unanswered(at: now) { shared.router.route([call], to: node, from: number) }
     }
 
-    /// Tells the leader of rooms anew who of this lane is in them and what they have been shown, and asks again what has
-    /// no answer. Who is not announced is not here: the leader begins its grace.
+    /// Tells the leader of rooms anew who of this lane is in them and what they have been shown, and asks again what
+    /// has no answer. A session that is not announced is not here: the leader begins its grace.
     private func sayAnew(_ rooms: [RoomID], to node: NodeID, _ reason: String) {
         guard !rooms.isEmpty else { return }
         shared.figures.roomsSaidAnew.add(rooms.count)
         logger.warning(
             "rooms are announced anew", metadata: ["rooms": "\(rooms.count)", "peer": "\(node)", "reason": "\(reason)"])
         let wanted = Set(rooms)
-        // Whoever is leaving may have left, for all that the leader has told: announced, it would leave twice.
+        // A session that is leaving may have left already: announced, it would leave twice.
         let leaving = open.leaving(wanted)
         for room in rooms {
             if let hub = hubs[room] { loseBarrage(of: hub) }

@@ -20,7 +20,7 @@ final class GatewayLane {
     let logger: Logger
 
     private var listener: TCPListener?
-    /// What clients are told of where to connect.
+    /// The URLs that clients are told to connect to.
     var gateways: [String] = []
     /// The URLs of all nodes of the cluster, whatever their state.
     var listedGateways: [String] = []
@@ -38,7 +38,7 @@ final class GatewayLane {
     var dirty: ContiguousArray<ClientConnection> = []
     /// Connections that brought more than their share in this turn; read again in the next.
     private var throttled: [ClientConnection] = []
-    /// What all connections hold, and who has to give it up.
+    /// The bytes that all connections hold, and who has to give them up.
     let buffers = LaneBuffers()
     var relief = Relief()
     /// Audiences that have frames to give.
@@ -47,24 +47,24 @@ final class GatewayLane {
     var windowTimer: LoopTimer?
     /// The look at everything that is under way.
     var round = Round()
-    /// What this turn asks of rooms.
+    /// The calls of this turn to rooms.
     private var calls: [RoomCall] = []
-    /// What rooms were asked and have not answered, and who leads them.
+    /// Calls that rooms have not answered, and the leaders of these.
     var open = OpenCalls()
     /// Rooms that have been told what their viewers were shown.
     var awaited = AwaitedStreams()
-    /// Who is in which rooms, and what comes of comparing that with what their leaders believe.
+    /// The rooms of each session, to be compared with what their leaders believe.
     var roster = LaneRoster()
     var watch = StreamWatch()
     /// Sessions that the leader whose words are being performed does not know, by room.
     var unknown: [RoomID: Set<SessionID>] = [:]
-    /// What is in the answers to enters that come next.
+    /// The missed messages of the answers to enters that come next.
     var missed = HeardMissed()
     /// Sessions that other nodes were given lately, oldest first.
     var handedOver: [HandedOver] = []
     /// nil: nothing is compressed.
     let compression: LaneCompression?
-    /// What barrage is moderated by.
+    /// The words by which barrage is moderated.
     var words: WordFilter
     var isDraining = false
     /// The node does not hear its cluster: tokens could have been revoked and rooms changed without its knowing.

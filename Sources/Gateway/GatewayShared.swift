@@ -8,7 +8,7 @@ import Synchronization
 import TLS
 import Telemetry
 
-/// What all lanes of a node share. Nothing in it is touched on the delivery path but counters.
+/// The state that all lanes of a node share. Nothing in it is touched on the delivery path but counters.
 final class GatewayShared: Sendable {
     let router: any RoomRouter
     let elsewhere: any SessionsElsewhere
@@ -22,9 +22,9 @@ final class GatewayShared: Sendable {
     let userRates: Mutex<UserRates>
     let figures: GatewayFigures
     let now: @Sendable () -> Timestamp
-    /// Of new connections; nil serves them without TLS.
+    /// The TLS context of new connections; nil serves them without TLS.
     private let context: Mutex<TLSContext?>
-    /// What barrage is moderated by.
+    /// The words by which barrage is moderated.
     private let wordFilter = Mutex(WordFilter())
     /// The lanes, once they exist; written once at start-up.
     let lanes = Mutex<[LoopBound<GatewayLane>]>([])

@@ -1,4 +1,4 @@
-/// Who has to give way when memory is short: those who hold most.
+/// The connections that have to give way when memory is short: those that hold most.
 enum Greediest {
     /// Closing somebody who holds less would free next to nothing.
     static let bytesMin = 4 * 1024

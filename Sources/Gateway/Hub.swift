@@ -8,16 +8,16 @@ final class Hub {
     private unowned let lane: GatewayLane
     /// One for each form that somebody has asked for: four at most.
     private var audiences: [Audience] = []
-    /// What viewers were not given because they were slow.
+    /// The messages that viewers were not given because they were slow.
     private(set) var messagesDropped = 0
     private(set) var barrageDropped = 0
 
-    /// What its viewers have been shown, and what they have still to be told that they were not.
+    /// The stream that its viewers have been shown, and the losses that they have still to be told.
     var shown = ShownStream()
 
     /// Only creator and managers may speak.
     var isMuted = false
-    /// Of the room's barrage; nil before there was any.
+    /// The intake of the room's barrage; nil before there was any.
     var intake: BarrageIntake?
 
     init(room: RoomID, lane: GatewayLane) {

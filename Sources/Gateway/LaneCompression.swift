@@ -1,8 +1,8 @@
 import Deflate
 import Wire
 
-/// What compresses and decompresses the messages of one lane, for all of its connections: no message refers to an
-/// earlier one (RFC 7692 without context takeover), so nothing is kept for a connection.
+/// Compresses and decompresses the messages of one lane, for all of its connections: no message refers to an earlier
+/// one (RFC 7692 without context takeover), so nothing is kept for a connection.
 final class LaneCompression {
     let deflater: Deflater
     let inflater: Inflater

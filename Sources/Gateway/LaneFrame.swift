@@ -83,7 +83,7 @@ final class LaneFrame: QueuedFrame {
         unkeptCount = frame.unkept
         barrageCount = frame.barrage
         oldestTime = frame.oldestTime
-        // What can't be dropped is counted for those who hold it.
+        // Frames that can't be dropped are counted for those who hold them.
         let isShared = traffic != .reply
         self.buffers = isShared ? buffers : nil
         if isShared { buffers.sharedBytes += bytes.count }

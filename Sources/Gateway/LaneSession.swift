@@ -7,7 +7,7 @@ final class LaneSession {
     var state: Session
     /// nil while the client is away.
     var connection: ClientConnection?
-    /// What its barrage is sampled by.
+    /// The hash by which its barrage is sampled.
     let hash: UInt64
 
     var id: SessionID { state.id }

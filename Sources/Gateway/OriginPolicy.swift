@@ -1,5 +1,5 @@
-/// The pages that may connect (contract, section 2): those of the request's own origin, those of a gateway which the
-/// cluster advertises, and those that the operator lists. What is compared is the whole origin, never a part of it.
+/// The pages that may connect (PROTOCOL.md, "Origin"): those of the request's own origin, those of a gateway which the
+/// cluster advertises, and those that the operator lists. The whole origin is compared, never a part of it.
 struct OriginPolicy: Sendable {
     /// An entry of the setting `allowedOrigins`.
     enum Entry: Sendable, Hashable {

@@ -11,7 +11,7 @@ final class SessionDirectory: Sendable {
         var user: UserID
     }
 
-    /// Who is put offline: everybody's sessions of a user, or one session.
+    /// The target of an offline call: all sessions of a user, or one session.
     enum Offline: Hashable, Sendable {
         case user(UserID)
         case session(SessionID)
@@ -27,7 +27,7 @@ final class SessionDirectory: Sendable {
     private struct State {
         var places: [SessionID: Place] = [:]
         var byUser: [UserID: [SessionID]] = [:]
-        /// Who was put offline lately, and the same in the order of time.
+        /// Targets that were put offline lately, and the same in the order of time.
         var offline: [Offline: Order] = [:]
         var orders = Fifo<Order>()
     }

@@ -1,4 +1,4 @@
-/// Why the server ends a connection (contract, "Closing"; RFC 6455 §7.4.1).
+/// Why the server ends a connection (PROTOCOL.md, "Closing"; RFC 6455 §7.4.1).
 public enum CloseCode: UInt16, CaseIterable, Sendable {
     case normal = 1000
     case draining = 1001

@@ -7,7 +7,7 @@
 ///
 /// Appending costs nothing per viewer. The frames that wait are bounded by the owner, who can end the round at any time.
 public struct FanOut<Frame> {
-    /// What not everybody has been given yet, in order.
+    /// Frames that not everybody has been given yet, in order.
     public private(set) var frames: ContiguousArray<Frame> = []
     /// The number of the first of `frames`, counted from the beginning of the stream.
     @usableFromInline var first: UInt64 = 0
@@ -51,7 +51,7 @@ public struct FanOut<Frame> {
         }
     }
 
-    /// What the viewer at `index` has not been given: it is given now, ahead of its turn.
+    /// The frames that the viewer at `index` has not been given: it gets them now, ahead of its turn.
     public mutating func take(_ index: Int) -> ArraySlice<Frame> {
         let lacking = Int(places[index] &- first)
         places[index] = end
@@ -89,7 +89,7 @@ public struct FanOut<Frame> {
         frames.removeFirst(done)
         first = target
         cursor = places.count
-        // What came during the round: counted from the `first` of now.
+        // Frames that came during the round: counted from the `first` of now.
         target = end
         return given
     }

@@ -1,6 +1,6 @@
-/// When a session is pinged and when it is given up (contract, "Heartbeat").
+/// When a session is pinged and when it is given up (PROTOCOL.md, "Heartbeat").
 ///
-/// Of the time between two ticks only ``tickMilliseconds`` count as silence of the client. In the rest the lane itself
+/// Only ``tickMilliseconds`` of the time between two ticks count as silence of the client. In the rest the lane itself
 /// stood still (stopped, suspended, without a CPU): what came meanwhile waits in the socket, unread.
 public struct Heartbeat: Sendable, Hashable {
     public enum Decision: Sendable, Hashable {

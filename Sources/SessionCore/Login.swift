@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What becomes of the `connect` of one connection: its token is checked, the session that it names is looked for on the
+/// The fate of the `connect` of one connection: its token is checked, the session that it names is looked for on the
 /// lanes of the node and at other nodes, and then a session begins or goes on. A state machine without I/O, like
 /// ``Session``.
 public struct Login: Sendable {
@@ -25,7 +25,7 @@ public struct Login: Sendable {
         case over
     }
 
-    /// What the holder of the connection does.
+    /// The next act of the connection's holder.
     public enum Step: Sendable {
         /// Has the token checked, and calls ``onChecked(_:)``.
         case check(token: String)
@@ -56,7 +56,7 @@ public struct Login: Sendable {
 
     public init() {}
 
-    /// Of a connection that has gone.
+    /// The connection has gone.
     public static var over: Login {
         var login = Login()
         login.state = .over

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a session was not given, per room, until it is told by `gap` and `skipped`.
+/// The losses of a session, per room, until it is told by `gap` and `skipped`.
 ///
 /// Bounded by the rooms of a session and, per room, by `rangesMax`: beyond it the last range is widened, since `gap`
 /// means that of these seqs, what the session did not receive is only in history.

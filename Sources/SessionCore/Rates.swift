@@ -1,12 +1,12 @@
 import ChatModel
 
-/// How often somebody may ask, and how much (contract, "Rates").
+/// How often somebody may ask, and how much (PROTOCOL.md, "Rates").
 public struct RateLimits: Sendable, Hashable {
     public var changesPerSecond = 10.0
     public var changesBurst = 20.0
     public var readsPerSecond = 20.0
     public var readsBurst = 20.0
-    /// Of changes; what a COMBINE copies counts.
+    /// Bytes of changes; the copies of a COMBINE count.
     public var bytesPerSecond = 320.0 * 1024
     public var bytesBurst = 640.0 * 1024
 
@@ -14,7 +14,7 @@ public struct RateLimits: Sendable, Hashable {
     /// nothing, but nobody shall make it look without end.
     public static let repeatsPerSecond = 20.0
     public static let repeatsBurst = 100.0
-    /// What all sessions of a user have, in what one has.
+    /// The rate of all sessions of a user, as a multiple of one session's.
     public static let userShare = 3.0
     /// The debt that what other nodes say leaves at most, in what flows in within that many seconds. It is what a lie, or
     /// something that is counted twice, can cost a user; with less, many nodes together would let more through.
@@ -34,7 +34,7 @@ public struct RateLimits: Sendable, Hashable {
     }
 }
 
-/// What a request costs.
+/// The cost of a request.
 public enum RateCost: Sendable, Hashable {
     case read
     /// `copies`: the most bytes that it may bring along besides its own, which are taken with it until its answer says how
@@ -43,25 +43,25 @@ public enum RateCost: Sendable, Hashable {
     /// The question whether a change has been answered already.
     case isRepeat
 
-    /// What of that many copied bytes it pays for: at most what was taken for them.
+    /// The part of that many copied bytes that it pays for: at most the charge that was taken.
     func counted(_ copied: Int) -> Int {
         guard case .change(_, let copies) = self else { return 0 }
         return min(max(0, copied), copies)
     }
 }
 
-/// What is left of its rates to a session, or to all of a user's. The clock is passed in; it may be another loop's, as all
-/// of them go alike.
+/// The rest of the rates of a session, or of all sessions of a user. The clock is passed in; it may be another loop's,
+/// as all of them go alike.
 public struct Rates: Sendable, Hashable {
     private var changes: TokenBucket
     private var reads: TokenBucket
     private var bytes: TokenBucket
     private var repeats: TokenBucket
 
-    /// Of a session. Starts full.
+    /// The rates of a session. Starts full.
     public init(_ limits: RateLimits, nowMilliseconds now: UInt64) { self.init(limits, share: 1, now) }
 
-    /// Of all sessions of a user. Starts full.
+    /// The rates of all sessions of a user. Starts full.
     public init(ofUser limits: RateLimits, nowMilliseconds now: UInt64) {
         self.init(limits.ofUser, share: RateLimits.userShare, now)
     }
@@ -120,7 +120,7 @@ public struct Rates: Sendable, Hashable {
         bytes.giveBack(Double(copies - cost.counted(copied)))
     }
 
-    /// What sessions of the user have used at another node.
+    /// Charges the use of the user's sessions at another node.
     mutating func take(elsewhere use: UserUse, nowMilliseconds now: UInt64) {
         let debt = RateLimits.elsewhereDebtSeconds
         changes.take(Double(use.changes), debtSeconds: debt, nowMilliseconds: now)
@@ -128,7 +128,7 @@ public struct Rates: Sendable, Hashable {
         bytes.take(Double(use.bytes), debtSeconds: debt, nowMilliseconds: now)
     }
 
-    /// What is left now, for another node.
+    /// The rest of now, for another node.
     public func levels(nowMilliseconds now: UInt64) -> RateLevels {
         var levels = RateLevels()
         levels.changes = changes.level(nowMilliseconds: now)

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What the send queue must know of a frame.
+/// The knowledge that the send queue needs of a frame.
 public protocol QueuedFrame {
     var byteCount: Int { get }
     var traffic: FrameTraffic { get }
@@ -24,7 +24,7 @@ public enum FrameTraffic: Sendable, Hashable {
     case status
 }
 
-/// What waits for one connection whose socket is full, bounded in bytes.
+/// Frames that wait for one connection whose socket is full, bounded in bytes.
 ///
 /// 1. Order is kept: a frame goes out after all that were queued before it.
 /// 2. At the bound status and barrage go first (LOW, NORMAL, HIGH), then all messages; replies never (whoever asks too much is read no
@@ -36,7 +36,7 @@ public struct SendQueue<Frame: QueuedFrame> {
     private var frames: ContiguousArray<Frame> = []
     private var head = 0
     public private(set) var byteCount = 0
-    /// What of ``byteCount`` nobody else holds: frames that are for this connection alone.
+    /// The part of ``byteCount`` that nobody else holds: frames that are for this connection alone.
     public private(set) var ownByteCount = 0
 
     public init() {}

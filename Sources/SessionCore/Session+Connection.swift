@@ -12,7 +12,7 @@ extension Session {
         public var encoding: ClientEncoding
         /// nil for an anonymous client.
         public var claims: TokenClaims?
-        /// Of an anonymous client (`Caller.addressHash`).
+        /// Set for an anonymous client (`Caller.addressHash`).
         public var addressHash: UInt64?
 
         public init(
@@ -26,7 +26,7 @@ extension Session {
         }
     }
 
-    /// What the client is told of its node.
+    /// The facts about the node that the client is told.
     public struct Greeting: Sendable {
         public var heartbeatSeconds: Int64
         public var gateways: [String]
@@ -94,7 +94,7 @@ extension Session {
         return rooms.map { .parted($0) } + rooms.map { .tell($0, .left) }
     }
 
-    /// Whoever was put offline has left, without a grace. The holder ends the session behind the effects.
+    /// A user who was put offline has left, without a grace. The holder ends the session behind the effects.
     public func onForcedOffline() -> [Effect] { isConnected ? [.close(.forcedOffline, "forced offline")] : [] }
 
     // MARK: - From lane to lane, and from node to node
@@ -115,7 +115,7 @@ extension Session {
         costs = [:]
         (entering, enteredBy) = ([], [:])
         requests.connectionEnded()
-        // What it lost until now is part of what a resume brings back.
+        // Its losses until now are part of what a resume brings back.
         losses = Losses()
         return wasConnected ? [.close(.takenOver, "taken over by a newer connection")] : []
     }
@@ -127,7 +127,7 @@ extension Session {
         users.change(caller.user, nowMilliseconds: now) { $0.restrict(to: levels) }
     }
 
-    /// What another node has to know of the session.
+    /// The state that another node needs to take the session over.
     public func handed(users: borrowing UserRates, nowMilliseconds now: UInt64) -> HandedSession {
         var handed = HandedSession(
             user: caller.user, anonymous: caller.anonymous, device: caller.device, issuedAt: issuedAt,

@@ -3,7 +3,7 @@ import RoomLink
 import Wire
 
 extension Session {
-    /// What the holder of a session does because of an input.
+    /// An act of the session's holder that an input causes.
     public enum Effect: Sendable, Hashable {
         /// Tells the leader of a room.
         case tell(RoomID, RoomNews)
@@ -25,7 +25,7 @@ extension Session {
         case wake(afterMilliseconds: UInt64)
     }
 
-    /// What a room has to know of a session, and does not answer.
+    /// News of a session that a room needs and does not answer.
     public enum RoomNews: Sendable, Hashable {
         /// It has ended, or must not be in the room.
         case left

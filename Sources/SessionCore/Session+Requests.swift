@@ -2,7 +2,7 @@ import ChatModel
 import RoomLink
 import Wire
 
-/// What a request has cost that a room has not answered yet.
+/// The cost of a request that a room has not answered yet.
 public struct OpenCost: Sendable, Hashable {
     var cost: RateCost
     /// It was beyond the rate, and goes to the room as a question: whether that has been answered already. The wait that
@@ -10,9 +10,9 @@ public struct OpenCost: Sendable, Hashable {
     var overRateMs: Int64?
 }
 
-/// What a client asks of rooms, and how often and how much (contract, "Rates"): counted for each session, and for all
+/// A client's requests to rooms, how often and how much (PROTOCOL.md, "Rates"): counted for each session, and for all
 /// sessions of a user, three times that. Both go along when a session moves, within the node and to another one, so a
-/// takeover brings no new allowance. What a user's sessions ask for at other nodes counts here when those tell it, once a
+/// takeover brings no new allowance. The use of a user's sessions at other nodes counts here when those tell it, once a
 /// second.
 ///
 /// A repeat of what has been answered costs nothing, and only the room knows that it is one: what was taken comes back
@@ -37,13 +37,13 @@ extension Session {
         }
     }
 
-    /// What becomes of a request.
+    /// The fate of a request.
     public enum Decision: Sendable, Hashable {
         case refuse(ChatError)
         case ask(Asked)
     }
 
-    /// What the room is told of the request besides the operation.
+    /// The facts of the request that the room is told besides the operation.
     public struct Asked: Sendable, Hashable {
         /// Under which the room is to answer; nil: nobody waits for an answer.
         public var number: UInt32?
@@ -54,7 +54,7 @@ extension Session {
         public var overRateMs: Int64?
     }
 
-    /// What a finished request gives back to the rates, when it does.
+    /// The part of the cost that a finished request gives back to the rates.
     public enum Settlement: Sendable, Hashable {
         /// It was a repeat and costs nothing.
         case all(RateCost)
@@ -167,7 +167,7 @@ extension Session {
         return id
     }
 
-    /// What a request has cost is known, or nobody will say.
+    /// The cost of a request is known, or nobody will say.
     /// - Parameters:
     ///   - isRepeat: it had been answered before.
     ///   - charged: bytes that it has brought along besides its own, or that were read in vain.

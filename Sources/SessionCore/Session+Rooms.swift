@@ -4,7 +4,7 @@ import Wire
 
 /// The rooms that a session enters and leaves, as their leaders say it.
 extension Session {
-    /// What a room's leader has answered to an enter.
+    /// The answer of a room's leader to an enter.
     public struct EnterAnswer: Sendable {
         /// The number under which the room was asked; nil: nobody waits for the answer.
         public var request: UInt32?
@@ -47,7 +47,8 @@ extension Session {
             // The client has waited for it, so the session is to be in the room in spite of the leave.
             if isUndone { effects.append(.announce(room)) }
             enteredBy[room] = answer.request
-            // Whoever went meanwhile stays a member for the grace, but views nothing; back again, it enters again.
+            // A session that went meanwhile stays a member for the grace, but views nothing; back again, it enters
+            // again.
             guard let asked, isConnected else { return effects }
             losses.forget(room)
             effects.append(
@@ -108,15 +109,15 @@ extension Session {
     /// The session shows something else of itself in a room that it is in.
     public mutating func onProfile(_ profile: Profile, in room: RoomID) { stays[room]?.profile = profile }
 
-    /// What the leader of a room that it is in lets it say.
+    /// The leader of a room that it is in tells whether it may speak.
     public mutating func onVoice(_ voice: Voice, in room: RoomID) {
         if stays[room] != nil { voices[room] = voice }
     }
 
-    /// What a session that keeps up again is told that it was not given.
+    /// The losses that a session is told of when it keeps up again.
     public mutating func takeLosses() -> [Push] {
         var pushes: [Push] = []
-        // What waited when the session left a room may have been lost after that: nobody there waits for it.
+        // Bytes that waited when the session left a room may have been lost after that: nobody there waits for them.
         for loss in losses.take() where isIn(loss.room) {
             if !loss.ranges.isEmpty {
                 let ranges = loss.ranges.map { SeqRange(from: $0.lowerBound, to: $0.upperBound) }
@@ -186,7 +187,7 @@ extension Session {
 }
 
 extension Stay {
-    /// What a session shows of itself that has entered.
+    /// The profile of a session that has entered.
     init(_ result: EnterResult, notifyExt: String?) {
         self.init(
             profile: result.me.profile, enteredAt: result.me.enteredAt ?? result.room.info.createdAt,

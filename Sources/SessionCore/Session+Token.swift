@@ -2,7 +2,7 @@ import ChatModel
 import RoomLink
 import Wire
 
-/// The session's token: its end is told before and enforced, and a narrower one ends stays (contract, section 3).
+/// The session's token: its end is told before and enforced, and a narrower one ends stays (PROTOCOL.md, "Tokens").
 extension Session {
     /// How long before the end a session is told.
     public static let warningMilliseconds: Int64 = 60_000

@@ -27,13 +27,13 @@ public struct Session: Sendable {
     /// A room that was asked for and has not answered.
     struct Entering: Sendable, Hashable {
         var room: RoomID
-        /// What the room shows with the enter.
+        /// Shown by the room with the enter.
         var notifyExt: String?
     }
 
     public let id: SessionID
     public internal(set) var caller: Caller
-    /// Of the connection, or of the last one.
+    /// The encoding of the connection, or of the last one.
     public internal(set) var encoding: ClientEncoding
     public let startedAt: Timestamp
     public internal(set) var presence = Presence.fresh
@@ -46,9 +46,9 @@ public struct Session: Sendable {
 
     /// The rooms that it is in, in the order of entering; at most `SessionLimits.roomsMax`.
     public internal(set) var rooms: [RoomID] = []
-    /// What the rooms' leaders were told of it, which a new leader has to be told.
+    /// The facts that the rooms' leaders were told, which a new leader has to be told.
     public internal(set) var stays: [RoomID: Stay] = [:]
-    /// What it may say there.
+    /// Its rights to speak there.
     var voices: [RoomID: Voice] = [:]
     /// They count towards the limit of rooms.
     var entering: [Entering] = []
@@ -62,15 +62,15 @@ public struct Session: Sendable {
     /// The node that has handed it over, until its rooms have been told.
     var formerNode: NodeID?
 
-    /// What was passed on to rooms.
+    /// The requests that were passed on to rooms.
     public internal(set) var requests: SessionRequests
-    /// What the requests cost that rooms have not answered yet, by their number.
+    /// The cost of requests that rooms have not answered yet, by their number.
     var costs: [UInt32: OpenCost] = [:]
     public internal(set) var rates: Rates
-    /// What another node says is left to all sessions of the user, until a lane has reckoned with it.
+    /// The rates that another node says are left to all sessions of the user, until a lane has reckoned with it.
     var handedUserLevels: RateLevels?
 
-    /// What the client was not given because it was slow.
+    /// The frames that the client was not given because it was slow.
     public var losses = Losses()
 
     /// A session that begins.
@@ -110,10 +110,10 @@ public struct Session: Sendable {
     public func isIn(_ room: RoomID) -> Bool { stays[room] != nil }
     public func isEntering(_ room: RoomID) -> Bool { entering.contains { $0.room == room } }
 
-    /// What it may say in a room that it is in; nil as long as the room's leader has not said.
+    /// Whether it may speak in a room that it is in; nil as long as the room's leader has not said.
     public func voice(in room: RoomID) -> Voice? { voices[room] }
 
-    /// What a new leader of a room is told of the session that is in it.
+    /// The facts that a new leader of a room is told of a session in it.
     public func announcement(in room: RoomID) -> Stay {
         var stay = stays[room] ?? Stay(profile: Profile(), enteredAt: startedAt)
         stay.isAway = !isConnected

@@ -1,8 +1,8 @@
 /// Which of a session's requests the present connection waits for, by the number that each has towards rooms.
 ///
-/// A request ID is the client's, and counts on its connection only: a client that resumes may begin its IDs anew. What it
-/// asked over an earlier connection may still be answered, and must not be taken for the answer to something else. So
-/// rooms are asked under the session's own number, which goes on over connections, lanes and nodes.
+/// A request ID is the client's, and counts on its connection only: a client that resumes may begin its IDs anew.
+/// Answers to requests of an earlier connection may still come, and must not be taken for the answer to something else.
+/// So rooms are asked under the session's own number, which goes on over connections, lanes and nodes.
 ///
 /// Bounded by what its holder lets be open: each request is ended, by its answer or by giving it up.
 public struct SessionRequests: Sendable {

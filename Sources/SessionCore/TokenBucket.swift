@@ -44,10 +44,10 @@ public struct TokenBucket: Sendable, Hashable {
         tokens = min(tokens, max(-ratePerSecond * debtSeconds, tokens - max(0, amount)))
     }
 
-    /// Gives back what was taken for something that then cost nothing (a repeat; contract, "Retry").
+    /// Gives back what was taken for something that then cost nothing (a repeat; PROTOCOL.md, "Retry").
     public mutating func giveBack(_ amount: Double = 1) { tokens = min(burst, tokens + max(0, amount)) }
 
-    /// Another rate from now on. What is left stays, with what the burst has grown by.
+    /// Another rate from now on. The rest stays, plus the growth of the burst.
     public mutating func set(ratePerSecond: Double, burst: Double) {
         tokens = min(burst, tokens + max(0, burst - self.burst))
         (self.ratePerSecond, self.burst) = (ratePerSecond, burst)
@@ -59,7 +59,7 @@ public struct TokenBucket: Sendable, Hashable {
         lastMilliseconds = nowMilliseconds
     }
 
-    /// What is left now, in thousandths.
+    /// The rest of now, in thousandths.
     public func level(nowMilliseconds: UInt64) -> Int64 {
         var bucket = self
         bucket.fill(nowMilliseconds)

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a valid token says.
+/// The claims of a valid token.
 public struct TokenClaims: Sendable, Hashable {
     public var user: UserID
     public var expiresAt: Timestamp

@@ -1,7 +1,7 @@
 import ChatModel
 
-/// What is left of their rates to users, over all sessions of each: three times what one session has. Each node counts
-/// what is asked there, and about a second later what the others tell it (``takeUses(nowMilliseconds:)``,
+/// The rest of users' rates, over all sessions of each: three times what one session has. Each node counts what is
+/// asked there, and about a second later what the others tell it (``takeUses(nowMilliseconds:)``,
 /// ``take(elsewhere:nowMilliseconds:)``).
 ///
 /// Holds whoever has asked for something within the last minute or two, here or so much elsewhere that it was told: what
@@ -102,12 +102,12 @@ public struct UserRates: Sendable {
         return result
     }
 
-    /// What a user has left; nil of one who has asked for nothing lately, to whom all is left.
+    /// The rest of a user's rates; nil for a user who has asked for nothing lately, and has all.
     public func levels(of user: UserID, nowMilliseconds now: UInt64) -> RateLevels? {
         (young[user] ?? old[user])?.levels(nowMilliseconds: now)
     }
 
-    /// Who has not been heard of since the last turn but one is forgotten. To be called once a second or so.
+    /// Users that have not been heard of since the last turn but one are forgotten. To be called once a second or so.
     /// - Returns: what was forgotten, to be freed where that may take its time.
     public mutating func turn(nowMilliseconds now: UInt64) -> [UserID: Rates] {
         guard now >= turnsAt else { return [:] }
@@ -119,7 +119,7 @@ public struct UserRates: Sendable {
         return forgotten
     }
 
-    /// Who is known.
+    /// The number of known users.
     public var count: Int { young.count + old.keys.count { young[$0] == nil } }
 
     private static let turnMilliseconds: UInt64 = 60_000

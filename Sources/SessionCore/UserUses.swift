@@ -3,7 +3,7 @@ import ChatModel
 /// The requests of users at this node since the last report to the other nodes.
 ///
 /// Only what is noteworthy is told: most users ask for little, at one node, and nobody need know. So a second costs as
-/// much as greedy users do, and an idle node says nothing. What is not told counts at this node alone.
+/// much as greedy users do, and an idle node says nothing. Uses that are not told count at this node alone.
 public struct UserUses: Sendable {
     /// The limits of one user.
     private let limits: RateLimits
@@ -32,7 +32,7 @@ public struct UserUses: Sendable {
         uses[user, default: UserUse(user: user)].bytes = sum.overflow ? .max : sum.partialValue
     }
 
-    /// It cost nothing after all. What has been told meanwhile stays told.
+    /// It cost nothing after all. Uses that have been told meanwhile stay told.
     mutating func takeBack(_ cost: RateCost, of user: UserID) {
         guard case .change(let bytes, _) = cost, var use = uses[user] else { return }
         use.changes = max(0, use.changes - 1)

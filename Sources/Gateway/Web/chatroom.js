@@ -99,7 +99,7 @@ const REFUSAL_WAIT_MS = 5_000;
 const WINDOW_MS_MAX = 600_000;
 const REFUSED_TOKENS_MAX = 3;
 const READS = new Set(["ping", "combined", "history", "room", "members", "membersById", "queue"]);
-/** What this version knows; anything else is told as `unsupported`. */
+/** The types and events that this version knows; anything else is told as `unsupported`. */
 const TYPES = new Set(["TEXT", "TIP", "COMMAND", "IMAGE", "AUDIO", "VIDEO", "FILE", "LOCATION", "CUSTOM", "COMBINE"]);
 const EVENTS = new Set([
   301, 302, 303, 304, 305, 306, 307, 308, 309, 310, 311, 312, 313, 314, 315, 316, 317, 318, 319, 320, 323, 350,
@@ -389,7 +389,7 @@ export class Room extends Emitter {
 
   #show(message) { this.emit(isUnknown(message) ? "unsupported" : "message", message); }
 
-  /** What was missing has come. */
+  /** The missing messages have come. */
   #fill(messages) {
     const known = messages.filter((message) => !isUnknown(message));
     if (known.length > 0) this.emit("filled", known);
@@ -500,7 +500,7 @@ export class Room extends Emitter {
   }
 }
 
-/** What the server asked for, else doubling from half a second. */
+/** The time that the server asked for, else doubling from half a second. */
 function waitingTime(refusal, refusals) {
   if (refusal.retryAfterMs !== undefined) return Math.min(Math.max(refusal.retryAfterMs, 10), WINDOW_MS_MAX);
   return Math.min(500 * 2 ** Math.min(refusals, 6), 30_000);
@@ -924,7 +924,7 @@ export class ChatroomClient extends Emitter {
       return this.#finish(serial, null, result);
     }
     if (this.#isLost(error, request)) {
-      // What the client itself wanted to read it reads when it has entered.
+      // The client reads what it itself wanted to read when it has entered.
       if (request.internal) this.#pending.delete(serial);
       return;
     }
@@ -1001,7 +1001,7 @@ export class ChatroomClient extends Emitter {
     }
   }
 
-  // What the server says
+  // Input from the server
 
   #received(data) {
     this.#heard();

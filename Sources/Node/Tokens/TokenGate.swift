@@ -3,7 +3,8 @@ import Gateway
 import Rooms
 import SessionCore
 
-/// What gateways ask about tokens: the keys say whether one is genuine, the system group whether it was revoked.
+/// Answers gateways' questions about tokens: the keys say whether one is genuine, the system group whether it was
+/// revoked.
 struct TokenGate: TokenVerifier {
     let keys: TokenKeys
     let system: SystemGroup

@@ -9,8 +9,8 @@ import Synchronization
 /// Checks and issues tokens with the keys of the keys file, and with those that its key sets publish; the keys can be
 /// replaced while it runs (SIGHUP).
 ///
-/// The algorithm is the key record's and never the header's, and a token without a known `kid` is refused (contract,
-/// section 3). Checking takes up to some tenths of a millisecond and may wait for a key set, so it never runs on a loop.
+/// The algorithm is the key record's and never the header's, and a token without a known `kid` is refused
+/// (PROTOCOL.md, "Tokens"). Checking takes up to some tenths of a millisecond and may wait for a key set, so it never runs on a loop.
 final class TokenKeys: Sendable {
     /// A key, and what its tokens must say.
     struct Key: Sendable {
@@ -189,7 +189,7 @@ final class TokenKeys: Sendable {
 
     private static let adminSkewSeconds: Int64 = 30
     private static let issuerSkewSeconds = 30.0
-    /// How long a token may live (contract, section 3): 366 days.
+    /// How long a token may live (PROTOCOL.md, "Tokens"): 366 days.
     private static let lifeSecondsMax: Int64 = 366 * 86_400
 
     private static func refusal(_ why: String) -> ChatError {
