@@ -2,6 +2,7 @@ import ChatModel
 import Cryptography
 import Foundation
 import Gateway
+import SessionCore
 
 @testable import Node
 
