@@ -181,8 +181,8 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "GossipTestKit", dependencies: ["ChatModel", "Gossip", "GossipSeal"], path: "Tests/GossipTestKit",
-            swiftSettings: strict),
+            name: "GossipTestKit", dependencies: ["ChatModel", "Gossip", "GossipSeal", "StorageTestKit"],
+            path: "Tests/GossipTestKit", swiftSettings: strict),
         .target(name: "SimulatedSystem", dependencies: ["CUV"], path: "Tests/SimulatedSystem"),
         .target(
             name: "Simulator",

@@ -80,7 +80,10 @@ public final class Gateway: Sendable {
     ///   - listed: The URLs of all nodes of the cluster, also of those that are dead: their pages come here.
     public func use(urls: [String], listed: [String]) async {
         for lane in shared.lanes.withLock({ $0 }) {
-            await lane.loop.run { (lane.value.gateways, lane.value.listedGateways) = (urls, listed) }
+            await lane.loop.run {
+                lane.value.gateways = urls
+                lane.value.origins.use(gateways: urls + listed)
+            }
         }
     }
 

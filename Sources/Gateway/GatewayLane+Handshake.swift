@@ -59,7 +59,7 @@ extension GatewayLane {
         } else {
             schemes = ["http"]
         }
-        if origins.allows(origin, host: host, schemes: schemes, gateways: ownGateways + listedGateways) { return true }
+        if origins.allows(origin, host: host, schemes: schemes) { return true }
         shared.figures.refusedOrigins.add()
         tellOfRefusedOrigin(origin ?? "", host: host ?? "", from: connection)
         return false

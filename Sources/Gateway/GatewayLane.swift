@@ -22,11 +22,9 @@ final class GatewayLane {
     private var listener: TCPListener?
     /// The URLs that clients are told to connect to.
     var gateways: [String] = []
-    /// The URLs of all nodes of the cluster, whatever their state.
-    var listedGateways: [String] = []
     /// The URLs of this node among them.
     private(set) var ownGateways: [String] = []
-    let origins: OriginPolicy
+    var origins: OriginPolicy
     /// When a refused origin was last logged, 0 for never, and how many were not since.
     var refusedOriginsToldAt: UInt64 = 0
     var refusedOriginsUntold = 0
@@ -110,6 +108,7 @@ final class GatewayLane {
         self.listener = listener
         ownGateways = configuration.urls(port: listener.port, isSecure: shared.tls != nil)
         gateways = ownGateways
+        origins.use(gateways: ownGateways)
         loop.every(milliseconds: Heartbeat.tickMilliseconds) { [unowned self] in beginRound() }
         loop.every(milliseconds: Heartbeat.tickMilliseconds) { [unowned self] in watchLeaders() }
         loop.every(milliseconds: 100) { [unowned self] in

@@ -33,6 +33,8 @@ struct OriginPolicy: Sendable {
     private let exact: Set<String>
     private let anyLabel: [WebOrigin]
     private let isOnLoopback: Bool
+    /// Where the cluster's gateways serve pages.
+    private var ofGateways: Set<WebOrigin> = []
 
     /// - Parameters:
     ///   - allowed: the setting `allowedOrigins`; what is no origin matches nothing.
@@ -44,12 +46,16 @@ struct OriginPolicy: Sendable {
         self.isOnLoopback = isOnLoopback
     }
 
+    /// - Parameter urls: those of all nodes of the cluster, also of dead ones: a page of such a node goes on here.
+    mutating func use(gateways urls: [String]) {
+        ofGateways = Set(urls.compactMap { WebOrigin(gateway: $0).map(named) })
+    }
+
     /// - Parameters:
     ///   - origin: the header `Origin`; no browser sends a request of a page without it, so nil passes.
     ///   - host: the header `Host`.
     ///   - schemes: what the request may have come by; both where a proxy does not say.
-    ///   - gateways: the URLs that clients are told, of all nodes.
-    func allows(_ origin: String?, host: String?, schemes: [String], gateways: [String]) -> Bool {
+    func allows(_ origin: String?, host: String?, schemes: [String]) -> Bool {
         guard let origin else { return true }
         guard let page = WebOrigin(origin) else { return exact.contains(origin.lowercased()) }
         if exact.contains(Self.written(page)) || anyLabel.contains(where: { Self.isLabel(of: page, below: $0) }) {
@@ -57,9 +63,7 @@ struct OriginPolicy: Sendable {
         }
         let sought = named(page)
         let own = schemes.lazy.compactMap { scheme in host.flatMap { WebOrigin(scheme: scheme, authority: $0[...]) } }
-        // A page of one node goes on at another when its own has died.
-        return own.contains { named($0) == sought }
-            || gateways.contains { WebOrigin(gateway: $0).map(named) == sought }
+        return own.contains { named($0) == sought } || ofGateways.contains(sought)
     }
 
     private func named(_ origin: WebOrigin) -> WebOrigin { isOnLoopback ? origin.withOneLoopbackName : origin }
@@ -69,7 +73,7 @@ struct OriginPolicy: Sendable {
             return false
         }
         let label = page.host.dropLast(parent.host.utf8.count + 1)
-        return !label.isEmpty && !label.contains(".")
+        return !label.isEmpty && !label.utf8.contains(UInt8(ascii: "."))
     }
 
     private static func written(_ origin: WebOrigin) -> String { "\(origin.scheme)://\(origin.host):\(origin.port)" }

@@ -1,4 +1,4 @@
-/// Where a browser's page comes from: scheme, host and port (RFC 6454), in lower case and with the port written out.
+/// The origin of a browser's page: scheme, host and port (RFC 6454), in lower case and with the port written out.
 struct WebOrigin: Sendable, Hashable {
     var scheme: String
     /// A name or an address; an IPv6 address in brackets.

@@ -10,7 +10,7 @@ import Wire
 /// goes along when its client comes back on another lane of the node (``move(users:nowMilliseconds:)``); another node gets
 /// a `HandedSession` of it.
 public struct Session: Sendable {
-    /// Where the client is.
+    /// Whether a client has the session, and since when not.
     public enum Presence: Sendable, Hashable {
         /// The session has been made and has no connection yet. Can become `connected`.
         case fresh
@@ -54,8 +54,8 @@ public struct Session: Sendable {
     var entering: [Entering] = []
     /// The numbers of the requests with which it has entered the rooms that it is in, as far as this lane has seen it.
     var enteredBy: [RoomID: UInt32] = [:]
-    /// Rooms that were told that it left, because of a late answer or kick: with the last request of before. The leave undoes what
-    /// a room answers to an enter up to that request.
+    /// Rooms that were told of a leave because of a late answer or kick, with the number of the last request before it.
+    /// The leave undoes the answers to enters up to that request.
     var leftBehind: [RoomID: UInt32] = [:]
     /// Rooms that it was put out of while its client was away.
     var untoldKicks: [KickedPush] = []

@@ -32,7 +32,7 @@ public struct Reconciler: Sendable {
     /// Since when the preferred leader could have led.
     private var stable: (server: ServerID, since: UInt64)?
     private var handedOverAt: UInt64?
-    /// To whom, and how often in a row. The asker still leads, so all of these have failed.
+    /// The last heir, and how often in a row it was asked to lead. The asker still leads, so all of these have failed.
     private var handedOver: (to: ServerID, times: Int)?
 
     public init(configuration: Configuration = Configuration()) { self.configuration = configuration }

@@ -4,7 +4,7 @@ import Wire
 
 @testable import ClientCore
 
-/// What a later version of the protocol says: shown or ignored, never a failure (PROTOCOL.md, "Codes").
+/// Words of a later version of the protocol are shown or ignored, never a failure (PROTOCOL.md, "Codes").
 @Suite struct LaterVersionTests {
     private static func hologram(_ seq: UInt64) -> Message {
         var message = Script.message(seq)

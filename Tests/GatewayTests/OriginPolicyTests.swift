@@ -9,8 +9,9 @@ import Testing
         _ origin: String?, host: String? = "127.0.0.1:7400", schemes: [String] = ["http"], allowed: [String] = [],
         isOnLoopback: Bool = true, gateways: [String] = gateways
     ) -> Bool {
-        OriginPolicy(allowed: allowed, isOnLoopback: isOnLoopback)
-            .allows(origin, host: host, schemes: schemes, gateways: gateways)
+        var policy = OriginPolicy(allowed: allowed, isOnLoopback: isOnLoopback)
+        policy.use(gateways: gateways)
+        return policy.allows(origin, host: host, schemes: schemes)
     }
 
     @Test func `what is no browser has no origin and passes`() {

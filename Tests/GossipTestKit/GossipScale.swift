@@ -1,6 +1,7 @@
 import ChatModel
 import Gossip
 import GossipSeal
+import StorageTestKit
 
 /// Many gossip cores on one clock and one network: how long news takes to be everywhere, and what it costs.
 ///
@@ -50,7 +51,7 @@ package struct GossipScale {
     private let configuration: GossipConfiguration
     private let nodesMax: Int
     private var nodes: [Node] = []
-    private var random: SimulationRandom
+    private var random: SeededGenerator
     private var events = EventQueue<Event>()
     package private(set) var now = Duration.zero
     /// Since it was last asked for.
@@ -69,7 +70,7 @@ package struct GossipScale {
         var configuration = GossipConfiguration()
         configuration.membersMax = max(configuration.membersMax, nodes)
         self.configuration = configuration
-        random = SimulationRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     package var runningCount: Int { nodes.count(where: \.isUp) }

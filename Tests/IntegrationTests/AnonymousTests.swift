@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import Wire
 
-/// Who enters with what, and what anonymous members may do (PROTOCOL.md, "Entry", "Mutes").
+/// The conditions of entering, and the rights of anonymous members (PROTOCOL.md, "Entry", "Mutes").
 struct AnonymousTests {
     private static func anonymous(_ node: TestNode) async throws -> TestClient {
         let client = try await TestClient.open(port: node.clientPort)

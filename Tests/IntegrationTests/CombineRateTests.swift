@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 extension IntegrationTests {
-    /// What a COMBINE costs of the rate in bytes (PROTOCOL.md, "Rates").
+    /// The cost of a COMBINE in bytes of the rate (PROTOCOL.md, "Rates").
     @Suite struct CombineRateTests {
         /// What is used up stays so while a test runs.
         private static var slow: [String: Any] {

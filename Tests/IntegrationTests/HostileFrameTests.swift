@@ -6,7 +6,7 @@ import WaitTestKit
 import Wire
 
 extension IntegrationTests {
-    /// What one frame may hold, and what it may cost (PROTOCOL.md, "Frames").
+    /// The bounds of one frame, and of its cost (PROTOCOL.md, "Frames").
     @Suite struct HostileFrameTests {
         private static let mask: [UInt8] = [1, 2, 3, 4]
 

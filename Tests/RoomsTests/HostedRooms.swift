@@ -134,7 +134,7 @@ extension RoomOutput {
 struct NoElsewhere: RoomsElsewhere {
     func leader(of shard: ShardID) -> KnownLeader { KnownLeader(nil, version: 0) }
 
-    /// Who begins to lead here is not told.
+    /// Nobody tells of a new leader here, so the wait is short.
     func leaderChange(of shard: ShardID, since former: KnownLeader, until deadline: ContinuousClock.Instant) async {
         try? await Task.sleep(for: .milliseconds(10))
     }

@@ -4,7 +4,7 @@ import SessionCore
 import Testing
 import Wire
 
-/// What becomes of a `connect`, as dialogues.
+/// Dialogues of a `connect`.
 @Suite struct LoginTests {
     private let ann = SessionDialogue.user("ann")
     private let held = SessionDialogue.id

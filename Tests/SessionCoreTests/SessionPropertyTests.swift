@@ -22,7 +22,7 @@ import Wire
         var random: SeededGenerator
         /// Rooms that have the session, as they see it.
         private(set) var members: Set<String> = []
-        /// What is on its way to each room and back, oldest first.
+        /// Calls on their way to each room, and answers on their way back, oldest first.
         private var asked: [String: [Call]] = [:]
         private var answers: [String: [Answer]] = [:]
         /// Rooms that are being told that the session is in them after all: until they go on from there, nothing else that

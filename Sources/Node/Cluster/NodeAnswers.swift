@@ -39,8 +39,8 @@ struct NodeAnswers: Sendable {
             let (result, index) = try await system.performForwarded(command, key: key)
             return .applied(result, index: index)
         case .join(let record):
-            // Where the group is led, and nowhere else: who joins asks every node that it reaches, and the leader
-            // believes of nodes only what they say themselves.
+            // Only the group's leader does this: a node that joins asks every node that it reaches, and the leader
+            // believes about a node only what the node itself says.
             let (result, index) = try await system.performForwarded(.addNode(record), key: nil)
             return .applied(result, index: index)
         case .cluster: return .cluster(id: cluster.id, shardCount: cluster.shardCount)

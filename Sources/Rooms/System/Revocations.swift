@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Whose tokens are refused, by when they were issued (PROTOCOL.md, "Tokens").
+/// The users whose tokens are refused, by when they were issued (PROTOCOL.md, "Tokens").
 ///
 /// A revocation is kept until `usersMax` newer ones have come, because nobody knows how long an app lets its tokens
 /// live. The one that is then forgotten leaves its time behind as the floor: tokens of anybody issued until then are
