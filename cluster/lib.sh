@@ -11,6 +11,26 @@ run_dir=${CLUSTER_RUN_DIR:-$root/.run}
 bin_dir=${CLUSTER_BIN_DIR:-$root/.build/release}
 cluster_file=$run_dir/cluster.json
 
+# How the caller calls a script of this directory on this cluster again, from where the caller is.
+again_command() {
+    local command=$root/$1
+    [[ $PWD != "$root" ]] || command=$1
+    [[ -z ${CLUSTER_BIN_DIR:-} || $1 == cluster/down ]] || command="CLUSTER_BIN_DIR=${CLUSTER_BIN_DIR@Q} $command"
+    [[ -z ${CLUSTER_RUN_DIR:-} ]] || command="CLUSTER_RUN_DIR=${CLUSTER_RUN_DIR@Q} $command"
+    printf '%s' "$command"
+}
+
+# Whether chatroomctl and botswarm find this cluster: they take the nearest .run/cluster.json at or above the current
+# directory, and know nothing of CLUSTER_RUN_DIR.
+tools_find_cluster() {
+    local directory=$PWD
+    while [[ ! -e $directory/.run/cluster.json ]]; do
+        [[ -n $directory ]] || return 1
+        directory=${directory%/*}
+    done
+    [[ $directory/.run/cluster.json -ef $cluster_file ]]
+}
+
 # One set of options for programs and tests, so that they share one .build and nothing is built twice.
 # shellcheck disable=SC2034 # used by the scripts that source this file
 swift_build_options=(-c release)
