@@ -201,7 +201,7 @@ let package = Package(
         tests("BotSwarmCoreTests", ["BotSwarmCore", "ChatModel", "Wire"]),
         tests("EventLoopTests", ["EventLoop"]),
         tests("SystemCallsTests", ["SystemCalls"]),
-        tests("TransportTests", ["EventLoop", "Transport", "WaitTestKit"]),
+        tests("TransportTests", ["EventLoop", "TLS", "Transport", "WaitTestKit", "CertificateTestKit"]),
         tests("DeflateTests", ["Deflate"]),
         tests(
             "GatewayTests",

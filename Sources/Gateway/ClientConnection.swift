@@ -14,16 +14,6 @@ import Wire
 /// only when something waits already or the socket is full. Bytes that the socket does not take wait in `queue`, which
 /// is bounded (see `SendQueue`).
 final class ClientConnection: ConnectionHandler {
-    /// The life of a connection.
-    enum Phase {
-        /// The HTTP request is being read. Can transition to: `open`, `closing`.
-        case handshake(HTTPUpgradeParser)
-        /// WebSocket, before or after `connect`. Can transition to: `closing`.
-        case open
-        /// A close frame has been sent or the socket has failed; nothing more is read. Final.
-        case closing
-    }
-
     let number: UInt64
     let tcp: TCPConnection
     unowned let lane: GatewayLane
@@ -39,8 +29,7 @@ final class ClientConnection: ConnectionHandler {
     var session: LaneSession?
     /// Rooms that this connection views, with its index in each hub.
     var views: [RoomID: Int] = [:]
-    /// A `connect` or `refresh` is being decided: no request is taken and nothing is read meanwhile.
-    private var isHolding = false
+    private var intake = Intake.reading
     /// The rest of a frame some of whose requests have been taken: bounded by the frame.
     private var unfinished: UnfinishedFrame?
     /// A message has been inflated before `connect` was answered.
@@ -50,16 +39,10 @@ final class ClientConnection: ConnectionHandler {
     var heartbeat: Heartbeat
     private var malformedInARow = 0
 
-    /// The one frame that waits in the common case; `queue` is empty then.
-    private var pending: LaneFrame?
     private var queue = SendQueue<LaneFrame>()
-    /// It is in the lane's list of those to be flushed; nobody writes ahead of that.
-    private var isDirty = false {
-        didSet { tcp.isHeld = isDirty }
+    private var flushing = Flush.none {
+        didSet { tcp.isHeld = flushing.isDue }
     }
-    private var isReading = true
-    /// Closes as soon as everything queued has been written.
-    private var closesWhenDrained = false
 
     /// The places that it holds of the limits, to be given back at its end.
     struct Places {
@@ -87,8 +70,6 @@ final class ClientConnection: ConnectionHandler {
     private var inFlight: (frame: LaneFrame?, ownBytes: Int) = (nil, 0)
     /// The bytes that the lane has counted for it.
     private(set) var countedBytes = 0
-    /// Nothing is counted any more.
-    private var isGone = false
     /// With which it has been closed from here; nil without a close frame.
     private(set) var closeCode: CloseCode?
 
@@ -133,7 +114,7 @@ final class ClientConnection: ConnectionHandler {
                 close(.tooBig, "too much before connect")
                 release()
             }
-        case .closing: break
+        case .draining, .closing, .gone: break
         }
     }
 
@@ -311,14 +292,17 @@ final class ClientConnection: ConnectionHandler {
     }
 
     /// The bytes that wait to be written.
-    var waitingBytes: Int { queue.byteCount + (pending?.byteCount ?? 0) }
+    var waitingBytes: Int {
+        if case .single(let frame) = flushing { return queue.byteCount + frame.byteCount }
+        return queue.byteCount
+    }
 
     /// Bytes that came and have not been dealt with: of frames that are not whole, and of what may not be taken yet.
     var untakenBytes: Int { unparsed.count + decoder.bufferedCount + (unfinished?.bytes.count ?? 0) }
 
     /// Whether requests are taken: not while a token is checked, nor while the client does not read its replies.
     private var mayTake: Bool {
-        guard case .open = phase, !isHolding else { return false }
+        guard case .open = phase, intake != .held else { return false }
         return waitingBytes
             < (session == nil ? Self.unconnectedRepliesBytesMax : lane.configuration.unreadRepliesBytesMax)
     }
@@ -330,6 +314,7 @@ final class ClientConnection: ConnectionHandler {
 
     /// Tells the lane's buffers what of them is held for this connection alone.
     func count() {
+        let isGone = if case .gone = phase { true } else { false }
         let now =
             isGone
             ? 0
@@ -361,13 +346,18 @@ final class ClientConnection: ConnectionHandler {
             // Nobody waits for it to be read.
             lane.turnAway(self, "the node is short of memory")
         } else {
-            let wasClosing = if case .closing = phase { true } else { false }
+            if !phase.isEnding { lane.detach(self) }
             phase = .closing
-            if !wasClosing { lane.detach(self) }
             tcp.close()
-            (pending, queue) = (nil, SendQueue())
+            dropOutput()
         }
         count()
+    }
+
+    private func dropOutput() {
+        // Its place in the lane's list stays.
+        if case .single = flushing { flushing = .queue }
+        queue = SendQueue()
     }
 
     /// Frees what has come and is of no use any more.
@@ -408,28 +398,22 @@ final class ClientConnection: ConnectionHandler {
 
     /// Stops taking requests until `resumeRequests`, in the middle of a frame too.
     func holdRequests() {
-        isHolding = true
-        pauseReading()
+        if intake.hold() { tcp.stopReading() }
     }
 
     /// Goes on with what was held. Without a hold nothing is done: a frame that was left for its unread replies goes on
     /// when they have been read, and not before.
     func resumeRequests() {
-        guard isHolding else { return }
-        isHolding = false
-        continueReading()
+        if intake.endHold() { continueReading() }
     }
 
     func pauseReading() {
-        guard isReading else { return }
-        isReading = false
-        tcp.stopReading()
+        if intake.pause() { tcp.stopReading() }
     }
 
     func resumeReading() {
-        guard !isReading, mayTake, unparsed.isEmpty, unfinished == nil else { return }
-        isReading = true
-        tcp.startReading()
+        guard mayTake, unparsed.isEmpty, unfinished == nil else { return }
+        if intake.resume() { tcp.startReading() }
     }
 
     // MARK: - Out
@@ -466,22 +450,12 @@ final class ClientConnection: ConnectionHandler {
 
     /// Appends a frame; it is written at the end of the turn.
     func enqueue(_ frame: LaneFrame) {
-        if !isDirty {
-            isDirty = true
+        guard flushing.isDue || !queue.isEmpty || tcp.isWriting else {
             lane.dirty.append(self)
-            if pending == nil, queue.isEmpty, !tcp.isWriting {
-                pending = frame
-                return
-            }
+            flushing = .single(frame)
+            return
         }
-        enqueueBehind(frame)
-    }
-
-    private func enqueueBehind(_ frame: LaneFrame) {
-        if let first = pending {
-            pending = nil
-            queue.append(first)
-        }
+        flushQueueLater()
         // A client that has lost something gets nothing of rooms until the loss has been told, in its place.
         if frame.traffic != .reply, let session, !session.state.losses.isEmpty {
             session.state.losses.note(frame)
@@ -512,27 +486,25 @@ final class ClientConnection: ConnectionHandler {
         guard frame.traffic != .status, let session else { return }
         session.state.losses.note(room: room, keptSeqs: frame.keptSeqs, unkept: frame.unkept, barrage: frame.barrage)
         // Through the queue, whose end tells losses in their place.
-        if let first = pending {
-            pending = nil
-            queue.append(first)
-        }
-        flushLater()
+        flushQueueLater()
     }
 
-    /// The end of the turn writes what waits.
-    private func flushLater() {
-        guard !isDirty else { return }
-        isDirty = true
-        lane.dirty.append(self)
+    /// The end of the turn writes the queue, which a single frame goes into first.
+    private func flushQueueLater() {
+        switch flushing {
+        case .none: lane.dirty.append(self)
+        case .single(let first): queue.append(first)
+        case .queue: return
+        }
+        flushing = .queue
     }
 
     /// Writes what waits: once per turn and connection.
     func flush() {
-        isDirty = false
+        let due = exchange(&flushing, with: .none)
         defer { count() }
         if !tcp.isWriting { inFlight = (nil, 0) }
-        if let frame = pending {
-            pending = nil
+        if case .single(let frame) = due {
             let written = tcp.tryWrite(frame.bytes, from: 0)
             if written < frame.byteCount { write(frame, from: written) }
             return continueUnfinished()
@@ -549,14 +521,14 @@ final class ClientConnection: ConnectionHandler {
 
     /// Requests that were left because too many replies waited go on in the next turn, when these have been written.
     private func continueUnfinished() {
-        if !isReading, !isThrottled, mayTake { lane.continueReadingLater(self) }
+        if intake == .paused, !isThrottled, mayTake { lane.continueReadingLater(self) }
     }
 
     /// When the socket has taken everything, what was lost is told in its place, before anything newer.
     private func afterWriting() {
         guard !tcp.isWriting, queue.isEmpty else { return }
         if let session, !session.state.losses.isEmpty { lane.tellLosses(of: session) }
-        if closesWhenDrained { tcp.shutdownThenClose() }
+        if case .draining = phase { tcp.shutdownThenClose() }
     }
 
     private func writeQueue() {
@@ -592,7 +564,7 @@ final class ClientConnection: ConnectionHandler {
 
     /// The end of the turn goes on writing: of many sockets that take more at once, a share per turn.
     func connectionDidDrain(_ connection: TCPConnection) {
-        flushLater()
+        if !flushing.isDue { flushQueueLater() }
     }
 
     func ping() { enqueue(WebSocketFrameEncoder.frame(.ping, [])) }
@@ -601,7 +573,7 @@ final class ClientConnection: ConnectionHandler {
 
     /// Sends a close frame behind what waits and ends the connection.
     func close(_ code: CloseCode, _ reason: String) {
-        if case .closing = phase { return }
+        guard !phase.isEnding else { return }
         closeCode = code
         if case .handshake = phase {
             phase = .closing
@@ -642,23 +614,19 @@ final class ClientConnection: ConnectionHandler {
         pauseReading()
         flush()
         if tcp.isWriting || !queue.isEmpty {
-            closesWhenDrained = true
-            closeDeadlineMilliseconds = lane.loop.nowMilliseconds + Self.closeMilliseconds
+            phase = .draining(untilMilliseconds: lane.loop.nowMilliseconds + Self.closeMilliseconds)
         } else {
             tcp.shutdownThenClose()
         }
     }
 
-    /// When a client that doesn't take its last bytes is cut off.
-    private(set) var closeDeadlineMilliseconds: UInt64?
-
     func cut() { tcp.close() }
 
     func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
-        phase = .closing
+        phase = .gone
         release()
-        (pending, queue, inFlight) = (nil, SendQueue(), (nil, 0))
-        isGone = true
+        dropOutput()
+        inFlight = (nil, 0)
         count()
         lane.didClose(self)
     }

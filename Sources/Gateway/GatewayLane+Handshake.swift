@@ -14,7 +14,7 @@ extension GatewayLane {
     func readHandshake(_ bytes: UnsafeRawBufferPointer, of connection: ClientConnection) {
         guard case .handshake(var parser) = connection.phase else { return }
         // Out of the enum while it is fed, so that its buffer is not copied.
-        connection.phase = .closing
+        connection.phase = .handshake(HTTPUpgradeParser())
         switch parser.parse(bytes) {
         case .needsMore:
             connection.phase = .handshake(parser)

@@ -67,9 +67,12 @@ extension GatewayLane {
         let waitingBytes = connection.waitingBytes
         round.queueBytes += waitingBytes
         if waitingBytes > configuration.sendQueueBytesMax / 2 { round.slowSessions += 1 }
-        if case .closing = connection.phase {
-            if let deadline = connection.closeDeadlineMilliseconds, now >= deadline { connection.cut() }
+        switch connection.phase {
+        case .handshake, .open: break
+        case .draining(let deadline):
+            if now >= deadline { connection.cut() }
             return
+        case .closing, .gone: return
         }
         if let deadline = connection.connectDeadlineMilliseconds {
             if now >= deadline { connection.close(.silent, "no connect in time") }

@@ -7,6 +7,42 @@ import Telemetry
 
 /// One consensus group on its loop: the core, what it waits for, and its way back after a failed write.
 final class GroupLog {
+    /// The output of the core, as the driver finds it.
+    enum Output {
+        /// Nothing has happened since the output was taken. Can become: `possible`, `proposals`.
+        case none
+        /// Something has happened to the core. Can become: `proposals`, `none`.
+        case possible
+        /// There are entries, too, that no save has taken yet. Can become: `none`.
+        case proposals
+
+        /// Something has happened to the core.
+        mutating func note() { if case .none = self { self = .possible } }
+
+        /// - Parameter maySave: whether another save can begin, for which the next entries wait otherwise.
+        func isDue(maySave: Bool) -> Bool {
+            switch self {
+            case .none: false
+            case .possible: true
+            case .proposals: maySave
+            }
+        }
+    }
+
+    /// A reason for which this replica does not lead, besides the log itself.
+    private struct Obstacles: OptionSet {
+        var rawValue: UInt8
+
+        /// Not all of the history is here.
+        static let history = Obstacles(rawValue: 1)
+        /// This node's clock disagrees with the others'.
+        static let clock = Obstacles(rawValue: 2)
+        /// Committed entries can't be written where they are read from.
+        static let storage = Obstacles(rawValue: 4)
+        /// The settings are not known by which the state machine's owner serves.
+        static let settings = Obstacles(rawValue: 8)
+    }
+
     let group: GroupID
     private let server: ServerID
     private let store: LogStore
@@ -16,30 +52,19 @@ final class GroupLog {
     private let entriesRetained: UInt64
     /// The snapshot that the state machine was installed from last.
     private var installed: SnapshotMark?
-    private var raft: RaftGroup
+    private var raft: RaftGroup {
+        didSet { output.note() }
+    }
+    private(set) var output = Output.possible
     /// Messages for other servers of the group, until the driver takes them.
     private(set) var messages: [RaftMessage] = []
     weak var delegate: (any GroupLogDelegate)?
-    /// There may be output to take.
-    private(set) var isDirty = true
-    /// There are entries that no save has taken yet.
-    private(set) var hasProposed = false
-    /// The last write failed; it is tried again every second.
-    private(set) var hasFailed = false
-    /// Which making of the core this is: answers to saves of an earlier one mean nothing to it.
-    private(set) var generation = 0
-    private var savesInFlight = 0
-    private var isComplete = true
-    private var hasRightClock = true
-    private var hasStorage = true
-    private var knowsSettings = true
-    /// For how long saves have been on their way of which none has arrived, though others have saved as much.
-    private var ticksOfSave = 0
+    private var saves = GroupSaves()
+    private var obstacles: Obstacles = []
     /// Asks the driver to perform what an answer from the store has brought.
     var onInput: () -> Void = {}
     /// Whether the state machine is being replaced by a snapshot, or is to be.
     var isInstalling: () -> Bool = { false }
-    private var ticksSinceFailure = 0
     private var reads: [UInt64: (Result<UInt64, RaftError>) -> Void] = [:]
     private var nextRead: UInt64 = 0
     private var trimmedIndex: UInt64 = 0
@@ -141,10 +166,14 @@ final class GroupLog {
     /// The duration of the store, which all groups share.
     var lastSyncDuration: Duration { store.status.lastSyncDuration }
 
+    /// The last write has failed; the core is made anew a second later.
+    var hasFailed: Bool { saves.hasFailed }
+    /// The number of times that the core was made anew.
+    var generation: Int { saves.generation }
+
     func propose(_ payloads: [[UInt8]]) throws(RaftError) -> ClosedRange<UInt64> {
         let range = try raft.propose(payloads)
-        isDirty = true
-        hasProposed = true
+        output = .proposals
         return range
     }
 
@@ -155,7 +184,6 @@ final class GroupLog {
         do throws(RaftError) {
             try raft.readIndex(nextRead)
             reads[nextRead] = completion
-            isDirty = true
         } catch {
             completion(.failure(error))
         }
@@ -166,7 +194,6 @@ final class GroupLog {
         guard !hasFailed else { return }
         raft.step(message)
         countRefusedTerms()
-        isDirty = true
     }
 
     /// Counts messages that the core refuses and nobody has refused before.
@@ -181,19 +208,16 @@ final class GroupLog {
     /// The node that leads the group may have died.
     func leaderMayBeGone(_ node: NodeID) {
         raft.leaderMayBeGone(node.text)
-        isDirty = true
     }
 
     /// The node has begun anew.
     func peerRestarted(_ node: NodeID) {
         raft.peerRestarted(node.text)
-        isDirty = true
     }
 
     /// The process stood still for so many ticks.
     func clockJumped(ticks: Int) {
         raft.clockJumped(ticks: ticks)
-        isDirty = true
     }
 
     /// This leader's knowledge of the others; empty elsewhere.
@@ -203,14 +227,12 @@ final class GroupLog {
 
     func transferLeadership(to server: ServerID) throws(RaftError) {
         try raft.transferLeadership(to: server)
-        isDirty = true
     }
 
     /// Proposes one change of the group's servers.
     func change(_ change: MembershipChange) throws(RaftError) {
         _ = try raft.proposeMembership(change)
-        isDirty = true
-        hasProposed = true
+        output = .proposals
     }
 
     func snapshotMark(at index: UInt64) -> SnapshotMark? { raft.snapshotMark(at: index) }
@@ -225,86 +247,60 @@ final class GroupLog {
     func snapshotInstalled(_ mark: SnapshotMark) {
         installed = mark
         raft.snapshotInstalled(mark)
-        isDirty = true
     }
 
     /// It could not be had; the state machine is as it was.
     func snapshotInstallFailed(_ mark: SnapshotMark) {
         raft.snapshotInstallFailed(mark)
-        isDirty = true
     }
 
     /// Whether this replica has all of the history; it does not lead before.
-    func setIsComplete(_ isComplete: Bool) {
-        self.isComplete = isComplete
-        setMayLead()
-    }
+    func setIsComplete(_ isComplete: Bool) { set(.history, !isComplete) }
 
     /// Whether this node's clock agrees with the others'; it does not lead while it does not.
-    func setHasRightClock(_ isRight: Bool) {
-        hasRightClock = isRight
-        setMayLead()
-    }
+    func setHasRightClock(_ isRight: Bool) { set(.clock, !isRight) }
 
     /// Whether what is committed can be written where it is read from; it does not lead while it can't.
-    func setHasStorage(_ hasStorage: Bool) {
-        self.hasStorage = hasStorage
-        setMayLead()
-    }
+    func setHasStorage(_ hasStorage: Bool) { set(.storage, !hasStorage) }
 
     /// Whether the settings are known by which the state machine's owner serves; it does not lead before.
-    func setKnowsSettings(_ knows: Bool) {
-        knowsSettings = knows
+    func setKnowsSettings(_ knows: Bool) { set(.settings, !knows) }
+
+    private func set(_ obstacle: Obstacles, _ isThere: Bool) {
+        if isThere { obstacles.insert(obstacle) } else { obstacles.remove(obstacle) }
         setMayLead()
     }
 
     private func setMayLead() {
         // A full disk or one that fails is found out for all groups together, also for those in which nothing happens.
-        let mayLead =
-            isComplete && hasRightClock && hasStorage && knowsSettings && takesWrites
-            && ticksOfSave < Self.saveTicksMax
+        let mayLead = obstacles.isEmpty && takesWrites && !saves.isOverdue
         guard raft.mayLead != mayLead else { return }
         raft.mayLead = mayLead
-        isDirty = true
     }
 
     func applied(upTo index: UInt64) {
         raft.applied(upTo: index)
-        isDirty = true
     }
 
     func tick() {
+        saves.tick(isBehind: raft.commitIndex > raft.persistedIndex)
         if hasFailed {
-            ticksSinceFailure += 1
-            // A core that is made now would not know of saves that are still on their way to the disk. So would a state
-            // that is just being put in place.
-            let isDue = ticksSinceFailure >= Self.ticksBeforeRetry && takesWrites
-            if isDue, savesInFlight == 0, !isInstalling() { restart() }
+            // A core that is made now would not know of a state that is just being put in place.
+            if saves.isRestartDue, takesWrites, !isInstalling() { restart() }
             return
         }
-        // A disk that hangs says nothing. It is worse than the others' when those have saved what this one has not:
-        // where all are slow, to leave leading would make it worse.
-        ticksOfSave = savesInFlight > 0 && raft.commitIndex > raft.persistedIndex ? ticksOfSave + 1 : 0
         setMayLead()
         raft.tick()
-        isDirty = true
     }
 
     func persisted(save number: UInt64, generation: Int) {
-        savesInFlight -= 1
-        ticksOfSave = 0
-        guard generation == self.generation else { return }
+        guard saves.onSaved(generation: generation) else { return }
         raft.persisted(save: number)
-        isDirty = true
     }
 
     func persistFailed(generation: Int) {
-        savesInFlight -= 1
-        guard generation == self.generation, !hasFailed else { return }
-        hasFailed = true
-        ticksSinceFailure = 0
+        guard saves.onFailed(generation: generation) else { return }
         raft.persistFailed()
-        isDirty = true
     }
 
     /// The state machine's storage has everything up to `index` on disk: the log before it can go, but for what other
@@ -316,27 +312,20 @@ final class GroupLog {
         guard index > trimmedIndex, !hasFailed, let mark = raft.snapshotMark(at: index) else { return }
         trimmedIndex = index
         raft.snapshotTaken(mark)
-        isDirty = true
     }
 
     /// After a failed write the core is made anew from what is on disk, and tries to lead again.
     private func restart() {
-        ticksSinceFailure = 0
         do throws(RaftError) {
             raft = try Self.restore(group, server, store, configuration, raft.handedOutIndex, installed)
-            hasFailed = false
-            ticksOfSave = 0
+            saves.onRestarted()
             setMayLead()
-            generation += 1
-            isDirty = true
         } catch {
-            // Still not readable: the next round tries again, and the node says that it is not ready meanwhile.
+            // Still not readable: the node says that it is not ready meanwhile.
+            saves.onRestartFailed()
         }
     }
 
-    private static let ticksBeforeRetry = 10
-    /// How long a save may last before this replica leaves leading to another one: 3 s.
-    private static let saveTicksMax = 30
     /// Some minutes of a busy shard.
     static let entriesRetained: UInt64 = 20_000
 
@@ -344,9 +333,8 @@ final class GroupLog {
 
     /// Takes one output and performs all of it but the save, which it returns.
     func takeOutput() -> RaftOutput.Save? {
-        isDirty = false
-        hasProposed = false
         let output = raft.takeOutput()
+        self.output = .none
         messages += output.messages
         if output.leadership != nil { delegate?.logDidChangeLeadership(self) }
         for read in output.readStates { reads.removeValue(forKey: read.token)?(.success(read.index)) }
@@ -356,10 +344,11 @@ final class GroupLog {
         for fetch in output.fetches { perform(fetch) }
         if !output.committed.isEmpty {
             delegate?.log(self, didCommit: output.committed)
-            isDirty = true
+            // There may be more.
+            self.output.note()
         }
         if let offer = output.snapshotOffer { delegate?.log(self, needsSnapshot: offer) }
-        if output.save != nil { savesInFlight += 1 }
+        if output.save != nil { saves.begin() }
         showFigures()
         return output.save
     }
@@ -394,7 +383,6 @@ final class GroupLog {
         ) { result in
             me.loop.execute {
                 me.value.raft.fetched((try? result.get()) ?? [], for: fetch)
-                me.value.isDirty = true
                 me.value.onInput()
             }
         }

@@ -145,7 +145,7 @@ final class LogDriver {
         var isDone = false
         while !isDone {
             isDone = true
-            for group in groups where group.isDirty && (maySave || !group.hasProposed) {
+            for group in groups where group.output.isDue(maySave: maySave) {
                 isDone = false
                 let save = group.takeOutput()
                 messages += group.takeMessages()

@@ -25,7 +25,7 @@ extension TCPConnection {
     /// Sealed bytes have come.
     func receiveSealed(_ bytes: UnsafeRawBufferPointer, _ tls: TLSSession) {
         let outcome = tls.receive(bytes, flush: { sendSealed(tls) }) { opened in
-            guard !isClosing, !isEnding else { return }
+            guard isOpen else { return }
             handler?.connection(self, didRead: opened)
         }
         sendSealed(tls)
@@ -33,8 +33,8 @@ extension TCPConnection {
         case .open:
             // The handshake may have ended, which what waits was waiting for.
             if bytesInFlight == nil, unsealed != nil { _ = continuesSealed() }
-        case .ended: close(code: isShuttingDown ? 0 : UV_EOF.rawValue)
-        case .failed: close(code: isShuttingDown ? 0 : UV_EPROTO.rawValue)
+        case .ended: peerDidEnd(code: UV_EOF.rawValue)
+        case .failed: peerDidEnd(code: UV_EPROTO.rawValue)
         }
     }
 
@@ -61,9 +61,9 @@ extension TCPConnection {
     /// Seals and offers as much as the system takes. Returns how much of the plain bytes is on its way.
     func trySealed(_ bytes: UnsafeRawBufferPointer) -> Int {
         checkOnLoop()
-        guard let tls, !isEnding else { return 0 }
+        guard let tls else { return 0 }
         var count = 0
-        while count < bytes.count, !isWriting, !isClosing {
+        while count < bytes.count, !isWriting, isOpen {
             let sealed = tls.seal(UnsafeRawBufferPointer(rebasing: bytes[count...]))
             guard sealed > 0 else { break }
             count += sealed
@@ -87,7 +87,7 @@ extension TCPConnection {
 
     func writeSealing(_ bytes: SharedBytes, from offset: Int) {
         precondition(unsealed == nil, "one write at a time")
-        guard !isClosing, !isEnding else { return }
+        guard isOpen else { return }
         unsealed = (bytes, offset)
         if bytesInFlight == nil { _ = continuesSealed() }
     }
@@ -111,31 +111,22 @@ extension TCPConnection {
             tls.output.take { startWrite(SharedBytes(copying: $0)) }
             return true
         }
-        if let milliseconds = shutdownMilliseconds {
-            shutdownMilliseconds = nil
-            shutdownThenClose(withinMilliseconds: milliseconds)
+        if case .ending(let milliseconds) = life {
+            end(withinMilliseconds: milliseconds)
             return true
         }
         return false
     }
 
-    /// Says that nothing more comes, unless something waits to be sealed: then later. Whether it was said.
-    func endsSealing(_ tls: TLSSession, _ milliseconds: UInt64) -> Bool {
-        guard unsealed == nil else {
-            shutdownMilliseconds = milliseconds
-            return false
-        }
+    /// Tells the peer that no more comes, if everything before that is sealed, and offers it to the socket, which may
+    /// close the connection.
+    /// - Returns: whether nothing of it waits here any more.
+    func endSealing(_ tls: TLSSession) -> Bool {
+        guard unsealed == nil else { return false }
         tls.end()
         sendSealed(tls)
-        if bytesInFlight != nil, !sealedWaiting.isEmpty {
-            shutdownMilliseconds = milliseconds
-            return false
-        }
-        return !isClosing
+        return bytesInFlight == nil || sealedWaiting.isEmpty
     }
-
-    /// Nothing is read or written for the handler any more.
-    private var isEnding: Bool { isShuttingDown || shutdownMilliseconds != nil }
 
     private static let sealedWaitingMax = 64 * 1024
 }

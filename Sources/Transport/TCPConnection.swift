@@ -26,15 +26,35 @@ public final class TCPConnection: LoopHandle {
     /// Whether it is read however much input the turn has had. For the few connections on which the others depend.
     public var hasPriority = false
 
+    /// The life of a connection.
+    enum Life {
+        /// Bytes are read and written for the handler. Can become: `ending`, `shutDown`, `closing`.
+        case open
+        /// The owner has ended it, and what it wrote before is not sealed yet (TLS). Nothing is read or written for the
+        /// handler any more, here and below. Can become: `shutDown`, `closing`.
+        case ending(milliseconds: UInt64)
+        /// The peer is told that no more comes, and has time to do the same. Can become: `closing`.
+        case shutDown
+        /// The libuv handle is closing, because of this error of libuv; 0: because this side wants it. Final.
+        case closing(code: Int32)
+    }
+
+    /// The part that the turn's share of input has in when the connection is read.
+    private enum InputTurn {
+        /// It is read as long as the turn takes input. Can become: `putOff`.
+        case free
+        /// It waits for a later turn. Can become: `due`.
+        case putOff
+        /// It has waited, and is read once, however much input the turn has had. Can become: `free`.
+        case due
+    }
+
     let tcp: UnsafeMutablePointer<uv_tcp_t>
     private let target: WriteTarget
 
     /// Whether the owner wants to read.
     private var wantsInput = false
-    /// Its input waits for a later turn.
-    private var isPutOff = false
-    /// It has waited, and is read once, however much input the turn has had.
-    private var isDue = false
+    private var inputTurn = InputTurn.free
 
     /// nil on a connection without TLS.
     private(set) var tls: TLSSession?
@@ -42,18 +62,15 @@ public final class TCPConnection: LoopHandle {
     var unsealed: (bytes: SharedBytes, offset: Int)?
     /// With TLS, sealed bytes that wait for the `uv_write` under way: alerts and answers of the protocol itself.
     var sealedWaiting: [UInt8] = []
-    /// With TLS, that ``shutdownThenClose(withinMilliseconds:)`` waits for what is not sealed yet.
-    var shutdownMilliseconds: UInt64?
 
     /// The bytes of the `uv_write` under way.
     private(set) var bytesInFlight: SharedBytes? {
         didSet { target.set(.writing, bytesInFlight != nil) }
     }
-    private(set) var isShuttingDown = false {
+    private(set) var life = Life.open {
+        // It never becomes open again.
         didSet { target.set(.closed, true) }
     }
-    /// The libuv error that closed the connection; 0 when this side did.
-    private var closingCode: Int32 = 0
     private var lingerTimer: LoopTimer?
 
     /// A handle without a socket. The caller opens it with a descriptor or closes it.
@@ -82,9 +99,18 @@ public final class TCPConnection: LoopHandle {
         UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_stream_t.self)
     }
 
-    var isClosing: Bool {
-        uv_is_closing(UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_handle_t.self)) != 0
+    /// Whether bytes are read and written for the handler.
+    var isOpen: Bool { if case .open = life { true } else { false } }
+
+    /// Whether the socket can be written to, if only by this class itself.
+    private var isWritable: Bool {
+        switch life {
+        case .open, .ending: true
+        case .shutDown, .closing: false
+        }
     }
+
+    var isClosing: Bool { if case .closing = life { true } else { false } }
 
     private static func from(_ data: UnsafeMutableRawPointer?) -> TCPConnection {
         Unmanaged<TCPConnection>.fromOpaque(data.unsafelyUnwrapped).takeUnretainedValue()
@@ -102,7 +128,7 @@ public final class TCPConnection: LoopHandle {
     /// Starts to deliver what the peer sends; does nothing when it does so already or is closing.
     public func startReading() {
         checkOnLoop()
-        guard !isClosing, !isShuttingDown else { return }
+        guard isWritable else { return }
         readOn()
     }
 
@@ -110,14 +136,14 @@ public final class TCPConnection: LoopHandle {
     /// not noticed either until reading starts again.
     public func stopReading() {
         checkOnLoop()
-        guard !isClosing, !isShuttingDown else { return }
+        guard isWritable else { return }
         wantsInput = false
         uv_read_stop(stream)
     }
 
     private func readOn() {
         wantsInput = true
-        guard !isPutOff else { return }
+        if case .putOff = inputTurn { return }
         let result = uv_read_start(
             stream,
             { handle, _, buffer in
@@ -143,28 +169,31 @@ public final class TCPConnection: LoopHandle {
     /// The turn has had its share of input.
     private func putOffInput() {
         uv_read_stop(stream)
-        isPutOff = true
+        inputTurn = .putOff
         loop.takeInputLater { [self] in
-            isPutOff = false
-            isDue = true
+            inputTurn = .due
             if wantsInput, !isClosing { readOn() }
         }
     }
 
     private func mayRead() -> Bool {
-        let isDue = exchange(&isDue, with: false)
-        return hasPriority || loop.takesInput() || isDue
+        let turn = exchange(&inputTurn, with: .free)
+        return hasPriority || loop.takesInput() || turn == .due
     }
 
     private func didRead(_ count: Int, into memory: UnsafeMutablePointer<CChar>?) {
         guard count != 0 else { return }
         guard count > 0 else {
             // The errors of libuv are negative errno values.
-            close(code: isShuttingDown ? 0 : Int32(truncatingIfNeeded: count))
-            return
+            return peerDidEnd(code: Int32(truncatingIfNeeded: count))
         }
-        guard !isShuttingDown else { return }
+        if case .shutDown = life { return }
         deliver(UnsafeRawBufferPointer(start: memory, count: count))
+    }
+
+    /// Nothing more can come, because of this error of libuv. That is no error where this side has ended too.
+    func peerDidEnd(code: Int32) {
+        if case .shutDown = life { close(code: 0) } else { close(code: code) }
     }
 
     private func deliver(_ bytes: UnsafeRawBufferPointer) {
@@ -176,7 +205,7 @@ public final class TCPConnection: LoopHandle {
     /// are opened if TLS has begun since.
     public func redeliver(_ bytes: [UInt8]) {
         checkOnLoop()
-        guard !bytes.isEmpty, !isClosing, !isShuttingDown else { return }
+        guard !bytes.isEmpty, isWritable else { return }
         bytes.withUnsafeBytes { deliver($0) }
     }
 
@@ -286,7 +315,7 @@ public final class TCPConnection: LoopHandle {
 
     @inline(never)
     private func writeDidFail(_ code: Int32) -> Int {
-        guard code != UV_EAGAIN.rawValue, !isClosing, !isShuttingDown else { return 0 }
+        guard code != UV_EAGAIN.rawValue, isWritable else { return 0 }
         close(code: code)
         return 0
     }
@@ -306,7 +335,7 @@ public final class TCPConnection: LoopHandle {
         precondition(offset >= 0 && offset < bytes.count, "there is something to write")
         if tls != nil { return writeSealing(bytes, from: offset) }
         precondition(bytesInFlight == nil, "one write at a time")
-        guard !isClosing, !isShuttingDown else { return }
+        guard isWritable else { return }
         startWrite(bytes, from: offset)
     }
 
@@ -334,7 +363,7 @@ public final class TCPConnection: LoopHandle {
         bytesInFlight = nil
         if status != 0 {
             close(code: status)
-        } else if !isClosing, !isShuttingDown {
+        } else if isWritable {
             if tls != nil, continuesSealed() { return }
             handler?.connectionDidDrain(self)
         }
@@ -355,11 +384,21 @@ public final class TCPConnection: LoopHandle {
     /// From now on nothing is read or written for the handler; it hears only of the end. Idempotent.
     public func shutdownThenClose(withinMilliseconds milliseconds: UInt64 = 2_000) {
         checkOnLoop()
-        guard !isClosing, !isShuttingDown else { return }
+        guard isOpen else { return }
+        end(withinMilliseconds: milliseconds)
+    }
+
+    /// Shuts down, or becomes `ending` while something waits to be sealed; then this is called again.
+    func end(withinMilliseconds milliseconds: UInt64) {
         lingerTimer?.cancel()
         lingerTimer = loop.schedule(afterMilliseconds: milliseconds) { [unowned self] in close(code: 0) }
-        if let tls, !endsSealing(tls, milliseconds) { return }
-        isShuttingDown = true
+        if let tls {
+            let isSealed = endSealing(tls)
+            // An error of the socket may have closed it.
+            guard !isClosing else { return }
+            guard isSealed else { return life = .ending(milliseconds: milliseconds) }
+        }
+        life = .shutDown
         let request = UnsafeMutablePointer<uv_shutdown_t>.allocate(capacity: 1)
         let result = uv_shutdown(request, stream) { request, status in
             let request = request.unsafelyUnwrapped
@@ -379,8 +418,7 @@ public final class TCPConnection: LoopHandle {
     /// Closes for the reason `code`, a libuv error; 0 when this side wants it.
     func close(code: Int32) {
         guard !isClosing else { return }
-        closingCode = code
-        target.set(.closed, true)
+        life = .closing(code: code)
         lingerTimer?.cancel()
         lingerTimer = nil
         uv_close(UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_handle_t.self)) { handle in
@@ -390,12 +428,12 @@ public final class TCPConnection: LoopHandle {
     }
 
     private func didClose() {
-        guard let handler else { return }
+        guard let handler, case .closing(let code) = life else { return }
         self.handler = nil
         handler.connectionDidClose(
             self,
-            error: closingCode == 0
-                ? nil : TransportError(uvCode: closingCode, doing: "connection with \(remoteAddress):\(remotePort)"))
+            error: code == 0
+                ? nil : TransportError(uvCode: code, doing: "connection with \(remoteAddress):\(remotePort)"))
     }
 
     @inline(__always)

@@ -28,6 +28,13 @@ enum TestGateway {
     static func run(
         at node: NodeID, router: any RoomRouter = NoRooms(), _ body: (Gateway) async throws -> Void
     ) async throws {
+        try await run(at: node, router: router) { gateway, _, _ in try await body(gateway) }
+    }
+
+    /// The same for a body that connects to the gateway: with its port and loop.
+    static func run(
+        at node: NodeID, router: any RoomRouter = NoRooms(), _ body: (Gateway, Int, EventLoop) async throws -> Void
+    ) async throws {
         let loop = try EventLoop(name: "gateway")
         loop.start()
         var configuration = GatewayConfiguration(node: node)
@@ -39,8 +46,8 @@ enum TestGateway {
             verifier: NoTokens(), metrics: MetricsRegistry(), logger: logger, now: { Timestamp(1000) })
         let result: Result<Void, any Error>
         do {
-            _ = try await gateway.start()
-            result = .success(try await body(gateway))
+            let port = try await gateway.start()
+            result = .success(try await body(gateway, port, loop))
         } catch {
             result = .failure(error)
         }
