@@ -357,13 +357,13 @@ public final class SystemGroup: Sendable {
     private func propose(_ command: SystemCommand, key: String? = nil) async throws(ChatError) -> SystemResult {
         let deadline = ContinuousClock.now + Self.leaderless
         while true {
-            let leader: NodeID?
-            switch await proposeHere(command, key: key) {
+            let (outcome, leadership) = await proposeHere(command, key: key)
+            switch outcome {
             case .success(let applied): return applied.result
             case .failure(.failed(let error)): throw error
-            case .failure(.notLeader(let node)): leader = node
+            case .failure(.notLeader): break
             }
-            if let leader, leader.text != server.node {
+            if let leader = leadership.leader.flatMap({ NodeID($0) }), leader.text != server.node {
                 do throws(ChatError) {
                     let (result, index) = try await forward(command, key, leader)
                     await whenApplied(index)
@@ -373,42 +373,63 @@ public final class SystemGroup: Sendable {
                     guard error.code == .unavailable, error.field == ChatError.leaderField else { throw error }
                 }
             }
-            guard ContinuousClock.now < deadline else {
+            guard await change(of: leadership, until: deadline) else {
                 throw ChatError(.unavailable, "the system group has no leader at the moment", retryAfterMs: 500)
             }
-            try? await Task.sleep(for: .milliseconds(50))
         }
     }
 
     /// A command that another node has passed on. Throws 503 with the field `leader` where this node does not lead.
+    ///
+    /// A leader that can't propose yet waits for that or for its end, since the other node hears of neither before there
+    /// is another leader.
     public func performForwarded(_ command: SystemCommand, key: String?) async throws(ChatError) -> (
         SystemResult, index: UInt64
     ) {
-        switch await proposeHere(command, key: key) {
-        case .success(let applied): return (applied.result, applied.index)
-        case .failure(.failed(let error)): throw error
-        case .failure(.notLeader):
-            throw ChatError(
-                .unavailable, "this node does not lead the system group", retryAfterMs: 500,
-                field: ChatError.leaderField)
+        let deadline = ContinuousClock.now + Self.leaderless
+        while true {
+            let (outcome, leadership) = await proposeHere(command, key: key)
+            switch outcome {
+            case .success(let applied): return (applied.result, applied.index)
+            case .failure(.failed(let error)): throw error
+            case .failure(.notLeader): break
+            }
+            let isHere = leadership.leader == server.node
+            guard isHere, await change(of: leadership, until: deadline) else {
+                throw ChatError(
+                    .unavailable, "this node does not lead the system group", retryAfterMs: 500,
+                    field: ChatError.leaderField)
+            }
+        }
+    }
+
+    /// Waits until there is another leader than formerly, or this node can propose that could not.
+    /// - Returns: false when that has not come about by the deadline.
+    private func change(of former: SystemLeadership, until deadline: ContinuousClock.Instant) async -> Bool {
+        await whenSettled { system in
+            if system.host.leadership(of: system.log).isWorthAnotherTry(after: former) { return true }
+            return ContinuousClock.now >= deadline ? false : nil
         }
     }
 
     /// How long a change waits for a leader.
     private static let leaderless = Duration.seconds(2)
 
-    private func proposeHere(_ command: SystemCommand, key: String?) async -> Result<
-        SystemHost.Applied, SystemHost.Failure
-    > {
+    /// - Returns: the outcome, and the leadership before the attempt.
+    private func proposeHere(_ command: SystemCommand, key: String?) async -> (
+        Result<SystemHost.Applied, SystemHost.Failure>, SystemLeadership
+    ) {
         let (loop, parts) = (loop, parts)
         return await withCheckedContinuation { continuation in
             loop.execute {
                 guard let system = parts.value else {
-                    return continuation.resume(
-                        returning: .failure(
-                            .failed(ChatError(.unavailable, "the node is starting", retryAfterMs: 500))))
+                    let error = ChatError(.unavailable, "the node is starting", retryAfterMs: 500)
+                    return continuation.resume(returning: (.failure(.failed(error)), SystemLeadership(term: 0)))
                 }
-                system.host.propose(command, key: key, to: system.log) { continuation.resume(returning: $0) }
+                let leadership = system.host.leadership(of: system.log)
+                system.host.propose(command, key: key, to: system.log) {
+                    continuation.resume(returning: ($0, leadership))
+                }
             }
         }
     }

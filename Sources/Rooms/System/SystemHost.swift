@@ -20,8 +20,8 @@ final class SystemHost: GroupLogDelegate {
     }
 
     enum Failure: Error {
-        /// Nothing was done and nothing will be, so it may be proposed anew; the leader, if it is known.
-        case notLeader(NodeID?)
+        /// Nothing was done and nothing will be, so it may be proposed anew.
+        case notLeader
         case failed(ChatError)
     }
 
@@ -85,14 +85,18 @@ final class SystemHost: GroupLogDelegate {
 
     // MARK: - Proposing
 
+    func leadership(of log: GroupLog) -> SystemLeadership {
+        SystemLeadership(
+            term: log.term, leader: log.leader?.node,
+            takesProposals: log.isEstablished && !log.isTransferring && (log.isSoleVoter || log.takesWrites))
+    }
+
     /// Proposes a command. The completion is called once, on the loop: when it is applied, when it is certain that it
     /// never will be, or when nobody has said so for a while.
     func propose(_ command: SystemCommand, key: String?, to log: GroupLog, _ completion: @escaping Completion) {
-        guard log.isEstablished else {
-            return completion(.failure(.notLeader(log.leader.flatMap { NodeID($0.node) })))
-        }
+        guard log.isEstablished else { return completion(.failure(.notLeader)) }
         // It is about to leave leading to a replica whose disk takes something.
-        guard log.isSoleVoter || log.takesWrites else { return completion(.failure(.notLeader(nil))) }
+        guard log.isSoleVoter || log.takesWrites else { return completion(.failure(.notLeader)) }
         guard pending.count < Self.pendingMax else {
             return completion(.failure(.failed(Self.unavailable("too many changes are under way"))))
         }
@@ -109,7 +113,7 @@ final class SystemHost: GroupLogDelegate {
             completion(
                 .failure(
                     isElsewhere
-                        ? .notLeader(nil) : .failed(Self.unavailable("the system group's log takes nothing now"))))
+                        ? .notLeader : .failed(Self.unavailable("the system group's log takes nothing now"))))
         }
     }
 
@@ -206,12 +210,12 @@ final class SystemHost: GroupLogDelegate {
     private func decide(_ entry: Entry) -> Completion? {
         let here = pending.removeValue(forKey: entry.index)
         let isMine = here?.term == entry.term
-        if let here, !isMine { here.completion(.failure(.notLeader(nil))) }
+        if let here, !isMine { here.completion(.failure(.notLeader)) }
         if entry.term > committedTerm {
             committedTerm = entry.term
             for (index, former) in pending where former.term < entry.term {
                 pending[index] = nil
-                former.completion(.failure(.notLeader(nil)))
+                former.completion(.failure(.notLeader))
             }
         }
         return isMine ? here?.completion : nil
