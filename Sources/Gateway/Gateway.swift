@@ -142,15 +142,13 @@ public final class Gateway: Sendable {
     ///
     /// - Parameter node: on which the rooms are led.
     public func deliver(_ publications: [NodePublication], from node: NodeID) {
-        for (lane, part) in NodePublication.byLane(publications) { deliver(part, to: lane, from: node) }
-    }
-
-    private func deliver(_ publications: [Publication], to lane: Int, from node: NodeID) {
-        guard let target = self.lane(lane) else { return }
-        if target.loop.isOnLoop {
-            target.value.perform(publications, from: node)
-        } else {
-            target.loop.execute { target.value.perform(publications, from: node) }
+        for (lane, positions) in NodePublication.byLane(publications) {
+            guard let target = self.lane(lane) else { continue }
+            if target.loop.isOnLoop {
+                target.value.perform(publications, at: positions, from: node)
+            } else {
+                target.loop.execute { target.value.perform(publications, at: positions, from: node) }
+            }
         }
     }
 

@@ -85,7 +85,7 @@ extension GatewayLane {
         let window = intake.sieve.close(at: loop.nowMilliseconds)
         let batch = BarrageBatch(
             window: window.number, candidates: window.candidates, leftOut: window.leftOut)
-        call(RoomCall(room: hub.room, address: address, caller: caller, request: nil, body: .barrages(batch)))
+        call(RoomRequest(room: hub.room, from: SessionOrigin(address, caller), .barrages(batch)))
         showOverflow(of: intake, hub)
     }
 

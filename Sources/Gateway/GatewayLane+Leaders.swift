@@ -8,8 +8,8 @@ import Wire
 /// The leaders of the rooms that this lane's sessions are in, and the announcements when they change.
 extension GatewayLane {
     /// Asks each call where its room is led; those whose leader nobody knows wait.
-    func ask(_ calls: [RoomCall]) {
-        var byNode: [(node: NodeID, calls: [RoomCall])] = []
+    func ask(_ calls: [RoomRequest]) {
+        var byNode: [(node: NodeID, calls: [RoomRequest])] = []
         for call in calls {
             switch open.add(call, of: shared.shardMap.shard(of: call.room), at: loop.nowMilliseconds) {
             case .ask(let node):
@@ -38,7 +38,7 @@ extension GatewayLane {
                 byRoom[room, default: []].append(session)
             }
         }
-        var calls: [RoomCall] = []
+        var calls: [RoomRequest] = []
         awaited.forget { shared.shardMap.shard(of: $0) == notice.shard }
         for (room, sessions) in byRoom { calls += announcements(of: sessions, in: room) }
         calls += ownAsked(asked)
@@ -47,33 +47,32 @@ extension GatewayLane {
 
     /// Calls of sessions that have gone to another lane are not asked again: an enter would bring them back, an exit
     /// end what they have entered since. Nobody here waits for the answer.
-    func ownAsked(_ calls: [RoomCall]) -> [RoomCall] {
+    func ownAsked(_ calls: [RoomRequest]) -> [RoomRequest] {
         calls.filter { call in
-            if sessions[call.address.session] != nil { return true }
-            if let request = call.request { _ = open.answered(call.address.session, request) }
+            guard case .session(let id) = call.asker, sessions[id] == nil else { return true }
+            if let request = call.number { _ = open.answered(call.asker, request) }
             return false
         }
     }
 
     /// That these sessions are in the room, and what this lane's viewers have been shown of it.
-    func announcements(of sessions: [LaneSession], in room: RoomID) -> [RoomCall] {
+    func announcements(of sessions: [LaneSession], in room: RoomID) -> [RoomRequest] {
         var calls = sessions.map { announcement(of: $0, in: room) }
         guard let last = sessions.last else { return [] }
         // Without viewers there is nothing to catch up with.
         let place = hubs[room]?.shown.place ?? StreamPlace(epoch: "", seq: .max)
+        let number = awaited.begin(
+            room, of: shared.shardMap.shard(of: room), sessions: sessions.count, at: loop.nowMilliseconds)
         calls.append(
-            RoomCall(
-                room: room, address: address(of: last), caller: last.state.caller, request: nil,
-                number: awaited.begin(
-                    room, of: shared.shardMap.shard(of: room), sessions: sessions.count, at: loop.nowMilliseconds),
-                body: .follow(place)))
+            RoomRequest(
+                room: room, from: SessionOrigin(address(of: last), last.state.caller, number: number), .follow(place)))
         return calls
     }
 
-    private func announcement(of session: LaneSession, in room: RoomID) -> RoomCall {
-        RoomCall(
-            room: room, address: address(of: session), caller: session.state.caller, request: nil,
-            body: .announce(session.state.announcement(in: room)))
+    private func announcement(of session: LaneSession, in room: RoomID) -> RoomRequest {
+        RoomRequest(
+            room: room, from: SessionOrigin(address(of: session), session.state.caller),
+            .announce(session.state.announcement(in: room)))
     }
 
     /// The node's own replica of the shard does not hear its leader: what that is asked waits.
@@ -103,12 +102,10 @@ extension GatewayLane {
     }
 
     /// - Parameter copied: bytes that it may have made a room read.
-    private func giveUp(_ call: RoomCall, _ reason: String, copied: Int) {
-        if let request = call.request {
-            settleCost(of: request, call.address.session, isRepeat: false, charged: copied)
-        }
-        guard let session = sessions[call.address.session], let request = call.request,
-            case .operation(let operation) = call.body,
+    private func giveUp(_ call: RoomRequest, _ reason: String, copied: Int) {
+        guard case .session(let id) = call.asker, let request = call.number else { return }
+        settleCost(of: request, id, isRepeat: false, charged: copied)
+        guard let session = sessions[id], case .operation(let operation) = call.body,
             let id = session.state.onGiveUp(request, operation, in: call.room)
         else { return }
         var waitMs: Int64 = 500

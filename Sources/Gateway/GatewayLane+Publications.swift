@@ -8,13 +8,17 @@ import Wire
 
 /// Publications of rooms for this lane. Performed in order, so that per room everything is one ordered stream.
 extension GatewayLane {
+    /// Performs the lane's part of publications.
     ///
-    /// - Parameter node: who says it. Only answers are heard of a former leader, and of the present one before it goes
-    ///   on from the shown position.
-    func perform(_ publications: [Publication], from node: NodeID) {
-        for publication in publications {
+    /// - Parameters:
+    ///   - positions: of those that have something for this lane.
+    ///   - node: who says it. Only answers are heard of a former leader, and of the present one before it goes on from
+    ///     the shown position.
+    func perform(_ publications: [NodePublication], at positions: [Int], from node: NodeID) {
+        for position in positions {
+            let publication = publications[position]
             let isCurrent = open.isCurrent(publication.term, of: shared.shardMap.shard(of: publication.room))
-            for output in publication.outputs {
+            publication.forEachOutput(of: number) { output in
                 if case .missed(let messages) = output {
                     // Whether its answers are heard or not.
                     if isCurrent { missed.hear(messages, of: publication.room, from: node) }
@@ -50,11 +54,11 @@ extension GatewayLane {
             {
                 return
             }
-            guard open.answered(id, request) else { return }
+            guard open.answered(.session(id), request) else { return }
             settleCost(of: request, id, isRepeat: isRepeat, charged: charged)
             reply(to: id, request, result, of: room)
         case .retry(let id, let request):
-            open.refused(id, request, by: node, at: loop.nowMilliseconds)
+            open.refused(.session(id), request, by: node, at: loop.nowMilliseconds)
         case .profile(let id, let profile):
             sessions[id]?.state.onProfile(profile, in: room)
         case .following(_, let seq):
@@ -104,7 +108,7 @@ extension GatewayLane {
     }
 
     private func entered(_ id: SessionID, _ room: RoomID, _ answer: Session.EnterAnswer) {
-        let isOpen = answer.request.map { open.answered(id, $0) } ?? true
+        let isOpen = answer.request.map { open.answered(.session(id), $0) } ?? true
         if let request = answer.request { settleCost(of: request, id, isRepeat: false) }
         guard let session = sessions[id] else {
             if case .success(let result) = answer.result { enteredUnseen(id, room, result) }
@@ -128,7 +132,7 @@ extension GatewayLane {
     }
 
     func exited(_ id: SessionID, _ room: RoomID, _ request: UInt32?) {
-        let isOpen = request.map { open.answered(id, $0) } ?? false
+        let isOpen = request.map { open.answered(.session(id), $0) } ?? false
         if let request { settleCost(of: request, id, isRepeat: false) }
         guard let session = sessions[id] else { return }
         perform(session.state.onExited(room, request: request, isOpen: isOpen), of: session)

@@ -39,11 +39,12 @@ extension GatewayLane {
         switch decide(Session.Request(request.operation, to: room, id: request.id), session) {
         case .refuse(let error): connection.reply(request.id, error: error)
         case .ask(let asked):
-            var call = RoomCall(
-                room: room, address: address(of: session), caller: session.state.caller, request: asked.number,
-                number: asked.count, body: .operation(request.operation), rooms: asked.rooms)
-            call.overRateMs = asked.overRateMs
-            self.call(call)
+            call(
+                RoomRequest(
+                    room: room,
+                    from: SessionOrigin(
+                        address(of: session), session.state.caller, request: asked.number, number: asked.count,
+                        rooms: asked.rooms, overRateMs: asked.overRateMs), .operation(request.operation)))
         }
     }
 

@@ -31,13 +31,13 @@ extension GatewayLane {
 
     private func tell(_ room: RoomID, _ news: Session.RoomNews, of session: LaneSession) {
         let caller = session.state.caller
-        let body: RoomCall.Body
+        let body: RoomRequest.Body
         switch news {
         case .left: return leave(room, session.id, caller)
         case .away: body = .away
         case .moved(let node): body = .moved(from: node)
         }
-        call(RoomCall(room: room, address: address(of: session), caller: caller, request: nil, body: body))
+        call(RoomRequest(room: room, from: SessionOrigin(address(of: session), caller), body))
     }
 
     /// The viewer has its reply, and then what the room shows.
@@ -102,7 +102,7 @@ extension GatewayLane {
 
     func leave(_ room: RoomID, _ session: SessionID, _ caller: Caller) {
         let address = SessionAddress(node: configuration.node, lane: number, session: session, encoding: .json)
-        call(RoomCall(room: room, address: address, caller: caller, request: nil, body: .leave))
+        call(RoomRequest(room: room, from: SessionOrigin(address, caller), .leave))
     }
 
     func address(of session: LaneSession) -> SessionAddress {

@@ -103,7 +103,7 @@ extension GatewayLane {
             }
         }
         awaited.forget { wanted.contains($0) && byRoom[$0] == nil }
-        var calls: [RoomCall] = []
+        var calls: [RoomRequest] = []
         for (room, sessions) in byRoom { calls += announcements(of: sessions, in: room) }
         shared.router.recount(LaneRecount(lane: number, rooms: rooms), at: node)
         calls += ownAsked(open.askAgain(in: wanted))
@@ -116,7 +116,7 @@ extension GatewayLane {
         guard let session = sessions[id], session.state.isIn(room) else { return false }
         guard open.leader(of: shared.shardMap.shard(of: room))?.node == node else {
             // Said by one that leads no more: whoever leads next is told, and asked.
-            open.refused(id, request, by: node, at: loop.nowMilliseconds)
+            open.refused(.session(id), request, by: node, at: loop.nowMilliseconds)
             return open.isOpen(id, request)
         }
         if open.isLeaving(id, request) {
@@ -140,7 +140,7 @@ extension GatewayLane {
         logger.warning(
             "a leader does not know sessions that are in its rooms",
             metadata: ["peer": "\(node)", "rooms": "\(rooms.count)"])
-        var calls: [RoomCall] = []
+        var calls: [RoomRequest] = []
         for (room, ids) in rooms {
             calls += announcements(of: ids.compactMap { sessions[$0] }.filter { $0.state.isIn(room) }, in: room)
         }

@@ -46,9 +46,9 @@ final class GatewayLane {
     /// The look at everything that is under way.
     var round = Round()
     /// The calls of this turn to rooms.
-    private var calls: [RoomCall] = []
+    private var calls: [RoomRequest] = []
     /// Calls that rooms have not answered, and the leaders of these.
-    var open = OpenCalls()
+    var open = OpenRequests()
     /// Rooms that have been told what their viewers were shown.
     var awaited = AwaitedStreams()
     /// The rooms of each session, to be compared with what their leaders believe.
@@ -271,7 +271,7 @@ final class GatewayLane {
 
     // MARK: - The turn
 
-    func call(_ call: RoomCall) { calls.append(call) }
+    func call(_ call: RoomRequest) { calls.append(call) }
 
     private func routeCalls() {
         turn &+= 1

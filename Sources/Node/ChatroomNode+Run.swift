@@ -87,13 +87,21 @@ extension ChatroomNode {
         }
         let startedAt = WallClock.now()
 
+        let calls = try await services.open(close: { await $0.stop() }) {
+            await RoomCalls(node: configuration.node, loops: loops, shardMap: shardMap, router: router)
+        }
         let rooms = RoomHost(
-            node: configuration.node, loops: loops, shardMap: shardMap, storages: storages, elsewhere: nodes)
+            node: configuration.node, loops: loops, shardMap: shardMap, storages: storages, calls: calls)
         let gateway = Gateway(
             configuration: configuration.gateway, loops: loops, router: router, elsewhere: nodes, shardMap: shardMap,
             verifier: TokenGate(keys: keys, system: system), metrics: metrics,
             logger: logger, tls: tls, now: WallClock.now)
-        router.connect(rooms, gateway)
+        router.connect(rooms, calls, gateway)
+        // Leaderships that were won before there was anybody to tell.
+        router.leaders.repeatAll { node, notice, isHeard in
+            calls.isLed(notice, by: node)
+            if !isHeard { calls.isDoubted(notice, of: node) }
+        }
         await system.observe { change in
             if case .revoked(let user, _) = change { gateway.revoke(user) }
         }
@@ -140,8 +148,8 @@ extension ChatroomNode {
         try await services.open(close: { await $0.stop() }) { VersionWatch(nodes: nodes, logger: logger) }
         addGauges(common, gossip, clocks)
         let service = NodeService(
-            configuration: configuration, rooms: rooms, system: system, keys: keys, gateway: gateway, nodes: nodes,
-            gossip: gossip, callbacks: callbacks, registry: metrics, auditRecorder: auditRecorder,
+            configuration: configuration, rooms: rooms, calls: calls, system: system, keys: keys, gateway: gateway,
+            nodes: nodes, gossip: gossip, callbacks: callbacks, registry: metrics, auditRecorder: auditRecorder,
             logControl: logControl, startedAt: startedAt)
         try await services.open(close: { $0.stop() }) { MemoryKeeper.start(logger: logger) }
         do {

@@ -10,6 +10,7 @@ import Wire
 struct NodeService: ClusterService {
     let configuration: NodeConfiguration
     let rooms: RoomHost
+    let calls: RoomCalls
     let system: SystemGroup
     let keys: TokenKeys
     let gateway: Gateway
@@ -25,7 +26,7 @@ struct NodeService: ClusterService {
     func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: CallKey?) async throws(ChatError)
         -> CommandResult
     {
-        try await rooms.perform(body, in: room, as: actor, id: id.map(Self.commandID))
+        try await calls.perform(body, in: room, as: actor, id: id.map(Self.commandID))
     }
 
     /// The scope is a name outside the user alphabet, so that no user's clientId can collide with it.
@@ -37,7 +38,7 @@ struct NodeService: ClusterService {
         async throws(ChatError) -> CommandResult
     {
         let actor = sender.map { Actor.server(UserName(user: $0.user, nick: $0.profile.nick)) } ?? .system
-        return try await rooms.perform(
+        return try await calls.perform(
             .post(draft), in: room, as: actor, showing: sender?.profile, moderate: moderate,
             id: id.map(Self.commandID))
     }
@@ -54,7 +55,7 @@ struct NodeService: ClusterService {
         try await callbacks.setModeration(settings, key: id)
     }
 
-    func room(_ room: RoomID) async throws(ChatError) -> RoomView { try await rooms.view(of: room) }
+    func room(_ room: RoomID) async throws(ChatError) -> RoomView { try await calls.view(of: room) }
 
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
         let all = try await pages(.rooms(after: after, limit: limit)).sorted { $0.info.id < $1.info.id }
@@ -86,49 +87,51 @@ struct NodeService: ClusterService {
     }
 
     func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage {
-        try await rooms.history(of: room, query)
+        try await calls.history(of: room, query)
     }
 
     func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message {
-        try await rooms.message(messageID, in: room)
+        try await calls.message(messageID, in: room)
     }
 
     func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?)
         async throws(ChatError)
     {
-        try await rooms.recall(messageID, in: room, as: actor, id: id.map(Self.commandID), options: options)
+        try await calls.recall(messageID, in: room, as: actor, id: id.map(Self.commandID), options: options)
     }
 
     func recallAll(
         of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?
     ) async throws(ChatError) {
-        try await rooms.recallAll(
+        try await calls.recallAll(
             of: user, since: since, in: room, as: actor, id: id.map(Self.commandID), options: options)
     }
 
     func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)
         -> Page<Member, String>
     {
-        try await rooms.members(of: room, kind: kind, after: after, limit: limit)
+        try await calls.members(of: room, kind: kind, after: after, limit: limit)
     }
 
     func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member {
-        try await rooms.member(user, of: room)
+        try await calls.member(user, of: room)
     }
 
     func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult {
-        try await rooms.queue(of: room, after: after, limit: limit)
+        try await calls.queue(of: room, after: after, limit: limit)
     }
 
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
-        try await rooms.barrage(item, in: room)
+        try await calls.barrage(item, in: room)
     }
 
     func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation {
+        let state = try await calls.figures(of: room)
         let leader = nodes.leader(of: rooms.shard(of: room)).node ?? configuration.node
         guard case .explanation(var explanation) = try await nodes.ask(leader, .explain(room)) else {
             throw ChatError(.internal, "the answer is to another question")
         }
+        explanation.state = state
         explanation.lanes = await nodes.askAll(.lanes(room)).flatMap { item -> [LaneFigures] in
             if case .lanes(let lanes) = item.answer { lanes } else { [] }
         }
@@ -140,7 +143,7 @@ struct NodeService: ClusterService {
     }
 
     func gateways(for room: RoomID) async throws(ChatError) -> GatewayAddresses {
-        _ = try await rooms.view(of: room)
+        _ = try await calls.view(of: room)
         return GatewayAddresses(gateways: await gateway.urls(), ttlSeconds: 60)
     }
 

@@ -20,10 +20,6 @@ struct WiredAnswer: WireMessage {
             2, "error", { if case .failure(let error) = result { error } else { nil } }, { read = .failure($0) })
         let current: NodeAnswer? = if case .success(let answer) = result { answer } else { nil }
         try walker.choice(
-            3, "room",
-            { if case .room(let answer) = current { WiredRoomAnswer(answer: answer) } else { nil } },
-            { it in if let answer = it.answer { read = .success(.room(answer)) } })
-        try walker.choice(
             4, "explanation", { if case .explanation(let it) = current { it } else { nil } },
             { read = .success(.explanation($0)) })
         try walker.choice(

@@ -2,8 +2,11 @@ import ChatModel
 
 /// A message of one node to another about rooms and sessions, on the link's lanes for calls and for publications.
 public enum NodeMessage: Sendable, Equatable {
-    /// Calls of the sending node's sessions to rooms that the receiving one leads, in order.
-    case calls([RoomCall])
+    /// Requests to rooms that the receiving node leads: of the sending node's sessions and of the server API's calls that
+    /// wait there, in order.
+    case requests([RoomRequest])
+    /// The ends of the server API's calls that wait at the receiving node.
+    case answers([ServerAnswer])
     /// Publications of rooms that the sending node leads to the lanes of the receiving one, in order.
     case publications([NodePublication])
     /// The shards that the sending node leads.

@@ -3,7 +3,7 @@ import Wire
 
 /// Payloads of the link's frames that carry `NodeMessage`s.
 ///
-/// The first byte says what follows. Calls, notices, pulses and uses follow one behind the other, each behind its
+/// The first byte says what follows. Requests, answers, notices, pulses and uses follow one behind the other, each behind its
 /// length as a varint. Publications are their outputs, each behind its length, and behind an output that is a shared
 /// frame, or what many have missed, its bytes, as they are, unless they come by other nodes. A body is what is said of
 /// it, behind its length, and its bytes. Questions and answers are one message each, and so are lists of bodies. A
@@ -20,7 +20,7 @@ public enum NodePayload {
 
     /// The kind of content behind the first byte. Numbers are on the wire.
     enum Kind: UInt8 {
-        case calls = 1
+        case requests = 1
         case leads = 3
         case question = 4
         case answer = 5
@@ -37,15 +37,22 @@ public enum NodePayload {
         case tallies = 13
         case recount = 14
         case uses = 15
+        case answers = 16
     }
 
     /// The message in as many payloads as it takes, in order; none for an empty list. The payloads of one message must
     /// stay in their order, others may come between them.
     public static func payloads(of message: NodeMessage) -> [[UInt8]] {
         switch message {
-        case .calls(let calls):
-            var writer = PayloadWriter([Kind.calls.rawValue])
-            for call in calls { writer.append { WireProtobuf.appendDelimited(WiredCall(call), to: &$0) } }
+        case .requests(let requests):
+            var writer = PayloadWriter([Kind.requests.rawValue])
+            for request in requests { writer.append { WireProtobuf.appendDelimited(WiredRequest(request), to: &$0) } }
+            return writer.finish()
+        case .answers(let answers):
+            var writer = PayloadWriter([Kind.answers.rawValue])
+            for answer in answers where !writer.append({ append(WiredServerAnswer(answer), to: &$0) }) {
+                writer.append { append(WiredServerAnswer(answer.tooLarge), to: &$0) }
+            }
             return writer.finish()
         case .leads(let notices):
             var writer = PayloadWriter([Kind.leads.rawValue])
@@ -56,9 +63,8 @@ public enum NodePayload {
         case .question(let id, let question):
             return single(.question, WiredQuestion(id: id, question: question)) ?? []
         case .answer(let id, let result):
-            let error = ChatError(.tooLarge, "the answer is too large to be sent to this node")
             return single(.answer, WiredAnswer(id: id, result: result))
-                ?? single(.answer, WiredAnswer(id: id, result: .failure(error))) ?? []
+                ?? single(.answer, WiredAnswer(id: id, result: .failure(.answerTooLarge))) ?? []
         case .body(let body):
             var writer = PayloadWriter([Kind.body.rawValue])
             writer.reserve(body.body.byteCount)
@@ -115,6 +121,10 @@ public enum NodePayload {
         return writer.finish()
     }
 
+    private static func append(_ answer: WiredServerAnswer, to bytes: inout [UInt8]) {
+        WireProtobuf.appendDelimited(answer, to: &bytes)
+    }
+
     private static func append(_ wired: WiredOutput, to bytes: inout [UInt8]) {
         WireProtobuf.appendDelimited(wired, to: &bytes)
         guard let content = wired.output.content else { return }
@@ -131,6 +141,19 @@ public enum NodePayload {
         var writer = PayloadWriter([kind.rawValue])
         guard writer.append({ $0 += WireProtobuf.encode(message) }) else { return nil }
         return writer.finish()
+    }
+}
+
+extension ChatError {
+    fileprivate static let answerTooLarge = ChatError(.tooLarge, "the answer is too large to be sent to this node")
+}
+
+extension ServerAnswer {
+    /// In the place of an answer that no message has room for.
+    fileprivate var tooLarge: ServerAnswer {
+        var answer = self
+        answer.outcome = .answered(.failure(.answerTooLarge))
+        return answer
     }
 }
 

@@ -25,10 +25,14 @@ public struct NodePayloadReader: Sendable {
         return try payload.withUnsafeBufferPointer { buffer throws(NodeMessageError) in
             var cursor = PayloadCursor(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer).dropFirst()))
             switch kind {
-            case .calls:
-                var calls: [RoomCall] = []
-                while !cursor.isAtEnd { calls.append(try cursor.delimited(WiredCall.self).call) }
-                return .calls(calls)
+            case .requests:
+                var requests: [RoomRequest] = []
+                while !cursor.isAtEnd { requests.append(try cursor.delimited(WiredRequest.self).request) }
+                return .requests(requests)
+            case .answers:
+                var answers: [ServerAnswer] = []
+                while !cursor.isAtEnd { answers.append(try cursor.delimited(WiredServerAnswer.self).answer) }
+                return .answers(answers)
             case .leads:
                 var notices: [ShardNotice] = []
                 while !cursor.isAtEnd { notices.append(try cursor.delimited(WiredNotice.self).notice) }

@@ -1,7 +1,10 @@
 import ChatModel
 
 /// Everything that one room emitted in one turn for one node, in order: what is for all its viewers there stands in it
-/// once, however many lanes have some. So it travels once, and the node hands it to each lane.
+/// once, however many lanes have some. So it travels once, and each lane reads its part of it.
+///
+/// Between two nodes publications arrive in order and without holes for as long as their connection lasts; when it
+/// ends, the lanes announce their sessions anew and say what they have seen.
 public struct NodePublication: Sendable, Equatable {
     public enum Output: Sendable, Equatable {
         /// For every lane of `lanes`.
@@ -33,37 +36,34 @@ public struct NodePublication: Sendable, Equatable {
         self.outputs = outputs
     }
 
-    /// The part of each lane that has one, in the order of the stream.
-    var byLane: [(lane: Int, publication: Publication)] {
-        var parts = lanes.map { (lane: $0, publication: Publication(room: room, term: term, outputs: [])) }
-        let all = parts.count
+    /// The outputs that are for that lane, in the order of the stream: read where they are, without a copy for the lane.
+    public func forEachOutput(of lane: Int, _ body: (RoomOutput) -> Void) {
+        let isOfAll = lanes.contains(lane)
         for output in outputs {
             switch output {
-            case .all(let output):
-                for index in 0..<all { parts[index].publication.outputs.append(output) }
-            case .lane(let lane, let output):
-                if let index = parts.firstIndex(where: { $0.lane == lane }) {
-                    parts[index].publication.outputs.append(output)
-                } else {
-                    parts.append((lane, Publication(room: room, term: term, outputs: [output])))
-                }
+            case .all(let output): if isOfAll { body(output) }
+            case .lane(let number, let output): if number == lane { body(output) }
             case .shared: preconditionFailure("lanes are handed a publication when all its bodies are there")
             }
         }
-        return parts.filter { !$0.publication.outputs.isEmpty }
     }
 
-    /// The outputs for each lane of the node, in order.
-    public static func byLane(_ publications: [NodePublication]) -> [(lane: Int, publications: [Publication])] {
-        var all: [(lane: Int, publications: [Publication])] = []
-        for publication in publications {
-            for (lane, part) in publication.byLane {
-                if let index = all.firstIndex(where: { $0.lane == lane }) {
-                    all[index].publications.append(part)
-                } else {
-                    all.append((lane, [part]))
+    /// For each lane that is concerned, in order, the positions of the publications that have something for it.
+    public static func byLane(_ publications: [NodePublication]) -> [(lane: Int, positions: [Int])] {
+        var all: [(lane: Int, positions: [Int])] = []
+        func note(_ lane: Int, _ position: Int) {
+            guard let index = all.firstIndex(where: { $0.lane == lane }) else { return all.append((lane, [position])) }
+            if all[index].positions.last != position { all[index].positions.append(position) }
+        }
+        for (position, publication) in publications.enumerated() {
+            var isForAll = false
+            for output in publication.outputs {
+                switch output {
+                case .all, .shared: isForAll = true
+                case .lane(let lane, _): note(lane, position)
                 }
             }
+            if isForAll { for lane in publication.lanes { note(lane, position) } }
         }
         return all
     }

@@ -14,16 +14,7 @@ struct WiredQuestion: WireMessage {
         let current = question
         var read = NodeQuestion.unknown
         try walker.choice(
-            2, "room",
-            {
-                if case .room(let room, let question) = current {
-                    WiredRoomQuestion(room: room, question: question)
-                } else {
-                    nil
-                }
-            }, { it in if let question = it.question { read = .room(it.room, question) } })
-        try walker.choice(
-            3, "explain", { if case .explain(let room) = current { RoomRequest(room: room) } else { nil } },
+            3, "explain", { if case .explain(let room) = current { RoomNameRequest(room: room) } else { nil } },
             { read = .explain($0.room) })
         try walker.choice(
             4, "rooms",
@@ -101,7 +92,7 @@ struct WiredQuestion: WireMessage {
     ) throws(ChatError) {
         var known = read
         try walker.choice(
-            17, "lanes", { if case .lanes(let room) = current { RoomRequest(room: room) } else { nil } },
+            17, "lanes", { if case .lanes(let room) = current { RoomNameRequest(room: room) } else { nil } },
             { known = .lanes($0.room) })
         try walker.choice(
             18, "transfer",

@@ -4,8 +4,6 @@ import Wire
 /// A question of one node to another. A node that can't answer, for example because it does not lead the shard, says so
 /// by an error: 503 when that may change soon.
 public enum NodeQuestion: Sendable, Equatable {
-    /// About one room, asked of the node that leads its shard.
-    case room(RoomID, RoomQuestion)
     /// Why a room is slow or silent, apart from its viewers: answered also without a leader, with the node's own
     /// figures.
     case explain(RoomID)
@@ -56,7 +54,6 @@ public enum NodeQuestion: Sendable, Equatable {
 
 /// A node's answer to a `NodeQuestion`.
 public enum NodeAnswer: Sendable, Equatable {
-    case room(RoomAnswer)
     case explanation(RoomExplanation)
     /// To `rooms` and `onlineRooms`. `next`: the cursor of the node's next page.
     case rooms([RoomView], next: String?)

@@ -56,23 +56,6 @@ public enum RoomOutput: Sendable, Equatable {
     }
 }
 
-/// Everything that one room emitted in one turn for one lane, as the lane is handed it.
-///
-/// Between two nodes publications arrive in order and without holes for as long as their connection lasts; when it
-/// ends, the lanes announce their sessions anew and say what they have seen.
-public struct Publication: Sendable, Equatable {
-    public var room: RoomID
-    /// The leader's.
-    public var term: UInt64
-    public var outputs: [RoomOutput]
-
-    public init(room: RoomID, term: UInt64, outputs: [RoomOutput]) {
-        self.room = room
-        self.term = term
-        self.outputs = outputs
-    }
-}
-
 /// A node says that it leads a shard and has applied all that its predecessors have committed.
 public struct ShardNotice: Sendable, Hashable {
     public var shard: ShardID
@@ -101,6 +84,8 @@ public protocol PublicationSink: Sendable {
     /// Once a second of each room loop, behind what its rooms have told: what this node leads there is said to every
     /// node, with what is known of its lanes.
     func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]])
+    /// Hands over how calls of the server API have ended in one turn of a room loop, behind what its rooms have told.
+    func answer(_ answers: [NodeID: [ServerAnswer]])
     /// Answers a lane of that node, behind what the shard's rooms have told.
     func tell(_ tallies: ShardTallies, to node: NodeID)
 }

@@ -5,7 +5,7 @@ import Wire
 
 /// An enter that is answered at the end of a turn, so that its `seq` is that of the stream.
 struct Arrival: Sendable {
-    var call: RoomCall
+    var call: SessionOrigin
     var key: PresenceKey
     var request: EnterRequest
     /// The missed messages, as far as they had to be read from storage; nil when the tail can tell.

@@ -1,6 +1,7 @@
 import ChatModel
 import RoomLink
 import Synchronization
+import Wire
 
 /// Knowledge that a command needs and neither the room's state nor its presence has (ARCHITECTURE.md, "Facts"): the
 /// leader looks it up once, before it proposes.
@@ -15,10 +16,11 @@ enum FactLookup: Sendable {
 
 extension FactLookup {
     /// The look-up of a recall by the server API.
-    init(_ scope: RecallScope) {
-        switch scope {
-        case .message(let messageID): self = .message(messageID)
-        case .messages(let user, let since): self = .messages(of: user, since: since)
+    init(_ recall: ServerRecall) {
+        if let user = recall.user {
+            self = .messages(of: user, since: recall.since)
+        } else {
+            self = .message(recall.messageID ?? "")
         }
     }
 }
@@ -51,12 +53,9 @@ final class RecalledBatches: Sendable {
     /// Whether one of them was not taken.
     var isIncomplete: Bool { wasRefused.load(ordering: .relaxed) }
 
-    /// The caller that waits for one of them.
-    var origin: Proposal.Origin {
-        .server { result in
-            // The room refuses the command for the same reasons as the call.
-            guard case .failure(let error) = result, error.code == .unavailable else { return }
-            self.wasRefused.store(true, ordering: .relaxed)
-        }
+    /// One of them was refused.
+    func refused(_ error: ChatError) {
+        // The room refuses the command for the other reasons itself.
+        if error.code == .unavailable { wasRefused.store(true, ordering: .relaxed) }
     }
 }

@@ -207,9 +207,9 @@ final class LoopHost {
     /// The shards that this node leads.
     var notices: [ShardNotice] { shards.values.compactMap(\.notice) }
 
-    /// Calls of sessions, in order; the end of the turn takes them.
-    func receive(_ calls: [(ShardID, RoomCall)]) {
-        waitingCalls.append(calls.map { ($0.0, .call($0.1)) })
+    /// Requests in order; the end of the turn takes them.
+    func receive(_ calls: [(ShardID, RoomRequest)]) {
+        waitingCalls.append(calls.map { ($0.0, .request($0.1)) })
         while waitingCalls.isOverfull { takeSomeCalls() }
     }
 
@@ -229,13 +229,6 @@ final class LoopHost {
         isTaking = true
         for (shard, call) in waitingCalls.take() { shards[shard]?.receive(call) }
         isTaking = false
-    }
-
-    func receive(_ call: ServerCall, _ shard: ShardID) {
-        guard shards[shard] != nil else {
-            return call.fail(ChatError(.unavailable, "this node does not hold the room", retryAfterMs: 500))
-        }
-        waitingCalls.append([(shard, .server(call))])
     }
 
     func explain(_ room: RoomID, _ shard: ShardID, node: NodeID) -> RoomExplanation {

@@ -15,7 +15,7 @@ extension RoomActor {
     }
 
     /// One item that came by itself, and is answered.
-    func speakBarrage(_ request: BarrageRequest, _ call: RoomCall, _ visitor: Visitor, at now: Timestamp)
+    func speakBarrage(_ request: BarrageRequest, _ call: SessionOrigin, _ visitor: Visitor, at now: Timestamp)
         throws(ChatError)
     {
         var item = try item(request.text, request.priority, visitor, at: now)

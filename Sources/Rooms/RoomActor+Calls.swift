@@ -5,7 +5,7 @@ import RoomLink
 import RoomStream
 import Wire
 
-extension RoomCall.Body {
+extension RoomRequest.Body {
     /// Whether nobody is at the other end any more; also while the session's calls wait for what it reads.
     fileprivate func endsReads(_ visitor: Visitor?, from address: SessionAddress) -> Bool {
         switch self {
@@ -17,52 +17,50 @@ extension RoomCall.Body {
     }
 }
 
-/// Calls of sessions to their room. Soft things are answered here; durable ones become proposals.
+/// Requests to the room. Soft things are answered here; durable ones become proposals.
 extension RoomActor {
-    func handle(_ call: RoomCall, at now: Timestamp) -> [Proposal] {
+    func handle(_ request: RoomRequest, at now: Timestamp) {
         touch()
-        let key = PresenceKey(node: call.address.node, session: call.address.session)
-        if case .barrages(let batch) = call.body {
-            take(batch, from: Lane(node: call.address.node, number: call.address.lane), at: now)
-            return []
+        switch request.origin {
+        case .session(let session): handle(request.body, session, at: now)
+        case .server(let server):
+            do throws(ChatError) {
+                try perform(request.body, server, at: now)
+            } catch {
+                answer(server, .failure(error))
+            }
         }
-        if call.body.endsReads(presence.visitor(key), from: call.address) { cancelReads(of: key) }
+    }
+
+    private func handle(_ body: RoomRequest.Body, _ call: SessionOrigin, at now: Timestamp) {
+        let key = PresenceKey(call.address)
+        if case .barrages(let batch) = body {
+            return take(batch, from: Lane(node: call.address.node, number: call.address.lane), at: now)
+        }
+        if body.endsReads(presence.visitor(key), from: call.address) { cancelReads(of: key) }
         // A client need not wait for its enter's answer: what it asks next comes after it.
         if arrivals.contains(key) { settleArrivals() }
-        if case .operation(.enter) = call.body { holdIfThrownOut(call.caller.user, key) }
-        if holds[key] != nil {
-            wait(call, key)
-            return []
-        }
-        switch call.body {
-        case .barrages: return []
-        case .leave:
-            exit(key, at: now)
-            return takeLate()
-        case .moved(let former):
-            move(key, call, from: former)
-            return []
-        case .announce(let stay):
-            announce(stay, call, key)
-            return []
+        if case .operation(.enter) = body { holdIfThrownOut(call.caller.user, key) }
+        if holds[key] != nil { return wait(body, call, key) }
+        switch body {
+        case .barrages: break
+        case .leave: exit(key, at: now)
+        case .moved(let former): move(key, call, from: former)
+        case .announce(let stay): announce(stay, call, key)
         case .follow(let place):
             follow(place, Lane(node: call.address.node, number: call.address.lane), number: call.number)
-            return []
         case .away:
             // One that has come back on another lane is not away.
             if presence.visitor(key)?.laneNumber == call.address.lane { presence.setAway(key, true) }
-            return []
         case .operation(.enter(let request)):
             do throws(ChatError) {
                 try enter(request, call, key, at: now)
             } catch {
                 tell(call, .entered(call.address.session, request: call.request, .failure(error)))
             }
-            return []
         case .operation(.exit(_)) where presence.visitor(key) == nil:
             // Its gateway asks again because it has not heard that the session has left.
             tell(call, .exited(call.address.session, request: call.request))
-            return []
         case .operation(let operation):
             do throws(ChatError) {
                 guard let visitor = presence.visitor(key) else {
@@ -70,35 +68,32 @@ extension RoomActor {
                     // proposed it may have died, and its successor is asked again after it has applied both.
                     let caller = call.caller
                     let actor = Actor.member(caller.user, Profile(), anonymous: caller.anonymous)
-                    if let change = operation.change, answerRepeat(proposal(change, call, actor), at: now) {
-                        return takeLate()
-                    }
+                    if let change = operation.change, answerRepeat(proposal(change, call, actor), at: now) { return }
                     throw ChatError(.notInRoom, "\(call.caller.user) is not in \(id)")
                 }
-                return try handle(operation, call, visitor, at: now)
+                try handle(operation, call, visitor, at: now)
             } catch {
                 reply(call, .failure(error))
-                return []
             }
+        case .server: reply(call, .failure(ChatError(.forbidden, "this operation is the server API's")))
         }
     }
 
-    private func handle(_ operation: ClientOperation, _ call: RoomCall, _ visitor: Visitor, at now: Timestamp)
-        throws(ChatError) -> [Proposal]
+    private func handle(_ operation: ClientOperation, _ call: SessionOrigin, _ visitor: Visitor, at now: Timestamp)
+        throws(ChatError)
     {
         if let change = operation.change {
             var proposal = proposal(
                 change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
-            if answerRepeat(proposal, at: now) { return takeLate() }
+            if answerRepeat(proposal, at: now) { return }
             if let wait = call.overRateMs {
                 throw ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
             }
             proposal.moderate = true
             try requireTarget(of: proposal, at: now)
             guard let lookup = lookup(of: change, call) else {
-                let proposals = try moderated(proposal, holding: visitor.key, at: now)
-                // Calls that waited before it go before it.
-                return takeLate() + proposals
+                if let ready = try moderated(proposal, holding: visitor.key, at: now) { propose(ready) }
+                return
             }
             try requireMayLookUp(for: proposal.command)
             return propose(proposal, after: lookup, holding: visitor.key, at: now)
@@ -146,7 +141,6 @@ extension RoomActor {
         default:
             throw ChatError(.forbidden, "this operation is not available on this node")
         }
-        return takeLate()
     }
 
     /// A user who is to be blacklisted waits while the messages are looked for. Nobody makes others wait whom `apply`
@@ -158,7 +152,7 @@ extension RoomActor {
     }
 
     /// The messages of a COMBINE are in the rooms of the session that sends it.
-    private func lookup(of change: OperationChange, _ call: RoomCall) -> FactLookup? {
+    private func lookup(of change: OperationChange, _ call: SessionOrigin) -> FactLookup? {
         switch change.lookup {
         case .message(let messageID)?: return .message(messageID)
         case .messages(let user)?: return .messages(of: user, since: nil)
@@ -205,7 +199,7 @@ extension RoomActor {
     }
 
     /// Answers a call that is in the log already, and needs no second place there.
-    private func answerRepeat(_ proposal: Proposal, at now: Timestamp) -> Bool {
+    func answerRepeat(_ proposal: Proposal, at now: Timestamp) -> Bool {
         guard let key = proposal.key, let first = state.remembered(key, of: proposal.command, at: now) else {
             return false
         }
@@ -213,7 +207,7 @@ extension RoomActor {
         return true
     }
 
-    private func proposal(_ change: OperationChange, _ call: RoomCall, _ actor: Actor) -> Proposal {
+    private func proposal(_ change: OperationChange, _ call: SessionOrigin, _ actor: Actor) -> Proposal {
         // A request's own ID may come again, in a later request of the same session; its number does not. No user can
         // have the scope, which is outside the alphabet.
         let commandID =
@@ -229,7 +223,7 @@ extension RoomActor {
     }
 
     /// The session lives on another lane or node, or speaks another encoding, from here on.
-    func move(_ key: PresenceKey, _ call: RoomCall, from former: NodeID?) {
+    func move(_ key: PresenceKey, _ call: SessionOrigin, from former: NodeID?) {
         let address = call.address
         if let former { takeOver(PresenceKey(node: former, session: key.session), key, call) }
         presence.move(key, lane: address.lane, encoding: address.encoding)
@@ -245,7 +239,7 @@ extension RoomActor {
     }
 
     /// Nobody gets answers to the session's open calls at the other node; its client asks again.
-    private func takeOver(_ old: PresenceKey, _ key: PresenceKey, _ call: RoomCall) {
+    private func takeOver(_ old: PresenceKey, _ key: PresenceKey, _ call: SessionOrigin) {
         arrivals.forget(old)
         cancelReads(of: old)
         // Its word for its lane still holds.
@@ -258,11 +252,11 @@ extension RoomActor {
 
     // MARK: - Answers
 
-    func tell(_ call: RoomCall, _ output: RoomOutput) {
+    func tell(_ call: SessionOrigin, _ output: RoomOutput) {
         stream.tell(Lane(node: call.address.node, number: call.address.lane), output)
     }
 
-    func reply(_ call: RoomCall, _ result: Result<OperationResult, ChatError>) {
+    func reply(_ call: SessionOrigin, _ result: Result<OperationResult, ChatError>) {
         guard let request = call.request else { return }
         tell(call, .reply(call.address.session, request: request, result))
     }

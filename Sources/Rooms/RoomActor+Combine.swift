@@ -9,19 +9,19 @@ extension RoomActor {
     /// notifications. Nothing for somebody who is not here.
     func copies(
         _ messageIDs: [String], for user: UserID?,
-        _ completion: @escaping @Sendable (Result<[String: Message], ChatError>) -> Void
+        _ completion: @escaping @Sendable (isolated RoomActor, Result<[String: Message], ChatError>) -> Void
     ) {
-        guard user.map({ presence.isHere($0) }) ?? true else { return completion(.success([:])) }
+        guard user.map({ presence.isHere($0) }) ?? true else { return completion(self, .success([:])) }
         copy(messageIDs[...], [:], completion)
     }
 
     /// - Parameter bytes: of what was found; more than a COMBINE may copy is not read.
     private func copy(
         _ messageIDs: ArraySlice<String>, _ found: [String: Message], bytes: Int = 0,
-        _ completion: @escaping @Sendable (Result<[String: Message], ChatError>) -> Void
+        _ completion: @escaping @Sendable (isolated RoomActor, Result<[String: Message], ChatError>) -> Void
     ) {
-        guard bytes <= MessageCopies.bytesMax else { return completion(.failure(MessageCopies.tooLarge)) }
-        guard let messageID = messageIDs.first else { return completion(.success(found)) }
+        guard bytes <= MessageCopies.bytesMax else { return completion(self, .failure(MessageCopies.tooLarge)) }
+        guard let messageID = messageIDs.first else { return completion(self, .success(found)) }
         let rest = messageIDs.dropFirst()
         find(messageID) { room, result in
             var (found, bytes) = (found, bytes)
@@ -35,7 +35,7 @@ extension RoomActor {
                     bytes += HistoryCodec.shownBytes(copy)
                 }
             case .failure(let error):
-                guard error.code == .notFound else { return completion(.failure(error)) }
+                guard error.code == .notFound else { return completion(room, .failure(error)) }
             }
             room.copy(rest, found, bytes: bytes, completion)
         }

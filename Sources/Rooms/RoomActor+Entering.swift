@@ -10,7 +10,7 @@ import Wire
 /// Entering and leaving (PROTOCOL.md, "Entry", "Resume").
 extension RoomActor {
     /// Accepts an enter or refuses it; the answer comes at the end of the turn, or when storage has been read.
-    func enter(_ asked: EnterRequest, _ call: RoomCall, _ key: PresenceKey, at now: Timestamp) throws(ChatError) {
+    func enter(_ asked: EnterRequest, _ call: SessionOrigin, _ key: PresenceKey, at now: Timestamp) throws(ChatError) {
         var request = asked
         if let nick = asked.nick { request.nick = try passed(nick, "nick") }
         try checkMayEnter(request, call, at: now)
@@ -39,7 +39,7 @@ extension RoomActor {
             retryAfterMs: admission.wait(ratePerSecond: rate, nowMilliseconds: now.milliseconds))
     }
 
-    private func checkMayEnter(_ request: EnterRequest, _ call: RoomCall, at now: Timestamp) throws(ChatError) {
+    private func checkMayEnter(_ request: EnterRequest, _ call: SessionOrigin, at now: Timestamp) throws(ChatError) {
         let caller = call.caller
         try state.mayEnter(
             caller.user, anonymous: caller.anonymous, invitedByToken: caller.rooms?.contains(id) == true,
@@ -108,7 +108,8 @@ extension RoomActor {
             holdIfThrownOut(arrival.call.caller.user, arrival.key)
             guard holds[arrival.key] == nil else {
                 // In front of what the session has asked since.
-                holds[arrival.key]?.calls.insert(arrival.call, at: 0)
+                holds[arrival.key]?.calls.insert(
+                    RoomRequest(room: id, from: arrival.call, .operation(.enter(arrival.request))), at: 0)
                 continue
             }
             do throws(ChatError) {

@@ -13,15 +13,12 @@ extension RoomActor {
 
     /// Looks up what the command needs, then proposes it; a repeat of an earlier command is proposed as it is, because
     /// `apply` answers it before it looks at anything else. The session's later calls follow in their order.
-    func propose(_ proposal: Proposal, after lookup: FactLookup, holding key: PresenceKey?, at now: Timestamp)
-        -> [Proposal]
-    {
-        if let id = proposal.key, state.remembers(id, at: now) { return [proposal] }
+    func propose(_ proposal: Proposal, after lookup: FactLookup, holding key: PresenceKey?, at now: Timestamp) {
+        if let id = proposal.key, state.remembers(id, at: now) { return propose(proposal) }
         // Messages of a user who is to be thrown out would stay, if they came while history is read.
         let proposal = holdTarget(of: proposal)
         if let key { hold(key) }
         lookUpAndPropose(proposal, lookup, holding: key)
-        return takeLate()
     }
 
     private func lookUpAndPropose(_ proposal: Proposal, _ lookup: FactLookup, holding key: PresenceKey?) {
@@ -51,8 +48,9 @@ extension RoomActor {
                 for sender in Set(facts.targets.compactMap(\.sender)) {
                     complete.command.facts.names[sender] = room.presence.profile(of: sender)
                 }
-                let proposals = try room.moderated(complete, holding: key, at: now)
-                room.proceed(proposals.map { room.claimMessages(of: $0, facts.targets) }, key)
+                if let ready = try room.moderated(complete, holding: key, at: now) {
+                    room.proceed(room.claimMessages(of: ready, facts.targets), key)
+                }
             } catch {
                 room.release(complete)
                 room.answer(complete.origin, .refused(error), isRepeat: false)
@@ -149,8 +147,8 @@ extension RoomActor {
         var command = proposal.command
         command.id = nil
         command.body = .recall(facts.targets, NotifyOptions(notifyExt: proposal.command.body.notifyExt))
-        let batch = Proposal(command: command, key: nil, origin: facts.batches.origin)
-        late.append(claimMessages(of: batch, facts.targets))
+        let batch = Proposal(command: command, key: nil, origin: .batch(facts.batches))
+        propose(claimMessages(of: batch, facts.targets))
     }
 
     /// Reading from storage: the room stays in memory meanwhile, and is published after `completion`.

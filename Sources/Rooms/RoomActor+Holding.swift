@@ -10,7 +10,7 @@ struct Hold {
     var reasons = 1
     /// Earlier proposals of the session that wait only for a kick that is on its way.
     var ready: [Proposal] = []
-    var calls: [RoomCall] = []
+    var calls: [RoomRequest] = []
 }
 
 /// Sessions whose calls wait: an enter or a fact is being read from storage, a message is with the pre-send hook, or a
@@ -35,16 +35,13 @@ extension RoomActor {
         holds[key] = nil
         for proposal in hold.ready {
             if presence.visitor(key) != nil {
-                late.append(proposal)
+                propose(proposal)
             } else {
                 answer(proposal.origin, .refused(noLongerHere), isRepeat: false)
                 release(proposal)
             }
         }
-        for call in hold.calls {
-            let proposals = handle(call, at: now)
-            late += proposals
-        }
+        for call in hold.calls { handle(call, at: now) }
     }
 
     private var noLongerHere: ChatError { ChatError(.notInRoom, "you are no longer in \(id)") }
@@ -54,19 +51,16 @@ extension RoomActor {
         if let key, presence.visitor(key) == nil { throw noLongerHere }
     }
 
-    /// The held proposals may go, unless something else holds the session too: from proposing a kick on, nothing more
+    /// The held proposal may go, unless something else holds the session too: from proposing a kick on, nothing more
     /// of that user is proposed.
-    func proceed(_ proposals: [Proposal], _ key: PresenceKey?) {
-        guard let key, let reasons = holds[key]?.reasons, reasons > 1 else {
-            late += proposals
-            return
-        }
-        holds[key]?.ready += proposals
+    func proceed(_ proposal: Proposal, _ key: PresenceKey?) {
+        guard let key, let reasons = holds[key]?.reasons, reasons > 1 else { return propose(proposal) }
+        holds[key]?.ready.append(proposal)
     }
 
     /// Puts a call behind those that wait. An end or a move of the session is taken in any number: there are few.
-    func wait(_ call: RoomCall, _ key: PresenceKey) {
-        switch call.body {
+    func wait(_ body: RoomRequest.Body, _ call: SessionOrigin, _ key: PresenceKey) {
+        switch body {
         case .moved(let former):
             // The room's output goes to the new lane at once.
             move(key, call, from: former)
@@ -75,7 +69,7 @@ extension RoomActor {
             return announce(stay, call, key)
         case .follow(let place):
             return follow(place, Lane(node: call.address.node, number: call.address.lane), number: call.number)
-        case .leave, .away, .barrages:
+        case .leave, .away, .barrages, .server:
             break
         case .operation(let operation):
             guard (holds[key]?.calls.count ?? 0) < Self.waitingCallsMax else {
@@ -86,7 +80,7 @@ extension RoomActor {
                 return reply(call, .failure(error))
             }
         }
-        holds[key]?.calls.append(call)
+        holds[key]?.calls.append(RoomRequest(room: id, from: call, body))
     }
 
     private static var waitingCallsMax: Int { 64 }

@@ -59,7 +59,7 @@ extension RoomActor {
         // They are looked at again, should the proposal be lost.
         let again = context.now().adding(seconds: 1)
         for owner in owners { absentOwners[owner] = again }
-        late.append(
+        propose(
             Proposal(
                 command: Command(id: nil, room: id, actor: .system, body: .queueRemove(elements), facts: facts(owners)),
                 key: nil, origin: .room))
@@ -83,7 +83,6 @@ extension RoomActor {
         default: return
         }
         clearSeats(of: [user])
-        if !late.isEmpty { wakeLater() }
     }
 
     /// The grace of owners who did not come has passed.

@@ -50,8 +50,10 @@ actor RoomActor {
     var recalling: [UInt64: Int] = [:]
     /// Recalls that wait until others of the same messages are decided.
     var laterRecalls: [@Sendable (isolated RoomActor) -> Void] = []
-    /// Proposals that no call of the host has brought; the host takes them when it is woken.
-    var late: [Proposal] = []
+    /// Commands that the room wants proposed, in order, until the host takes them.
+    private var proposed: [Proposal] = []
+    /// Answers to the server API of this turn.
+    private var answers: [(NodeID, ServerAnswer)] = []
     /// The number of waits for storage on behalf of this room: it stays in memory meanwhile.
     var reads = 0
     /// Sessions that read history.
@@ -252,8 +254,6 @@ actor RoomActor {
             for user in users {
                 if let key = PresenceKey.robot(user) { exit(key, at: stamp.time) }
             }
-            // Seats that were a robot's go in the next turn.
-            if !late.isEmpty { wakeLater() }
         case .retire(let retired):
             roomRow = nil
             rows.retired.append(RetiredRoom(room: id, incarnation: retired))
@@ -289,11 +289,13 @@ actor RoomActor {
         switch origin {
         case .room:
             break
-        case .server(let completion):
+        case .batch(let batches):
+            if case .refused(let error) = result { batches.refused(error) }
+        case .server(let to):
             if case .refused(let error) = result {
-                completion(.failure(error))
+                answer(to, .failure(error))
             } else {
-                completion(.success(result))
+                answer(to, .success(.command(result)))
             }
         case .session(let to):
             if to.answer.isOfMessage { count(result, startedAt: to.startedAt) }
@@ -307,6 +309,10 @@ actor RoomActor {
                     to.answer.answer(result, online: state.info == nil ? 0 : Int64(presence.online)),
                     isRepeat: isRepeat && !isRefused, charged: isRepeat && !isRefused ? 0 : to.charged))
         }
+    }
+
+    func answer(_ to: ServerOrigin, _ result: Result<RoomAnswer, ChatError>) {
+        answers.append((to.node, ServerAnswer(to: to, .answered(result))))
     }
 
     private func count(_ result: CommandResult, startedAt: ContinuousClock.Instant) {
@@ -334,11 +340,6 @@ actor RoomActor {
         wakeHost(self)
     }
 
-    /// The same from within the host's own work, which must be done first.
-    func wakeLater() {
-        context.loop.execute { [self] in assumeIsolated { $0.wake() } }
-    }
-
     func touchBarrage() {
         guard !barrageIsOpen else { return }
         barrageIsOpen = true
@@ -348,9 +349,13 @@ actor RoomActor {
 
     private var wasReported = false
 
-    func takeLate() -> [Proposal] {
-        defer { late = [] }
-        return late
+    func propose(_ proposal: Proposal) { proposed.append(proposal) }
+
+    /// What the host is to propose now.
+    func takeProposals() -> [Proposal] {
+        guard !proposed.isEmpty else { return [] }
+        defer { proposed = [] }
+        return proposed
     }
 
     /// Whether the host must put this room on its lists of this turn.
@@ -364,6 +369,7 @@ actor RoomActor {
     /// The result of a room's turn.
     struct TurnResult {
         var publications: [(NodeID, NodePublication)]
+        var answers: [(NodeID, ServerAnswer)]
         /// The room's row, if it has changed.
         var roomRow: CatalogueRow?
         /// There was no time for everything: it is to be asked again in the next turn.
@@ -393,7 +399,9 @@ actor RoomActor {
         readWritten()
         // It stays on the host's list then.
         (isDirty, wasReported) = (!arrivals.isEmpty, !arrivals.isEmpty)
-        return TurnResult(publications: publications, roomRow: changed, hasMore: !arrivals.isEmpty)
+        defer { answers = [] }
+        return TurnResult(
+            publications: publications, answers: answers, roomRow: changed, hasMore: !arrivals.isEmpty)
     }
 
     /// Reads history, which has everything that was applied: the server API's callers, who are not told by what a turn
@@ -424,7 +432,7 @@ actor RoomActor {
     /// - Parameter isLed: whether this node leads the room. Elsewhere nobody waits for anything but its rows.
     func mayLeaveMemory(writtenIndex: UInt64, isLed: Bool, at now: Timestamp) -> Bool {
         // Robots are on disk.
-        guard presence.sessionCount == state.robotCount, reads == 0, arrivals.isEmpty, holds.isEmpty, late.isEmpty,
+        guard presence.sessionCount == state.robotCount, reads == 0, arrivals.isEmpty, holds.isEmpty, proposed.isEmpty, answers.isEmpty,
             throwingOut.isEmpty, recalling.isEmpty, stream.isEmpty, barrage.isEmpty, !isDirty,
             lastChangeIndex <= writtenIndex, !isLed || absentOwners.isEmpty && !owesOccupancy && unreachable.isEmpty
         else {
@@ -435,8 +443,7 @@ actor RoomActor {
     }
 
     /// Deadlines, digests and counts.
-    func tick(at now: Timestamp) -> [Proposal] {
-        var proposals: [Proposal] = []
+    func tick(at now: Timestamp) {
         endGraces(at: now)
         let due = presence.tick(at: now)
         if !due.isEmpty {
@@ -445,16 +452,15 @@ actor RoomActor {
         }
         if let told = budget.reportDueAt, told <= now { touch() }
         // Before what is due: nobody's room closes.
-        if let occupancy = occupancyProposal(at: now) { proposals.append(occupancy) }
+        if let occupancy = occupancyProposal(at: now) { propose(occupancy) }
         if let deadline = state.nextDeadline, deadline <= now {
-            proposals.append(
+            propose(
                 Proposal(
                     command: Command(
                         id: nil, room: id, actor: .system, body: .expire, facts: facts(state.dueUsers(at: now))),
                     key: nil, origin: .room))
         }
         clearAbandonedSeats(at: now)
-        return proposals + takeLate()
     }
 
     func facts(_ users: [UserID], _ body: CommandBody? = nil) -> CommandFacts {

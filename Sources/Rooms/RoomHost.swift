@@ -19,14 +19,16 @@ public final class RoomHost: Sendable {
     private let hosts = Mutex<[LoopBound<LoopHost>]>([])
     private let store = Mutex<LogStore?>(nil)
     private let node: NodeID
-    private let elsewhere: any RoomsElsewhere
+    private let calls: RoomCalls
 
-    /// - Parameter storages: one per shard, in order.
+    /// - Parameters:
+    ///   - storages: one per shard, in order.
+    ///   - calls: by which rooms ask rooms for the messages of a COMBINE.
     public init(
-        node: NodeID, loops: [EventLoop], shardMap: ShardMap, storages: [ShardStorage], elsewhere: any RoomsElsewhere
+        node: NodeID, loops: [EventLoop], shardMap: ShardMap, storages: [ShardStorage], calls: RoomCalls
     ) {
         self.node = node
-        self.elsewhere = elsewhere
+        self.calls = calls
         self.loops = loops
         self.shardMap = shardMap
         self.storages = storages
@@ -79,13 +81,10 @@ public final class RoomHost: Sendable {
     public func start(_ given: Dependencies) async throws {
         store.withLock { $0 = given.store }
         let figures = RoomFigures(metrics: given.metrics, now: given.now)
+        let calls = calls
         let copies: @Sendable ([String], UserID?, [RoomID], @escaping @Sendable (MessageCopies) -> Void) -> Void = {
-            [weak self] messageIDs, user, rooms, completion in
-            guard let self else {
-                let error = ChatError(.unavailable, "the node is stopping", retryAfterMs: 500)
-                return completion(MessageCopies(refusal: error))
-            }
-            self.copy(messageIDs, for: user, from: rooms, completion)
+            messageIDs, user, rooms, completion in
+            Task { completion(await calls.copies(messageIDs, for: user, from: rooms)) }
         }
         let slots = TransferSlots()
         for (number, loop) in loops.enumerated() {
@@ -147,18 +146,6 @@ public final class RoomHost: Sendable {
 
     /// How much of a page of history a stored message takes.
     public static let shownBytes: @Sendable ([UInt8]) -> Int = { HistoryCodec.shownBytes(of: $0) }
-
-    private func copy(
-        _ messageIDs: [String], for user: UserID?, from rooms: [RoomID],
-        _ completion: @escaping @Sendable (MessageCopies) -> Void
-    ) {
-        Task {
-            completion(
-                await MessageCopies.collect(messageIDs, from: rooms) { room throws(ChatError) in
-                    try await ask(room, .copies(messageIDs, for: user)) { $0.copies }
-                })
-        }
-    }
 
     // MARK: - Between nodes
 
@@ -262,17 +249,17 @@ public final class RoomHost: Sendable {
         if target.loop.isOnLoop { body(target.value) } else { target.loop.execute { body(target.value) } }
     }
 
-    /// Calls of sessions, of this node or another, in order, for rooms that this node is believed to lead.
-    public func receive(_ calls: [RoomCall]) {
-        var byLoop: [Int: [(ShardID, RoomCall)]] = [:]
-        for call in calls {
-            let shard = shardMap.shard(of: call.room)
-            byLoop[Int(shard.number) % loops.count, default: []].append((shard, call))
+    /// Requests of this node or another, in order, to rooms that this node is believed to lead.
+    public func receive(_ requests: [RoomRequest]) {
+        var byLoop: [Int: [(ShardID, RoomRequest)]] = [:]
+        for request in requests {
+            let shard = shardMap.shard(of: request.room)
+            byLoop[Int(shard.number) % loops.count, default: []].append((shard, request))
         }
         for (number, batch) in byLoop { onLoop(number) { $0.receive(batch) } }
     }
 
-    // MARK: - The server API's calls
+    // MARK: - What the node is asked
 
     /// A page of the rooms that this node leads, in ID order.
     public func list(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
@@ -316,14 +303,22 @@ public final class RoomHost: Sendable {
         let page = rest.prefix(limit)
         var views: [RoomView] = []
         for (room, _) in page {
-            do throws(ChatError) {
-                if case .view(let view) = try await askHere(room, .view) { views.append(view) }
-            } catch {
-                // It may have been deleted since.
-                guard error.code == .notFound || error.code == .unavailable else { throw error }
-            }
+            // It may have been deleted since, or have left memory.
+            if let view = await viewHere(room) { views.append(view) }
         }
         return Page(items: views, next: rest.count > limit ? page.last?.place.cursor : nil)
+    }
+
+    /// A room in memory, if this node leads it.
+    private func viewHere(_ room: RoomID) async -> RoomView? {
+        let (shard, node) = (shardMap.shard(of: room), node)
+        return await host(of: shard)?.loop.run { [host = host(of: shard)] in
+            guard let shardHost = host?.value.shards[shard], shardHost.isServing,
+                var view = shardHost.rooms[room]?.assumeIsolated({ $0.roomView })
+            else { return nil }
+            (view.shard, view.leader) = (shard, node)
+            return view
+        }
     }
 
     private func onlineCounts() async -> [RoomID: Int] {
@@ -338,144 +333,14 @@ public final class RoomHost: Sendable {
     public func shard(of room: RoomID) -> ShardID { shardMap.shard(of: room) }
     public var shardCount: UInt16 { shardMap.shardCount }
 
-    /// Asks the room, whose shard this node must lead: else 503.
-    public func askHere(_ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
-        let shard = shardMap.shard(of: room)
-        guard let target = host(of: shard) else {
-            throw ChatError(.unavailable, "the node is starting", retryAfterMs: 500)
-        }
-        let result: Result<RoomAnswer, ChatError> = await withCheckedContinuation { continuation in
-            let call = ServerCall(room: room, question: question) { continuation.resume(returning: $0) }
-            target.loop.execute { target.value.receive(call, shard) }
-        }
-        let answer = try result.get()
-        guard case .view(var view) = answer else { return answer }
-        // The node that answers leads.
-        (view.shard, view.leader) = (shard, node)
-        return .view(view)
-    }
-
-    private func ask<Value: Sendable>(_ room: RoomID, _ question: RoomQuestion, _ value: (RoomAnswer) -> Value?)
-        async throws(ChatError) -> Value
-    {
-        guard let value = value(try await askLeader(room, question)) else {
-            throw ChatError(.internal, "the answer is to another question")
-        }
-        return value
-    }
-
-    /// Asks the room's leader, on whichever node. While there is none, or another one than was thought, it waits for at
-    /// most two seconds until one becomes known, or until whoever has refused is to be asked again. A durable command
-    /// has an ID, so it is done once. Barrage has none: where it may have been shown, it is not sent again.
-    private func askLeader(_ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
-        let question = question.repeatable
-        let shard = shardMap.shard(of: room)
-        let deadline = ContinuousClock.now + Self.leaderless
-        while true {
-            let known = elsewhere.leader(of: shard)
-            let isElsewhere = known.node.map { $0 != node } ?? false
-            let refusal: ChatError
-            do throws(ChatError) {
-                if isElsewhere, let leader = known.node { return try await elsewhere.ask(leader, room, question) }
-                return try await askHere(room, question)
-            } catch {
-                refusal = error
-            }
-            guard refusal.code == .unavailable, ContinuousClock.now < deadline,
-                refusal.field == ChatError.leaderField || (isElsewhere && question.mayBeDoneTwice)
-            else {
-                var told = refusal
-                if told.field == ChatError.leaderField { told.field = nil }
-                throw told
-            }
-            let pause = Duration.milliseconds(refusal.retryAfterMs ?? Self.pauseMilliseconds)
-            await elsewhere.leaderChange(of: shard, since: known, until: min(deadline, ContinuousClock.now + pause))
-        }
-    }
-
-    /// After so long a node that has refused a call is asked again when it does not say after how long.
-    private static let pauseMilliseconds: Int64 = 500
-
-    /// How long a call waits for a leader.
-    private static let leaderless = Duration.seconds(2)
-
-    /// Runs a durable command and returns its result, which is never `.refused`.
-    /// - Parameters:
-    ///   - profile: what the actor is to show; where it is empty, the stay's or the saved one is shown.
-    ///   - moderate: whether words and hook are asked, as they are about what a member sends.
-    public func perform(
-        _ body: CommandBody, in room: RoomID, as actor: Actor, showing profile: Profile? = nil, moderate: Bool = false,
-        id: CommandID?
-    ) async throws(ChatError) -> CommandResult {
-        try await ask(room, .command(body, actor, showing: profile, moderate: moderate, id: id)) { $0.command }
-    }
-
-    /// Takes one kept message back (323); one that is recalled already is left as it is. A repeat of `id` gets the
-    /// first answer. Throws 404 when there is no such message, 403 for a notification, 13002 for a closed room.
-    public func recall(
-        _ messageID: String, in room: RoomID, as actor: Actor, id: CommandID?, options: NotifyOptions = NotifyOptions()
-    ) async throws(ChatError) {
-        _ = try await askLeader(room, .recall(.message(messageID), options, actor, id: id))
-    }
-
-    /// Takes back all kept messages of a user, those at or after `since` if given: in one 323, or, beyond 1,000
-    /// messages, in several of at most 1,000 each, the newest messages first. When this returns, all are recalled.
-    /// With nothing to recall nobody is told. Throws like `recall`.
-    public func recallAll(
-        of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, id: CommandID?,
-        options: NotifyOptions = NotifyOptions()
-    ) async throws(ChatError) {
-        _ = try await askLeader(room, .recall(.messages(of: user, since: since), options, actor, id: id))
-    }
-
-    public func view(of room: RoomID) async throws(ChatError) -> RoomView {
-        try await ask(room, .view) { $0.view }
-    }
-
-    public func history(of room: RoomID, _ request: HistoryRequest) async throws(ChatError) -> ChatModel.HistoryPage {
-        try await ask(room, .history(request)) { $0.history }
-    }
-
-    public func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message {
-        try await ask(room, .message(messageID)) { $0.message }
-    }
-
-    public func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)
-        -> Page<Member, String>
-    {
-        try await ask(room, .members(kind, after: after, limit: limit)) { $0.members }
-    }
-
-    public func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member {
-        try await ask(room, .member(user)) { $0.member }
-    }
-
-    public func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult {
-        try await ask(room, .queue(after: after, limit: limit)) { $0.queue }
-    }
-
-    public func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
-        _ = try await askLeader(room, .barrage(item))
-    }
-
-    /// The numbers of why a room is slow or silent, apart from its viewers, whom the gateways know. Answers also while
-    /// nobody leads the room. Throws 404.
+    /// The figures of the log of a room's shard, as this node has it. Throws 503 while the node is starting.
     public func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation {
         let shard = shardMap.shard(of: room)
         guard let target = host(of: shard) else {
             throw ChatError(.unavailable, "the node is starting", retryAfterMs: 500)
         }
-        var state: StateFigures?
-        do throws(ChatError) {
-            state = try await askHere(room, .explain).figures
-        } catch {
-            // Why there is no answer is what the log's figures tell.
-            guard error.code == .unavailable else { throw error }
-        }
         let node = node
-        var explanation = await target.loop.run { target.value.explain(room, shard, node: node) }
-        explanation.state = state
-        return explanation
+        return await target.loop.run { target.value.explain(room, shard, node: node) }
     }
 
     /// The status of a shard's group, for operators.
@@ -527,27 +392,4 @@ public final class RoomHost: Sendable {
         }
         return nil
     }
-}
-
-extension RoomQuestion {
-    /// Whether asking again does no harm when nobody knows what has become of the first time.
-    fileprivate var mayBeDoneTwice: Bool { if case .barrage = self { false } else { true } }
-
-    /// A durable one gets an ID, so that it is done once, however often it has to be asked.
-    fileprivate var repeatable: RoomQuestion {
-        func made() -> CommandID {
-            CommandID(scope: "/node", text: "\(UInt64.random(in: 0 ... .max))-\(UInt64.random(in: 0 ... .max))")
-        }
-        return switch self {
-        case .command(let body, let actor, let profile, let moderate, nil):
-            .command(body, actor, showing: profile, moderate: moderate, id: made())
-        case .recall(let scope, let options, let actor, nil): .recall(scope, options, actor, id: made())
-        default: self
-        }
-    }
-}
-
-extension ChatError {
-    /// The field of an error that only says that another node leads.
-    static let leaderField = "leader"
 }

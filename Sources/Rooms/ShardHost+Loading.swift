@@ -43,7 +43,7 @@ extension ShardHost {
             room = try RoomActor(
                 id: id, shard: shard, ledSince: ledSince, loaded: try result.get(), storage: storage,
                 context: context
-            ) { room in me.value.stageLate(of: room) }
+            ) { room in me.value.woken(by: room) }
         } catch {
             return loadingFailed(id, error)
         }
@@ -78,15 +78,11 @@ extension ShardHost {
         }
     }
 
-    /// A room that another leader has taken over since proposes nothing more. Gateways ask that leader by themselves;
-    /// the server API's callers know of no leader, and are answered.
-    private func stageLate(of room: RoomActor) {
-        let proposals = room.assumeIsolated { $0.takeLate() }
-        if let current = rooms[room.id], current === room { return stage(proposals, room) }
-        for proposal in proposals {
-            if case .server(let completion) = proposal.origin {
-                completion(.failure(refusals.notLeading("the room's leader has changed")))
-            }
+    /// A room has something that no request has brought. One that another leader has taken over since proposes nothing
+    /// more: lanes ask that leader by themselves.
+    private func woken(by room: RoomActor) {
+        if let current = rooms[room.id], current === room { return collect(room) }
+        for proposal in room.assumeIsolated({ $0.takeProposals() }) {
             // Recalls of the same messages waited for it.
             room.assumeIsolated { $0.release(proposal) }
         }

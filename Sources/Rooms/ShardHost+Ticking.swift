@@ -24,7 +24,10 @@ extension ShardHost {
         keeper.step(log, own: context.server, context.cluster, mayHandOver: ClusterView.ticks() >= gracesEnd)
         guard ledTerm != nil else { return }
         let now = context.now()
-        for room in rooms.active { stage(room.assumeIsolated { $0.tick(at: now) }, room) }
+        for room in rooms.active {
+            room.assumeIsolated { $0.tick(at: now) }
+            collect(room)
+        }
         webhook?.tick()
         expireDue(now)
         if !hasLookedAround {

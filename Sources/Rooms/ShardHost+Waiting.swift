@@ -12,16 +12,15 @@ extension ShardHost {
 
     /// A read needs the word of a majority that nobody else leads meanwhile (thesis §6.4); a change gets it with its
     /// commit.
-    func mayAnswer(_ call: RoomCall) -> Bool {
+    func mayAnswer(_ request: RoomRequest) -> Bool {
         if log.isSoleVoter { return true }
-        switch call.body {
+        switch request.body {
         // In the lane's own order, whichever of its sessions waits for something else.
         case .announce, .follow: return true
         default: break
         }
-        if questions.mentions(PresenceKey(node: call.address.node, session: call.address.session)) { return false }
-        guard case .operation(let operation) = call.body else { return true }
-        return !operation.row.mustBeCurrent
+        if let session = request.session, questions.mentions(PresenceKey(session.address)) { return false }
+        return !request.mustBeCurrent
     }
 
     func confirm(_ work: RoomWork) {

@@ -64,7 +64,11 @@ final class ShardHost: GroupLogDelegate {
         let webhook = WebhookDispatcher(
             WebhookDispatcher.Shard(
                 id: shard, storage: storage, isLeader: { log.isEstablished },
-                visit: { [unowned self] in take(.visit($0, $1)) }, propose: { [unowned self] in stage([$0], $1) }),
+                visit: { [unowned self] in take(.visit($0, $1)) },
+                propose: { [unowned self] proposal, room in
+                    room.assumeIsolated { $0.propose(proposal) }
+                    collect(room)
+                }),
             context: context)
         context.callbacks.value.add(webhook, of: shard)
         self.webhook = webhook
@@ -94,35 +98,21 @@ final class ShardHost: GroupLogDelegate {
     /// Leads, and is not about to leave that to a replica whose disk takes something.
     private var isToLead: Bool { log.isEstablished && (log.isSoleVoter || log.takesWrites) }
 
-    func receive(_ call: RoomCall) {
-        guard isToLead else { return refusals.refuse(call) }
-        if mayAnswer(call) { take(.call(call)) } else { confirm(.call(call)) }
-    }
-
-    func receive(_ call: ServerCall) {
-        guard isToLead else { return call.fail(refusals.notLeading()) }
-        if log.isSoleVoter || call.isDurable { take(.server(call)) } else { confirm(.server(call)) }
-    }
-
-    /// Work that had to wait: this node may have ceased to lead meanwhile.
+    /// Work that has come, or that had to wait: this node may have ceased to lead meanwhile.
     func receive(_ work: RoomWork) {
-        switch work {
-        case .call(let call): receive(call)
-        case .server(let call): receive(call)
-        case .visit: take(work)
-        }
+        guard case .request(let request) = work else { return take(work) }
+        guard isToLead else { return refusals.refuse(request) }
+        if mayAnswer(request) { take(work) } else { confirm(work) }
     }
 
     /// Does what this node may: at once, or when the room is loaded and what is committed applied.
     func take(_ work: RoomWork) {
         guard let room = active(orWait: work), !mustWait(work) else { return }
         switch work {
-        case .call(let call):
+        case .request(let request):
             let now = context.now()
-            stage(room.assumeIsolated { $0.handle(call, at: now) }, room)
-        case .server(let call):
-            let now = context.now()
-            stage(room.assumeIsolated { $0.handle(call, at: now) }, room)
+            room.assumeIsolated { $0.handle(request, at: now) }
+            collect(room)
         case .visit(_, let body):
             body(room)
         }
@@ -130,9 +120,11 @@ final class ShardHost: GroupLogDelegate {
 
     // MARK: - Through the log
 
-    /// Takes what has come of something that a room was asked.
-    func stage(_ commands: [Proposal], _ room: RoomActor) {
-        proposals.stage(commands)
+    /// Takes what a room wants proposed, whenever it was asked for anything, and has its output published at the end of
+    /// the turn: the one way in which a room hands out anything.
+    func collect(_ room: RoomActor) {
+        let proposed = room.assumeIsolated { $0.takeProposals() }
+        if !proposed.isEmpty { proposals.stage(proposed) }
         publisher.markDirty(room)
     }
 
@@ -195,7 +187,9 @@ final class ShardHost: GroupLogDelegate {
         proposals.drop(entry.index, stampedAt: time)
         let stamp = Stamp(index: entry.index, time: time)
         publisher.add(room.assumeIsolated { $0.apply(proposal, at: stamp) })
-        publisher.markDirty(room)
+        collect(room)
+        // What follows from it is proposed in the next turn, should this one's proposal have been made.
+        if proposals.stagedCount > 0 { context.loop.executeLater {} }
         return true
     }
 

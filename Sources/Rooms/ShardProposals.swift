@@ -59,9 +59,8 @@ struct ShardProposals {
             let isElsewhere = (error.code == .notLeader || error.code == .transferring) && !log.isSoleVoter
             return Refused(
                 proposals: proposals,
-                error: ChatError(
-                    .unavailable, "the room's log takes nothing now", retryAfterMs: 500,
-                    field: isElsewhere ? ChatError.leaderField : nil), isInDoubt: isElsewhere)
+                error: ChatError(.unavailable, "the room's log takes nothing now", retryAfterMs: 500),
+                isInDoubt: isElsewhere)
         }
     }
 

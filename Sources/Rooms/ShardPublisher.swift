@@ -42,6 +42,7 @@ final class ShardPublisher {
         for room in dirtyRooms {
             let result = room.assumeIsolated { $0.takeTurn(term: term, untilNanoseconds: end) }
             for (node, publication) in result.publications { outbox.add(publication, to: node) }
+            for (node, answer) in result.answers { outbox.add(answer, to: node) }
             if let row = result.roomRow { batch.catalogue.append(row) }
             if result.hasMore { unfinished.append(room) }
         }

@@ -16,24 +16,29 @@ struct ShardRefusals {
     func notLeading(_ reason: String = "no leader for this room yet") -> ChatError {
         ChatError(
             .unavailable, isFailing ? "this node can't write to its disk; it keeps trying" : reason,
-            retryAfterMs: isFailing ? 1000 : 500, field: mayAskElsewhere ? ChatError.leaderField : nil)
+            retryAfterMs: isFailing ? 1000 : 500)
     }
 
     // MARK: - Not here
 
     /// This node does not lead the room, so it can't take the call.
-    func refuse(_ call: RoomCall) {
+    func refuse(_ request: RoomRequest) {
         // Sessions are announced to the next leader.
-        guard case .operation = call.body, let request = call.request else { return }
-        guard mayAskElsewhere else { return fail(call, notLeading()) }
-        tell(.retry(call.address.session, request: request), call.address, call.room)
+        guard request.isAsked else { return }
+        guard mayAskElsewhere else { return fail(request, notLeading()) }
+        switch request.origin {
+        case .session(let session):
+            guard let number = session.request else { return }
+            tell(.retry(session.address.session, request: number), session.address, request.room)
+        case .server(let server):
+            outbox.add(ServerAnswer(to: server, .retry), to: server.node)
+        }
     }
 
     func refuse(_ waiting: [RoomWork]) {
         for work in waiting {
             switch work {
-            case .call(let call): refuse(call)
-            case .server(let call): call.fail(notLeading())
+            case .request(let request): refuse(request)
             case .visit(_, let body): body(nil)
             }
         }
@@ -43,27 +48,32 @@ struct ShardRefusals {
 
     func fail(_ work: RoomWork, _ error: ChatError) {
         switch work {
-        case .call(let call): fail(call, error)
-        case .server(let call): call.fail(error)
+        case .request(let request): fail(request, error)
         case .visit(_, let body): body(nil)
         }
     }
 
-    private func fail(_ call: RoomCall, _ error: ChatError) {
-        guard let request = call.request else { return }
-        let output: RoomOutput
-        if case .operation(.enter) = call.body {
-            output = .entered(call.address.session, request: request, .failure(error))
-        } else {
-            output = .reply(call.address.session, request: request, .failure(error))
+    private func fail(_ request: RoomRequest, _ error: ChatError) {
+        switch request.origin {
+        case .session(let session):
+            guard let number = session.request else { return }
+            let output: RoomOutput
+            if case .operation(.enter) = request.body {
+                output = .entered(session.address.session, request: number, .failure(error))
+            } else {
+                output = .reply(session.address.session, request: number, .failure(error))
+            }
+            tell(output, session.address, request.room)
+        case .server(let server):
+            outbox.add(ServerAnswer(to: server, .answered(.failure(error))), to: server.node)
         }
-        tell(output, call.address, call.room)
     }
 
-    /// - Parameter isInDoubt: whether gateways are to ask again, under the same number, where the leader is.
+    /// - Parameter isInDoubt: whether it is to be asked again, under the same number, where the leader is.
     func fail(_ proposal: Proposal, _ error: ChatError, isInDoubt: Bool) {
         switch proposal.origin {
-        case .server(let completion): completion(.failure(error))
+        case .server(let to):
+            outbox.add(ServerAnswer(to: to, isInDoubt ? .retry : .answered(.failure(error))), to: to.node)
         case .session(let to):
             guard let request = to.request else { return }
             let output =
@@ -71,6 +81,7 @@ struct ShardRefusals {
                 ? RoomOutput.retry(to.address.session, request: request)
                 : .reply(to.address.session, request: request, .failure(error))
             tell(output, to.address, proposal.command.room)
+        case .batch(let batches): batches.refused(error)
         case .room: break
         }
     }

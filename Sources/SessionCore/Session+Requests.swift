@@ -17,7 +17,7 @@ public struct OpenCost: Sendable, Hashable {
 ///
 /// A repeat of what has been answered costs nothing, and only the room knows that it is one: what was taken comes back
 /// with the answer, and when nothing is left to be taken the room is asked all the same, but answers repeats only
-/// (`RoomCall.overRateMs`). That needs no memory here, and so holds for repeats over another connection, lane, node or
+/// (`RoomRequest.overRateMs`). That needs no memory here, and so holds for repeats over another connection, lane, node or
 /// leader; it has a rate of its own, because asking costs the leader a look into a table.
 ///
 /// A COMBINE takes the most that it may copy, and its answer says how much that was (`RoomOutput.reply`, `charged`); the

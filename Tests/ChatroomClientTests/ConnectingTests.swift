@@ -276,14 +276,14 @@ import Wire
             if case .connect(let request) = $0.operation { request } else { nil }
         }
         #expect(connects.map(\.session) == [nil, SessionID("s")])
-        #expect(script.written.map(\.operation) == [.exit(RoomRequest(room: Script.room))])
+        #expect(script.written.map(\.operation) == [.exit(RoomNameRequest(room: Script.room))])
     }
 
     @Test func `closing leaves the rooms`() {
         let script = Script()
         script.goIn()
         script.happens(.stop)
-        #expect(script.written.map(\.operation) == [.exit(RoomRequest(room: Script.room))])
+        #expect(script.written.map(\.operation) == [.exit(RoomNameRequest(room: Script.room))])
         #expect(script.latest.contains(.close(connection: 1, code: 1000)))
         #expect(script.roomEvents == [.state(.exited)])
         #expect(script.core.state == .closed && script.core.nextDeadline == nil)

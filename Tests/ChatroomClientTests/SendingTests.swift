@@ -145,7 +145,7 @@ import Wire
         let script = Script()
         script.goIn()
         let reads: [ClientOperation] = [
-            .room(RoomRequest(room: Script.room)), .queue(QueueRequest(room: Script.room)),
+            .room(RoomNameRequest(room: Script.room)), .queue(QueueRequest(room: Script.room)),
             .members(MembersRequest(room: Script.room, kind: .fixed)),
         ]
         for read in reads { script.happens(.perform(ticket: script.ticket(), read)) }
@@ -158,7 +158,7 @@ import Wire
         let script = Script()
         script.goIn()
         let ticket = script.ticket()
-        script.happens(.perform(ticket: ticket, .room(RoomRequest(room: Script.room))))
+        script.happens(.perform(ticket: ticket, .room(RoomNameRequest(room: Script.room))))
         for _ in 0..<29 {
             script.pass(milliseconds: 1_000)
             script.happens(.heard(connection: 1))

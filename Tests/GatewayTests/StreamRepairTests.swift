@@ -17,7 +17,7 @@ import Wire
     /// What a lane sends to leaders.
     private final class Sent: RoomRouter {
         enum Item: Sendable, Equatable {
-            case call(RoomCall)
+            case call(RoomRequest)
             case ask(TallyRequest)
             case recount(LaneRecount)
             case drop(NodeID)
@@ -35,7 +35,7 @@ import Wire
 
         private func note(_ item: Item) { items.withLock { $0.append(item) } }
 
-        func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) { for call in calls { note(.call(call)) } }
+        func route(_ calls: [RoomRequest], to node: NodeID, from lane: Int) { for call in calls { note(.call(call)) } }
         func ask(_ request: TallyRequest, of node: NodeID) { note(.ask(request)) }
         func recount(_ recount: LaneRecount, at node: NodeID) { note(.recount(recount)) }
         func drop(_ node: NodeID) { note(.drop(node)) }
@@ -71,8 +71,9 @@ import Wire
                     let lane = lane.value
                     lane.isLed(ShardNotice(shard: ShardID(0), term: 3), by: leader)
                     lane.keep(Session(handed, id: id, from: leader, on: lane))
+                    let following = NodePublication.Output.lane(0, .following(0, through: 5))
                     lane.perform(
-                        [Publication(room: room, term: 3, outputs: [.following(0, through: 5)])], from: leader)
+                        [NodePublication(room: room, term: 3, lanes: [], outputs: [following])], at: [0], from: leader)
                     _ = sent.take()
                     try body(lane, id)
                 }
@@ -81,11 +82,17 @@ import Wire
         }
     }
 
+    /// The leader tells the lane this.
+    private func hear(_ outputs: [RoomOutput], _ lane: GatewayLane) {
+        let publication = NodePublication(room: room, term: 3, lanes: [], outputs: outputs.map { .lane(0, $0) })
+        lane.perform([publication], at: [0], from: leader)
+    }
+
     /// The session's wish to leave, as its request 7.
-    private func exit(of session: LaneSession, _ lane: GatewayLane) -> RoomCall {
-        RoomCall(
-            room: room, address: lane.address(of: session), caller: session.state.caller, request: 7, number: 1,
-            body: .operation(.exit(RoomRequest(room: room))))
+    private func exit(of session: LaneSession, _ lane: GatewayLane) -> RoomRequest {
+        RoomRequest(
+            room: room, from: SessionOrigin(lane.address(of: session), session.state.caller, request: 7, number: 1),
+            .operation(.exit(RoomNameRequest(room: room))))
     }
 
     private func pulse(_ tally: RoomTally?, term: UInt64 = 3) -> ShardPulse {
@@ -117,7 +124,7 @@ import Wire
             guard said.count == 3, case .call(let announce) = said[1], case .call(let follow) = said[2],
                 case .announce = announce.body, case .follow = follow.body
             else { return #expect(Bool(false), "\(said)") }
-            #expect(announce.address.session == id)
+            #expect(announce.asker == .session(id))
             #expect(lane.awaited.awaits(room))
         }
     }
@@ -182,7 +189,7 @@ import Wire
             #expect(sent.take() == [.recount(LaneRecount(lane: 0, rooms: [room])), .call(exit)])
             // A leader that has seen it off already says that it is not there, which is what was wanted.
             let refusal = RoomOutput.reply(id, request: 7, .failure(ChatError(.notInRoom, "no")))
-            lane.perform([Publication(room: room, term: 3, outputs: [refusal])], from: leader)
+            hear([refusal], lane)
             #expect(sent.take() == [] && lane.open.count == 0)
             #expect(!session.state.isIn(room) && Array(lane.roster.shards).isEmpty)
         }
@@ -196,38 +203,41 @@ import Wire
             let exit = exit(of: session, lane)
             lane.ask([exit])
             // Its client is answered 503, because nobody knows whether the leader has it.
-            let isGivenUp = lane.open.answered(id, 7)
+            let isGivenUp = lane.open.answered(.session(id), 7)
             #expect(isGivenUp)
             _ = sent.take()
             let exited = RoomOutput.exited(id, request: 7)
-            lane.perform([Publication(room: room, term: 3, outputs: [exited])], from: leader)
+            hear([exited], lane)
             guard let session = lane.sessions[id], session.state.isIn(room) else { return #expect(Bool(false), "deaf") }
             let said = sent.take()
             guard said.count == 2, case .call(let announce) = said[0], case .call(let follow) = said[1],
                 case .announce = announce.body, case .follow = follow.body
             else { return #expect(Bool(false), "\(said)") }
-            #expect(announce.address.session == id && lane.awaited.awaits(room))
+            #expect(announce.asker == .session(id) && lane.awaited.awaits(room))
         }
     }
 
     @Test func `what others of the lane have asked meanwhile is asked again, too`() async throws {
         try await withLane { lane, id in
             let session = try #require(lane.sessions[id])
-            func call(_ request: UInt32, _ operation: ClientOperation) -> RoomCall {
-                RoomCall(
-                    room: room, address: lane.address(of: session), caller: session.state.caller, request: request,
-                    number: UInt64(request), body: .operation(operation))
+            func call(_ request: UInt32, _ operation: ClientOperation) -> RoomRequest {
+                RoomRequest(
+                    room: room,
+                    from: SessionOrigin(
+                        lane.address(of: session), session.state.caller, request: request, number: UInt64(request)),
+                    .operation(operation))
             }
             let other = lane.adopt(Session(id: SessionID(random: (2, 2), at: here), user: user, on: lane))
             var enter = call(9, .enter(EnterRequest(room: room)))
-            enter.address = lane.address(of: other)
-            let (first, second) = (call(7, .room(RoomRequest(room: room))), call(8, .room(RoomRequest(room: room))))
+            enter.session?.address = lane.address(of: other)
+            let read = ClientOperation.room(RoomNameRequest(room: room))
+            let (first, second) = (call(7, read), call(8, read))
             lane.ask([first, second, enter])
             _ = sent.take()
             func refusal(_ request: UInt32) -> RoomOutput {
                 .reply(id, request: request, .failure(ChatError(.notInRoom, "no")))
             }
-            lane.perform([Publication(room: room, term: 3, outputs: [refusal(7), refusal(8)])], from: leader)
+            hear([refusal(7), refusal(8)], lane)
             let said = sent.take()
             // The session once, and then all that has no answer, for what comes before the leader goes on is not heard.
             guard said.count == 5, case .call(let announce) = said[0], case .call(let follow) = said[1],
@@ -285,7 +295,7 @@ import Wire
             guard case .call(let announce)? = sent.take().first, case .announce = announce.body else {
                 return #expect(Bool(false), "the session must be announced")
             }
-            #expect(announce.address.session == id)
+            #expect(announce.asker == .session(id))
         }
     }
 
@@ -301,15 +311,16 @@ import Wire
             let session = try #require(lane.sessions[id])
             let number: UInt32 = 7
             let send = SendRequest(room: room, clientID: "c", draft: MessageDraft(body: .text("hello")))
-            let call = RoomCall(
-                room: room, address: lane.address(of: session), caller: session.state.caller, request: number,
-                number: 1, body: .operation(.send(send)))
+            let call = RoomRequest(
+                room: room,
+                from: SessionOrigin(lane.address(of: session), session.state.caller, request: number, number: 1),
+                .operation(.send(send)))
             lane.ask([call])
             #expect(sent.take() == [.call(call)])
             let refusal = RoomOutput.reply(
                 id, request: number, .failure(ChatError(.notInRoom, "\(user) is not in \(room)")))
-            for _ in 0..<OpenCalls.unknownMax {
-                lane.perform([Publication(room: room, term: 3, outputs: [refusal])], from: leader)
+            for _ in 0..<OpenRequests.unknownMax {
+                hear([refusal], lane)
                 let said = sent.take()
                 guard said.count == 3, case .call(let announce) = said[0], case .call(let follow) = said[1],
                     case .announce = announce.body, case .follow = follow.body
@@ -317,7 +328,7 @@ import Wire
                 #expect(said[2] == .call(call))
                 #expect(lane.open.count == 1)
             }
-            lane.perform([Publication(room: room, term: 3, outputs: [refusal])], from: leader)
+            hear([refusal], lane)
             #expect(sent.take() == [])
             #expect(lane.open.count == 0, "its answer stands")
         }
@@ -326,15 +337,16 @@ import Wire
     @Test func `a session that is not in the room is told so`() async throws {
         try await withLane { lane, id in
             let session = try #require(lane.sessions[id])
-            lane.perform([Publication(room: room, term: 3, outputs: [.kicked(id, .byManager, ext: nil)])], from: leader)
+            hear([.kicked(id, .byManager, ext: nil)], lane)
             let number: UInt32 = 7
-            let call = RoomCall(
-                room: room, address: lane.address(of: session), caller: session.state.caller, request: number,
-                number: 1, body: .operation(.room(RoomRequest(room: room))))
+            let call = RoomRequest(
+                room: room,
+                from: SessionOrigin(lane.address(of: session), session.state.caller, request: number, number: 1),
+                .operation(.room(RoomNameRequest(room: room))))
             lane.ask([call])
             _ = sent.take()
             let refusal = RoomOutput.reply(id, request: number, .failure(ChatError(.notInRoom, "no")))
-            lane.perform([Publication(room: room, term: 3, outputs: [refusal])], from: leader)
+            hear([refusal], lane)
             #expect(sent.take() == [])
             #expect(lane.open.count == 0)
             #expect(Array(lane.roster.shards).isEmpty)

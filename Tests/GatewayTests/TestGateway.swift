@@ -13,7 +13,7 @@ import Wire
 enum TestGateway {
     /// Rooms that take everything and answer nothing.
     struct NoRooms: RoomRouter {
-        func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) {}
+        func route(_ calls: [RoomRequest], to node: NodeID, from lane: Int) {}
     }
 
     private struct NoTokens: TokenVerifier {

@@ -21,7 +21,7 @@ import Wire
 
         var all: [[UserUse]] { heard.withLock { $0 } }
 
-        func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) {}
+        func route(_ calls: [RoomRequest], to node: NodeID, from lane: Int) {}
 
         func tell(_ uses: [UserUse]) {
             heard.withLock { $0.append(uses) }
@@ -39,7 +39,7 @@ import Wire
         here = try #require(NodeID("n1"))
         user = try #require(UserID("wanda"))
         let room = try #require(RoomID("live"))
-        read = .room(RoomRequest(room: room))
+        read = .room(RoomNameRequest(room: room))
         text = .send(SendRequest(room: room, clientID: "c", draft: MessageDraft(body: .text("hi"))))
     }
 

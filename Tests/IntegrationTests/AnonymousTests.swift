@@ -44,7 +44,7 @@ struct AnonymousTests {
             try await ann.send(room, "hello")
             try await client.message("hello")
             #expect(try await client.history(room).messages.contains { $0.text == "hello" })
-            _ = try await client.ask(.room(RoomRequest(room: room))).get()
+            _ = try await client.ask(.room(RoomNameRequest(room: room))).get()
             _ = try await client.ask(.queue(QueueRequest(room: room))).get()
 
             let user = try #require(UserID("ann"))

@@ -109,7 +109,7 @@ extension IntegrationTests {
                 #expect(try await ann.refusal(of: operation).code == .roomMuted)
                 #expect(try await node.api("PUT", "/v1/rooms/live/mute", #"{"enable":false}"#).status < 300)
                 _ = try await ann.ask(operation).get()
-                _ = try await ann.ask(.exit(RoomRequest(room: room))).get()
+                _ = try await ann.ask(.exit(RoomNameRequest(room: room))).get()
                 #expect(try await ann.refusal(of: operation).code == .notInRoom)
             }
         }

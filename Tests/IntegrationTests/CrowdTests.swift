@@ -44,7 +44,7 @@ extension IntegrationTests {
                 #expect(await watcher.events(of: room, about: "u10").isEmpty)
 
                 // At the edge again: with four the exit is still a digest's, with three it is a 302.
-                for guest in guests { _ = try await guest.ask(.exit(RoomRequest(room: room))).get() }
+                for guest in guests { _ = try await guest.ask(.exit(RoomNameRequest(room: room))).get() }
                 try await digests(watcher, room) { $0.exited >= 7 }
                 #expect(await watcher.events(of: room, about: "u4").isEmpty)
             }

@@ -27,7 +27,7 @@ extension IntegrationTests {
                 let annSaw = await ann.messages(of: room).filter { ($0.seq ?? 0) > 1 }
                 #expect(await bob.messages(of: room).filter { $0.seq != nil } == annSaw && annSaw.count == 21)
                 // Only one of the two is left, then both again.
-                _ = try await ann.ask(.exit(RoomRequest(room: room))).get()
+                _ = try await ann.ask(.exit(RoomNameRequest(room: room))).get()
                 try await bob.notification(.exit, of: "ann")
                 try await bob.send(room, "alone")
                 try await bob.message("alone")

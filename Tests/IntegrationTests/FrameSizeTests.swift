@@ -82,7 +82,7 @@ extension IntegrationTests {
                 let ann = try await TestClient.entered(node, "ann", room)
                 let bob = try await TestClient.entered(node, "bob", room)
                 try await fill(bob, room, 250, Self.plain, transient: true)
-                _ = try await bob.ask(.exit(RoomRequest(room: room))).get()
+                _ = try await bob.ask(.exit(RoomNameRequest(room: room))).get()
                 func gone() async -> [Message] {
                     await ann.messages(of: room).filter { $0.notification?.event == .queueBatchChanged }
                 }

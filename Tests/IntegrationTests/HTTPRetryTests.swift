@@ -52,7 +52,7 @@ extension IntegrationTests {
                 try await ann.enter(room)
                 let message = try await ann.send(room, "to recall")
                 try await ann.send(room, "all of these")
-                for client in [eve, ann] { _ = try await client.ask(.exit(RoomRequest(room: room))).get() }
+                for client in [eve, ann] { _ = try await client.ask(.exit(RoomNameRequest(room: room))).get() }
 
                 let calls = Self.calls(recalling: message.messageID)
                 var first: [String] = []
@@ -94,7 +94,7 @@ extension IntegrationTests {
                         $0.text?.hasSuffix("not recalled") == true
                     }
                     #expect(texts.count == (restarts ? 4 : 2))
-                    for client in [watcher, ann] { _ = try await client.ask(.exit(RoomRequest(room: room))).get() }
+                    for client in [watcher, ann] { _ = try await client.ask(.exit(RoomNameRequest(room: room))).get() }
                 }
             }
         }

@@ -238,7 +238,7 @@ extension IntegrationTests {
                 let client = try await TestClient.open(port: node.clientPort)
                 for operation in [
                     ClientOperation.ping, .enter(EnterRequest(room: room)), .text(room, "x"),
-                    .history(RoomHistoryRequest(room: room)), .exit(RoomRequest(room: room)),
+                    .history(RoomHistoryRequest(room: room)), .exit(RoomNameRequest(room: room)),
                     .barrage(BarrageRequest(room: room, text: "x")),
                     .refresh(RefreshRequest(token: try node.token("ann"))),
                 ] {

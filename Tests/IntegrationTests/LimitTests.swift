@@ -99,7 +99,7 @@ extension IntegrationTests {
                 let error = try await ann.refusal(of: .enter(EnterRequest(room: rooms[10])))
                 #expect(error.code == .tooManyRooms && error.retryAfterMs != nil)
                 try await ann.enter(rooms[3])
-                _ = try await ann.ask(.exit(RoomRequest(room: rooms[3]))).get()
+                _ = try await ann.ask(.exit(RoomNameRequest(room: rooms[3]))).get()
                 try await ann.enter(rooms[10])
             }
         }

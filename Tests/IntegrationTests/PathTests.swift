@@ -68,7 +68,7 @@ extension IntegrationTests {
             #expect(page.messages.compactMap(\.text) == (1...20).reversed().map { "message \($0)" })
             #expect(page.more == false)
             #expect(try await ann.wholeHistory(room).compactMap(\.seq) == Array(1...20))
-            guard case .room(let view) = try await ann.ask(.room(RoomRequest(room: room))).get() else {
+            guard case .room(let view) = try await ann.ask(.room(RoomNameRequest(room: room))).get() else {
                 throw TestFailure("no room")
             }
             #expect(view.seq == 20 && view.room.online == 2)
@@ -92,7 +92,7 @@ extension IntegrationTests {
             }
             #expect(shown.items.map(\.text) == ["wow"] && shown.items.first?.from?.profile.nick == "Bob")
 
-            guard case .exit = try await bob.ask(.exit(RoomRequest(room: room))).get() else {
+            guard case .exit = try await bob.ask(.exit(RoomNameRequest(room: room))).get() else {
                 throw TestFailure("no exit")
             }
             #expect(try await ann.notification(.exit, of: "bob").data == .exited(online: 1))
@@ -118,7 +118,7 @@ extension IntegrationTests {
                 try await ann.item("the second answer", from: mark) { item -> Void? in
                     if case .reply(70, .success(.muteRoom)) = item { () } else { nil }
                 }
-                guard case .room(let view) = try await ann.ask(.room(RoomRequest(room: room))).get() else {
+                guard case .room(let view) = try await ann.ask(.room(RoomNameRequest(room: room))).get() else {
                     throw TestFailure("no room")
                 }
                 #expect(!view.room.info.muted)

@@ -52,7 +52,7 @@ extension IntegrationTests {
                 let room = try await node.createRoom("rates")
                 let ann = try await TestClient.connected(node, "ann", encoding: .json)
                 let enter = ClientOperation.enter(EnterRequest(room: room))
-                let reads = [ClientOperation](repeating: .room(RoomRequest(room: room)), count: 21)
+                let reads = [ClientOperation](repeating: .room(RoomNameRequest(room: room)), count: 21)
                 let answers = try await ann.askAtOnce([enter] + reads)
                 for answer in answers.prefix(21) { _ = try answer.get() }
                 guard case .failure(let error)? = answers.last else { throw TestFailure("the 21st passed") }

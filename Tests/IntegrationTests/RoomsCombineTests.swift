@@ -99,7 +99,7 @@ extension IntegrationTests {
                 #expect(sent.delivered == 1 && sent.place == .unkept(after: 0))
                 try await bob.message("psst")
                 try await ann.message("psst")
-                try await bob.done(.exit(RoomRequest(room: room)))
+                try await bob.done(.exit(RoomNameRequest(room: room)))
                 #expect(try await ann.post(room, draft, clientID: "d1") == sent, "the first result")
                 #expect(try await ann.post(room, draft).delivered == 0)
                 #expect(try await ann.send(room, "to all").delivered == nil)

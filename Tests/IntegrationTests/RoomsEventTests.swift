@@ -110,7 +110,7 @@ extension IntegrationTests {
                 try await expect(.unblacklisted, by: renamed, on: [away], .none, .setBlacklist(blacklist))
                 _ = try await eve.enter(entry)
                 let mark = await owner.items.count
-                try await eve.done(.exit(RoomRequest(room: room)))
+                try await eve.done(.exit(RoomNameRequest(room: room)))
                 let left = try await owner.event(.exit, from: mark)
                 #expect(left.notification?.data == .exited(online: 1) && left.notification?.operator == target)
                 #expect(left.seq == nil)
@@ -149,7 +149,7 @@ extension IntegrationTests {
                 try await owner.done(.setMember(UserFlagRequest(room: room, user: user("fixed"), enable: true)))
                 for name in ["guest", "fixed"] {
                     let client = try await TestClient.entered(node, name, room)
-                    try await client.done(.exit(RoomRequest(room: room)))
+                    try await client.done(.exit(RoomNameRequest(room: room)))
                 }
                 try await owner.send(room, "end")
                 try await owner.message("end")

@@ -37,7 +37,7 @@ extension IntegrationTests {
                 #expect(try await !isClosed(node, used))
                 #expect(try await ann.refusal(of: .enter(EnterRequest(room: empty))).code == .roomClosed)
                 try await ann.send(used, "still here")
-                try await ann.done(.exit(RoomRequest(room: used)))
+                try await ann.done(.exit(RoomNameRequest(room: used)))
                 try await poll("closing") { try await isClosed(node, used) }
                 let history = try await node.api("GET", "/v1/rooms/used/messages?types=NOTIFICATION").fields()
                 let kept = try #require(history["messages"] as? [[String: Any]])
@@ -82,7 +82,7 @@ extension IntegrationTests {
                 #expect(try await !isClosed(node, room))
                 let ann = try await TestClient.entered(node, "ann", room)
                 try await ann.send(room, "here")
-                try await ann.done(.exit(RoomRequest(room: room)))
+                try await ann.done(.exit(RoomNameRequest(room: room)))
                 try await poll("closing") { try await isClosed(node, room) }
             }
         }

@@ -114,7 +114,7 @@ extension IntegrationTests {
                     try await bob.set(room, "seat 2", transient: true)
                     let mark = await owner.items.count
                     if leaving {
-                        try await bob.done(.exit(RoomRequest(room: room)))
+                        try await bob.done(.exit(RoomNameRequest(room: room)))
                     } else {
                         try await owner.done(.kick(KickRequest(room: room, user: user("bob"))))
                         #expect(try await bob.kicked(from: room).reason == .byManager)

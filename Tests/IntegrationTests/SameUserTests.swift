@@ -26,7 +26,7 @@ extension IntegrationTests {
                 #expect(try await seats(watcher, room) == ["seat"])
                 #expect(try await online(watcher, room) == 2)
                 // The last session's exit frees the seat at once.
-                _ = try await newer.ask(.exit(RoomRequest(room: room))).get()
+                _ = try await newer.ask(.exit(RoomNameRequest(room: room))).get()
                 try await watcher.notification(.exit, of: "ann")
                 _ = try await watcher.item("the end of the seat") { item -> Bool? in
                     guard case .push(.message(let message)) = item, let told = message.notification,
@@ -65,7 +65,7 @@ extension IntegrationTests {
                 #expect(try await newer.refusal(of: .enter(EnterRequest(room: room))).code == .conflict)
                 #expect(try await newer.refusal(of: .text(room, "x")).code == .notInRoom)
                 try await older.enter(room)
-                _ = try await older.ask(.exit(RoomRequest(room: room))).get()
+                _ = try await older.ask(.exit(RoomNameRequest(room: room))).get()
                 try await newer.enter(room)
                 try await newer.send(room, "now I am here")
                 try await watcher.message("now I am here")
@@ -83,10 +83,10 @@ extension IntegrationTests {
                 for client in [first, second] { try await client.message("to both") }
                 let seat = QueueSetRequest(room: room, key: "seat", value: "ann", transient: true)
                 _ = try await first.ask(.queueSet(seat)).get()
-                _ = try await first.ask(.exit(RoomRequest(room: room))).get()
+                _ = try await first.ask(.exit(RoomNameRequest(room: room))).get()
                 #expect(try await seats(watcher, room) == ["seat"], "the user is still here")
                 #expect(await watcher.events(of: room, about: "ann") == [.enter])
-                _ = try await second.ask(.exit(RoomRequest(room: room))).get()
+                _ = try await second.ask(.exit(RoomNameRequest(room: room))).get()
                 try await watcher.notification(.exit, of: "ann")
                 #expect(try await online(watcher, room) == 1)
             }
@@ -146,7 +146,7 @@ extension IntegrationTests {
         }
 
         private func online(_ client: TestClient, _ room: RoomID) async throws -> Int64 {
-            guard case .room(let result) = try await client.ask(.room(RoomRequest(room: room))).get() else {
+            guard case .room(let result) = try await client.ask(.room(RoomNameRequest(room: room))).get() else {
                 throw TestFailure("room has another result")
             }
             return result.room.online

@@ -325,7 +325,7 @@ extension IntegrationTests {
                     let start = await watcher.items.count
                     var seat = QueueSetRequest(room: room, key: "seat \(turn)", value: "v")
                     seat.transient = true
-                    let answers = try await ask(ann, [.queueSet(seat), .exit(RoomRequest(room: room))])
+                    let answers = try await ask(ann, [.queueSet(seat), .exit(RoomNameRequest(room: room))])
                     for answer in answers { _ = try answer.get() }
                     let freed = try await watcher.event(.queueBatchChanged, from: start)
                     guard case .queueBatch(.partClear, let elements)? = freed.notification?.data else {

@@ -46,7 +46,7 @@ extension IntegrationTests {
                 _ = try await ann.ask(.send(SendRequest(room: room, clientID: "d", draft: unkept))).get()
                 _ = try await node.api("PATCH", "/v1/rooms/r", #"{"name":"new"}"#)
                 try await ann.send(room, "two")
-                _ = try await ann.ask(.exit(RoomRequest(room: room))).get()
+                _ = try await ann.ask(.exit(RoomNameRequest(room: room))).get()
                 _ = try await node.api("POST", "/v1/rooms/r/close")
                 _ = try await node.api("POST", "/v1/rooms/r/reopen")
                 let items = try await receiver.wait("the reopening") { calls -> [WebhookItem]? in

@@ -23,16 +23,21 @@ import Testing
 
     @Test func `a node calls and joins in its own name only`() throws {
         let (a, b) = (try Self.node("a"), try Self.node("b"))
-        func call(_ node: NodeID) throws -> RoomCall {
+        func call(_ node: NodeID) throws -> RoomRequest {
             let user = try #require(UserID("u"))
             let address = SessionAddress(
                 node: node, lane: 0, session: try #require(SessionID("a.1")), encoding: .json)
-            return RoomCall(
-                room: try #require(RoomID("r")), address: address, caller: Caller(user: user, anonymous: false),
-                request: nil, body: .moved(from: nil))
+            return RoomRequest(
+                room: try #require(RoomID("r")),
+                from: SessionOrigin(address, Caller(user: user, anonymous: false)), .moved(from: nil))
         }
-        #expect(refusal(.calls([try call(a)]), from: a) == nil)
-        #expect(refusal(.calls([try call(a), try call(b)]), from: a) == .identity)
+        #expect(refusal(.requests([try call(a)]), from: a) == nil)
+        #expect(refusal(.requests([try call(a), try call(b)]), from: a) == .identity)
+        let ofServer = RoomRequest(
+            room: try #require(RoomID("r")), from: .server(ServerOrigin(node: b, lane: 0, request: 1)),
+            .server(.explain))
+        #expect(refusal(.requests([ofServer]), from: b) == nil)
+        #expect(refusal(.requests([ofServer]), from: a) == .identity)
         #expect(refusal(.question(id: 1, .join(NodeRecord(node: a, store: 1))), from: a) == nil)
         #expect(refusal(.question(id: 1, .join(NodeRecord(node: b, store: 1))), from: a) == .identity)
         #expect(refusal(.question(id: 1, .status), from: a) == nil)

@@ -13,7 +13,7 @@ import WaitTestKit
     init() throws { node = try #require(NodeID("n2")) }
 
     /// A gateway loop that begins now is told all there is.
-    private func tell(_ leaders: ShardLeaders, _ open: inout OpenCalls) {
+    private func tell(_ leaders: ShardLeaders, _ open: inout OpenRequests) {
         leaders.repeatAll { node, notice, isHeard in
             _ = open.leads(node, notice.shard, term: notice.term)
             if !isHeard { open.doubts(node, notice.shard, term: notice.term, at: 0) }
@@ -24,7 +24,7 @@ import WaitTestKit
         let leaders = ShardLeaders()
         leaders.leads(node, notice)
         let wasKnown = leaders.note(node, notice, isHeard: false)
-        var open = OpenCalls()
+        var open = OpenRequests()
         tell(leaders, &open)
         #expect(wasKnown && open.leader(of: notice.shard) == nil)
         // That it is heard again is told to gateways as the end of the doubt, not as a new leadership.
@@ -39,7 +39,7 @@ import WaitTestKit
         leaders.leads(node, notice)
         leaders.leads(node, lost)
         leaders.lost(node, lost.shard)
-        var open = OpenCalls()
+        var open = OpenRequests()
         tell(leaders, &open)
         #expect(open.leader(of: notice.shard)?.term == 5 && open.leader(of: lost.shard) == nil)
     }

@@ -14,7 +14,7 @@ import Wire
         #expect(lane.open.leader(of: Lane.shard) == nil)
         let calls = try (1...3).map { try lane.call("s1", UInt32($0), "\($0)") }
         for call in calls { #expect(lane.add(call) == .held) }
-        lane.now += OpenCalls.heldMilliseconds - 1
+        lane.now += OpenRequests.heldMilliseconds - 1
         #expect(lane.expire().isEmpty)
         #expect(try lane.trusts("n2", 5) == calls)
         #expect(lane.open.leader(of: Lane.shard)?.node.text == "n2")
@@ -53,7 +53,7 @@ import Wire
     @Test mutating func `it hears of everybody who comes and goes, since nobody is announced to it again`() throws {
         _ = try lane.leads("n2", 5)
         try lane.doubts("n2", 5)
-        for body in [RoomCall.Body.leave, .away, .moved(from: nil)] {
+        for body in [RoomRequest.Body.leave, .away, .moved(from: nil)] {
             #expect(lane.add(try lane.call("s1", nil, body)) == .ask(try lane.node("n2")))
         }
         #expect(lane.add(try lane.call("s1", nil, "what nobody waits for")) == .held)
@@ -113,7 +113,7 @@ import Wire
         try lane.doubts("n2", 5)
         _ = lane.add(meanwhile)
         try lane.doubts("n2", 5)
-        lane.now += OpenCalls.heldMilliseconds
+        lane.now += OpenRequests.heldMilliseconds
         #expect(lane.expire() == [before, meanwhile])
         #expect(try lane.trusts("n2", 5) == [])
     }
@@ -137,7 +137,7 @@ import Wire
             var isDoubted = false
             var term: UInt64 = 0
             /// What the present leader has been sent in this term over this connection.
-            var inbox: [RoomCall] = []
+            var inbox: [RoomRequest] = []
             var made: UInt32 = 0
             for _ in 0..<60 {
                 switch random.next() % 6 {
@@ -168,7 +168,7 @@ import Wire
                     inbox = try #require(try lane.leads(next.node, next.term))
                     (leader, isDoubted) = (next, false)
                 }
-                let numbers = inbox.compactMap(\.request)
+                let numbers = inbox.compactMap(\.number)
                 #expect(numbers == numbers.sorted() && Set(numbers).count == numbers.count, "seed \(seed)")
                 if leader != nil, !isDoubted { #expect(numbers.count == lane.open.count, "seed \(seed)") }
             }

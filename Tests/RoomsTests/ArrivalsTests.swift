@@ -8,11 +8,12 @@ import Wire
 
 @Suite struct ArrivalsTests {
     private func arrival(_ name: String, _ encoding: ClientEncoding = .json, seq: UInt64 = 0) throws -> Arrival {
-        guard case .call(var call) = try RoomWork.enter(name), let key = RoomWork.call(call).key else {
+        let work = try RoomWork.enter(name)
+        guard case .request(let request) = work, var call = request.session, let key = work.key else {
             throw ChatError(.internal, "not a call")
         }
         call.address.encoding = encoding
-        return Arrival(call: call, key: key, request: EnterRequest(room: call.room, since: seq))
+        return Arrival(call: call, key: key, request: EnterRequest(room: request.room, since: seq))
     }
 
     @Test func `they are answered in their order, and a session is here until its last is`() throws {

@@ -48,11 +48,11 @@ struct HistoryBoundsTests {
         _ hosted: HostedRooms, _ operation: ClientOperation
     ) async throws -> (result: SendResult, charged: Int?) {
         var call = try hosted.call("ann", .operation(operation))
-        call.rooms = [HostedRooms.room]
+        call.session?.rooms = [HostedRooms.room]
         guard case .send(let sent)? = try await hosted.ask(call).first?.get() else {
             throw ChatError(.internal, "no answer to a send")
         }
-        return (sent, charged(hosted, call.request))
+        return (sent, charged(hosted, call.number))
     }
 
     @Test func `a COMBINE copies at most 256 KB, which its session is charged, and all of it is one reply`()
@@ -71,7 +71,7 @@ struct HistoryBoundsTests {
             #expect((7 * Limits.textBytes...Limits.pageBytes).contains(made.charged ?? 0))
             #expect(try await Self.send(hosted, Self.combine(Array(ids.prefix(7)), "c")).charged == 0, "a repeat")
             var tooMuch = try hosted.call("ann", .operation(Self.combine(ids, "d")))
-            tooMuch.rooms = [HostedRooms.room]
+            tooMuch.session?.rooms = [HostedRooms.room]
             guard case .failure(let error)? = try await hosted.ask(tooMuch).first else {
                 throw ChatError(.internal, "eight were taken")
             }

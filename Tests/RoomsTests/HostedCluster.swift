@@ -106,6 +106,8 @@ final class HostedDisks: Sendable {
 final class HostedNode: Sendable {
     let id: NodeID
     let rooms: RoomHost
+    /// The server API's, to the rooms of this node alone.
+    let calls: RoomCalls
     let storage: ShardStorage
     let store: LogStore
     /// Where the log's disk is probed.
@@ -145,12 +147,16 @@ final class HostedNode: Sendable {
         logger.logLevel = .critical
         let server = ServerID(node: id.text, store: store.storeID)
         if create { try await SystemGroup.bootstrap(shardCount: 1, server: server, store: store) }
-        rooms = RoomHost(
-            node: id, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage],
-            elsewhere: NoElsewhere())
+        let router = OwnRooms()
+        let shardMap = ShardMap(shardCount: 1)
+        calls = await RoomCalls(node: id, loops: [loop], shardMap: shardMap, router: router)
+        rooms = RoomHost(node: id, loops: [loop], shardMap: shardMap, storages: [storage], calls: calls)
+        router.connect(rooms)
+        let told = ToldOutputs()
+        told.tell(calls, of: id)
         link.connect(id, rooms)
         var dependencies = RoomHost.Dependencies(
-            store: store, server: server, sink: ToldOutputs(), transport: link.end(of: id),
+            store: store, server: server, sink: told, transport: link.end(of: id),
             replication: link.end(of: id), policy: RoomPolicy(), cluster: cluster, metrics: MetricsRegistry(),
             logger: logger, checkpointSeconds: 0, callbacks: CallbackSetup(client: callbacks), now: now)
         dependencies.entriesRetained = 5
@@ -162,6 +168,7 @@ final class HostedNode: Sendable {
     func close() async {
         link.connect(id, nil as RoomHost?)
         await rooms.stop()
+        await calls.stop()
         storage.close()
         pool.close()
         store.close()
@@ -283,7 +290,7 @@ final class HostedCluster {
         while true {
             for node in nodes where await node.status()?.leader == node.id {
                 do throws(ChatError) {
-                    return try await node.rooms.perform(body, in: room, as: .system, id: nil)
+                    return try await node.calls.perform(body, in: room, as: .system, id: nil)
                 } catch {
                     guard error.code == .unavailable, ContinuousClock.now < deadline else { throw error }
                 }

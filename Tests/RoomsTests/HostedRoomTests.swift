@@ -23,12 +23,12 @@ struct HostedRoomTests {
         ] {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for room in rooms {
-                    group.addTask { _ = try await hosted.rooms.perform(body, in: room, as: .system, id: nil) }
+                    group.addTask { _ = try await hosted.calls.perform(body, in: room, as: .system, id: nil) }
                 }
                 try await group.waitForAll()
             }
         }
-        _ = try await hosted.rooms.perform(
+        _ = try await hosted.calls.perform(
             .post(MessageDraft(body: .text("last"))), in: HostedRooms.room, as: .system, id: nil)
     }
 
@@ -40,7 +40,7 @@ struct HostedRoomTests {
         // The room is loaded first, and its message is the log's last entry.
         try await HostedRooms.run(directory, create: false, options) { hosted in
             let queue = try await hosted.served { () async throws(ChatError) in
-                try await hosted.rooms.queue(of: HostedRooms.room, after: nil, limit: 1)
+                try await hosted.calls.queue(of: HostedRooms.room, after: nil, limit: 1)
             }
             #expect(queue.seq == 1)
         }
@@ -55,7 +55,7 @@ struct HostedRoomTests {
         try await HostedRooms.run(directory, create: false, options) { hosted in
             let last = try Self.name(19)
             let queue = try await hosted.served { () async throws(ChatError) in
-                try await hosted.rooms.queue(of: last, after: nil, limit: 1)
+                try await hosted.calls.queue(of: last, after: nil, limit: 1)
             }
             #expect(queue.seq == 1)
             #expect(await hosted.rooms.unreadiness() == nil)
@@ -70,7 +70,7 @@ struct HostedRoomTests {
         try await HostedRooms.run(directory, create: false, options) { hosted in
             // The room from which the last entry is: whatever was committed has been applied.
             _ = try await hosted.served { () async throws(ChatError) in
-                try await hosted.rooms.view(of: HostedRooms.room)
+                try await hosted.calls.view(of: HostedRooms.room)
             }
             let rooms = try (0..<8).map(Self.name)
             // A gateway says of all rooms at once who is there.
@@ -83,7 +83,7 @@ struct HostedRoomTests {
                     ]
                 })
             for room in rooms {
-                let view = try await hosted.served { () async throws(ChatError) in try await hosted.rooms.view(of: room)
+                let view = try await hosted.served { () async throws(ChatError) in try await hosted.calls.view(of: room)
                 }
                 #expect(view.online == 1)
             }
@@ -102,10 +102,10 @@ struct HostedRoomTests {
                 try hosted.call("bob", from: gone, .announce(stay)),
             ])
             try await hosted.ask(hosted.enter("owner"))
-            #expect(try await hosted.rooms.view(of: HostedRooms.room).online == 1)
+            #expect(try await hosted.calls.view(of: HostedRooms.room).online == 1)
             hosted.rooms.reached(gone)
             try await hosted.ask(hosted.call("ann", from: gone, .operation(.enter(request))))
-            #expect(try await hosted.rooms.view(of: HostedRooms.room).online == 2)
+            #expect(try await hosted.calls.view(of: HostedRooms.room).online == 2)
         }
     }
 
@@ -121,7 +121,7 @@ struct HostedRoomTests {
         try await HostedRooms.run(directory, create: false, options) { hosted in
             let text = CommandBody.post(MessageDraft(body: .text("behind")))
             _ = try await hosted.served { () async throws(ChatError) in
-                try await hosted.rooms.perform(text, in: HostedRooms.room, as: .system, id: nil)
+                try await hosted.calls.perform(text, in: HostedRooms.room, as: .system, id: nil)
             }
             let last = try #require(try await hosted.history().last)
             #expect(last.body == .text("behind") && last.time >= before)
@@ -132,7 +132,7 @@ struct HostedRoomTests {
         try await HostedRooms.run(try TemporaryDirectory()) { hosted in
             try await hosted.createRoom()
             for number in 0..<90 {
-                _ = try await hosted.rooms.perform(
+                _ = try await hosted.calls.perform(
                     .post(MessageDraft(body: .text("\(number)"))), in: HostedRooms.room, as: .system, id: nil)
                 #expect(try await hosted.history().last?.body == .text("\(number)"))
             }
@@ -162,7 +162,7 @@ struct HostedRoomTests {
                 try hosted.call("bob", .follow(StreamPlace(epoch: "", seq: .max))),
             ])
             let view = try await hosted.served { () async throws(ChatError) in
-                try await hosted.rooms.view(of: HostedRooms.room)
+                try await hosted.calls.view(of: HostedRooms.room)
             }
             #expect(view.online == 1)
         }
@@ -176,7 +176,7 @@ struct HostedRoomTests {
             let last: UInt64 = 300
             for number in 1...last { try await hosted.ask(hosted.send("ann", "hello \(number)")) }
 
-            func comeBack(_ name: String, since: UInt64) throws -> RoomCall {
+            func comeBack(_ name: String, since: UInt64) throws -> RoomRequest {
                 let request = EnterRequest(room: HostedRooms.room, since: since, epoch: entered.epoch)
                 return try hosted.call(name, .operation(.enter(request)))
             }
@@ -184,7 +184,7 @@ struct HostedRoomTests {
             // answered, and the lane would be told anew.
             let storm = try (0..<WaitingCalls.callsAtATime).map { try comeBack("u\($0)", since: last - 256) }
             hosted.rooms.receive(storm)
-            for case let request? in storm.map(\.request) {
+            for case let request? in storm.map(\.number) {
                 guard case .success(.enter(let result)) = await hosted.told.answer(to: request) else {
                     Issue.record("not answered")
                     return
@@ -213,7 +213,7 @@ struct HostedRoomTests {
             update.save = true
             try await hosted.ask(
                 hosted.call("owner", .operation(.updateMe(update))),
-                hosted.call("owner", .operation(.exit(RoomRequest(room: HostedRooms.room)))))
+                hosted.call("owner", .operation(.exit(RoomNameRequest(room: HostedRooms.room)))))
             guard case .success(.enter(let entered)) = try await hosted.ask(hosted.enter("owner", token: token))[0]
             else { return }
             #expect(entered.me.profile == Profile(nick: "of the token", avatar: "https://saved"))
@@ -239,12 +239,12 @@ struct HostedRoomTests {
             }
             for role in [FixedRole.manager, .normal] {
                 await #expect(throws: ChatError.self) {
-                    try await hosted.rooms.perform(
+                    try await hosted.calls.perform(
                         .setRole(nobody, role, NotifyOptions()), in: HostedRooms.room, as: .system, id: nil)
                 }
             }
-            #expect(try await hosted.rooms.member(nobody, of: HostedRooms.room).role == .anonymous)
-            let fixed = try await hosted.rooms.members(of: HostedRooms.room, kind: .fixed, after: nil, limit: 10)
+            #expect(try await hosted.calls.member(nobody, of: HostedRooms.room).role == .anonymous)
+            let fixed = try await hosted.calls.members(of: HostedRooms.room, kind: .fixed, after: nil, limit: 10)
             #expect(fixed.items.map(\.user.text) == ["owner"])
         }
     }
@@ -255,7 +255,7 @@ struct HostedRoomTests {
             try await hosted.ask(hosted.enter("ann"))
             let ann = try user("ann")
             func mute() async throws(ChatError) -> CommandResult {
-                try await hosted.rooms.perform(
+                try await hosted.calls.perform(
                     .setMute(ann, enable: true, NotifyOptions()), in: HostedRooms.room, as: .system,
                     id: CommandID(scope: "/", text: "key"))
             }

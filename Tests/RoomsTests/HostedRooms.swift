@@ -33,6 +33,15 @@ final class ToldOutputs: PublicationSink {
 
     private let state = Mutex(State())
     private let ledCount = Atomic<Int>(0)
+    private let calls = Mutex<(node: NodeID, calls: RoomCalls)?>(nil)
+
+    /// These calls hear what the node's rooms answer, and whether it leads.
+    func tell(_ calls: RoomCalls, of node: NodeID) { self.calls.withLock { $0 = (node, calls) } }
+
+    func answer(_ answers: [NodeID: [ServerAnswer]]) {
+        guard let (node, calls) = calls.withLock({ $0 }) else { return }
+        for answers in answers.values { calls.hear(answers, from: node) }
+    }
 
     var all: [RoomOutput] { state.withLock { $0.outputs } }
 
@@ -51,7 +60,10 @@ final class ToldOutputs: PublicationSink {
         for waiter in due { waiter.continuation.resume() }
     }
 
-    func leads(_ notice: ShardNotice) { ledCount.add(1, ordering: .relaxed) }
+    func leads(_ notice: ShardNotice) {
+        if let (node, calls) = calls.withLock({ $0 }) { calls.isLed(notice, by: node) }
+        ledCount.add(1, ordering: .relaxed)
+    }
 
     /// Waits until the shard has got a leader so many times.
     func led(times: Int) async {
@@ -60,7 +72,9 @@ final class ToldOutputs: PublicationSink {
         } catch { Issue.record(error) }
     }
 
-    func leadsNoMore(_ shard: ShardID) {}
+    func leadsNoMore(_ shard: ShardID) {
+        if let (node, calls) = calls.withLock({ $0 }) { calls.isLost(node, shard) }
+    }
 
     func hears(_ leader: NodeID, _ notice: ShardNotice) {}
 
@@ -130,17 +144,14 @@ extension RoomOutput {
     }
 }
 
-/// There are no other nodes.
-struct NoElsewhere: RoomsElsewhere {
-    func leader(of shard: ShardID) -> KnownLeader { KnownLeader(nil, version: 0) }
+/// There are no other nodes: everything is asked of the rooms of this one.
+final class OwnRooms: RoomRouter {
+    private let rooms = Mutex<RoomHost?>(nil)
 
-    /// Nobody tells of a new leader here, so the wait is short.
-    func leaderChange(of shard: ShardID, since former: KnownLeader, until deadline: ContinuousClock.Instant) async {
-        try? await Task.sleep(for: .milliseconds(10))
-    }
+    func connect(_ rooms: RoomHost) { self.rooms.withLock { $0 = rooms } }
 
-    func ask(_ node: NodeID, _ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
-        throw ChatError(.internal, "there is no other node", retryAfterMs: nil)
+    func route(_ requests: [RoomRequest], to node: NodeID, from lane: Int) {
+        rooms.withLock { $0 }?.receive(requests)
     }
 }
 
@@ -163,6 +174,8 @@ final class HostedRooms: Sendable {
 
     static let room = known(RoomID("r"))
     let rooms: RoomHost
+    /// The server API's.
+    let calls: RoomCalls
     let told = ToldOutputs()
     private let loop: EventLoop
     private let store: LogStore
@@ -190,9 +203,12 @@ final class HostedRooms: Sendable {
         logger.logLevel = .critical
         let server = ServerID(node: Self.node.text, store: store.storeID)
         if create { try await SystemGroup.bootstrap(shardCount: 1, server: server, store: store) }
-        rooms = RoomHost(
-            node: Self.node, loops: [loop], shardMap: ShardMap(shardCount: 1), storages: [storage],
-            elsewhere: NoElsewhere())
+        let router = OwnRooms()
+        let shardMap = ShardMap(shardCount: 1)
+        calls = await RoomCalls(node: Self.node, loops: [loop], shardMap: shardMap, router: router)
+        rooms = RoomHost(node: Self.node, loops: [loop], shardMap: shardMap, storages: [storage], calls: calls)
+        router.connect(rooms)
+        told.tell(calls, of: Self.node)
         try await rooms.start(
             RoomHost.Dependencies(
                 store: store, server: server, sink: told, transport: NoTransport(),
@@ -210,6 +226,7 @@ final class HostedRooms: Sendable {
 
     private func close() async {
         await rooms.stop()
+        await calls.stop()
         storage.close()
         pool.close()
         store.close()
@@ -252,37 +269,38 @@ final class HostedRooms: Sendable {
     func createRoom(_ room: RoomID = HostedRooms.room) async throws {
         let body = CommandBody.createRoom(creator: try user("owner"), set: RoomChanges())
         _ = try await served { () async throws(ChatError) in
-            try await rooms.perform(body, in: room, as: .system, id: nil)
+            try await calls.perform(body, in: room, as: .system, id: nil)
         }
     }
 
     /// A call of a session that has the name of its user, or another one; it goes out with `receive`.
     func call(
         _ name: String, session: String? = nil, anonymous: Bool = false, token: Profile = Profile(),
-        of room: RoomID = HostedRooms.room, from node: NodeID = HostedRooms.node, _ body: RoomCall.Body
-    ) throws -> RoomCall {
-        RoomCall(
+        of room: RoomID = HostedRooms.room, from node: NodeID = HostedRooms.node, _ body: RoomRequest.Body
+    ) throws -> RoomRequest {
+        RoomRequest(
             room: room,
-            address: SessionAddress(
-                node: node, lane: 0, session: try #require(SessionID(session ?? name)), encoding: .json),
-            caller: Caller(user: try user(name), anonymous: anonymous, tokenProfile: token),
-            request: requests.add(1, ordering: .relaxed).newValue, body: body)
+            from: SessionOrigin(
+                SessionAddress(
+                    node: node, lane: 0, session: try #require(SessionID(session ?? name)), encoding: .json),
+                Caller(user: try user(name), anonymous: anonymous, tokenProfile: token),
+                request: requests.add(1, ordering: .relaxed).newValue), body)
     }
 
     /// Hands calls over in one turn, and waits for their answers.
     @discardableResult
-    func ask(_ calls: RoomCall...) async throws -> [Result<OperationResult, ChatError>] {
+    func ask(_ calls: RoomRequest...) async throws -> [Result<OperationResult, ChatError>] {
         rooms.receive(calls)
         var answers: [Result<OperationResult, ChatError>] = []
-        for case let request? in calls.map(\.request) { answers.append(await told.answer(to: request)) }
+        for case let request? in calls.map(\.number) { answers.append(await told.answer(to: request)) }
         return answers
     }
 
-    func enter(_ name: String, session: String? = nil, token: Profile = Profile()) throws -> RoomCall {
+    func enter(_ name: String, session: String? = nil, token: Profile = Profile()) throws -> RoomRequest {
         try call(name, session: session, token: token, .operation(.enter(EnterRequest(room: Self.room))))
     }
 
-    func send(_ name: String, session: String? = nil, _ text: String) throws -> RoomCall {
+    func send(_ name: String, session: String? = nil, _ text: String) throws -> RoomRequest {
         let request = SendRequest(room: Self.room, clientID: text, draft: MessageDraft(body: .text(text)))
         return try call(name, session: session, .operation(.send(request)))
     }
@@ -292,7 +310,7 @@ final class HostedRooms: Sendable {
         var request = HistoryRequest()
         request.ascending = true
         request.limit = 100
-        return try await rooms.history(of: Self.room, request).messages
+        return try await calls.history(of: Self.room, request).messages
     }
 }
 

@@ -91,11 +91,11 @@ import Wire
             guard case .posted(let messageID, _, _, _, _) = try await cluster.perform(text, in: room) else { return }
             let serving = try await leader(cluster)
             cluster.link.setCut(serving.id, true)
-            let rooms = serving.rooms
+            let calls = serving.calls
             let recalls = (1...2).map { _ in
                 Task { () -> ChatError? in
                     do throws(ChatError) {
-                        try await rooms.recall(messageID, in: room, as: .system, id: nil)
+                        try await calls.recall(messageID, in: room, as: .system, id: nil)
                         return nil
                     } catch {
                         return error
@@ -114,10 +114,10 @@ import Wire
         var hook = HookSettings(url: "http://127.0.0.1:\(app.port)/hook")
         (hook.secret, hook.timeoutMs) = ("secret", 10_000)
         await node.rooms.setModeration(WordFilter(), hook: hook)
-        let rooms = node.rooms
+        let calls = node.calls
         let send = Task { () -> ChatError? in
             do throws(ChatError) {
-                _ = try await rooms.perform(
+                _ = try await calls.perform(
                     .post(MessageDraft(body: .text("held"))), in: room, as: .system, moderate: true, id: nil)
                 return nil
             } catch {

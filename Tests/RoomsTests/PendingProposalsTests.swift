@@ -1,6 +1,8 @@
 import ChatModel
 import RoomCore
+import RoomLink
 import Testing
+import Wire
 
 @testable import Rooms
 
@@ -13,6 +15,11 @@ import Testing
     /// Stands for what a proposal holds, such as a caller that waits.
     private final class Held: Sendable {}
 
+    private func address() throws -> SessionAddress {
+        SessionAddress(
+            node: try #require(NodeID("n")), lane: 0, session: try #require(SessionID("s")), encoding: .json)
+    }
+
     @Test func `what is committed is let go while others are pending`() throws {
         var pending = PendingProposals()
         let room = try #require(RoomID("room"))
@@ -22,7 +29,8 @@ import Testing
             let held = Held()
             if index == 1 { committed = held } else { waiting = held }
             var item = proposal(room)
-            item.origin = .server { _ in withExtendedLifetime(held) {} }
+            item.origin = .session(
+                SessionRequest(address: try address(), answer: .member { result in withExtendedLifetime(held) { .setMember(result) } }))
             pending.append([item], from: index, time: Timestamp(0))
         }
         #expect(committed != nil)

@@ -38,13 +38,14 @@ import WaitTestKit
             hosted.rooms.receive(LaneRecount(lane: 0, rooms: [HostedRooms.room]), from: HostedRooms.node)
             var announce = try hosted.call(
                 "owner", .announce(Stay(profile: Profile(), enteredAt: HostedRooms.now())))
-            announce.request = nil
+            announce.session?.request = nil
             hosted.rooms.receive([announce])
             told = try #require(try await tallies(hosted))
             #expect(try told.sessions == 1 && told.sum == sum("owner"))
             #expect(told.isWaiting, "the lane has not said what it was shown")
             var follow = try hosted.call("owner", .follow(StreamPlace(epoch: "", seq: .max)))
-            (follow.number, follow.request) = (9, nil)
+            follow.session?.number = 9
+            follow.session?.request = nil
             hosted.rooms.receive([follow])
             told = try #require(try await tallies(hosted))
             #expect(!told.isWaiting)
@@ -52,7 +53,7 @@ import WaitTestKit
 
             // Who is in its grace is still here for others, and may still speak for itself when it is announced.
             announce = try hosted.call("eve", .announce(Stay(profile: Profile(), enteredAt: HostedRooms.now())))
-            announce.request = nil
+            announce.session?.request = nil
             hosted.rooms.receive([announce])
             told = try #require(try await tallies(hosted))
             #expect(try told.sessions == 2 && told.sum == sum("owner", "eve"))

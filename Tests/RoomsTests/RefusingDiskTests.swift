@@ -82,7 +82,7 @@ import WaitTestKit
             node.files.fail(.write)
             try await poll("the disk is found out") { !node.store.takesWrites }
             // What is only read is still answered: nobody else could.
-            _ = try await node.rooms.view(of: room)
+            _ = try await node.calls.view(of: room)
             node.files.fail(nil)
             try await poll("the node is ready again") { await node.rooms.unreadiness() == nil }
             try await cluster.perform(post("taken"), in: room)

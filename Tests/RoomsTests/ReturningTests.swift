@@ -41,7 +41,7 @@ import Wire
             func announce(_ name: String, _ node: NodeID) throws {
                 var call = try hosted.call(
                     name, from: node, .announce(Stay(profile: Profile(), enteredAt: HostedRooms.now())))
-                call.request = nil
+                call.session?.request = nil
                 hosted.rooms.receive([call])
             }
 
@@ -70,7 +70,7 @@ import Wire
             try await hosted.createRoom()
             try await hosted.ask(hosted.enter("owner"), hosted.enter("eve"))
             for _ in 0..<2 {
-                let exit = try hosted.call("eve", .operation(.exit(RoomRequest(room: HostedRooms.room))))
+                let exit = try hosted.call("eve", .operation(.exit(RoomNameRequest(room: HostedRooms.room))))
                 #expect(try await hosted.ask(exit).first == .success(.exit))
             }
             try await hosted.ask(hosted.send("owner", "hello"))
@@ -82,17 +82,19 @@ import Wire
         try await HostedRooms.run(try TemporaryDirectory()) { hosted in
             try await hosted.createRoom()
             try await hosted.ask(hosted.enter("owner"), hosted.enter("eve"))
-            var exit = try hosted.call("eve", .operation(.exit(RoomRequest(room: HostedRooms.room))))
+            var exit = try hosted.call("eve", .operation(.exit(RoomNameRequest(room: HostedRooms.room))))
             var again = try hosted.enter("eve")
-            (exit.number, again.number) = (7, 8)
+            exit.session?.number = 7
+            again.session?.number = 8
             try await hosted.ask(exit, again)
             // Its gateway has not heard the first answer for long.
-            exit.request = 1_000
+            exit.session?.request = 1_000
             #expect(try await hosted.ask(exit).first == .success(.exit))
             try await hosted.ask(hosted.send("eve", "still here"))
             #expect(count(302, hosted) == 1)
             var later = exit
-            (later.number, later.request) = (9, 1_001)
+            later.session?.number = 9
+            later.session?.request = 1_001
             try await hosted.ask(later)
             try await hosted.ask(hosted.send("owner", "hello"))
             #expect(count(302, hosted) == 2)

@@ -8,7 +8,7 @@ import Wire
 
 /// What happens between proposing a command and applying it: everything that one turn brings is decided in that time.
 struct RoomRaceTests {
-    private static func kick(_ hosted: HostedRooms, _ name: String) throws -> RoomCall {
+    private static func kick(_ hosted: HostedRooms, _ name: String) throws -> RoomRequest {
         try hosted.call("owner", .operation(.kick(KickRequest(room: HostedRooms.room, user: try user(name)))))
     }
 
@@ -67,7 +67,7 @@ struct RoomRaceTests {
             #expect(answers.map(Self.code) == [nil, nil, nil])
             guard case .success(.enter(let entered)) = answers[1] else { return }
             #expect(entered.seq == 1, "the kick is before it")
-            #expect(try await hosted.rooms.member(user("eve"), of: HostedRooms.room).online)
+            #expect(try await hosted.calls.member(user("eve"), of: HostedRooms.room).online)
             #expect(try await hosted.history().map(\.body.type) == [.notification, .text])
         }
     }
@@ -100,10 +100,11 @@ struct RoomRaceTests {
             try await hosted.ask(hosted.enter("owner"), hosted.enter("eve"))
             let kick = try Self.kick(hosted, "eve")
             var follow = try hosted.call("eve", .follow(StreamPlace(epoch: "", seq: .max)))
-            (follow.number, follow.request) = (7, nil)
+            follow.session?.number = 7
+            follow.session?.request = nil
             let stay = Stay(profile: Profile(), enteredAt: Timestamp(.max))
             hosted.rooms.receive([kick, try hosted.call("eve", .announce(stay)), follow])
-            let request = try #require(kick.request)
+            let request = try #require(kick.number)
             _ = try await hosted.told.answer(to: request).get()
             let told = hosted.told.all
             let going = told.firstIndex { $0 == .following(7, through: 0) }
@@ -146,7 +147,7 @@ struct RoomRaceTests {
             try await hosted.createRoom()
             try await hosted.ask(hosted.enter("owner"), hosted.enter("ann"), hosted.enter("eve"))
             guard case .success(.send(let sent)) = try await hosted.ask(hosted.send("ann", "oops"))[0] else { return }
-            func recall(_ name: String) throws -> RoomCall {
+            func recall(_ name: String) throws -> RoomRequest {
                 let request = RecallRequest(room: HostedRooms.room, messageID: sent.messageID)
                 return try hosted.call(name, .operation(.recall(request)))
             }
@@ -161,7 +162,7 @@ struct RoomRaceTests {
             }
             let request = RecallRequest(room: HostedRooms.room, messageID: second.messageID)
             async let client = hosted.ask(hosted.call("ann", .operation(.recall(request))))
-            async let server: Void = hosted.rooms.recall(second.messageID, in: HostedRooms.room, as: .system, id: nil)
+            async let server: Void = hosted.calls.recall(second.messageID, in: HostedRooms.room, as: .system, id: nil)
             _ = try await (client, server)
             #expect(Self.events(try await hosted.history()) == [.recalled, .recalled])
         }
@@ -171,14 +172,14 @@ struct RoomRaceTests {
         try await HostedRooms.run(try TemporaryDirectory()) { hosted in
             try await hosted.createRoom()
             try await hosted.ask(hosted.enter("ann"))
-            func update(_ set: ProfileChanges) throws -> RoomCall {
+            func update(_ set: ProfileChanges) throws -> RoomRequest {
                 try hosted.call("ann", .operation(.updateMe(UpdateMeRequest(room: HostedRooms.room, set: set))))
             }
             let answers = try await hosted.ask(
                 update(ProfileChanges(nick: "Ann")), update(ProfileChanges(avatar: "https://a")))
             guard case .success(.updateMe(let last)) = answers[1] else { return }
             #expect(last.member.profile == Profile(nick: "Ann", avatar: "https://a"))
-            let shown = try await hosted.rooms.member(user("ann"), of: HostedRooms.room).profile
+            let shown = try await hosted.calls.member(user("ann"), of: HostedRooms.room).profile
             #expect(shown == Profile(nick: "Ann", avatar: "https://a"))
         }
     }

@@ -27,8 +27,11 @@ struct TurnStreamTests {
     /// The requests that are answered and the seqs that are shown, as one lane gets them.
     private func seen(_ publications: [(NodeID, NodePublication)], by lane: Lane) -> [String] {
         let ofNode = publications.filter { $0.0 == lane.node }.map(\.1)
-        let ofLane = NodePublication.byLane(ofNode).filter { $0.lane == lane.number }.flatMap(\.publications)
-        return ofLane.flatMap(\.outputs).map { output in
+        var ofLane: [RoomOutput] = []
+        for position in NodePublication.byLane(ofNode).first(where: { $0.lane == lane.number })?.positions ?? [] {
+            ofNode[position].forEachOutput(of: lane.number) { ofLane.append($0) }
+        }
+        return ofLane.map { output in
             switch output {
             case .reply(_, let request, _, _, _): "reply \(request)"
             case .frame(let frame): "shown \(frame.keptSeqs.map { "\($0.lowerBound)-\($0.upperBound)" } ?? "?")"

@@ -21,11 +21,11 @@ extension RoomWork {
         try work(name, try #require(RoomID(room)), .moved(from: nil))
     }
 
-    private static func work(_ name: String, _ room: RoomID, _ body: RoomCall.Body) throws -> RoomWork {
+    private static func work(_ name: String, _ room: RoomID, _ body: RoomRequest.Body) throws -> RoomWork {
         let address = SessionAddress(
             node: try #require(NodeID("n")), lane: 0, session: try #require(SessionID(name)), encoding: .json)
         let caller = Caller(user: try user(name), anonymous: false)
-        return .call(RoomCall(room: room, address: address, caller: caller, request: nil, body: body))
+        return .request(RoomRequest(room: room, from: SessionOrigin(address, caller), body))
     }
 
     var name: String? { key?.session.text }

@@ -159,9 +159,9 @@ struct SessionDialogue {
         .send(SendRequest(room: Self.room(room), clientID: clientID, draft: MessageDraft(body: .text(text))))
     }
 
-    static func exit(_ room: String) -> ClientOperation { .exit(RoomRequest(room: Self.room(room))) }
+    static func exit(_ room: String) -> ClientOperation { .exit(RoomNameRequest(room: Self.room(room))) }
 
-    static func read(_ room: String) -> ClientOperation { .room(RoomRequest(room: Self.room(room))) }
+    static func read(_ room: String) -> ClientOperation { .room(RoomNameRequest(room: Self.room(room))) }
 }
 
 extension Session.Effect {

@@ -14,10 +14,14 @@ import Wire
     @Test func `every call survives, all in one payload`() throws {
         var samples = Samples()
         for _ in 0..<20 {
-            let calls = samples.calls()
-            #expect(try sent(.calls(calls)) == [.calls(calls)], "SEED=\(SeededGenerator.seed)")
+            let calls = samples.roomRequests()
+            #expect(try sent(.requests(calls)) == [.requests(calls)], "SEED=\(SeededGenerator.seed)")
         }
-        #expect(NodePayload.payloads(of: .calls([])).isEmpty)
+        #expect(NodePayload.payloads(of: .requests([])).isEmpty)
+        for _ in 0..<20 {
+            let answers = samples.serverAnswers()
+            #expect(try sent(.answers(answers)) == [.answers(answers)], "SEED=\(SeededGenerator.seed)")
+        }
     }
 
     @Test func `every output survives, of several rooms in one payload`() throws {
@@ -183,9 +187,9 @@ import Wire
     private func messages(_ samples: inout Samples) throws -> [NodeMessage] {
         let outputs = samples.outputs().suffix(11)
         return [
-            .calls(Array(samples.calls().suffix(6))), .publications([try publication(Array(outputs))]),
+            .requests(Array(samples.roomRequests().suffix(6))), .publications([try publication(Array(outputs))]),
             .leads([ShardNotice(shard: ShardID(3), term: 4), ShardNotice(shard: ShardID(5), term: 6)]),
-            .question(id: 9, .room(samples.room(), samples.roomQuestions()[0])),
+            .question(id: 9, .explain(samples.room())), .answers(samples.serverAnswers()),
             .answer(id: 9, .success(.sessions([], next: "n"))),
         ] + bodies(&samples) + pulses(&samples)
     }

@@ -19,7 +19,7 @@ import Testing
     private let exit: [UInt8] = [0x08, 0x01, 14 << 3 | 2, 0x03, 0x0A, 0x01, 0x72]
 
     @Test func `takes fields in any order, skips unknown ones, and the last of several counts`() throws {
-        let wanted = ClientRequest(id: 1, operation: .exit(RoomRequest(room: try #require(RoomID("r")))))
+        let wanted = ClientRequest(id: 1, operation: .exit(RoomNameRequest(room: try #require(RoomID("r")))))
         #expect(read(protobuf: message(exit)) == [.success(wanted)])
         #expect(read(protobuf: message(Array(exit[2...]) + [0x08, 0x01])) == [.success(wanted)])
         #expect(read(protobuf: message([0x08, 0x09] + exit)) == [.success(wanted)])

@@ -4,8 +4,8 @@ import Wire
 
 /// Random values of everything that nodes tell each other.
 extension Samples {
-    mutating func calls() -> [RoomCall] {
-        var bodies = operations().map { RoomCall.Body.operation($0) }
+    mutating func roomRequests() -> [RoomRequest] {
+        var bodies = operations().map { RoomRequest.Body.operation($0) }
         bodies += [
             .leave, .away, .moved(from: nil), .moved(from: node()),
             .announce(
@@ -14,19 +14,48 @@ extension Samples {
             .barrages(
                 BarrageBatch(window: uint64(), candidates: list { $0.candidate() }, leftOut: Int64(int(0...300)))),
         ]
-        return bodies.map { body in
-            var call = RoomCall(
-                room: room(),
-                address: SessionAddress(
-                    node: node(), lane: int(0...300), session: session(), encoding: any(ClientEncoding.self)),
-                caller: Caller(
-                    user: user(), anonymous: bool(), device: any(Device.self), rooms: maybe { $0.list { $0.room() } },
-                    tokenProfile: bool() ? profile() : Profile()),
-                request: maybe { UInt32(truncatingIfNeeded: $0.uint64()) }, number: uint64(), body: body,
-                rooms: list { $0.room() })
-            (call.caller.addressHash, call.overRateMs) = (maybe { $0.uint64() }, maybe { $0.int64() })
-            return call
-        }
+        let ofSessions = bodies.map { RoomRequest(room: room(), from: sessionOrigin(), $0) }
+        let ofServer = serverOperations().map { RoomRequest.Body.server($0) } + [.operation(operations()[0])]
+        return ofSessions + ofServer.map { RoomRequest(room: room(), from: .server(serverOrigin()), $0) }
+    }
+
+    private mutating func sessionOrigin() -> SessionOrigin {
+        var origin = SessionOrigin(
+            SessionAddress(node: node(), lane: int(0...300), session: session(), encoding: any(ClientEncoding.self)),
+            Caller(
+                user: user(), anonymous: bool(), device: any(Device.self), rooms: maybe { $0.list { $0.room() } },
+                tokenProfile: bool() ? profile() : Profile()),
+            request: maybe { UInt32(truncatingIfNeeded: $0.uint64()) }, number: uint64(), rooms: list { $0.room() })
+        (origin.caller.addressHash, origin.overRateMs) = (maybe { $0.uint64() }, maybe { $0.int64() })
+        return origin
+    }
+
+    private mutating func serverOrigin() -> ServerOrigin {
+        ServerOrigin(node: node(), lane: int(0...300), request: UInt32(int(1...1 << 30)))
+    }
+
+    mutating func serverOperations() -> [ServerOperation] {
+        var item = BarrageItem(from: maybe { $0.sender() }, text: text(), time: time())
+        item.from?.profile.ext = ""
+        (item.ext, item.style) = (maybe { $0.text() }, maybe { $0.text() })
+        (item.priority, item.count) = (any(Priority.self), int64())
+        var one = ServerRecall(actor: actor(), id: commandID(), options: options())
+        one.messageID = text(64)
+        var all = ServerRecall(actor: actor(), id: commandID(), options: options())
+        (all.user, all.since) = (user(), maybe { $0.time() })
+        return bodies().map {
+            .command(
+                ServerCommand($0, actor: actor(), id: commandID(), profile: maybe { $0.profile() }, moderate: bool()))
+        } + [
+            .recall(one), .recall(all), .message(text(64)), .copies(list { $0.text(64) }, for: maybe { $0.user() }),
+            .explain, .barrage(item),
+        ]
+    }
+
+    mutating func serverAnswers() -> [ServerAnswer] {
+        roomAnswers().map { ServerAnswer(to: serverOrigin(), .answered(.success($0))) } + [
+            ServerAnswer(to: serverOrigin(), .retry), ServerAnswer(to: serverOrigin(), .answered(.failure(error()))),
+        ]
     }
 
     private mutating func candidate() -> BarrageCandidate {
@@ -111,26 +140,6 @@ extension Samples {
     mutating func actor() -> Actor { command(.expire).actor }
     mutating func commandID() -> CommandID? { maybe { CommandID(scope: $0.text(), text: $0.text()) } }
 
-    mutating func roomQuestions() -> [RoomQuestion] {
-        var query = HistoryRequest()
-        (query.startTime, query.limit, query.ascending) = (time(), int(1...100), bool())
-        query.types = list { $0.any(MessageType.self) }
-        (query.beforeSeq, query.afterSeq) = (maybe { $0.uint64() }, maybe { $0.uint64() })
-        var item = BarrageItem(from: maybe { $0.sender() }, text: text(), time: time())
-        item.from?.profile.ext = ""
-        (item.ext, item.style) = (maybe { $0.text() }, maybe { $0.text() })
-        (item.priority, item.count) = (any(Priority.self), int64())
-        return bodies().map {
-            .command($0, actor(), showing: maybe { $0.profile() }, moderate: bool(), id: commandID())
-        } + [
-            .recall(.message(text(64)), options(), actor(), id: commandID()),
-            .recall(.messages(of: user(), since: maybe { $0.time() }), options(), actor(), id: commandID()),
-            .view, .history(query), .message(text(64)), .copies(list { $0.text(64) }, for: maybe { $0.user() }),
-            .members(any(MemberKind.self), after: maybe { $0.text(64) }, limit: int(1...100)), .member(user()),
-            .queue(after: maybe { $0.text(64) }, limit: int(1...100)), .explain, .barrage(item),
-        ]
-    }
-
     mutating func nodeRecord() -> NodeRecord {
         NodeRecord(
             node: node(), store: uint64(), linkAddress: text(), clientURLs: list { $0.text() },
@@ -150,8 +159,7 @@ extension Samples {
 
     mutating func questions() -> [NodeQuestion] {
         let shard = ShardID(UInt16(int(0...65_535)))
-        return roomQuestions().map { .room(room(), $0) }
-            + systemCommands().map { .propose($0, key: maybe { $0.text() }) } + [
+        return systemCommands().map { .propose($0, key: maybe { $0.text() }) } + [
                 .explain(room()), .rooms(after: maybe { $0.room() }, limit: int(0...100)),
                 .onlineRooms(after: maybe { $0.text() }, limit: int(0...100)), .cluster, .join(nodeRecord()), .status,
                 .sessions(of: user()), .sessionPage(after: maybe { $0.text() }, limit: int(0...100)),
@@ -176,12 +184,15 @@ extension Samples {
                 delivered: maybe { $0.int64() }),
             .member(member()), .element(element()), .missing(list { $0.text() }), .refused(error()),
         ]
-        return results.map { .command($0) } + [
-            .view(roomView()), .history(HistoryPage(messages: list { $0.wholeMessage() }, more: bool())),
-            .message(wholeMessage()), .copies(found),
-            .members(Page(items: list { $0.member() }, next: maybe { $0.text(64) })), .member(member()),
+        let shown: [OperationResult] = [
+            .room(RoomResult(room: roomView(), seq: maybe { $0.uint64() })),
+            .history(MessagesResult(messages: list { $0.message() }, more: bool())),
+            .members(MembersResult(members: list { $0.member() }, next: maybe { $0.text(64) })),
+            .membersById(MembersResult(members: list { $0.member() })),
             .queue(QueueResult(elements: list { $0.element() }, seq: uint64(), next: maybe { $0.text(64) })),
-            .explain(figures), .done,
+        ]
+        return results.map { .command($0) } + shown.map { .result($0) } + [
+            .message(wholeMessage()), .copies(found), .explain(figures), .done,
         ]
     }
 
@@ -226,7 +237,8 @@ extension Samples {
         let results: [SystemResult] = [
             .done, .revoked(at: time()), .answered([]), .answered([1, 2]), .begun, .refused(error()),
         ]
-        return roomAnswers().map { .room($0) } + results.map { .applied($0, index: uint64()) } + [
+        let applied: [NodeAnswer] = results.map { .applied($0, index: uint64()) }
+        return applied + [
             .explanation(explanation), .rooms(list { $0.roomView() }, next: maybe { $0.text() }),
             .cluster(id: text(), shardCount: UInt16(int(0...65_535))),
             .status(

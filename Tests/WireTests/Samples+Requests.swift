@@ -23,7 +23,7 @@ extension Samples {
                 EnterRequest(
                     room: room(), nick: maybe { $0.text() }, avatar: maybe { $0.text() }, ext: maybe { $0.text() },
                     notifyExt: maybe { $0.text() }, since: maybe { $0.uint64() }, epoch: text(64), withQueue: bool())),
-            .exit(RoomRequest(room: room())),
+            .exit(RoomNameRequest(room: room())),
             .send(SendRequest(room: room(), clientID: text(64, least: 1), draft: draft())),
             .barrage(
                 BarrageRequest(
@@ -32,7 +32,7 @@ extension Samples {
             .recall(RecallRequest(room: room(), messageID: text(64, least: 1), clientID: clientID())),
             .combined(CombinedRequest(room: room(), messageID: text(64, least: 1))),
             .history(RoomHistoryRequest(room: room(), query: query)),
-            .room(RoomRequest(room: room())),
+            .room(RoomNameRequest(room: room())),
             .updateRoom(
                 UpdateRoomRequest(room: room(), set: roomChanges(all: false), options: options(), clientID: clientID())),
             .members(

@@ -125,7 +125,7 @@ public struct Chatroom: Sendable {
 
     /// The room's facts, and the seq that it is at.
     public func info() async throws(ClientError) -> (room: RoomView, seq: UInt64) {
-        guard case .room(let result) = try await client.perform(.room(RoomRequest(room: id))) else { throw .mismatch }
+        guard case .room(let result) = try await client.perform(.room(RoomNameRequest(room: id))) else { throw .mismatch }
         return (result.room, result.seq ?? 0)
     }
 

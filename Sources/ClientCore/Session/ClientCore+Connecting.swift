@@ -126,7 +126,7 @@ extension ClientCore {
         startTickets = []
         if result.resumed {
             for room in owedExits.sorted() where stays[room] == nil {
-                add(PendingRequest(.exit(RoomRequest(room: room)), .exit, at: now), now)
+                add(PendingRequest(.exit(RoomNameRequest(room: room)), .exit, at: now), now)
             }
         }
         owedExits = []
@@ -262,7 +262,7 @@ extension ClientCore {
         if let number = onlineConnection {
             for room in stays.keys.sorted() {
                 let id = takeWireID()
-                let request = ClientRequest(id: id, operation: .exit(RoomRequest(room: room)))
+                let request = ClientRequest(id: id, operation: .exit(RoomNameRequest(room: room)))
                 effects.append(.write(connection: number, request))
             }
         }

@@ -90,7 +90,7 @@ extension ClientCore {
         }
         end(room, .exited, ClientError(.notInRoom, "the app left \(room)"))
         if onlineConnection != nil {
-            add(PendingRequest(.exit(RoomRequest(room: room)), .app(ticket: ticket), at: now), now)
+            add(PendingRequest(.exit(RoomNameRequest(room: room)), .app(ticket: ticket), at: now), now)
         } else {
             if session != nil { owedExits.insert(room) }
             complete(ticket, .done)

@@ -101,8 +101,7 @@ final class ClusterInbox {
             intake?.lost(node)
             router.tree.lost(node)
             nodes.note(node, isReached: false)
-            router.leaders.lost(node)
-            router.current?.gateway.isLost(node)
+            router.isLost(node)
             router.current?.rooms.lost(node)
             system.lost(node)
             nodes.questions.lost(node)
@@ -120,8 +119,10 @@ final class ClusterInbox {
 
     private func hear(_ message: NodeMessage, from node: NodeID) {
         switch message {
-        case .calls(let calls):
-            router.current?.rooms.receive(calls)
+        case .requests(let requests):
+            router.current?.rooms.receive(requests)
+        case .answers(let answers):
+            router.current?.calls.hear(answers, from: node)
         case .publications(let publications):
             router.current?.gateway.deliver(publications, from: node)
         case .leads(let notices):
@@ -138,7 +139,7 @@ final class ClusterInbox {
         case .pulses(let told):
             let pulses = refusals.believable(told, from: node)
             for pulse in pulses { router.leaders.leadsStill(node, ShardNotice(shard: pulse.shard, term: pulse.term)) }
-            router.current?.gateway.hear(pulses, from: node)
+            router.hear(pulses, from: node)
         case .tallyRequest(let request): router.current?.rooms.receive(request, from: node)
         case .tallies(let tallies): router.current?.gateway.hear(tallies, from: node)
         case .recount(let recount): router.current?.rooms.receive(recount, from: node)

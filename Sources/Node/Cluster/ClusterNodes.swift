@@ -8,7 +8,7 @@ import Synchronization
 import Wire
 
 /// The nodes of the cluster as whoever asks them sees them: this one, and those that are reached.
-final class ClusterNodes: RoomsElsewhere, SessionsElsewhere, Sendable {
+final class ClusterNodes: SessionsElsewhere, Sendable {
     private let node: NodeID
     private let router: ClusterRouter
     let questions = NodeQuestions()
@@ -118,23 +118,17 @@ final class ClusterNodes: RoomsElsewhere, SessionsElsewhere, Sendable {
         return nil
     }
 
-    // MARK: - RoomsElsewhere
+    // MARK: - Leaders
 
     func leader(of shard: ShardID) -> KnownLeader { router.leaders.leader(of: shard) }
 
+    /// Returns when a leader of the shard has become known since `former` was read, at the latest at `deadline`.
     func leaderChange(of shard: ShardID, since former: KnownLeader, until deadline: ContinuousClock.Instant) async {
         await router.leaders.change(of: shard, since: former, until: deadline)
     }
 
     /// The leaders of all shards that have a known one.
     var leaders: [ShardID: NodeID] { router.leaders.all }
-
-    func ask(_ other: NodeID, _ room: RoomID, _ question: RoomQuestion) async throws(ChatError) -> RoomAnswer {
-        guard case .room(let answer) = try await ask(other, .room(room, question)) else {
-            throw ChatError(.internal, "the answer is to another question")
-        }
-        return answer
-    }
 
     /// Takes a change of the system group to its leader.
     func forward(_ command: SystemCommand, _ key: String?, to leader: NodeID) async throws(ChatError) -> (

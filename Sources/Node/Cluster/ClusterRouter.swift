@@ -16,6 +16,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     /// The parts that it routes between, once they exist.
     struct Parts: Sendable {
         var rooms: RoomHost
+        var calls: RoomCalls
         var gateway: Gateway
     }
 
@@ -34,8 +35,8 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         tree = PublicationTree(node)
     }
 
-    func connect(_ rooms: RoomHost, _ gateway: Gateway) {
-        parts.withLock { $0 = Parts(rooms: rooms, gateway: gateway) }
+    func connect(_ rooms: RoomHost, _ calls: RoomCalls, _ gateway: Gateway) {
+        parts.withLock { $0 = Parts(rooms: rooms, calls: calls, gateway: gateway) }
     }
 
     /// From here on other nodes are reached over `link`.
@@ -69,11 +70,21 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
 
     // MARK: - Within the node
 
-    func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) {
+    func route(_ requests: [RoomRequest], to node: NodeID, from lane: Int) {
         if node == self.node {
-            current?.rooms.receive(calls)
+            current?.rooms.receive(requests)
         } else {
-            send(.calls(calls), on: .calls, to: node)
+            send(.requests(requests), on: .calls, to: node)
+        }
+    }
+
+    func answer(_ answers: [NodeID: [ServerAnswer]]) {
+        for (node, answers) in answers {
+            if node == self.node {
+                current?.calls.hear(answers, from: node)
+            } else {
+                send(.answers(answers), on: .publications, to: node)
+            }
         }
     }
 
@@ -99,11 +110,17 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         func pulses(for node: NodeID) -> [ShardPulse] {
             led.map { ShardPulse(shard: $0.shard, term: $0.term, lanes: tallies[node]?[$0.shard] ?? []) }
         }
-        current?.gateway.hear(pulses(for: node), from: node)
+        hear(pulses(for: node), from: node)
         guard let sender = senderHere() else { return }
         for other in sender.reached where saysPulses(other) {
             send(.pulses(pulses(for: other)), on: .publications, to: other)
         }
+    }
+
+    /// Tells the lanes of this node what a node says of the shards that it leads.
+    func hear(_ pulses: [ShardPulse], from node: NodeID) {
+        current?.calls.hear(pulses, from: node)
+        current?.gateway.hear(pulses, from: node)
     }
 
     func saysPulses(_ node: NodeID) -> Bool { node == self.node || versions.knows(LinkHello.pulseVersion, node) }
@@ -155,22 +172,33 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     }
 
     func leadsNoMore(_ shard: ShardID) {
+        isLost(node, shard)
+    }
+
+    /// A node leads a shard (nil: any) no more, or can't be reached.
+    func isLost(_ node: NodeID, _ shard: ShardID? = nil) {
         leaders.lost(node, shard)
+        current?.calls.isLost(node, shard)
         current?.gateway.isLost(node, shard)
     }
 
     func hears(_ leader: NodeID, _ notice: ShardNotice) {
         // One that does not serve yet says so itself when it does.
-        if leaders.note(leader, notice, isHeard: true) { current?.gateway.isTrusted(notice, of: leader) }
+        guard leaders.note(leader, notice, isHeard: true) else { return }
+        current?.calls.isTrusted(notice, of: leader)
+        current?.gateway.isTrusted(notice, of: leader)
     }
 
     func doubts(_ leader: NodeID, _ notice: ShardNotice) {
-        if leaders.note(leader, notice, isHeard: false) { current?.gateway.isDoubted(notice, of: leader) }
+        guard leaders.note(leader, notice, isHeard: false) else { return }
+        current?.calls.isDoubted(notice, of: leader)
+        current?.gateway.isDoubted(notice, of: leader)
     }
 
     /// A node, maybe this one, leads a shard.
     func isLed(_ notice: ShardNotice, by node: NodeID) {
         leaders.leads(node, notice)
+        current?.calls.isLed(notice, by: node)
         current?.gateway.isLed(notice, by: node)
     }
 

@@ -27,7 +27,6 @@ struct NodeAnswers: Sendable {
 
     private func perform(_ question: NodeQuestion) async throws(ChatError) -> NodeAnswer {
         switch question {
-        case .room(let room, let question): return .room(try await rooms.askHere(room, question))
         case .explain(let room): return .explanation(try await rooms.explain(room))
         case .rooms(let after, let limit):
             let page = try await rooms.list(after: after, limit: limit)

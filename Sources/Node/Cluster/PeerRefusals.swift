@@ -75,9 +75,9 @@ struct PeerRefusals: Sendable {
     static func check(_ message: NodeMessage, from node: NodeID) throws(LinkError) {
         let named: NodeID?
         switch message {
-        case .calls(let calls): named = calls.first { $0.address.node != node }?.address.node
+        case .requests(let requests): named = requests.first { $0.node != node }?.node
         case .question(_, .join(let record)): named = record.node == node ? nil : record.node
-        case .publications, .leads, .question, .answer, .body, .bodyRequest, .bodiesGone, .pulses, .tallyRequest,
+        case .answers, .publications, .leads, .question, .answer, .body, .bodyRequest, .bodiesGone, .pulses, .tallyRequest,
             .tallies, .recount, .uses:
             named = nil
         }

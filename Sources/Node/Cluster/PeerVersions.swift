@@ -26,7 +26,7 @@ extension NodeMessage {
     /// The first version of the link that knows this kind of message.
     var sinceVersion: UInt32 {
         switch self {
-        case .calls, .publications, .leads, .question, .answer: LinkHello.versions.lowerBound
+        case .requests, .answers, .publications, .leads, .question, .answer: LinkHello.versions.lowerBound
         case .body, .bodyRequest, .bodiesGone: LinkHello.relayVersion
         case .pulses, .tallyRequest, .tallies, .recount: LinkHello.pulseVersion
         case .uses: LinkHello.usesVersion

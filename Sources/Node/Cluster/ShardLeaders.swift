@@ -3,6 +3,19 @@ import RoomLink
 import Rooms
 import Synchronization
 
+/// A node's knowledge of who leads a shard.
+struct KnownLeader: Sendable, Hashable {
+    /// Maybe the node itself; nil while nobody is known to lead.
+    var node: NodeID?
+    /// Grows whenever a leader becomes known, be it the former one again.
+    var version: UInt64
+
+    init(_ node: NodeID?, version: UInt64) {
+        self.node = node
+        self.version = version
+    }
+}
+
 /// The leader of each shard, as this node has heard; for anything but the way of a message.
 final class ShardLeaders: Sendable {
     private struct Leader {
@@ -113,7 +126,7 @@ final class ShardLeaders: Sendable {
     var waiterCount: Int { state.withLock { $0.waiters.values.reduce(0) { $0 + $1.count } } }
 }
 
-/// A call of the server API that waits for a leader.
+/// A call that waits for a leader.
 private final class LeaderWaiter: Sendable {
     private enum Phase {
         case new

@@ -14,21 +14,21 @@ extension RoomActor {
         try context.callbacks.value.words.passed(text, field)
     }
 
-    /// Returns the command that may be proposed now, with its words replaced; none while the hook is asked.
+    /// Returns the command that may be proposed now, with its words replaced; nil while the hook is asked.
     ///
     /// A repeat of an earlier command is proposed as it is, because `apply` answers it before it looks at anything
     /// else. While the hook is asked the session's later calls wait, so that nothing is overtaken; other sessions
     /// don't.
     /// - Parameter key: the session that asks; nil for the server API.
     /// - Throws: 13009; 416 or 503 when too many of this room's messages are with the hook already.
-    func moderated(_ given: Proposal, holding key: PresenceKey?, at now: Timestamp) throws(ChatError) -> [Proposal] {
+    func moderated(_ given: Proposal, holding key: PresenceKey?, at now: Timestamp) throws(ChatError) -> Proposal? {
         let callbacks = context.callbacks.value
-        guard given.moderate, callbacks.moderates else { return [holdTarget(of: given)] }
-        if let id = given.key, state.remembers(id, at: now) { return [given] }
+        guard given.moderate, callbacks.moderates else { return holdTarget(of: given) }
+        if let id = given.key, state.remembers(id, at: now) { return given }
         var proposal = given
         proposal.command.body = try callbacks.words.passed(proposal.command.body)
         guard let hook = callbacks.hook, case .post(let draft) = proposal.command.body, draft.body.isModerated else {
-            return [holdTarget(of: proposal)]
+            return holdTarget(of: proposal)
         }
         // The hook is not asked about what `apply` will refuse anyway.
         if case .member(let user, _, let anonymous) = proposal.command.actor {
@@ -38,10 +38,10 @@ extension RoomActor {
         guard callbacks.breaker.mayAsk(at: now) else {
             context.figures.hookSkipped.add()
             guard hook.onFailure == .allow else { throw Self.unchecked }
-            return [proposal]
+            return proposal
         }
         ask(hook, about: draft, proposal, holding: key, at: now)
-        return []
+        return nil
     }
 
     /// Messages of one room that are with the hook at a time; beyond, 416 where the hook may fail, else 503.
@@ -97,7 +97,7 @@ extension RoomActor {
         atHook -= 1
         reads -= 1
         do throws(ChatError) {
-            proceed([try decided(reply, hook, proposal, holding: key, at: now)], key)
+            proceed(try decided(reply, hook, proposal, holding: key, at: now), key)
         } catch {
             answer(proposal.origin, .refused(error), isRepeat: false)
         }

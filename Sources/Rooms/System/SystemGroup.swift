@@ -442,3 +442,8 @@ public final class SystemGroup: Sendable {
         }
     }
 }
+
+extension ChatError {
+    /// The field of an error that only says that another node leads.
+    fileprivate static let leaderField = "leader"
+}

@@ -11,7 +11,7 @@ public enum ClientOperation: Sendable, Hashable {
     /// Into a room.
     case enter(EnterRequest)
     /// Out of a room.
-    case exit(RoomRequest)
+    case exit(RoomNameRequest)
     /// A message.
     case send(SendRequest)
     /// A transient comment; the only operation that may come without an ID.
@@ -23,7 +23,7 @@ public enum ClientOperation: Sendable, Hashable {
     /// A page of kept messages.
     case history(RoomHistoryRequest)
     /// The room's facts.
-    case room(RoomRequest)
+    case room(RoomNameRequest)
     /// Change them.
     case updateRoom(UpdateRoomRequest)
     /// A page of members.

@@ -47,10 +47,12 @@ public struct EnterRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// An operation on a whole room: `exit` and `room`.
-public struct RoomRequest: WireMessage, OperationBody, Hashable {
+public struct RoomNameRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
 
-    public static var blank: RoomRequest { RoomRequest(room: .blank) }
+    public static var blank: RoomNameRequest { RoomNameRequest(room: .blank) }
+    /// In the published schema.
+    public static var schemaName: String { "RoomRequest" }
 
     public init(room: RoomID) { self.room = room }
 

@@ -201,7 +201,9 @@ extension FuzzTarget {
         require(once == payloads, "a message is written differently: \(message)")
         if case .publications(let publications) = message {
             for publication in publications where publication.outputs.allSatisfy({ !isShared($0) }) {
-                _ = NodePublication.byLane([publication])
+                for (lane, _) in NodePublication.byLane([publication]) {
+                    publication.forEachOutput(of: lane) { _ in }
+                }
             }
         }
     }
@@ -250,10 +252,11 @@ extension FuzzTarget {
 
     private static func nodeMessages(_ samples: inout Samples) -> [NodeMessage] {
         let room = samples.room()
-        var messages = samples.calls().map { NodeMessage.calls([$0]) }
+        var messages = samples.roomRequests().map { NodeMessage.requests([$0]) }
         messages += samples.outputs().map {
             .publications([NodePublication(room: room, term: 3, lanes: [0, 2], outputs: [.all($0), .lane(1, $0)])])
         }
+        messages += samples.serverAnswers().map { .answers([$0]) }
         messages += samples.questions().map { .question(id: 5, $0) }
         messages += samples.answers().map { .answer(id: 6, .success($0)) }
         messages.append(.answer(id: 7, .failure(samples.error())))

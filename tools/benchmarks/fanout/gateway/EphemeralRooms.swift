@@ -22,11 +22,11 @@ final class EphemeralRooms: RoomRouter {
 
     func serve(_ gateway: Gateway) { self.gateway.withLock { $0 = gateway } }
 
-    func route(_ calls: [RoomCall], to node: NodeID, from lane: Int) {
+    func route(_ calls: [RoomRequest], to node: NodeID, from lane: Int) {
         var byRoom: [RoomID: Answers] = [:]
         for call in calls {
-            if case .operation(let operation) = call.body {
-                answer(operation, call, &byRoom[call.room, default: Answers()])
+            if case .operation(let operation) = call.body, let session = call.session {
+                answer(operation, of: call.room, session, &byRoom[call.room, default: Answers()])
             }
         }
         let publications = byRoom.map { room, answers in
@@ -38,26 +38,28 @@ final class EphemeralRooms: RoomRouter {
         gateway.withLock { $0 }?.deliver(publications, from: self.node)
     }
 
-    private func answer(_ operation: ClientOperation, _ call: RoomCall, _ answers: inout Answers) {
-        guard let request = call.request else { return }
-        let session = call.address.session
+    private func answer(
+        _ operation: ClientOperation, of room: RoomID, _ origin: SessionOrigin, _ answers: inout Answers
+    ) {
+        guard let request = origin.request else { return }
+        let session = origin.address.session
         switch operation {
         case .enter:
             var result = EnterResult.blank
             result.epoch = "1"
             // Runs at the turn's end, after the turn's messages have been shown.
-            result.seq = lastSeqs.withLock { $0[call.room] ?? 0 }
+            result.seq = lastSeqs.withLock { $0[room] ?? 0 }
             answers.entered.append(.entered(session, request: request, .success(result)))
         case .exit:
             answers.outputs.append(.exited(session, request: request))
         case .send(let send):
             let seq = lastSeqs.withLock { seqs in
-                seqs[call.room, default: 0] += 1
-                return seqs[call.room] ?? 0
+                seqs[room, default: 0] += 1
+                return seqs[room] ?? 0
             }
             var message = Message(
-                room: call.room, place: .kept(seq: seq), messageID: "1000000000000-\(seq)", time: Self.time,
-                from: Sender(user: call.caller.user, profile: call.caller.tokenProfile, role: .guest),
+                room: room, place: .kept(seq: seq), messageID: "1000000000000-\(seq)", time: Self.time,
+                from: Sender(user: origin.caller.user, profile: origin.caller.tokenProfile, role: .guest),
                 body: send.draft.body)
             message.clientID = send.clientID
             answers.outputs.append(

@@ -98,7 +98,7 @@ extension Bot {
         readQueueAtEnd()
         if book.audit.withLock({ $0.takeQuestion() }) {
             isAuditing = true
-            return request(.room(RoomRequest(room: book.room)), .auditEnd)
+            return request(.room(RoomNameRequest(room: book.room)), .auditEnd)
         }
         guard let range = book.audit.withLock({ $0.take() }) else { return }
         isAuditing = true

@@ -8,7 +8,7 @@ extension Bot {
     func leave(byExit: Bool, milliseconds: UInt64) {
         guard isHere, pending.isEmpty, unanswered.isEmpty, !isStalled else { return }
         if byExit {
-            request(.exit(RoomRequest(room: book.room)), .exit(returnMilliseconds: milliseconds))
+            request(.exit(RoomNameRequest(room: book.room)), .exit(returnMilliseconds: milliseconds))
         } else {
             absenceMilliseconds = milliseconds
             lane.counters.left += 1

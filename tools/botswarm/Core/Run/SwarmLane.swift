@@ -195,7 +195,7 @@ final class SwarmLane {
     func askOnline() {
         var asked: Set<Int> = []
         for bot in bots where bot.isHere && asked.insert(bot.book.number).inserted && bot.pending.isEmpty {
-            bot.request(.room(RoomRequest(room: bot.book.room)), .online)
+            bot.request(.room(RoomNameRequest(room: bot.book.room)), .online)
         }
     }
 

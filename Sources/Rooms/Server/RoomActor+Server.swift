@@ -5,82 +5,77 @@ import RoomLink
 import RoomStream
 import Wire
 
-/// Calls of the server API to a room.
+/// Requests of the server API to the room: those of clients that read, without being here and not cut to a frame, and
+/// its own.
 extension RoomActor {
-    func handle(_ call: ServerCall, at now: Timestamp) -> [Proposal] {
-        touch()
-        do throws(ChatError) {
-            return try answer(call, at: now)
-        } catch {
-            call.fail(error)
-            return []
+    func perform(_ body: RoomRequest.Body, _ to: ServerOrigin, at now: Timestamp) throws(ChatError) {
+        switch body {
+        case .server(.command(let command)): try propose(command, to, at: now)
+        case .server(.recall(let recall)):
+            propose(
+                proposal(.recall([], recall.options), recall.actor, nil, recall.id, to),
+                after: FactLookup(recall), holding: nil, at: now)
+        case .server(let operation): try answer(to, operation, at: now)
+        case .operation(let operation): try answer(to, operation, at: now)
+        case .leave, .away, .moved, .announce, .follow, .barrages:
+            throw ChatError(.internal, "the server API is in no room")
         }
     }
 
-    private func answer(_ call: ServerCall, at now: Timestamp) throws(ChatError) -> [Proposal] {
-        let completion = call.completion
-        let decided: @Sendable (Result<CommandResult, ChatError>) -> Void = { completion($0.map(RoomAnswer.command)) }
-        if case .command(let command, let actor, let profile, let moderate, let id) = call.question {
-            return try propose(command, actor, showing: profile, moderate, known(id, at: now), decided, at: now)
-        }
-        if case .recall(let scope, let options, let actor, let id) = call.question {
-            return propose(
-                proposal(.recall([], options), actor, nil, known(id, at: now), decided), after: FactLookup(scope),
-                holding: nil, at: now)
-        }
-        guard let view = roomView else { throw ChatError(.notFound, "there is no room \(id)") }
-        switch call.question {
+    private func requireView() throws(ChatError) -> RoomView {
+        guard var view = roomView else { throw ChatError(.notFound, "there is no room \(id)") }
+        // The node that answers leads.
+        (view.shard, view.leader) = (shard, context.node)
+        return view
+    }
+
+    private func answer(_ to: ServerOrigin, _ operation: ServerOperation, at now: Timestamp) throws(ChatError) {
+        let view = try requireView()
+        switch operation {
         case .command, .recall: break
-        case .view: completion(.success(.view(view)))
-        case .history(let request): page(request) { _, result in completion(result.map(RoomAnswer.history)) }
-        case .message(let messageID): find(messageID) { _, result in completion(result.map(RoomAnswer.message)) }
+        case .message(let messageID): find(messageID) { $0.answer(to, $1.map(RoomAnswer.message)) }
         case .copies(let messageIDs, let user):
-            copies(messageIDs, for: user) { completion($0.map(RoomAnswer.copies)) }
-        case .members(let kind, let after, let limit):
-            completion(.success(.members(try members(kind, after: after, limit: limit, at: now, for: nil))))
-        case .member(let user):
-            guard let member = member(user, at: now, for: nil) else {
-                throw ChatError(.notFound, "\(user) is not a member of \(id)")
-            }
-            completion(.success(.member(member)))
-        case .queue(let after, let limit):
-            let request = QueueRequest(room: id, after: after, limit: Int64(limit))
-            completion(.success(.queue(try queuePage(request))))
-        case .explain: completion(.success(.explain(figures(view))))
+            copies(messageIDs, for: user) { $0.answer(to, $1.map(RoomAnswer.copies)) }
+        case .explain: answer(to, .success(.explain(figures(view))))
         case .barrage(let item):
             guard !view.info.closed else { throw ChatError(.roomClosed, "\(id) is closed") }
             show(item, at: now)
-            completion(.success(.done))
+            answer(to, .success(.done))
         }
-        return []
     }
 
-    /// Before the server API's IDs named the call, they had a scope in common: what was done then is found again during
-    /// an upgrade.
-    private func known(_ id: CommandID?, at now: Timestamp) -> CommandID? {
-        guard let id, id.scope.hasPrefix("/api ") else { return id }
-        let former = CommandID(scope: "/api", text: id.text)
-        return state.remembers(commandKey(former), at: now) ? former : id
+    private func answer(_ to: ServerOrigin, _ operation: ClientOperation, at now: Timestamp) throws(ChatError) {
+        let view = try requireView()
+        let result: OperationResult
+        switch operation {
+        case .room: result = .room(RoomResult(room: view, seq: state.lastSeq))
+        case .history(let request):
+            return page(request.query) { room, page in
+                room.answer(
+                    to, page.map { .result(.history(MessagesResult(messages: $0.messages, more: $0.more))) })
+            }
+        case .members(let request):
+            let page = try members(request.kind, after: request.after, limit: Int(request.limit), at: now, for: nil)
+            result = .members(MembersResult(members: page.items, next: page.next))
+        case .membersById(let request):
+            result = .membersById(MembersResult(members: request.users.compactMap { member($0, at: now, for: nil) }))
+        case .queue(let request): result = .queue(try queuePage(request))
+        default: throw ChatError(.internal, "the server API does this by commands")
+        }
+        answer(to, .success(.result(result)))
     }
 
-    private func propose(
-        _ body: CommandBody, _ actor: Actor, showing profile: Profile?, _ moderate: Bool, _ id: CommandID?,
-        _ completion: @escaping @Sendable (Result<CommandResult, ChatError>) -> Void, at now: Timestamp
-    ) throws(ChatError) -> [Proposal] {
-        var proposal = proposal(body, actor, profile, id, completion)
+    private func propose(_ command: ServerCommand, _ to: ServerOrigin, at now: Timestamp) throws(ChatError) {
+        var proposal = proposal(command.body, command.actor, command.profile, command.id, to)
         // A user that the first try kicked is not here for the second, which is answered like the first.
-        if let key = proposal.key, let first = state.remembered(key, of: proposal.command, at: now) {
-            answer(.server(completion), first, isRepeat: true)
-            return []
-        }
-        proposal.moderate = moderate
+        if answerRepeat(proposal, at: now) { return }
+        proposal.moderate = command.moderate
         try requireTarget(of: proposal, at: now)
-        if let messageIDs = body.combinedMessages {
+        if let messageIDs = command.body.combinedMessages {
             // The app server is in no room: it combines what this room has.
             return propose(proposal, after: .copies(messageIDs, for: nil, from: [self.id]), holding: nil, at: now)
         }
-        let proposals = try moderated(proposal, holding: nil, at: now)
-        return takeLate() + proposals
+        if let ready = try moderated(proposal, holding: nil, at: now) { propose(ready) }
     }
 
     /// The profile of a sender that the server API names: the given one, else the stay's, else the saved one.
@@ -121,14 +116,13 @@ extension RoomActor {
     }
 
     private func proposal(
-        _ body: CommandBody, _ actor: Actor, _ profile: Profile?, _ id: CommandID?,
-        _ completion: @escaping @Sendable (Result<CommandResult, ChatError>) -> Void
+        _ body: CommandBody, _ actor: Actor, _ profile: Profile?, _ id: CommandID?, _ to: ServerOrigin
     ) -> Proposal {
         var facts = facts(body.namedUsers + [actor.user].compactMap { $0 }, body)
         if let user = actor.user, let profile { facts.names[user] = shown(profile, of: user) }
         return Proposal(
             command: Command(id: id, room: self.id, actor: actor, body: body, facts: facts), key: id.map(commandKey),
-            origin: .server(completion))
+            origin: .server(to))
     }
 }
 

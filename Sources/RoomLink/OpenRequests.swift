@@ -8,7 +8,7 @@ import Wire
 /// Calls of a session leave in the order in which they were made, also when they are asked again. A call that no leader
 /// could be found for is given back after `heldMilliseconds`, and at the latest when it is `leaderlessMilliseconds`
 /// old. Pure: times are passed in.
-public struct OpenCalls: Sendable {
+public struct OpenRequests: Sendable {
     /// How long a call waits while its shard has no leader (ARCHITECTURE.md, "Failover").
     public static let heldMilliseconds: UInt64 = 2_000
     /// How old a call may get while its shard has no leader, however late that was known.
@@ -32,12 +32,12 @@ public struct OpenCalls: Sendable {
     public static let openPerSessionMax = 4_096
 
     private struct Key: Hashable {
-        var session: SessionID
+        var asker: Asker
         var request: UInt32
     }
 
-    private struct OpenCall {
-        var call: RoomCall
+    private struct OpenRequest {
+        var call: RoomRequest
         var shard: ShardID
         var madeAt: UInt64
         /// Since when there is nobody to wait for; nil while a leader has it that is trusted.
@@ -55,7 +55,7 @@ public struct OpenCalls: Sendable {
         /// A leader that is lost may have done it, and the next one would do it again: it is given back at once.
         private(set) var isInDoubt = false
 
-        init(_ call: RoomCall, of shard: ShardID, at nowMilliseconds: UInt64) {
+        init(_ call: RoomRequest, of shard: ShardID, at nowMilliseconds: UInt64) {
             self.call = call
             self.shard = shard
             madeAt = nowMilliseconds
@@ -96,10 +96,10 @@ public struct OpenCalls: Sendable {
         func isOverdue(at now: UInt64) -> Bool {
             if isInDoubt { return true }
             if let heldSince {
-                if heldSince + OpenCalls.heldMilliseconds <= now { return true }
-                if madeAt + OpenCalls.leaderlessMilliseconds <= now { return true }
+                if heldSince + OpenRequests.heldMilliseconds <= now { return true }
+                if madeAt + OpenRequests.leaderlessMilliseconds <= now { return true }
             }
-            return madeAt + OpenCalls.answerMilliseconds <= now
+            return madeAt + OpenRequests.answerMilliseconds <= now
         }
     }
 
@@ -120,9 +120,9 @@ public struct OpenCalls: Sendable {
     }
 
     private var shards: [ShardID: Shard] = [:]
-    private var calls: [UInt64: OpenCall] = [:]
+    private var calls: [UInt64: OpenRequest] = [:]
     private var numbers: [Key: [UInt64]] = [:]
-    private var countOfSession: [SessionID: Int] = [:]
+    private var countOfAsker: [Asker: Int] = [:]
     private var nextNumber: UInt64 = 0
     /// The number of calls that wait, so that nobody looks at all of them while none does.
     private var heldCount = 0
@@ -158,7 +158,7 @@ public struct OpenCalls: Sendable {
 
     /// Whether the call has no answer.
     public func isOpen(_ session: SessionID, _ request: UInt32) -> Bool {
-        numbers[Key(session: session, request: request)] != nil
+        numbers[Key(asker: .session(session), request: request)] != nil
     }
 
     // MARK: - Asking
@@ -173,8 +173,8 @@ public struct OpenCalls: Sendable {
     }
 
     /// Takes note of a call that is to be asked now.
-    public mutating func add(_ call: RoomCall, of shard: ShardID, at nowMilliseconds: UInt64) -> Route {
-        guard case .operation = call.body else {
+    public mutating func add(_ call: RoomRequest, of shard: ShardID, at nowMilliseconds: UInt64) -> Route {
+        guard call.isAsked else {
             // Where sessions are is announced to another leader only: a doubted one must not miss it.
             switch shards[shard] {
             case .led(let leader)?, .doubted(let leader)?: return .ask(leader.node)
@@ -182,22 +182,23 @@ public struct OpenCalls: Sendable {
             }
         }
         let leader = leader(of: shard)
-        guard let request = call.request else { return leader.map { .ask($0.node) } ?? .held }
-        let count = countOfSession[call.address.session, default: 0]
-        guard calls.count < Self.openMax, count < Self.openPerSessionMax else { return .refused }
-        countOfSession[call.address.session] = count + 1
+        guard let request = call.number else { return leader.map { .ask($0.node) } ?? .held }
+        let (asker, count) = (call.asker, countOfAsker[call.asker, default: 0])
+        // The server API has no bound of its own: whoever may use it is trusted.
+        guard calls.count < Self.openMax, asker == .server || count < Self.openPerSessionMax else { return .refused }
+        countOfAsker[asker] = count + 1
         nextNumber += 1
-        var open = OpenCall(call, of: shard, at: nowMilliseconds)
+        var open = OpenRequest(call, of: shard, at: nowMilliseconds)
         if let leader { open.ask(leader.node) }
         calls[nextNumber] = open
         if leader == nil { hold(nextNumber, at: nowMilliseconds) }
-        numbers[Key(session: call.address.session, request: request), default: []].append(nextNumber)
+        numbers[Key(asker: asker, request: request), default: []].append(nextNumber)
         return leader.map { .ask($0.node) } ?? .held
     }
 
     /// A call was answered. False when it is not open: it was answered or given back before.
-    public mutating func answered(_ session: SessionID, _ request: UInt32) -> Bool {
-        let key = Key(session: session, request: request)
+    public mutating func answered(_ asker: Asker, _ request: UInt32) -> Bool {
+        let key = Key(asker: asker, request: request)
         guard let number = numbers[key]?.first else { return false }
         remove(number, key)
         return true
@@ -206,8 +207,8 @@ public struct OpenCalls: Sendable {
     private mutating func remove(_ number: UInt64, _ key: Key) {
         if let call = calls.removeValue(forKey: number) {
             if call.heldSince != nil { heldCount -= 1 }
-            let count = countOfSession[key.session, default: 0]
-            countOfSession[key.session] = count > 1 ? count - 1 : nil
+            let count = countOfAsker[key.asker, default: 0]
+            countOfAsker[key.asker] = count > 1 ? count - 1 : nil
         }
         if numbers[key]?.count == 1 {
             numbers[key] = nil
@@ -218,18 +219,18 @@ public struct OpenCalls: Sendable {
 
     /// A session has gone to another node: nobody here waits for what it has asked.
     public mutating func forget(_ session: SessionID) {
-        let gone = calls.filter { $0.value.call.address.session == session }
+        let gone = calls.filter { $0.value.call.asker == .session(session) }
         for (number, open) in gone {
-            if let request = open.call.request { remove(number, Key(session: session, request: request)) }
+            if let request = open.call.number { remove(number, Key(asker: .session(session), request: request)) }
         }
     }
 
     /// A node did not take a call: it does not lead the shard, or does so no more. Unless another one, or the same one
     /// later, has been asked meanwhile, the call waits for the next leader.
     public mutating func refused(
-        _ session: SessionID, _ request: UInt32, by node: NodeID, at nowMilliseconds: UInt64
+        _ asker: Asker, _ request: UInt32, by node: NodeID, at nowMilliseconds: UInt64
     ) {
-        guard let number = numbers[Key(session: session, request: request)]?.first,
+        guard let number = numbers[Key(asker: asker, request: request)]?.first,
             calls[number]?.refused(by: node) == true
         else { return }
         hold(number, at: nowMilliseconds)
@@ -245,7 +246,7 @@ public struct OpenCalls: Sendable {
     /// that (`askAgain`).
     /// - Returns: false when that has been tried.
     public mutating func unknown(_ session: SessionID, _ request: UInt32) -> Bool {
-        guard let number = numbers[Key(session: session, request: request)]?.first, let open = calls[number],
+        guard let number = numbers[Key(asker: .session(session), request: request)]?.first, let open = calls[number],
             open.heldSince == nil, open.unknownCount < Self.unknownMax, open.askedOf != nil
         else { return false }
         calls[number]?.refusedUnknown()
@@ -254,7 +255,7 @@ public struct OpenCalls: Sendable {
 
     /// Whether that call is a session's wish to leave.
     public func isLeaving(_ session: SessionID, _ request: UInt32) -> Bool {
-        guard let number = numbers[Key(session: session, request: request)]?.first else { return false }
+        guard let number = numbers[Key(asker: .session(session), request: request)]?.first else { return false }
         if case .operation(.exit)? = calls[number]?.call.body { return true }
         return false
     }
@@ -262,8 +263,8 @@ public struct OpenCalls: Sendable {
     /// A leader is told anew who is in these rooms. Its answers of the meantime are not heard (`AwaitedStreams.takes`),
     /// so everything is asked again.
     /// - Returns: what it is to be asked once more behind that, oldest first.
-    public mutating func askAgain(in rooms: Set<RoomID>) -> [RoomCall] {
-        var again: [RoomCall] = []
+    public mutating func askAgain(in rooms: Set<RoomID>) -> [RoomRequest] {
+        var again: [RoomRequest] = []
         for number in calls.filter({ rooms.contains($0.value.call.room) }).keys.sorted() {
             guard var open = calls[number], open.heldSince == nil,
                 open.isUnknown || open.call.isKnownWhenRepeated, let node = open.askedOf
@@ -280,7 +281,9 @@ public struct OpenCalls: Sendable {
         var leaving: [RoomID: Set<SessionID>] = [:]
         for open in calls.values where open.heldSince == nil && rooms.contains(open.call.room) {
             guard case .operation(.exit) = open.call.body else { continue }
-            leaving[open.call.room, default: []].insert(open.call.address.session)
+            if let session = open.call.session?.address.session {
+                leaving[open.call.room, default: []].insert(session)
+            }
         }
         return leaving
     }
@@ -301,7 +304,7 @@ public struct OpenCalls: Sendable {
     /// A node leads a shard, as it says itself.
     /// - Returns: the calls to ask there, oldest first, behind the announcements of this lane's sessions; nil when that
     ///   is not news.
-    public mutating func leads(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomCall]? {
+    public mutating func leads(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest]? {
         switch shards[shard] {
         case .led(let leader)?, .doubted(let leader)?:
             guard term > leader.term else { return nil }
@@ -340,7 +343,7 @@ public struct OpenCalls: Sendable {
     /// A leader that was doubted is heard again, in the same term: it knows this lane's sessions, what it has told
     /// comes or has come, and what it was asked it has.
     /// - Returns: the calls to ask there, oldest first: those that it was not asked.
-    public mutating func trusts(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomCall] {
+    public mutating func trusts(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest] {
         let trusted = Leader(node: node, term: term)
         guard case .doubted(let leader)? = shards[shard], leader == trusted else { return [] }
         shards[shard] = .led(leader)
@@ -349,8 +352,8 @@ public struct OpenCalls: Sendable {
 
     /// The open calls of a shard wait for this node from now on.
     /// - Returns: those that it is to be asked, oldest first.
-    private mutating func ask(_ node: NodeID, of shard: ShardID, _ isToAsk: (OpenCall) -> Bool) -> [RoomCall] {
-        var asked: [RoomCall] = []
+    private mutating func ask(_ node: NodeID, of shard: ShardID, _ isToAsk: (OpenRequest) -> Bool) -> [RoomRequest] {
+        var asked: [RoomRequest] = []
         for number in calls.keys.sorted() {
             guard var open = calls[number], open.shard == shard else { continue }
             if open.isInDoubt {
@@ -390,13 +393,13 @@ public struct OpenCalls: Sendable {
     // MARK: - Time
 
     /// Calls that have waited too long, oldest first: they are to be answered 503, and are no longer open.
-    public mutating func expire(at nowMilliseconds: UInt64) -> [RoomCall] {
+    public mutating func expire(at nowMilliseconds: UInt64) -> [RoomRequest] {
         guard heldCount > 0 || nowMilliseconds >= sweepAt else { return [] }
         sweepAt = nowMilliseconds + 5_000
         let due = calls.filter { $0.value.isOverdue(at: nowMilliseconds) }
         for (number, open) in due {
-            guard let request = open.call.request else { continue }
-            remove(number, Key(session: open.call.address.session, request: request))
+            guard let request = open.call.number else { continue }
+            remove(number, Key(asker: open.call.asker, request: request))
         }
         return due.sorted { $0.key < $1.key }.map(\.value.call)
     }
@@ -404,14 +407,14 @@ public struct OpenCalls: Sendable {
     /// Calls that their leaders have not answered for long, oldest first: each is to be asked of its leader once more,
     /// who answers a repeated one as the first time. Pages of history are not: when they are slow it is because of the
     /// disk.
-    public mutating func unanswered(at nowMilliseconds: UInt64) -> [(node: NodeID, call: RoomCall)] {
+    public mutating func unanswered(at nowMilliseconds: UInt64) -> [(node: NodeID, call: RoomRequest)] {
         guard nowMilliseconds >= unansweredAt else { return [] }
         unansweredAt = nowMilliseconds + 1_000
         let due = calls.filter {
             !$0.value.isAskedAgain && $0.value.heldSince == nil && $0.value.call.isAskedAgain
                 && $0.value.madeAt + Self.askAgainMilliseconds <= nowMilliseconds
         }
-        var all: [(NodeID, RoomCall)] = []
+        var all: [(NodeID, RoomRequest)] = []
         for number in due.keys.sorted() {
             guard let node = calls[number]?.askedOf, let call = calls[number]?.call else { continue }
             calls[number]?.isAskedAgain = true

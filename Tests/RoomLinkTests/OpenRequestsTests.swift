@@ -18,7 +18,7 @@ import Wire
     }
 
     @Test mutating func `one session has so many calls open, and others have theirs`() throws {
-        for request in 1...UInt32(OpenCalls.openPerSessionMax) {
+        for request in 1...UInt32(OpenRequests.openPerSessionMax) {
             #expect(lane.add(try lane.call("s1", request)) == .held)
         }
         #expect(lane.add(try lane.call("s1", 1_000)) == .refused)
@@ -30,7 +30,7 @@ import Wire
     @Test mutating func `a call without a leader waits for one`() throws {
         let call = try lane.call()
         #expect(lane.add(call) == .held)
-        lane.now += OpenCalls.heldMilliseconds - 1
+        lane.now += OpenRequests.heldMilliseconds - 1
         #expect(lane.expire().isEmpty)
         #expect(try lane.leads("n2", 5) == [call])
         lane.now += 1
@@ -41,7 +41,7 @@ import Wire
     @Test mutating func `a call that no leader was found for in time is given back, once`() throws {
         let call = try lane.call()
         _ = lane.add(call)
-        lane.now += OpenCalls.heldMilliseconds
+        lane.now += OpenRequests.heldMilliseconds
         #expect(lane.expire() == [call])
         #expect(lane.expire().isEmpty)
         #expect(lane.open.count == 0)
@@ -54,7 +54,7 @@ import Wire
         let call = try lane.call()
         _ = lane.add(call)
         // Nothing is looked at before its time, as nothing waits for a leader.
-        lane.now += OpenCalls.answerMilliseconds - 1
+        lane.now += OpenRequests.answerMilliseconds - 1
         #expect(lane.expire().isEmpty)
         lane.now += 5_000
         #expect(lane.expire() == [call])
@@ -64,7 +64,7 @@ import Wire
         _ = try lane.leads("n2", 5)
         let history = RoomHistoryRequest(room: try lane.room("live"))
         _ = lane.add(try lane.call("s1", 1, .operation(.history(history))))
-        lane.now += OpenCalls.askAgainMilliseconds + 1_000
+        lane.now += OpenRequests.askAgainMilliseconds + 1_000
         #expect(lane.open.unanswered(at: lane.now).isEmpty)
         // A leader that begins is asked all the same.
         #expect(try lane.leads("n3", 6)?.count == 1)
@@ -74,13 +74,13 @@ import Wire
         _ = try lane.leads("n2", 5)
         let call = try lane.call()
         _ = lane.add(call)
-        lane.now += OpenCalls.askAgainMilliseconds - 1
+        lane.now += OpenRequests.askAgainMilliseconds - 1
         #expect(lane.open.unanswered(at: lane.now).isEmpty)
         lane.now += 1_000
         let again = lane.open.unanswered(at: lane.now)
         #expect(again.map(\.call) == [call])
         #expect(again.first?.node == (try lane.node("n2")))
-        lane.now += OpenCalls.askAgainMilliseconds
+        lane.now += OpenRequests.askAgainMilliseconds
         #expect(lane.open.unanswered(at: lane.now).isEmpty)
         // It was asked twice, so the first refusal does not mean that the leader has it no more.
         try lane.refused(by: "n2")
@@ -127,14 +127,14 @@ import Wire
         _ = lane.add(call)
         #expect(lane.open.unknown(session, 1) == false, "nobody has it")
         _ = try lane.leads("n2", 5)
-        for _ in 0..<OpenCalls.unknownMax {
+        for _ in 0..<OpenRequests.unknownMax {
             #expect(lane.open.unknown(session, 1) == true)
             #expect(lane.open.askAgain(in: [call.room]) == [call])
         }
         #expect(lane.open.unknown(session, 1) == false)
         // The leader has it once, so its refusal means that it has it no more.
         try lane.refused(by: "n2")
-        lane.now += OpenCalls.heldMilliseconds
+        lane.now += OpenRequests.heldMilliseconds
         #expect(lane.expire() == [call])
     }
 
@@ -146,7 +146,7 @@ import Wire
         let send = try lane.call("s1", 2)
         for call in [barrage, send] { _ = lane.add(call) }
         #expect(lane.open.askAgain(in: [room]) == [send])
-        lane.now += OpenCalls.askAgainMilliseconds + 1_000
+        lane.now += OpenRequests.askAgainMilliseconds + 1_000
         #expect(lane.open.unanswered(at: lane.now).map(\.call) == [send])
         // One that did not know the session has not shown it.
         #expect(lane.open.unknown(session, 1) == true)
@@ -160,7 +160,7 @@ import Wire
     @Test mutating func `barrage of a link that has ended is given back, unless it was not sent`() throws {
         _ = try lane.leads("n2", 5)
         let room = try lane.room("live")
-        func barrage(_ request: UInt32) throws -> RoomCall {
+        func barrage(_ request: UInt32) throws -> RoomRequest {
             try lane.call("s1", request, .operation(.barrage(BarrageRequest(room: room, text: "hi"))))
         }
         let (sent, late, send) = (try barrage(1), try barrage(2), try lane.call("s1", 3))
@@ -177,7 +177,7 @@ import Wire
     @Test mutating func `sessions that are leaving are known`() throws {
         _ = try lane.leads("n2", 5)
         let room = try lane.room("live")
-        let exit = try lane.call("s1", 1, .operation(.exit(RoomRequest(room: room))))
+        let exit = try lane.call("s1", 1, .operation(.exit(RoomNameRequest(room: room))))
         for call in [exit, try lane.call("s2", 1)] { _ = lane.add(call) }
         #expect(lane.open.leaving([room]) == [room: [try lane.session("s1")]])
         #expect(lane.open.leaving([try lane.room("other")]).isEmpty)
@@ -235,7 +235,7 @@ import Wire
         try lane.lost("n3")
         #expect(lane.open.leader(of: Lane.shard)?.node.text == "n2")
         #expect(lane.open.leader(of: Lane.shard)?.term == 5)
-        lane.now += OpenCalls.heldMilliseconds
+        lane.now += OpenRequests.heldMilliseconds
         #expect(lane.expire().isEmpty)
     }
 
@@ -258,7 +258,7 @@ import Wire
         _ = lane.add(call)
         #expect(try lane.leads("n3", 6) == [call])
         try lane.refused(by: "n2")
-        lane.now += OpenCalls.heldMilliseconds
+        lane.now += OpenRequests.heldMilliseconds
         #expect(lane.expire().isEmpty, "it waits for n3's answer")
         #expect(try lane.answered())
     }
@@ -270,10 +270,10 @@ import Wire
         #expect(try lane.leads("n2", 7) == [call])
         // Said before it led anew, and delivered late.
         try lane.refused(by: "n2")
-        lane.now += OpenCalls.heldMilliseconds
+        lane.now += OpenRequests.heldMilliseconds
         #expect(lane.expire().isEmpty)
         try lane.refused(by: "n2")
-        lane.now += OpenCalls.heldMilliseconds
+        lane.now += OpenRequests.heldMilliseconds
         #expect(lane.expire() == [call])
     }
 
@@ -283,11 +283,11 @@ import Wire
         _ = lane.add(call)
         lane.now += 500
         try lane.refused(by: "n2")
-        lane.now += OpenCalls.heldMilliseconds - 1
+        lane.now += OpenRequests.heldMilliseconds - 1
         #expect(lane.expire().isEmpty)
         #expect(try lane.leads("n3", 6) == [call])
         try lane.refused(by: "n3")
-        lane.now += OpenCalls.heldMilliseconds
+        lane.now += OpenRequests.heldMilliseconds
         #expect(lane.expire() == [call])
     }
 
@@ -296,7 +296,7 @@ import Wire
         _ = try lane.leads("n2", 5)
         let (old, young) = (try lane.call("s1", 1), try lane.call("s1", 2))
         _ = lane.add(old)
-        lane.now += OpenCalls.leaderlessMilliseconds - 500
+        lane.now += OpenRequests.leaderlessMilliseconds - 500
         _ = lane.add(young)
         try lane.lost("n2")
         lane.now += 499
@@ -311,7 +311,7 @@ import Wire
         let call = try lane.call()
         _ = lane.add(call)
         try lane.lost("n2")
-        lane.now += OpenCalls.heldMilliseconds - 1
+        lane.now += OpenRequests.heldMilliseconds - 1
         try lane.refused(by: "n2")
         lane.now += 1
         #expect(lane.expire() == [call])
@@ -336,7 +336,7 @@ import Wire
         #expect(try !lane.answered("s2", 1))
         #expect(try !lane.answered("s1", 2))
         try lane.refused("s2", 1, by: "n2")
-        lane.now += OpenCalls.heldMilliseconds
+        lane.now += OpenRequests.heldMilliseconds
         #expect(lane.expire().isEmpty)
         #expect(lane.open.count == 1)
     }
@@ -353,12 +353,12 @@ import Wire
     @Test mutating func `one call more than may be open is refused, and an answer makes room`() throws {
         _ = try lane.leads("n2", 5)
         var call = try lane.call()
-        for number in 1...OpenCalls.openMax {
-            call.request = UInt32(number)
-            call.address.session = try lane.session("s\(number / OpenCalls.openPerSessionMax)")
+        for number in 1...OpenRequests.openMax {
+            call.session?.request = UInt32(number)
+            call.session?.address.session = try lane.session("s\(number / OpenRequests.openPerSessionMax)")
             _ = lane.add(call)
         }
-        #expect(lane.open.count == OpenCalls.openMax)
+        #expect(lane.open.count == OpenRequests.openMax)
         #expect(lane.add(try lane.call("new", 1)) == .refused)
         #expect(lane.add(try lane.call("new", nil, .leave)) == .ask(try lane.node("n2")), "what is not kept goes on")
         #expect(try lane.answered("s0", 7))
@@ -370,7 +370,7 @@ import Wire
         _ = lane.add(first)
         lane.now += 500
         _ = lane.add(second)
-        lane.now += OpenCalls.heldMilliseconds - 500
+        lane.now += OpenRequests.heldMilliseconds - 500
         #expect(lane.expire() == [first])
         lane.now += 500
         #expect(lane.expire() == [second])

@@ -1,0 +1,166 @@
+import ChatModel
+import Wire
+
+/// A request to a room, which the leader of its shard performs. One value per request of a client or of the server API,
+/// and per word of a lane about its sessions: batches of them travel once per loop turn.
+public struct RoomRequest: Sendable, Equatable {
+    /// The author of a request, and the place that waits for the answer.
+    public enum Origin: Sendable, Equatable {
+        case session(SessionOrigin)
+        case server(ServerOrigin)
+    }
+
+    public enum Body: Sendable, Equatable {
+        /// Of a client. Of the server API only what reads: `room`, `history`, `members`, `membersById` and `queue`, for
+        /// which it need not be in the room, and which are not cut to a frame.
+        case operation(ClientOperation)
+        /// Of the server API alone.
+        case server(ServerOperation)
+        /// The session has ended or its grace has passed: an exit that nobody waits for.
+        case leave
+        /// The client's connection is gone; its session is in its grace.
+        case away
+        /// The client is back; its session may live on another lane now, or have come from another node.
+        case moved(from: NodeID?)
+        /// To a new leader: the session is in the room already.
+        case announce(Stay)
+        /// To a new leader, behind the announcements of all of the lane's sessions in the room: what the lane has seen.
+        case follow(StreamPlace)
+        /// The barrage of a window, of several sessions; droppable. The request's session is any of the lane.
+        case barrages(BarrageBatch)
+    }
+
+    public var room: RoomID
+    public var origin: Origin
+    public var body: Body
+
+    public init(room: RoomID, from origin: Origin, _ body: Body) {
+        self.room = room
+        self.origin = origin
+        self.body = body
+    }
+
+    public init(room: RoomID, from session: SessionOrigin, _ body: Body) {
+        self.init(room: room, from: .session(session), body)
+    }
+}
+
+/// A session that asks a room, or that a lane speaks of.
+public struct SessionOrigin: Sendable, Equatable {
+    public var address: SessionAddress
+    public var caller: Caller
+    /// The number under which the gateway knows the request, of all that the session asks; nil wants no reply.
+    public var request: UInt32?
+    /// Counts the session's requests, so that the leader knows one that is repeated because a node has died; 0 where
+    /// nothing is to be repeated. With `follow` it is the number that the leader says when it goes on
+    /// (`RoomOutput.following`).
+    public var number: UInt64
+    /// The rooms that the session is in, where the operation needs them: for a COMBINE.
+    public var rooms: [RoomID]
+    /// The session is beyond its rate: only a repeat of what has been answered is answered, all else refused with 416
+    /// and this wait, in milliseconds.
+    public var overRateMs: Int64?
+
+    public init(
+        _ address: SessionAddress, _ caller: Caller, request: UInt32? = nil, number: UInt64 = 0, rooms: [RoomID] = [],
+        overRateMs: Int64? = nil
+    ) {
+        self.address = address
+        self.caller = caller
+        self.request = request
+        self.number = number
+        self.rooms = rooms
+        self.overRateMs = overRateMs
+    }
+}
+
+/// A call of the server API that waits at a node.
+public struct ServerOrigin: Sendable, Hashable {
+    public var node: NodeID
+    /// The loop of that node on which it waits.
+    public var lane: Int
+    /// The number under which the lane knows it.
+    public var request: UInt32
+
+    public init(node: NodeID, lane: Int, request: UInt32) {
+        self.node = node
+        self.lane = lane
+        self.request = request
+    }
+}
+
+/// The part of a lane that waits for an answer.
+public enum Asker: Sendable, Hashable {
+    case session(SessionID)
+    /// All calls of the server API.
+    case server
+}
+
+extension RoomRequest {
+    public var asker: Asker {
+        switch origin {
+        case .session(let session): .session(session.address.session)
+        case .server: .server
+        }
+    }
+
+    /// The session that asks; nil for the server API.
+    public var session: SessionOrigin? {
+        get { if case .session(let session) = origin { session } else { nil } }
+        set { if let newValue { origin = .session(newValue) } }
+    }
+
+    /// The number under which the asker waits; nil wants no reply.
+    public var number: UInt32? {
+        switch origin {
+        case .session(let session): session.request
+        case .server(let server): server.request
+        }
+    }
+
+    /// The node at which the asker is.
+    public var node: NodeID {
+        switch origin {
+        case .session(let session): session.address.node
+        case .server(let server): server.node
+        }
+    }
+
+    /// Whether somebody asks; else a lane tells where its sessions are.
+    public var isAsked: Bool {
+        switch body {
+        case .operation, .server: true
+        case .leave, .away, .moved, .announce, .follow, .barrages: false
+        }
+    }
+
+    /// Whether a leader that has it already does nothing twice when it comes once more: reads do nothing, what is
+    /// durable has a command ID, and who enters or leaves again is where it was. Barrage has none, and would be shown
+    /// twice.
+    public var isKnownWhenRepeated: Bool {
+        switch body {
+        case .operation(.barrage), .server(.barrage): false
+        default: true
+        }
+    }
+
+    /// Whether it is asked once more of a leader that has not answered it for long.
+    var isAskedAgain: Bool {
+        switch body {
+        // Reading history once more would cost as much again.
+        case .operation(let operation) where operation.row.handling == .reading: false
+        case .server(.message), .server(.copies): false
+        default: isKnownWhenRepeated
+        }
+    }
+
+    /// Whether only the present leader may answer it, because its answer tells what is; a change gets to know that with
+    /// its commit.
+    public var mustBeCurrent: Bool {
+        switch body {
+        case .operation(let operation): operation.row.mustBeCurrent
+        case .server(let operation): !operation.isDurable
+        case .leave, .away, .moved, .announce, .follow, .barrages: false
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import ChatModel
+import RoomCore
+import RoomLink
+import Wire
+
+/// A command on its way through the log, and who waits for it.
+struct Proposal: Sendable {
+    enum Origin: Sendable {
+        case session(SessionRequest)
+        case server(ServerOrigin)
+        /// A part of a command that waits for it.
+        case batch(RecalledBatches)
+        /// The room's own: nobody waits.
+        case room
+
+        /// The same, with what was read for the change to be brought along besides its request.
+        func charged(_ bytes: Int) -> Origin {
+            guard case .session(var request) = self else { return self }
+            request.charged = bytes
+            return .session(request)
+        }
+    }
+
+    var command: Command
+    var key: CommandKey?
+    var origin: Origin
+    /// Whether words and hook are asked before it is proposed.
+    var moderate = false
+    /// Whose calls wait until it is decided, because it throws the user out.
+    var throwsOut: UserID?
+    /// Messages whose other recalls wait until it is decided.
+    var recalls: [UInt64] = []
+
+    var isWaitedFor: Bool { throwsOut != nil || !recalls.isEmpty }
+}
+
+/// Whom to answer, which of its requests, and with which result.
+struct SessionRequest: Sendable {
+    var address: SessionAddress
+    var request: UInt32?
+    var answer: OperationChange.Answer
+    /// The bytes that it has brought along besides the request, or would have, for its session's rate in bytes.
+    var charged = 0
+    /// When the room took it up.
+    var startedAt = ContinuousClock.now
+}
