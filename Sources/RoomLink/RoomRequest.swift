@@ -11,10 +11,10 @@ public struct RoomRequest: Sendable, Equatable {
     }
 
     public enum Body: Sendable, Equatable {
-        /// Of a client. Of the server API only what reads: `room`, `history`, `members`, `membersById` and `queue`, for
-        /// which it need not be in the room, and which are not cut to a frame.
+        /// A client's operation. The server API has those that read (`room`, `history`, `members`, `membersById` and
+        /// `queue`), need not be in the room for them, and gets pages that are not cut to a frame.
         case operation(ClientOperation)
-        /// Of the server API alone.
+        /// An operation of the server API alone.
         case server(ServerOperation)
         /// The session has ended or its grace has passed: an exit that nobody waits for.
         case leave

@@ -8,12 +8,6 @@ import Wire
 /// Barrage: never kept, never in the log. Everything that is shown has been judged here, by who may speak and by the
 /// words; what gateways leave out has been judged by them (see `BarrageSieve`).
 extension RoomActor {
-    /// A window of a gateway loop's, in the room's own window.
-    struct BarrageSource {
-        var lane: Lane
-        var window: UInt64
-    }
-
     /// One item that came by itself, and is answered.
     func speakBarrage(_ request: BarrageRequest, _ call: SessionOrigin, _ visitor: Visitor, at now: Timestamp)
         throws(ChatError)
@@ -21,7 +15,7 @@ extension RoomActor {
         var item = try item(request.text, request.priority, visitor, at: now)
         (item.ext, item.style) = (request.ext, request.style)
         let hash = SampleHash.item(of: SampleHash.sender(visitor.key.session), number: call.number)
-        barrage.add(item, from: visitor.key, hash: hash)
+        desk.window.add(item, from: visitor.key, hash: hash)
         touchBarrage()
         reply(call, .success(.barrage(BarrageResult())))
     }
@@ -29,21 +23,21 @@ extension RoomActor {
     /// Takes the batch that a gateway loop sends at the end of a window. Senders that have gone, or may not speak any
     /// more, have been left out.
     func take(_ batch: BarrageBatch, from lane: Lane, at now: Timestamp) {
-        let source = barrageSources.count
-        barrageSources.append(BarrageSource(lane: lane, window: batch.window))
+        let source = desk.sources.count
+        desk.sources.append(BarrageDesk.Source(lane: lane, window: batch.window))
         for (index, candidate) in batch.candidates.enumerated() {
             let key = PresenceKey(node: lane.node, session: candidate.sender)
-            guard holds[key] == nil, let visitor = presence.visitor(key),
+            guard waiting.holds[key] == nil, let visitor = presence.visitor(key),
                 var item = try? item(candidate.text, candidate.priority, visitor, at: now)
             else {
-                barrage.leaveOut(candidate.count)
+                desk.window.leaveOut(candidate.count)
                 continue
             }
             (item.ext, item.style, item.count) = (candidate.ext, candidate.style, candidate.count)
-            barrage.add(
+            desk.window.add(
                 item, hash: candidate.hash, part: BarrageWindow.Part(window: source, candidate: index))
         }
-        barrage.leaveOut(batch.leftOut)
+        desk.window.leaveOut(batch.leftOut)
         touchBarrage()
     }
 
@@ -65,13 +59,13 @@ extension RoomActor {
 
     func closeBarrageWindow() {
         barrageEnded()
-        let sample = barrage.take(at: context.now())
-        let sources = barrageSources
-        barrageSources = []
+        let sample = desk.window.take(at: context.now())
+        let sources = desk.sources
+        desk.sources = []
         guard !sample.items.isEmpty || sample.skipped > 0 else { return }
         touch()
-        barrageShown += Int64(sample.items.count)
-        barrageDropped += Int64(sample.skipped)
+        desk.shown += Int64(sample.items.count)
+        desk.dropped += Int64(sample.skipped)
         context.figures.barrageShown.add(sample.items.count)
         context.figures.barrageSkipped.add(sample.skipped)
         tell(sources, of: sample)
@@ -79,7 +73,7 @@ extension RoomActor {
     }
 
     /// Each gateway loop that has sent a window echoes what is not shown of it.
-    private func tell(_ sources: [BarrageSource], of sample: BarrageWindow.Sample) {
+    private func tell(_ sources: [BarrageDesk.Source], of sample: BarrageWindow.Sample) {
         var shown = [[UInt32]](repeating: [], count: sources.count)
         for part in sample.shown { shown[part.window].append(UInt32(clamping: part.candidate)) }
         for (source, shown) in zip(sources, shown) {
@@ -133,8 +127,8 @@ extension RoomActor {
     /// Gateways are told when the room is muted and when it is no more.
     func tellSilence() {
         let isMuted = state.info?.muted ?? false
-        guard isMuted != toldMuted else { return }
-        toldMuted = isMuted
+        guard isMuted != desk.toldMuted else { return }
+        desk.toldMuted = isMuted
         if !presence.lanes.isEmpty { stream.tellEverybody(.silence(isMuted)) }
     }
 }

@@ -41,7 +41,7 @@ extension RoomActor {
         // A client need not wait for its enter's answer: what it asks next comes after it.
         if arrivals.contains(key) { settleArrivals() }
         if case .operation(.enter) = body { holdIfThrownOut(call.caller.user, key) }
-        if holds[key] != nil { return wait(body, call, key) }
+        if waiting.holds[key] != nil { return wait(body, call, key) }
         switch body {
         case .barrages: break
         case .leave: exit(key, at: now)
@@ -112,16 +112,9 @@ extension RoomActor {
             reply(call, .success(.room(result)))
         case .history(let request):
             try requireReached(visitor)
-            let reader = beginReading(visitor.key)
-            page(request.query, for: reader) { room, result in
-                room.endReading(visitor.key, reader)
-                room.reply(
-                    call,
-                    result.map { page in
-                        var messages = MessagesResult(messages: page.messages)
-                        messages.more = page.more
-                        return .history(messages)
-                    })
+            read(call, visitor) { room, reader throws(ChatError) in
+                let page = try await room.page(request.query, for: reader)
+                return .history(MessagesResult(messages: page.messages, more: page.more))
             }
         case .members(let request):
             try requireMayList(request.kind, visitor)
@@ -133,13 +126,29 @@ extension RoomActor {
             reply(call, .success(.queue(try queueInFrame(request))))
         case .combined(let request):
             try requireReached(visitor)
-            let reader = beginReading(visitor.key)
-            combined(request.messageID, for: reader) { room, result in
-                room.endReading(visitor.key, reader)
-                room.reply(call, result.map { .combined(MessagesResult(messages: $0)) })
+            read(call, visitor) { room, reader throws(ChatError) in
+                .combined(MessagesResult(messages: try await room.combined(request.messageID, for: reader)))
             }
         default:
             throw ChatError(.forbidden, "this operation is not available on this node")
+        }
+    }
+
+    /// A session reads history.
+    private func read(
+        _ call: SessionOrigin, _ visitor: Visitor,
+        _ work: @escaping @Sendable (isolated RoomActor, HistoryReader) async throws(ChatError) -> OperationResult
+    ) {
+        let reader = beginReading(visitor.key)
+        begin { room in
+            let result: Result<OperationResult, ChatError>
+            do throws(ChatError) {
+                result = .success(try await work(room, reader))
+            } catch {
+                result = .failure(error)
+            }
+            room.endReading(visitor.key, reader)
+            room.reply(call, result)
         }
     }
 
@@ -231,7 +240,7 @@ extension RoomActor {
         if let visitor = presence.visitor(key) {
             tellVoice(of: visitor, at: context.now())
             if isLost(key.node) { lose(key, at: context.now()) }
-        } else if !arrivals.contains(key), holds[key] == nil, let cause = recentExclusion(of: call.caller) {
+        } else if !arrivals.contains(key), waiting.holds[key] == nil, let cause = recentExclusion(of: call.caller) {
             // Its former lane was told, and had given it away already.
             tell(call, .kicked(key.session, cause.reason, ext: cause.ext))
         }
@@ -243,9 +252,9 @@ extension RoomActor {
         arrivals.forget(old)
         cancelReads(of: old)
         // Its word for its lane still holds.
-        holds[old]?.calls.removeAll { if case .operation = $0.body { true } else { false } }
+        waiting.holds[old]?.calls.removeAll { if case .operation = $0.body { true } else { false } }
         guard presence.visitor(old)?.user == call.caller.user else { return }
-        unreachable[old] = nil
+        graces.unreachable[old] = nil
         presence.move(old, to: key, lane: call.address.lane, encoding: call.address.encoding)
         holdIfThrownOut(call.caller.user, key)
     }

@@ -61,21 +61,21 @@ extension RoomActor {
         query.limit = Limits.missedMessages
         hold(arrival.key)
         let reader = beginReading(arrival.key)
-        page(query, for: reader) { room, result in
-            room.endReading(arrival.key, reader)
-            var arrival = arrival
-            switch result {
-            case .success(let page):
+        begin { [query] room in
+            do throws(ChatError) {
+                let page = try await room.page(query, for: reader)
+                var arrival = arrival
                 // Without the message right after `since` something is gone for good.
                 let isWhole = page.messages.first?.seq == since + 1
                 arrival.stored = Missed(
                     recovered: isWhole, messages: isWhole ? page.messages : [], more: isWhole && page.more)
                 room.arrivals.append(arrival)
-            case .failure(let error):
+            } catch {
                 room.tell(
                     arrival.call,
                     .entered(arrival.call.address.session, request: arrival.call.request, .failure(error)))
             }
+            room.endReading(arrival.key, reader)
             room.release(arrival.key, at: room.context.now())
         }
     }
@@ -106,9 +106,9 @@ extension RoomActor {
             // Connected again, its node asks again.
             guard !isLost(arrival.key.node) else { continue }
             holdIfThrownOut(arrival.call.caller.user, arrival.key)
-            guard holds[arrival.key] == nil else {
+            guard waiting.holds[arrival.key] == nil else {
                 // In front of what the session has asked since.
-                holds[arrival.key]?.calls.insert(
+                waiting.holds[arrival.key]?.calls.insert(
                     RoomRequest(room: id, from: arrival.call, .operation(.enter(arrival.request))), at: 0)
                 continue
             }
@@ -148,7 +148,7 @@ extension RoomActor {
         visitor.encoding = arrival.call.address.encoding
         visitor.enteredBy = arrival.call.number
         // Its node is reached again, and may have nothing to announce: an enter without an answer is asked again.
-        unreachable[arrival.key] = nil
+        graces.unreachable[arrival.key] = nil
         _ = context.departed.value.remove(arrival.key, of: id)
         let isNew = presence.visitor(arrival.key) == nil
         let effects = try presence.enter(

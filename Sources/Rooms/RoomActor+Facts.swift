@@ -18,127 +18,85 @@ extension RoomActor {
         // Messages of a user who is to be thrown out would stay, if they came while history is read.
         let proposal = holdTarget(of: proposal)
         if let key { hold(key) }
-        lookUpAndPropose(proposal, lookup, holding: key)
-    }
-
-    private func lookUpAndPropose(_ proposal: Proposal, _ lookup: FactLookup, holding key: PresenceKey?) {
         let incarnation = state.incarnation
-        lookUp(lookup, for: proposal) { room, result in
-            let now = room.context.now()
+        begin { room in
             var complete = proposal
             do throws(ChatError) {
-                let facts = try result.get()
+                let facts = try await room.facts(lookup, for: proposal)
                 // Whatever becomes of it, it was read.
                 complete.origin = proposal.origin.charged(facts.copies.bytes)
-                if let refusal = facts.copies.refusal { throw refusal }
-                // The numbers of one life of the room are other messages in the next.
-                guard room.state.incarnation == incarnation else {
-                    throw ChatError(.notFound, "the room was deleted meanwhile")
-                }
-                // Somebody else is recalling one of them: what is left to do shows when that is decided.
-                guard !facts.targets.contains(where: { room.recalling[$0.seq] != nil }) else {
-                    room.laterRecalls.append { $0.lookUpAndPropose(proposal, lookup, holding: key) }
-                    return
-                }
-                guard !facts.batches.isIncomplete else {
-                    throw ChatError(.unavailable, "not all of the messages could be recalled", retryAfterMs: 1000)
-                }
-                try room.requireStillHere(key)
-                complete.command = facts.complete(proposal.command)
-                for sender in Set(facts.targets.compactMap(\.sender)) {
-                    complete.command.facts.names[sender] = room.presence.profile(of: sender)
-                }
-                if let ready = try room.moderated(complete, holding: key, at: now) {
-                    room.proceed(room.claimMessages(of: ready, facts.targets), key)
-                }
+                try room.propose(&complete, with: facts, of: incarnation, holding: key)
             } catch {
                 room.release(complete)
                 room.answer(complete.origin, .refused(error), isRepeat: false)
             }
-            if let key { room.release(key, at: now) }
+            if let key { room.release(key, at: room.context.now()) }
         }
     }
 
-    private func lookUp(
-        _ lookup: FactLookup, for proposal: Proposal,
-        _ completion: @escaping @Sendable (isolated RoomActor, Result<FoundFacts, ChatError>) -> Void
-    ) {
+    /// Looks up until nobody else is recalling any of the messages: what is left to do shows when that is decided.
+    private func facts(_ lookup: FactLookup, for proposal: Proposal) async throws(ChatError) -> FoundFacts {
+        while true {
+            let facts = try await lookUp(lookup, for: proposal)
+            guard waiting.isRecalling(facts.targets) else { return facts }
+            await decidedRecalls()
+        }
+    }
+
+    private func propose(
+        _ complete: inout Proposal, with facts: FoundFacts, of incarnation: Incarnation?, holding key: PresenceKey?
+    ) throws(ChatError) {
+        if let refusal = facts.copies.refusal { throw refusal }
+        // The numbers of one life of the room are other messages in the next.
+        guard state.incarnation == incarnation else {
+            throw ChatError(.notFound, "the room was deleted meanwhile")
+        }
+        guard !facts.batches.isIncomplete else {
+            throw ChatError(.unavailable, "not all of the messages could be recalled", retryAfterMs: 1000)
+        }
+        try requireStillHere(key)
+        complete.command = facts.complete(complete.command)
+        for sender in Set(facts.targets.compactMap(\.sender)) {
+            complete.command.facts.names[sender] = presence.profile(of: sender)
+        }
+        if let ready = try moderated(complete, holding: key, at: context.now()) {
+            proceed(claimMessages(of: ready, facts.targets), key)
+        }
+    }
+
+    private func lookUp(_ lookup: FactLookup, for proposal: Proposal) async throws(ChatError) -> FoundFacts {
         switch lookup {
         case .message(let messageID):
-            find(messageID) { room, result in
-                completion(
-                    room,
-                    result.map { message in
-                        // One that is recalled already is left out: recalling it again does nothing.
-                        FoundFacts(targets: message.isRecalled ? [] : [RecallTarget(message)].compactMap { $0 })
-                    })
-            }
-        case .messages(let user, let since):
-            collect(of: user, since: since, before: nil, FoundFacts(), for: proposal, completion)
+            let message = try await message(messageID)
+            // One that is recalled already is left out: recalling it again does nothing.
+            return FoundFacts(targets: message.isRecalled ? [] : [RecallTarget(message)].compactMap { $0 })
+        case .messages(let user, let since): return try await messages(of: user, since: since, for: proposal)
         case .copies(let messageIDs, let user, let rooms):
-            reads += 1
-            context.copies(messageIDs, user, rooms) { [self] copies in
-                context.loop.execute {
-                    self.assumeIsolated { room in
-                        room.reads -= 1
-                        completion(room, .success(FoundFacts(copies: copies)))
-                        room.wake()
-                    }
-                }
-            }
-        }
-    }
-
-    /// One kept message of this room, from the tail or from storage. Fails with 404 for anything else.
-    func find(
-        _ messageID: String,
-        _ completion: @escaping @Sendable (isolated RoomActor, Result<Message, ChatError>) -> Void
-    ) {
-        let missing = ChatError(.notFound, "there is no message \(messageID) in \(id)", field: "messageId")
-        guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
-        else { return completion(self, .failure(missing)) }
-        if let message = tail.message(seq: seq) { return completion(self, .success(message)) }
-        readRow(incarnation, seq, missing) { room, result in
-            completion(
-                room,
-                result.flatMap { row in
-                    (try? HistoryCodec.decode(row.payload)).map { .success($0) } ?? .failure(missing)
-                })
+            return FoundFacts(copies: await context.calls.copies(messageIDs, for: user, from: rooms))
         }
     }
 
     /// The newest of a user's messages first, page by page, until history ends or they are older than `since`.
-    private func collect(
-        of user: UserID, since: Timestamp?, before seq: UInt64?, _ facts: FoundFacts, for proposal: Proposal,
-        _ completion: @escaping @Sendable (isolated RoomActor, Result<FoundFacts, ChatError>) -> Void
-    ) {
-        guard let incarnation = state.incarnation else {
-            return completion(self, .failure(ChatError(.notFound, "there is no room \(id)")))
-        }
-        var query = HistoryQuery(incarnation: incarnation, limit: Int(Limits.pageItems))
+    private func messages(of user: UserID, since: Timestamp?, for proposal: Proposal) async throws(ChatError)
+        -> FoundFacts
+    {
+        var facts = FoundFacts()
+        var query = HistoryQuery(incarnation: try requireLife(), limit: Int(Limits.pageItems))
         query.sender = user.text
         query.withoutPayload = true
-        query.beforeSeq = seq
-        readPage(query) { room, result in
-            let page: History.HistoryPage
-            switch result {
-            case .success(let read): page = read
-            case .failure(let error): return completion(room, .failure(ChatError(reading: error)))
-            }
-            var facts = facts
+        while true {
+            let page = try await rows(query)
             let rows = page.rows.prefix { $0.time >= since ?? $0.time }
             for row in rows where !row.recalled {
                 guard let type = MessageType(number: row.type) else { continue }
                 facts.targets.append(RecallTarget(seq: row.seq, sender: user, time: row.time, type: type))
             }
-            guard page.more, rows.count == page.rows.count, let last = rows.last else {
-                return completion(room, .success(facts))
-            }
+            guard page.more, rows.count == page.rows.count, let last = rows.last else { return facts }
             if facts.targets.count + Int(Limits.pageItems) > Self.recalledAtOnceMax {
-                room.recallNow(facts, for: proposal)
+                recallNow(facts, for: proposal)
                 facts.targets = []
             }
-            room.collect(of: user, since: since, before: last.seq, facts, for: proposal, completion)
+            query.beforeSeq = last.seq
         }
     }
 
@@ -149,22 +107,8 @@ extension RoomActor {
         command.body = .recall(facts.targets, NotifyOptions(notifyExt: proposal.command.body.notifyExt))
         let batch = Proposal(command: command, key: nil, origin: .batch(facts.batches))
         propose(claimMessages(of: batch, facts.targets))
-    }
-
-    /// Reading from storage: the room stays in memory meanwhile, and is published after `completion`.
-    func awaiting<Value: Sendable>(
-        _ completion: @escaping @Sendable (isolated RoomActor, Result<Value, StorageError>) -> Void
-    ) -> @Sendable (Result<Value, StorageError>) -> Void {
-        reads += 1
-        return { [self] result in
-            context.loop.execute {
-                self.assumeIsolated { room in
-                    room.reads -= 1
-                    completion(room, result)
-                    room.wake()
-                }
-            }
-        }
+        // It is on its way while the next page is read.
+        wake()
     }
 }
 

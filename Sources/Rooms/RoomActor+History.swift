@@ -1,64 +1,86 @@
 import ChatModel
 import History
 import RoomCore
+import RoomStream
 import Wire
 
-/// Reading what was kept. Storage is asked on its own thread; the room stays in memory until the answer is here.
+/// Reading what was kept. Storage is asked on its own thread. Other things happen in the room meanwhile: whoever waits
+/// looks at its state again afterwards.
 extension RoomActor {
-    /// Reads a page; the completion runs on the room, whose turn is published afterwards.
-    func page(
-        _ request: HistoryRequest, for reader: HistoryReader? = nil,
-        _ completion: @escaping @Sendable (isolated RoomActor, Result<ChatModel.HistoryPage, ChatError>) -> Void
-    ) {
-        guard let incarnation = state.incarnation else {
-            return completion(self, .failure(ChatError(.notFound, "there is no room \(id)")))
+    /// Begins something that waits: for storage, for another room, or for the hook. The room stays in memory until it
+    /// has ended, and what it hands out then is taken.
+    func begin(_ work: @escaping @Sendable (isolated RoomActor) async -> Void) {
+        reading.count += 1
+        Task {
+            await work(self)
+            reading.count -= 1
+            wake()
         }
+    }
+
+    /// A page of messages, of everything that has been applied.
+    func page(_ request: HistoryRequest, for reader: HistoryReader? = nil) async throws(ChatError)
+        -> ChatModel.HistoryPage
+    {
         var query = HistoryQuery(
-            incarnation: incarnation, order: request.ascending ? .ascending : .descending, limit: request.limit)
+            incarnation: try requireLife(), order: request.ascending ? .ascending : .descending, limit: request.limit)
         query.startTime = request.startTime.milliseconds == 0 ? nil : request.startTime
         query.types = request.types.isEmpty ? nil : Set(request.types.map(\.number))
         query.beforeSeq = request.beforeSeq
         query.afterSeq = request.afterSeq
-        readPage(query, for: reader) { completion($0, Self.messages($1)) }
+        let page = try await rows(query, for: reader)
+        do {
+            let messages = try page.rows.map { try HistoryCodec.decode($0.payload) }
+            return ChatModel.HistoryPage(messages: messages, more: page.more)
+        } catch {
+            throw ChatError(.internal, "history can't be read")
+        }
+    }
+
+    /// The life of the room. Throws 404 when there is no room.
+    func requireLife() throws(ChatError) -> Incarnation {
+        guard let incarnation = state.incarnation else { throw ChatError(.notFound, "there is no room \(id)") }
+        return incarnation
     }
 
     /// A page of rows, of everything that has been applied.
-    func readPage(
-        _ query: HistoryQuery, for reader: HistoryReader? = nil,
-        _ completion: @escaping @Sendable (isolated RoomActor, Result<History.HistoryPage, StorageError>) -> Void
-    ) {
-        readingHistory { $0.storage.page(query, for: reader, completion: $0.awaiting(completion)) }
+    func rows(_ query: HistoryQuery, for reader: HistoryReader? = nil) async throws(ChatError) -> History.HistoryPage {
+        await writtenRows()
+        return try await stored { storage.page(query, for: reader, completion: $0) }
     }
 
-    /// One row, of everything that has been applied; fails with `missing` when there is none.
-    func readRow(
-        _ incarnation: Incarnation, _ seq: UInt64, _ missing: ChatError, withCopies: Bool = false,
-        for reader: HistoryReader? = nil,
-        _ completion: @escaping @Sendable (isolated RoomActor, Result<HistoryRow, ChatError>) -> Void
-    ) {
-        readingHistory {
-            $0.storage.message(
-                incarnation, seq: seq, withCopies: withCopies, for: reader,
-                completion: $0.awaiting { room, result in
-                    switch result {
-                    case .success(let row): completion(room, row.map { .success($0) } ?? .failure(missing))
-                    case .failure(let error): completion(room, .failure(ChatError(reading: error)))
-                    }
-                })
+    /// One row, of everything that has been applied. Throws `missing` when there is none.
+    func row(
+        _ incarnation: Incarnation, _ seq: UInt64, orThrow missing: ChatError, withCopies: Bool = false,
+        for reader: HistoryReader? = nil
+    ) async throws(ChatError) -> HistoryRow {
+        await writtenRows()
+        let row = try await stored {
+            storage.message(incarnation, seq: seq, withCopies: withCopies, for: reader, completion: $0)
         }
+        guard let row else { throw missing }
+        return row
     }
 
-    private static func messages(_ result: Result<History.HistoryPage, StorageError>) -> Result<
-        ChatModel.HistoryPage, ChatError
-    > {
-        do {
-            let page = try result.get()
-            let messages = try page.rows.map { try HistoryCodec.decode($0.payload) }
-            return .success(ChatModel.HistoryPage(messages: messages, more: page.more))
-        } catch let error as StorageError {
-            return .failure(ChatError(reading: error))
+    private func stored<Value: Sendable>(
+        _ read: (@escaping @Sendable (Result<Value, StorageError>) -> Void) -> Void
+    ) async throws(ChatError) -> Value {
+        let result = await withCheckedContinuation { continuation in read { continuation.resume(returning: $0) } }
+        do throws(StorageError) {
+            return try result.get()
         } catch {
-            return .failure(ChatError(.internal, "history can't be read"))
+            throw ChatError(reading: error)
         }
+    }
+
+    /// One kept message of this room, from the tail or from storage. Throws 404 for anything else.
+    func message(_ messageID: String) async throws(ChatError) -> Message {
+        let missing = ChatError(.notFound, "there is no message \(messageID) in \(id)", field: "messageId")
+        guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
+        else { throw missing }
+        if let message = tail.message(seq: seq) { return message }
+        let row = try await row(incarnation, seq, orThrow: missing)
+        guard let message = try? HistoryCodec.decode(row.payload) else { throw missing }
+        return message
     }
 }

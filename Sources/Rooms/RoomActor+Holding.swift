@@ -4,35 +4,26 @@ import RoomCore
 import RoomLink
 import Wire
 
-/// Calls of a session that has to wait, in their order.
-struct Hold {
-    /// How many things it waits for.
-    var reasons = 1
-    /// Earlier proposals of the session that wait only for a kick that is on its way.
-    var ready: [Proposal] = []
-    var calls: [RoomRequest] = []
-}
-
 /// Sessions whose calls wait: an enter or a fact is being read from storage, a message is with the pre-send hook, or a
 /// kick of its user is on its way through the log.
 extension RoomActor {
     func hold(_ key: PresenceKey) {
-        guard holds[key] == nil else {
-            holds[key]?.reasons += 1
+        guard waiting.holds[key] == nil else {
+            waiting.holds[key]?.reasons += 1
             return
         }
-        holds[key] = Hold()
+        waiting.holds[key] = Hold()
     }
 
     /// With the last reason gone what waited is handled in order; any of it may hold the rest up again.
     func release(_ key: PresenceKey, at now: Timestamp) {
-        guard var hold = holds[key] else { return }
+        guard var hold = waiting.holds[key] else { return }
         hold.reasons -= 1
         guard hold.reasons <= 0 else {
-            holds[key] = hold
+            waiting.holds[key] = hold
             return
         }
-        holds[key] = nil
+        waiting.holds[key] = nil
         for proposal in hold.ready {
             if presence.visitor(key) != nil {
                 propose(proposal)
@@ -54,8 +45,8 @@ extension RoomActor {
     /// The held proposal may go, unless something else holds the session too: from proposing a kick on, nothing more
     /// of that user is proposed.
     func proceed(_ proposal: Proposal, _ key: PresenceKey?) {
-        guard let key, let reasons = holds[key]?.reasons, reasons > 1 else { return propose(proposal) }
-        holds[key]?.ready.append(proposal)
+        guard let key, let reasons = waiting.holds[key]?.reasons, reasons > 1 else { return propose(proposal) }
+        waiting.holds[key]?.ready.append(proposal)
     }
 
     /// Puts a call behind those that wait. An end or a move of the session is taken in any number: there are few.
@@ -72,15 +63,15 @@ extension RoomActor {
         case .leave, .away, .barrages, .server:
             break
         case .operation(let operation):
-            guard (holds[key]?.calls.count ?? 0) < Self.waitingCallsMax else {
-                let error = ChatError(.tooOften, "wait for earlier answers", retryAfterMs: 1000)
+            guard (waiting.holds[key]?.calls.count ?? 0) < Self.waitingCallsMax else {
+                let error = ChatError(.tooOften, "wait for earlier turn.answers", retryAfterMs: 1000)
                 if case .enter = operation {
                     return tell(call, .entered(call.address.session, request: call.request, .failure(error)))
                 }
                 return reply(call, .failure(error))
             }
         }
-        holds[key]?.calls.append(RoomRequest(room: id, from: call, body))
+        waiting.holds[key]?.calls.append(RoomRequest(room: id, from: call, body))
     }
 
     private static var waitingCallsMax: Int { 64 }
@@ -93,20 +84,20 @@ extension RoomActor {
         guard proposal.throwsOut == nil, let user = proposal.command.body.thrownOut else { return proposal }
         var proposal = proposal
         proposal.throwsOut = user
-        guard throwingOut[user] == nil else {
-            throwingOut[user]?.proposals += 1
+        guard waiting.throwingOut[user] == nil else {
+            waiting.throwingOut[user]?.proposals += 1
             return proposal
         }
         let keys = presence.visitors(of: user).filter { !$0.isRobot }.map(\.key)
-        throwingOut[user] = ThrowingOut(held: keys)
+        waiting.throwingOut[user] = ThrowingOut(held: keys)
         for key in keys { hold(key) }
         return proposal
     }
 
     /// Holds a session that is about to enter while its user is being thrown out.
     func holdIfThrownOut(_ user: UserID, _ key: PresenceKey) {
-        guard throwingOut[user] != nil, throwingOut[user]?.held.contains(key) == false else { return }
-        throwingOut[user]?.held.append(key)
+        guard waiting.throwingOut[user] != nil, waiting.throwingOut[user]?.held.contains(key) == false else { return }
+        waiting.throwingOut[user]?.held.append(key)
         hold(key)
     }
 
@@ -114,7 +105,7 @@ extension RoomActor {
     func claimMessages(of proposal: Proposal, _ targets: [RecallTarget]) -> Proposal {
         var proposal = proposal
         proposal.recalls = targets.map(\.seq)
-        for seq in proposal.recalls { recalling[seq, default: 0] += 1 }
+        for seq in proposal.recalls { waiting.recalling[seq, default: 0] += 1 }
         return proposal
     }
 
@@ -122,21 +113,19 @@ extension RoomActor {
     /// tells and writes.
     func release(_ proposal: Proposal) {
         guard proposal.isWaitedFor else { return }
-        reads += 1
-        context.loop.execute { [self] in
-            assumeIsolated { room in
-                room.reads -= 1
-                room.releaseMessages(proposal.recalls)
-                if let user = proposal.throwsOut { room.releaseSessions(of: user) }
-                room.wake()
-            }
+        begin { room in
+            room.releaseMessages(proposal.recalls)
+            if let user = proposal.throwsOut { room.releaseSessions(of: user) }
         }
     }
 
+    /// Returns when a recall that others wait for was decided.
+    func decidedRecalls() async { await withCheckedContinuation { waiting.laterRecalls.append($0) } }
+
     private func releaseSessions(of user: UserID) {
-        guard var ended = throwingOut[user] else { return }
+        guard var ended = waiting.throwingOut[user] else { return }
         ended.proposals -= 1
-        throwingOut[user] = ended.proposals > 0 ? ended : nil
+        waiting.throwingOut[user] = ended.proposals > 0 ? ended : nil
         guard ended.proposals <= 0 else { return }
         let now = context.now()
         for key in ended.held { release(key, at: now) }
@@ -145,21 +134,13 @@ extension RoomActor {
     private func releaseMessages(_ seqs: [UInt64]) {
         guard !seqs.isEmpty else { return }
         for seq in seqs {
-            let left = recalling[seq, default: 1] - 1
-            recalling[seq] = left > 0 ? left : nil
+            let left = waiting.recalling[seq, default: 1] - 1
+            waiting.recalling[seq] = left > 0 ? left : nil
         }
-        let waiting = laterRecalls
-        laterRecalls = []
-        for goOn in waiting { goOn(self) }
+        let later = waiting.laterRecalls
+        waiting.laterRecalls = []
+        for recall in later { recall.resume() }
     }
-}
-
-/// A user whom proposals are about to throw out.
-struct ThrowingOut {
-    /// How many of them are not decided yet.
-    var proposals = 1
-    /// The user's sessions, whose calls wait for that.
-    var held: [PresenceKey]
 }
 
 extension CommandBody {

@@ -9,8 +9,8 @@ import RoomCore
 extension RoomActor {
     /// To be called when somebody has come or gone.
     func noteEmptiness() {
-        if hadPeople, presence.isWithoutPeople { emptiedAt = context.now() }
-        hadPeople = !presence.isWithoutPeople
+        if graces.hadPeople, presence.isWithoutPeople { graces.emptiedAt = context.now() }
+        graces.hadPeople = !presence.isWithoutPeople
     }
 
     private var closesWhenIdle: Bool {
@@ -22,7 +22,7 @@ extension RoomActor {
     var owesOccupancy: Bool {
         guard closesWhenIdle, presence.isWithoutPeople else { return false }
         guard let emptySince = state.emptySince else { return true }
-        return emptiedAt.map { $0 > emptySince } ?? false
+        return graces.emptiedAt.map { $0 > emptySince } ?? false
     }
 
     /// The occupancy that the log has to learn; nil when it knows. Asked once a second, so that coming and going costs
@@ -34,14 +34,14 @@ extension RoomActor {
             guard state.emptySince != nil else { return nil }
             emptySince = nil
         } else if let doubted = doubtedEmptiness(at: now) {
-            (doubtedSince, emptySince) = (doubted, nil)
+            (graces.doubtedSince, emptySince) = (doubted, nil)
         } else {
             guard owesOccupancy else { return nil }
             // After a restart: whoever was here and has not come back within the grace left with the former leader.
-            guard emptiedAt != nil || now >= activatedAt.adding(seconds: context.policy.graceSeconds) else {
+            guard graces.emptiedAt != nil || now >= activatedAt.adding(seconds: context.policy.graceSeconds) else {
                 return nil
             }
-            emptySince = emptiedAt ?? doubtedSince ?? activatedAt
+            emptySince = graces.emptiedAt ?? graces.doubtedSince ?? activatedAt
         }
         return Proposal(
             command: Command(
@@ -53,7 +53,7 @@ extension RoomActor {
     /// wrong: somebody came, the former leader died before it was logged, and the gateways have not announced everybody
     /// yet.
     private func doubtedEmptiness(at now: Timestamp) -> Timestamp? {
-        guard let emptySince = state.emptySince, emptySince < ledSince, emptiedAt == nil,
+        guard let emptySince = state.emptySince, emptySince < ledSince, graces.emptiedAt == nil,
             let deadline = state.idleDeadline, deadline <= now,
             now < ledSince.adding(seconds: context.policy.graceSeconds)
         else { return nil }

@@ -58,7 +58,7 @@ extension RoomActor {
         guard !elements.isEmpty else { return }
         // They are looked at again, should the proposal be lost.
         let again = context.now().adding(seconds: 1)
-        for owner in owners { absentOwners[owner] = again }
+        for owner in owners { graces.absentOwners[owner] = again }
         propose(
             Proposal(
                 command: Command(id: nil, room: id, actor: .system, body: .queueRemove(elements), facts: facts(owners)),
@@ -67,8 +67,10 @@ extension RoomActor {
 
     /// A seat for somebody who is not here is kept for the grace, in which its owner may enter.
     func noteOwner(of element: QueueElement) {
-        guard element.transient, !presence.isHere(element.owner), absentOwners[element.owner] == nil else { return }
-        absentOwners[element.owner] = context.now().adding(seconds: context.policy.graceSeconds)
+        guard element.transient, !presence.isHere(element.owner), graces.absentOwners[element.owner] == nil else {
+            return
+        }
+        graces.absentOwners[element.owner] = context.now().adding(seconds: context.policy.graceSeconds)
     }
 
     /// A session has taken a seat, and its user has left or was kicked while that was on its way through the log: the
@@ -87,11 +89,11 @@ extension RoomActor {
 
     /// The grace of owners who did not come has passed.
     func clearAbandonedSeats(at now: Timestamp) {
-        guard !absentOwners.isEmpty else { return }
-        absentOwners = absentOwners.filter { owner, _ in
+        guard !graces.absentOwners.isEmpty else { return }
+        graces.absentOwners = graces.absentOwners.filter { owner, _ in
             !presence.isHere(owner) && !state.transientElements(of: owner).isEmpty
         }
-        clearSeats(of: absentOwners.filter { $0.value <= now }.map(\.key).sorted())
+        clearSeats(of: graces.absentOwners.filter { $0.value <= now }.map(\.key).sorted())
     }
 
     /// As clients see an element: held while its owner is away or has not come yet.

@@ -12,21 +12,21 @@ struct SessionReads {
 extension RoomActor {
     /// A session begins to read; `endReading` is due when it has its answer.
     func beginReading(_ key: PresenceKey) -> HistoryReader {
-        let reads = readers[key] ?? SessionReads()
-        readers[key] = reads
-        readers[key]?.count += 1
+        let reads = reading.readers[key] ?? SessionReads()
+        reading.readers[key] = reads
+        reading.readers[key]?.count += 1
         return reads.reader
     }
 
     func endReading(_ key: PresenceKey, _ reader: HistoryReader) {
         // It may have gone meanwhile and read anew.
-        guard let reads = readers[key], reads.reader === reader else { return }
-        readers[key]?.count -= 1
-        if reads.count <= 1 { readers[key] = nil }
+        guard let reads = reading.readers[key], reads.reader === reader else { return }
+        reading.readers[key]?.count -= 1
+        if reads.count <= 1 { reading.readers[key] = nil }
     }
 
     /// The session has gone: what it waits for is not read any more.
-    func cancelReads(of key: PresenceKey) { readers.removeValue(forKey: key)?.reader.leave() }
+    func cancelReads(of key: PresenceKey) { reading.readers.removeValue(forKey: key)?.reader.leave() }
 
     /// Nobody would see the answer to one whose connection is gone.
     func requireReached(_ visitor: Visitor) throws(ChatError) {

@@ -13,7 +13,7 @@ extension RoomActor {
     func announce(_ stay: Stay, _ call: SessionOrigin, _ key: PresenceKey) {
         // Connected again, its node announces it again.
         guard !isLost(key.node) else { return }
-        unreachable[key] = nil
+        graces.unreachable[key] = nil
         let lane = Lane(node: call.address.node, number: call.address.lane)
         guard presence.visitor(key) == nil else {
             // The connection to its node has ended, and begun anew.
@@ -82,7 +82,7 @@ extension RoomActor {
     /// see.
     func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
         stream.follow(place, lane, number: number, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
-        stream.tell(lane, .silence(toldMuted))
+        stream.tell(lane, .silence(desk.toldMuted))
     }
 
     // MARK: - Nodes that are gone
@@ -94,22 +94,22 @@ extension RoomActor {
     func lose(_ node: NodeID, at now: Timestamp) {
         missedPages.lose(node)
         stream.lose(node)
-        for key in presence.keys(on: node) where unreachable[key] == nil { lose(key, at: now) }
+        for key in presence.keys(on: node) where graces.unreachable[key] == nil { lose(key, at: now) }
         touch()
     }
 
     /// A session can't be reached: its grace begins.
     func lose(_ key: PresenceKey, at now: Timestamp) {
-        unreachable[key] = now.adding(seconds: context.policy.graceSeconds)
+        graces.unreachable[key] = now.adding(seconds: context.policy.graceSeconds)
         presence.setAway(key, true)
         cancelReads(of: key)
     }
 
     /// A session that has not been announced again has left.
     func endGraces(at now: Timestamp) {
-        guard !unreachable.isEmpty else { return }
-        for (key, end) in unreachable where end <= now {
-            unreachable[key] = nil
+        guard !graces.unreachable.isEmpty else { return }
+        for (key, end) in graces.unreachable where end <= now {
+            graces.unreachable[key] = nil
             if presence.visitor(key) != nil { context.departed.value.add(key, of: id, at: now) }
             exit(key, at: now)
         }

@@ -26,7 +26,7 @@ extension RoomActor {
     /// they were asked for.
     func tallies() -> [LaneRoomTally] {
         let stamp = TallyStamp(
-            seq: state.lastSeq, presence: presence.laneVersion, unreachable: unreachableVersion,
+            seq: state.lastSeq, presence: presence.laneVersion, unreachable: graces.unreachableVersion,
             waiting: stream.waitingVersion)
         if let known = knownTallies, known.stamp == stamp { return known.tallies }
         let tallies = presence.lanes.isEmpty ? [] : makeTallies()
@@ -36,7 +36,7 @@ extension RoomActor {
 
     private func makeTallies() -> [LaneRoomTally] {
         var missing: [Lane: (count: UInt64, sum: UInt64)] = [:]
-        for key in unreachable.keys {
+        for key in graces.unreachable.keys {
             guard let visitor = presence.visitor(key) else { continue }
             missing[visitor.lane, default: (0, 0)].count += 1
             missing[visitor.lane, default: (0, 0)].sum &+= SampleHash.sender(key.session)
@@ -56,7 +56,7 @@ extension RoomActor {
 
     /// A lane announces all of its sessions that are here: those that it does not announce are in their grace.
     func recount(_ lane: Lane, at now: Timestamp) {
-        for key in presence.keys(on: lane) where unreachable[key] == nil { lose(key, at: now) }
+        for key in presence.keys(on: lane) where graces.unreachable[key] == nil { lose(key, at: now) }
         touch()
     }
 }

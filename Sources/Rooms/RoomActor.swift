@@ -26,70 +26,29 @@ actor RoomActor {
     var state: RoomState
     var presence: Presence
     var tail = HotTail()
-    var barrage: BarrageWindow
-    /// The gateways' windows in it.
-    var barrageSources: [BarrageSource] = []
-    /// Whether gateways know the room as muted.
-    var toldMuted = false
+    var desk: BarrageDesk
     var budget = ViewerBudget()
-    /// Since the room is in memory.
-    var barrageShown: Int64 = 0
-    var barrageDropped: Int64 = 0
+    /// Messages that were not shown to everybody, since the room is in memory.
     var messagesDropped: Int64 = 0
     var stream = TurnStream()
+    /// What else this turn hands out.
+    var turn = RoomTurn()
     var admission = Admission()
     /// Enters that are answered at the end of a turn, behind what the turn shows.
     var arrivals = Arrivals()
     /// The messages that they have missed; kept until none of them is left.
     var missedPages = MissedPages()
-    /// Sessions whose calls wait for something.
-    var holds: [PresenceKey: Hold] = [:]
-    /// Users whom a proposal is about to throw out.
-    var throwingOut: [UserID: ThrowingOut] = [:]
-    /// Messages that proposals are about to recall, and how many proposals.
-    var recalling: [UInt64: Int] = [:]
-    /// Recalls that wait until others of the same messages are decided.
-    var laterRecalls: [@Sendable (isolated RoomActor) -> Void] = []
-    /// Commands that the room wants proposed, in order, until the host takes them.
-    private var proposed: [Proposal] = []
-    /// Answers to the server API of this turn.
-    private var answers: [(NodeID, ServerAnswer)] = []
-    /// The number of waits for storage on behalf of this room: it stays in memory meanwhile.
-    var reads = 0
-    /// Sessions that read history.
-    var readers: [PresenceKey: SessionReads] = [:]
-    /// Messages of this room that are with the pre-send hook.
-    var atHook = 0
-    /// The first message of this turn, whose row is not with storage yet.
-    private(set) var unwrittenFrom: UInt64?
-    /// Whether storage has not got all rows of this turn that concern history.
-    private var hasUnwrittenHistory = false
-    /// Work that reads history, and waits until they are with storage.
-    private var waitingReads: [@Sendable (isolated RoomActor) -> Void] = []
-    private var roomRow: (record: RoomRecord, index: UInt64)?
-    private var lastChangeIndex: UInt64 = 0
-    private var isDirty = false
-    private var barrageIsOpen = false
-    private var hasNewBarrage = false
+    var waiting = WaitingSessions()
+    var reading = RoomReading()
+    var graces = Graces()
     private var idleSince: Timestamp
     /// When this leader took the room over.
     private(set) var activatedAt: Timestamp
     /// When this leader began to lead the shard: whom former leaders knew has been announced a grace later, or has
     /// left.
     private(set) var ledSince: Timestamp
-    /// Owners of transient elements who are not here, and when their grace ends.
-    var absentOwners: [UserID: Timestamp] = [:]
-    /// Whether anybody but robots was here when it was last asked.
-    var hadPeople = false
-    /// Sessions whose node can't be reached, and when their grace ends.
-    var unreachable: [PresenceKey: Timestamp] = [:] { didSet { unreachableVersion &+= 1 } }
-    private(set) var unreachableVersion: UInt64 = 0
     /// The tallies that lanes were told last.
     var knownTallies: (stamp: TallyStamp, tallies: [LaneRoomTally])?
-    /// When the last one left since the room was loaded.
-    var emptiedAt: Timestamp?
-    /// Since when nobody had been here as the log knew, before this leader doubted it.
-    var doubtedSince: Timestamp?
 
     /// Throws `WireError` when stored rows can't be understood.
     /// - Parameters:
@@ -106,18 +65,18 @@ actor RoomActor {
         self.storage = storage
         self.context = context
         presence = Presence(policy: context.policy)
-        barrage = BarrageWindow(
+        desk = BarrageDesk(
             perSecond: context.policy.barragePerViewerPerSecond, highPerSecond: context.policy.highPerSecondMax)
         let now = context.now()
         (idleSince, activatedAt, self.ledSince) = (now, now, ledSince ?? now)
         (state, tail) = try Self.restore(id, loaded)
-        toldMuted = state.info?.muted ?? false
+        desk.toldMuted = state.info?.muted ?? false
         for (robot, enteredAt) in state.robotsByEntering {
             guard let visitor = Visitor(robot, enteredAt: enteredAt) else { continue }
             _ = presence.announce(visitor, role: state.role(of: robot.user))
         }
         let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
-        for owner in state.transientOwners { absentOwners[owner] = graceEnd }
+        for owner in state.transientOwners { graces.absentOwners[owner] = graceEnd }
     }
 
     /// This node leads the room from now on, and knows of nobody who is here.
@@ -127,9 +86,9 @@ actor RoomActor {
         idleSince = now
         // Nobody else is here; whoever has not come back within the grace has left.
         let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
-        absentOwners = [:]
-        for owner in state.transientOwners { absentOwners[owner] = graceEnd }
-        isDirty = true
+        graces.absentOwners = [:]
+        for owner in state.transientOwners { graces.absentOwners[owner] = graceEnd }
+        touch()
     }
 
     private static func restore(_ id: RoomID, _ loaded: LoadedRoom) throws -> (RoomState, HotTail) {
@@ -178,7 +137,7 @@ actor RoomActor {
         var rows = Rows()
         let incarnation = state.incarnation
         let effects = state.apply(proposal.command, key: proposal.key, at: stamp)
-        lastChangeIndex = stamp.index
+        turn.lastChangeIndex = stamp.index
         // With an ID whatever is new leaves at least a row.
         let isRepeat = proposal.key != nil && effects.count == 1
         if !isRepeat, case .updateMe(let set, _, _) = proposal.command.body,
@@ -199,7 +158,7 @@ actor RoomActor {
         }
         clearSeatsOfGone(by: proposal)
         release(proposal)
-        isDirty = true
+        touch()
         if state.isOwing { context.callbacks.value.note(id, shard) }
         return rows
     }
@@ -216,7 +175,7 @@ actor RoomActor {
             if case .queue(let element, _)? = change.value { noteOwner(of: element) }
             if case .room(let record)? = change.value {
                 // It changes with every message: one row a turn is enough.
-                roomRow = (record, stamp.index)
+                turn.roomRow = (record, stamp.index)
                 tellSilence()
             } else {
                 rows.catalogue.append(row(change, incarnation, stamp.index))
@@ -224,8 +183,8 @@ actor RoomActor {
         case .append(let message, let key):
             guard let seq = message.seq, let incarnation else { return }
             tail.append(message)
-            if unwrittenFrom == nil { unwrittenFrom = seq }
-            hasUnwrittenHistory = true
+            if turn.unwrittenFrom == nil { turn.unwrittenFrom = seq }
+            turn.hasUnwrittenHistory = true
             rows.history.append(
                 HistoryRow(
                     incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
@@ -235,7 +194,7 @@ actor RoomActor {
         case .erase(let seq, let day):
             guard let incarnation else { return }
             tail.erase(seq: seq)
-            hasUnwrittenHistory = true
+            turn.hasUnwrittenHistory = true
             rows.erasures.append(Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index))
         case .publish(let message):
             publish(message)
@@ -255,7 +214,7 @@ actor RoomActor {
                 if let key = PresenceKey.robot(user) { exit(key, at: stamp.time) }
             }
         case .retire(let retired):
-            roomRow = nil
+            turn.roomRow = nil
             rows.retired.append(RetiredRoom(room: id, incarnation: retired))
             tail = HotTail()
             budget = ViewerBudget()
@@ -312,7 +271,7 @@ actor RoomActor {
     }
 
     func answer(_ to: ServerOrigin, _ result: Result<RoomAnswer, ChatError>) {
-        answers.append((to.node, ServerAnswer(to: to, .answered(result))))
+        turn.answers.append((to.node, ServerAnswer(to: to, .answered(result))))
     }
 
     private func count(_ result: CommandResult, startedAt: ContinuousClock.Instant) {
@@ -332,38 +291,36 @@ actor RoomActor {
 
     // MARK: - The end of the turn
 
-    func touch() { isDirty = true }
+    func touch() { if turn.dirt == .clean { turn.dirt = .dirty } }
 
     /// After something that no call of the host has brought: an answer from storage.
     func wake() {
-        isDirty = true
+        touch()
         wakeHost(self)
     }
 
     func touchBarrage() {
-        guard !barrageIsOpen else { return }
-        barrageIsOpen = true
-        hasNewBarrage = true
-        isDirty = true
+        guard !desk.isOpen else { return }
+        desk.isOpen = true
+        desk.isNew = true
+        touch()
     }
 
-    private var wasReported = false
+    func propose(_ proposal: Proposal) { turn.proposed.append(proposal) }
 
-    func propose(_ proposal: Proposal) { proposed.append(proposal) }
-
-    /// What the host is to propose now.
+    /// The host proposes these now.
     func takeProposals() -> [Proposal] {
-        guard !proposed.isEmpty else { return [] }
-        defer { proposed = [] }
-        return proposed
+        guard !turn.proposed.isEmpty else { return [] }
+        defer { turn.proposed = [] }
+        return turn.proposed
     }
 
     /// Whether the host must put this room on its lists of this turn.
     func takeDirt() -> (isNewlyDirty: Bool, hasNewBarrage: Bool) {
-        let newly = isDirty && !wasReported
-        wasReported = wasReported || isDirty
-        defer { hasNewBarrage = false }
-        return (newly, hasNewBarrage)
+        let newly = turn.dirt == .dirty
+        if newly { turn.dirt = .reported }
+        defer { desk.isNew = false }
+        return (newly, desk.isNew)
     }
 
     /// The result of a room's turn.
@@ -382,49 +339,41 @@ actor RoomActor {
     ///   - term: the leader's.
     ///   - end: until when enters are answered, by `EventLoop.nowNanoseconds`.
     func takeTurn(term: UInt64, untilNanoseconds end: UInt64) -> TurnResult {
-        isDirty = false
-        wasReported = false
+        turn.dirt = .clean
         tellLeftOut(at: context.now())
-        unwrittenFrom = nil
+        turn.unwrittenFrom = nil
         settleArrivals(untilNanoseconds: end)
         if arrivals.isEmpty { endMissedPages() }
         let publications = stream.take(room: id, term: term, viewerLanes: presence.lanes)
         stream.encodings = presence.encodings
-        let changed = roomRow.map {
+        let changed = turn.roomRow.map {
             row(
                 CatalogueChange(kind: .room, key: "", value: .room($0.record), deadline: $0.record.deadline),
                 $0.record.incarnation, $0.index)
         }
-        roomRow = nil
+        turn.roomRow = nil
         readWritten()
         // It stays on the host's list then.
-        (isDirty, wasReported) = (!arrivals.isEmpty, !arrivals.isEmpty)
-        defer { answers = [] }
+        turn.dirt = arrivals.isEmpty ? .clean : .reported
+        defer { turn.answers = [] }
         return TurnResult(
-            publications: publications, answers: answers, roomRow: changed, hasMore: !arrivals.isEmpty)
+            publications: publications, answers: turn.answers, roomRow: changed, hasMore: !arrivals.isEmpty)
     }
 
-    /// Reads history, which has everything that was applied: the server API's callers, who are not told by what a turn
+    /// Returns when history has everything that was applied: the server API's callers, who are not told by what a turn
     /// publishes, may ask for what was acked a moment ago.
-    func readingHistory(_ read: @escaping @Sendable (isolated RoomActor) -> Void) {
-        guard hasUnwrittenHistory else { return read(self) }
-        reads += 1
-        waitingReads.append(read)
+    func writtenRows() async {
+        guard turn.hasUnwrittenHistory else { return }
+        await withCheckedContinuation { turn.waitingReads.append($0) }
     }
 
     /// The rows of this turn are handed to storage with its end.
     private func readWritten() {
-        hasUnwrittenHistory = false
-        guard !waitingReads.isEmpty else { return }
-        let waiting = waitingReads
-        waitingReads = []
-        context.loop.execute { [self] in
-            assumeIsolated { room in
-                room.reads -= waiting.count
-                for read in waiting { read(room) }
-                room.wake()
-            }
-        }
+        turn.hasUnwrittenHistory = false
+        guard !turn.waitingReads.isEmpty else { return }
+        let waiting = turn.waitingReads
+        turn.waitingReads = []
+        for read in waiting { read.resume() }
     }
 
     /// Whether nothing would be lost if this room left memory.
@@ -432,9 +381,9 @@ actor RoomActor {
     /// - Parameter isLed: whether this node leads the room. Elsewhere nobody waits for anything but its rows.
     func mayLeaveMemory(writtenIndex: UInt64, isLed: Bool, at now: Timestamp) -> Bool {
         // Robots are on disk.
-        guard presence.sessionCount == state.robotCount, reads == 0, arrivals.isEmpty, holds.isEmpty, proposed.isEmpty, answers.isEmpty,
-            throwingOut.isEmpty, recalling.isEmpty, stream.isEmpty, barrage.isEmpty, !isDirty,
-            lastChangeIndex <= writtenIndex, !isLed || absentOwners.isEmpty && !owesOccupancy && unreachable.isEmpty
+        guard presence.sessionCount == state.robotCount, reading.count == 0, arrivals.isEmpty, waiting.isEmpty,
+            turn.isEmpty, stream.isEmpty, desk.window.isEmpty, turn.lastChangeIndex <= writtenIndex,
+            !isLed || graces.isEmpty && !owesOccupancy
         else {
             idleSince = now
             return false
@@ -447,7 +396,7 @@ actor RoomActor {
         endGraces(at: now)
         let due = presence.tick(at: now)
         if !due.isEmpty {
-            isDirty = true
+            touch()
             perform(due)
         }
         if let told = budget.reportDueAt, told <= now { touch() }
@@ -478,7 +427,7 @@ actor RoomActor {
         return facts
     }
 
-    func barrageEnded() { barrageIsOpen = false }
+    func barrageEnded() { desk.isOpen = false }
 
     private static let idleMilliseconds: Int64 = 2_000
 }

@@ -33,12 +33,8 @@ struct RoomContext: Sendable {
     /// The restore generation of the cluster; 0 when it was created.
     var restoreGeneration: UInt64
     var now: @Sendable () -> Timestamp
-    /// Copies of messages of other rooms, on any loop; the completion runs anywhere.
-    var copies:
-        @Sendable (
-            _ messageIDs: [String], _ user: UserID?, _ rooms: [RoomID],
-            _ completion: @escaping @Sendable (MessageCopies) -> Void
-        ) -> Void
+    /// The way to other rooms: for the messages of a COMBINE.
+    var calls: RoomCalls
 }
 
 /// The figures of rooms.

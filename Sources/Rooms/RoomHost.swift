@@ -81,15 +81,10 @@ public final class RoomHost: Sendable {
     public func start(_ given: Dependencies) async throws {
         store.withLock { $0 = given.store }
         let figures = RoomFigures(metrics: given.metrics, now: given.now)
-        let calls = calls
-        let copies: @Sendable ([String], UserID?, [RoomID], @escaping @Sendable (MessageCopies) -> Void) -> Void = {
-            messageIDs, user, rooms, completion in
-            Task { completion(await calls.copies(messageIDs, for: user, from: rooms)) }
-        }
         let slots = TransferSlots()
         for (number, loop) in loops.enumerated() {
             let shards = (0..<shardMap.shardCount).filter { Int($0) % loops.count == number }
-            let (storages, node) = (storages, node)
+            let (storages, node, calls) = (storages, node, calls)
             let host = try await loop.run { () throws -> LoopBound<LoopHost> in
                 let callbacks = LoopCallbacks(client: given.callbacks.client)
                 callbacks.words = given.callbacks.words
@@ -102,7 +97,7 @@ public final class RoomHost: Sendable {
                     cluster: given.cluster, lostNodes: LoopBound(onLoop: [], loop: loop),
                     departed: LoopBound(onLoop: DepartedSessions(), loop: loop),
                     replication: given.replication, transfers: given.transfers, refusedTerms: given.refusedTerms,
-                    transferSlots: slots, restoreGeneration: given.restoreGeneration, now: given.now, copies: copies)
+                    transferSlots: slots, restoreGeneration: given.restoreGeneration, now: given.now, calls: calls)
                 let host = LoopHost(
                     context: context, store: given.store, transport: given.transport,
                     checkpointSeconds: given.checkpointSeconds)

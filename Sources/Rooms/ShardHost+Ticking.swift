@@ -16,7 +16,7 @@ extension ShardHost {
         log.setHasStorage(takesRows && diskFailure == nil)
         if !takesRows { failEarly(ShardProposals.tooSlow) }
         if !queue.isEmpty { applyCommitted() }
-        if ledTerm != nil, rooms.active.contains(where: { $0.assumeIsolated { !$0.unreachable.isEmpty } }) {
+        if ledTerm != nil, rooms.active.contains(where: { $0.assumeIsolated { !$0.graces.unreachable.isEmpty } }) {
             // And time to commit that they have left.
             gracesEnd = ClusterView.ticks() + 20
         }

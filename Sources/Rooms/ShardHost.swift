@@ -188,7 +188,7 @@ final class ShardHost: GroupLogDelegate {
         let stamp = Stamp(index: entry.index, time: time)
         publisher.add(room.assumeIsolated { $0.apply(proposal, at: stamp) })
         collect(room)
-        // What follows from it is proposed in the next turn, should this one's proposal have been made.
+        // The next turn proposes what follows from it, should this one's proposal have been made.
         if proposals.stagedCount > 0 { context.loop.executeLater {} }
         return true
     }

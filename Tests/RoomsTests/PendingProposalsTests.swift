@@ -29,8 +29,10 @@ import Wire
             let held = Held()
             if index == 1 { committed = held } else { waiting = held }
             var item = proposal(room)
-            item.origin = .session(
-                SessionRequest(address: try address(), answer: .member { result in withExtendedLifetime(held) { .setMember(result) } }))
+            let answer = OperationChange.Answer.member { result in
+                withExtendedLifetime(held) { .setMember(result) }
+            }
+            item.origin = .session(SessionRequest(address: try address(), answer: answer))
             pending.append([item], from: index, time: Timestamp(0))
         }
         #expect(committed != nil)

@@ -160,15 +160,15 @@ extension Samples {
     mutating func questions() -> [NodeQuestion] {
         let shard = ShardID(UInt16(int(0...65_535)))
         return systemCommands().map { .propose($0, key: maybe { $0.text() }) } + [
-                .explain(room()), .rooms(after: maybe { $0.room() }, limit: int(0...100)),
-                .onlineRooms(after: maybe { $0.text() }, limit: int(0...100)), .cluster, .join(nodeRecord()), .status,
-                .sessions(of: user()), .sessionPage(after: maybe { $0.text() }, limit: int(0...100)),
-                .slowSessions(limit: int(0...100)), .endSessions(of: user()), .endSession(session()),
-                .clock, .handOver(session(), to: nil), .handOver(session(), to: user()),
-                .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
-                .transfer(shard, to: node()), .shards, .audit(before: maybe { $0.int64() }, limit: int(0...100)),
-                .setLogLevel(any(LogLevel.self)), .backup(text(64)), .discardBackup(text(64)), .unknown,
-            ]
+            .explain(room()), .rooms(after: maybe { $0.room() }, limit: int(0...100)),
+            .onlineRooms(after: maybe { $0.text() }, limit: int(0...100)), .cluster, .join(nodeRecord()), .status,
+            .sessions(of: user()), .sessionPage(after: maybe { $0.text() }, limit: int(0...100)),
+            .slowSessions(limit: int(0...100)), .endSessions(of: user()), .endSession(session()),
+            .clock, .handOver(session(), to: nil), .handOver(session(), to: user()),
+            .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
+            .transfer(shard, to: node()), .shards, .audit(before: maybe { $0.int64() }, limit: int(0...100)),
+            .setLogLevel(any(LogLevel.self)), .backup(text(64)), .discardBackup(text(64)), .unknown,
+        ]
     }
 
     private mutating func roomAnswers() -> [RoomAnswer] {

@@ -125,7 +125,8 @@ public struct Chatroom: Sendable {
 
     /// The room's facts, and the seq that it is at.
     public func info() async throws(ClientError) -> (room: RoomView, seq: UInt64) {
-        guard case .room(let result) = try await client.perform(.room(RoomNameRequest(room: id))) else { throw .mismatch }
+        let operation = ClientOperation.room(RoomNameRequest(room: id))
+        guard case .room(let result) = try await client.perform(operation) else { throw .mismatch }
         return (result.room, result.seq ?? 0)
     }
 

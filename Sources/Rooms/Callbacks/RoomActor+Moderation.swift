@@ -34,7 +34,7 @@ extension RoomActor {
         if case .member(let user, _, let anonymous) = proposal.command.actor {
             try state.maySpeak(user, anonymous: anonymous, at: now)
         }
-        guard atHook < Self.atHookMax else { throw Self.tooMany(hook.onFailure) }
+        guard reading.atHook < Self.atHookMax else { throw Self.tooMany(hook.onFailure) }
         guard callbacks.breaker.mayAsk(at: now) else {
             context.figures.hookSkipped.add()
             guard hook.onFailure == .allow else { throw Self.unchecked }
@@ -66,16 +66,19 @@ extension RoomActor {
         var question = HookQuestion(room: id, time: now, message: draft)
         question.from = sender(of: proposal.command)
         question.clientID = proposal.command.id.flatMap { key == nil ? nil : $0.text }
-        atHook += 1
-        // The room stays in memory meanwhile.
-        reads += 1
+        reading.atHook += 1
         if let key { hold(key) }
         let client = context.callbacks.value.client
-        Task { [self, question] in
+        begin { [question] room in
             let reply = await Self.reply(client, hook, question)
-            context.loop.execute {
-                self.assumeIsolated { $0.hookReplied(reply, hook, proposal, holding: key) }
+            room.reading.atHook -= 1
+            let now = room.context.now()
+            do throws(ChatError) {
+                room.proceed(try room.decided(reply, hook, proposal, holding: key, at: now), key)
+            } catch {
+                room.answer(proposal.origin, .refused(error), isRepeat: false)
             }
+            if let key { room.release(key, at: now) }
         }
     }
 
@@ -88,21 +91,6 @@ extension RoomActor {
             timeoutMilliseconds: hook.timeoutMs, answerBytesMax: answerBytesMax)
         guard let answer = try? await client.post(request), answer.isAccepted else { return nil }
         return try? WireJSON.decode(HookReply.self, from: answer.body, limits: true)
-    }
-
-    private func hookReplied(
-        _ reply: HookReply?, _ hook: HookSettings, _ proposal: Proposal, holding key: PresenceKey?
-    ) {
-        let now = context.now()
-        atHook -= 1
-        reads -= 1
-        do throws(ChatError) {
-            proceed(try decided(reply, hook, proposal, holding: key, at: now), key)
-        } catch {
-            answer(proposal.origin, .refused(error), isRepeat: false)
-        }
-        if let key { release(key, at: now) }
-        wake()
     }
 
     private func decided(

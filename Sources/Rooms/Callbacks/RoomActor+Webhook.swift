@@ -41,7 +41,7 @@ extension RoomActor {
             fill(&slice, owed, [], reachable: next, limit, settings)
             return completion(slice)
         }
-        let reachable = min(firstReachable, unwrittenFrom ?? .max)
+        let reachable = min(firstReachable, turn.unwrittenFrom ?? .max)
         if next >= reachable, let messages = tail.messages(after: next - 1, lastSeq: state.lastSeq, limit: limit) {
             fill(&slice, owed, messages, reachable: next, limit, settings)
             return completion(slice)
@@ -50,8 +50,8 @@ extension RoomActor {
         query.ascending = true
         query.afterSeq = next - 1
         query.limit = min(limit, Int(Limits.pageItems))
-        page(query) { [slice, next] room, result in
-            guard case .success(let page) = result, room.state.incarnation == incarnation else {
+        begin { [query, slice, next] room in
+            guard let page = try? await room.page(query), room.state.incarnation == incarnation else {
                 return completion(nil)
             }
             var slice = slice

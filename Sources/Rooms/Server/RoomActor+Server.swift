@@ -33,9 +33,10 @@ extension RoomActor {
         let view = try requireView()
         switch operation {
         case .command, .recall: break
-        case .message(let messageID): find(messageID) { $0.answer(to, $1.map(RoomAnswer.message)) }
+        case .message(let messageID):
+            read(to) { room throws(ChatError) in .message(try await room.message(messageID)) }
         case .copies(let messageIDs, let user):
-            copies(messageIDs, for: user) { $0.answer(to, $1.map(RoomAnswer.copies)) }
+            read(to) { room throws(ChatError) in .copies(try await room.copies(messageIDs, for: user)) }
         case .explain: answer(to, .success(.explain(figures(view))))
         case .barrage(let item):
             guard !view.info.closed else { throw ChatError(.roomClosed, "\(id) is closed") }
@@ -50,9 +51,9 @@ extension RoomActor {
         switch operation {
         case .room: result = .room(RoomResult(room: view, seq: state.lastSeq))
         case .history(let request):
-            return page(request.query) { room, page in
-                room.answer(
-                    to, page.map { .result(.history(MessagesResult(messages: $0.messages, more: $0.more))) })
+            return read(to) { room throws(ChatError) in
+                let page = try await room.page(request.query)
+                return .result(.history(MessagesResult(messages: page.messages, more: page.more)))
             }
         case .members(let request):
             let page = try members(request.kind, after: request.after, limit: Int(request.limit), at: now, for: nil)
@@ -63,6 +64,18 @@ extension RoomActor {
         default: throw ChatError(.internal, "the server API does this by commands")
         }
         answer(to, .success(.result(result)))
+    }
+
+    private func read(
+        _ to: ServerOrigin, _ work: @escaping @Sendable (isolated RoomActor) async throws(ChatError) -> RoomAnswer
+    ) {
+        begin { room in
+            do throws(ChatError) {
+                room.answer(to, .success(try await work(room)))
+            } catch {
+                room.answer(to, .failure(error))
+            }
+        }
     }
 
     private func propose(_ command: ServerCommand, _ to: ServerOrigin, at now: Timestamp) throws(ChatError) {
@@ -98,8 +111,8 @@ extension RoomActor {
         figures.lastSeq = state.lastSeq
         figures.lastMessageAt = tail.last?.time
         figures.activeSince = activatedAt
-        figures.barrageShown = barrageShown
-        figures.barrageDropped = barrageDropped
+        figures.barrageShown = desk.shown
+        figures.barrageDropped = desk.dropped
         figures.messagesDropped = messagesDropped
         return figures
     }
@@ -111,7 +124,7 @@ extension RoomActor {
             let role = presence.isAnonymous(sender.user) ? Role.anonymous : state.role(of: sender.user).shownToOthers
             item.from = Sender(user: sender.user, profile: shown(sender.profile, of: sender.user), role: role)
         }
-        barrage.add(item, from: nil)
+        desk.window.add(item, from: nil)
         touchBarrage()
     }
 

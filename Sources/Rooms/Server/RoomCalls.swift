@@ -137,7 +137,9 @@ public final class RoomCalls: Sendable {
     // MARK: - Reading
 
     public func view(of room: RoomID) async throws(ChatError) -> RoomView {
-        try await ask(room, .room(RoomNameRequest(room: room))) { if case .room(let result) = $0 { result.room } else { nil } }
+        try await ask(room, .room(RoomNameRequest(room: room))) { result in
+            if case .room(let result) = result { result.room } else { nil }
+        }
     }
 
     public func history(of room: RoomID, _ request: HistoryRequest) async throws(ChatError) -> HistoryPage {

@@ -1,0 +1,36 @@
+import ChatModel
+import RoomCore
+import RoomLink
+
+/// Sessions whose requests wait for something, and what is decided soon.
+struct WaitingSessions {
+    var holds: [PresenceKey: Hold] = [:]
+    /// Users whom a proposal is about to throw out.
+    var throwingOut: [UserID: ThrowingOut] = [:]
+    /// Messages that proposals are about to recall, and how many proposals.
+    var recalling: [UInt64: Int] = [:]
+    /// Recalls that wait until others of the same messages are decided.
+    var laterRecalls: [CheckedContinuation<Void, Never>] = []
+
+    /// Whether a proposal is about to recall one of them.
+    func isRecalling(_ targets: [RecallTarget]) -> Bool { targets.contains { recalling[$0.seq] != nil } }
+
+    var isEmpty: Bool { holds.isEmpty && throwingOut.isEmpty && recalling.isEmpty && laterRecalls.isEmpty }
+}
+
+/// Calls of a session that has to wait, in their order.
+struct Hold {
+    /// How many things it waits for.
+    var reasons = 1
+    /// Earlier proposals of the session that wait only for a kick that is on its way.
+    var ready: [Proposal] = []
+    var calls: [RoomRequest] = []
+}
+
+/// A user whom proposals are about to throw out.
+struct ThrowingOut {
+    /// How many of them are not decided yet.
+    var proposals = 1
+    /// The user's sessions, whose calls wait for that.
+    var held: [PresenceKey]
+}
