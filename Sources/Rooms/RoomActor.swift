@@ -31,7 +31,7 @@ actor RoomActor {
     /// Messages that were not shown to everybody, since the room is in memory.
     var messagesDropped: Int64 = 0
     var stream = TurnStream()
-    /// What else this turn hands out.
+    /// The rest of this turn's output.
     var turn = RoomTurn()
     var admission = Admission()
     /// Enters that are answered at the end of a turn, behind what the turn shows.
