@@ -96,6 +96,8 @@ let package = Package(
         core("GossipSeal", ["Cryptography"]),
         core("HTTPClient", ["EventLoop", "Transport", "CCurl"]),
         core("Callbacks", ["EventLoop", "HTTPClient", "Cryptography"]),
+        core(
+            "GroupDriver", ["ChatModel", "Consensus", "Sharding", "EventLoop", "LogStore", "Telemetry", logging]),
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
         core("Membership", ["ChatModel", "Gossip", "GossipSeal", "EventLoop", "Transport"]),
@@ -104,8 +106,8 @@ let package = Package(
             "Rooms",
             [
                 "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "SessionCore", "Consensus", "Sharding",
-                "Moderation", "EventLoop", "SQLite", "LogStore", "History", "Replication", "Telemetry", "Callbacks",
-                logging,
+                "Moderation", "EventLoop", "SQLite", "LogStore", "History", "GroupDriver", "Replication", "Telemetry",
+                "Callbacks", logging,
             ]),
         core(
             "Gateway",
@@ -130,7 +132,7 @@ let package = Package(
             "Node",
             [
                 "ChatModel", "Wire", "RoomLink", "LinkCore", "Gossip", "GossipSeal", "Membership", "ClusterLink",
-                "Rooms", "Gateway", "SessionCore", "ServerAPI", "Replication",
+                "GroupDriver", "Rooms", "Gateway", "SessionCore", "ServerAPI", "Replication",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "SystemCalls", "CShims",
@@ -233,10 +235,12 @@ let package = Package(
         tests("LogStoreTests", ["LogStore", "Consensus", "SQLite", "StorageTestKit", "WaitTestKit"]),
         tests("HistoryTests", ["History", "ChatModel", "Wire", "SQLite", "StorageTestKit", "WaitTestKit"]),
         tests("ReplicationTests", ["Replication", "ChatModel", "Consensus", "StorageTestKit"]),
+        tests("GroupDriverTests", ["GroupDriver", "ChatModel", "Consensus", "LogStore", "StorageTestKit"]),
         tests(
             "RoomsTests",
             [
-                "Rooms", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
+                "Rooms", "GroupDriver", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History",
+                "RoomCore", "RoomLink",
                 "RoomStream", "Replication", "Sharding", "Telemetry", "Callbacks", "Moderation", "StorageTestKit",
                 "WaitTestKit", logging,
             ]),

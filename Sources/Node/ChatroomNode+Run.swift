@@ -5,6 +5,7 @@ import Consensus
 import EventLoop
 import Gateway
 import Gossip
+import GroupDriver
 import HTTPClient
 import History
 import LogStore

@@ -3,6 +3,7 @@ import Consensus
 import EventLoop
 import FoundationEssentials
 import Gateway
+import GroupDriver
 import History
 import LogStore
 import Logging

@@ -1,6 +1,7 @@
 import ChatModel
 import Consensus
 import EventLoop
+import GroupDriver
 import Logging
 import Replication
 import RoomLink
@@ -94,11 +95,4 @@ struct RoomFigures: Sendable {
                 "chatroom_shard_commit_lag", "Entries of the shard's log that are not committed yet.", labels: labels),
             leaderChanges: leaderChanges)
     }
-}
-
-/// The figures of one shard's log.
-struct ShardFigures: Sendable {
-    let leads: Counter
-    let commitLag: Counter
-    let leaderChanges: Counter
 }

@@ -1,5 +1,6 @@
 import ChatModel
 import Consensus
+import GroupDriver
 import RoomCore
 import RoomLink
 import Sharding

@@ -1,6 +1,7 @@
 import ChatModel
 import Consensus
 import EventLoop
+import GroupDriver
 import History
 import Logging
 import RoomCore

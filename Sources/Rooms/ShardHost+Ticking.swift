@@ -1,5 +1,6 @@
 import ChatModel
 import EventLoop
+import GroupDriver
 import History
 import Logging
 import RoomCore

@@ -1,5 +1,6 @@
 import ChatModel
 import Consensus
+import GroupDriver
 import History
 import Wire
 

@@ -1,4 +1,5 @@
 import ChatModel
+import GroupDriver
 import RoomCore
 import RoomLink
 import Wire

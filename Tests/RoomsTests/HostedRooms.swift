@@ -3,6 +3,7 @@ import ChatModel
 import Consensus
 import EventLoop
 import Foundation
+import GroupDriver
 import History
 import LogStore
 import Logging

@@ -1,5 +1,6 @@
 import ChatModel
 import Consensus
+import GroupDriver
 import LogStore
 import RoomCore
 import Sharding

@@ -1,4 +1,5 @@
 import ChatModel
+import GroupDriver
 import LinkCore
 import Logging
 import RoomLink

@@ -3,6 +3,7 @@ import ClusterLink
 import Consensus
 import EventLoop
 import Gateway
+import GroupDriver
 import LinkCore
 import Replication
 import RoomLink

@@ -3,6 +3,7 @@ import ClusterLink
 import EventLoop
 import Gateway
 import Gossip
+import GroupDriver
 import Logging
 import Membership
 import RoomLink

@@ -1,5 +1,6 @@
 import ChatModel
 import Consensus
+import GroupDriver
 import Replication
 
 /// Gives a group's state to replicas that are too far behind: performs what `SnapshotSource` says. On the group's loop.

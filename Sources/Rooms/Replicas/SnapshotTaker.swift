@@ -1,5 +1,6 @@
 import ChatModel
 import Consensus
+import GroupDriver
 import Replication
 
 /// A log that waits for a state to be put in place, and is told of it: `GroupLog`.

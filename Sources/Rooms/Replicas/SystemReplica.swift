@@ -1,5 +1,6 @@
 import Consensus
 import EventLoop
+import GroupDriver
 import Replication
 import Wire
 

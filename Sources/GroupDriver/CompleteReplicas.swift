@@ -3,7 +3,7 @@ import Consensus
 
 /// Which replicas of a group have all of its history, as they have told the leader. A leader of another term begins
 /// anew.
-struct CompleteReplicas: Sendable {
+package struct CompleteReplicas: Sendable {
     private var term: UInt64?
     private var servers: Set<ServerID> = []
     /// Nodes that were given a snapshot, and what was committed then: what they had said before is void, and so is what
@@ -15,7 +15,7 @@ struct CompleteReplicas: Sendable {
     /// - Parameters:
     ///   - index: the entry; the greatest where the state is all there is.
     ///   - term: in which this node leads.
-    mutating func note(complete server: ServerID, upTo index: UInt64 = .max, in term: UInt64) {
+    package mutating func note(complete server: ServerID, upTo index: UInt64 = .max, in term: UInt64) {
         begin(term)
         if index >= given[server.node] ?? 0 { servers.insert(server) }
     }
@@ -23,7 +23,7 @@ struct CompleteReplicas: Sendable {
     /// A node is being given a snapshot, which leaves history behind.
     ///
     /// - Parameter committed: what is committed now: at least what the snapshot holds when the node has it.
-    mutating func note(given node: NodeID, committed: UInt64, in term: UInt64) {
+    package mutating func note(given node: NodeID, committed: UInt64, in term: UInt64) {
         begin(term)
         given[node.text] = max(given[node.text] ?? 0, committed)
         servers = servers.filter { $0.node != node.text }

@@ -5,7 +5,7 @@ import LogStore
 import Logging
 
 /// Events of a group's log for the state machine above it. All calls come on the group's loop.
-protocol GroupLogDelegate: AnyObject {
+package protocol GroupLogDelegate: AnyObject {
     /// Entries are committed: each once, in order. Applied means: `applied(upTo:)` is called, now or later.
     func log(_ log: GroupLog, didCommit entries: [Entry])
     /// Leadership was won or lost. Earlier proposals that have not come out as committed are in doubt.
@@ -24,7 +24,7 @@ public protocol ConsensusTransport: Sendable {
 ///
 /// Everything that a turn brought, of all groups, is one save, and so takes part in one sync. At most
 /// `savesInFlightMax` saves are under way; what comes meanwhile waits in the groups and makes the next save larger.
-final class LogDriver {
+package final class LogDriver {
     let loop: EventLoop
     private let store: LogStore
     private let logger: Logger
@@ -43,7 +43,7 @@ final class LogDriver {
     private static let savesInFlightMax = 8
 
     /// Calls must be on the loop. `tickMilliseconds` is the unit of the core's timeouts.
-    init(loop: EventLoop, store: LogStore, transport: any ConsensusTransport, logger: Logger) {
+    package init(loop: EventLoop, store: LogStore, transport: any ConsensusTransport, logger: Logger) {
         self.loop = loop
         self.store = store
         self.transport = transport
@@ -55,7 +55,7 @@ final class LogDriver {
 
     static let tickMilliseconds: UInt64 = 100
 
-    func add(_ group: GroupLog) {
+    package func add(_ group: GroupLog) {
         group.onInput = { [unowned self] in pump() }
         groups.append(group)
         byID[group.group] = group
@@ -94,20 +94,20 @@ final class LogDriver {
     }
 
     /// Takes messages of other nodes' groups, in order; messages for groups that are not here are dropped.
-    func receive(_ messages: [RaftMessage]) {
+    package func receive(_ messages: [RaftMessage]) {
         noteTime()
         for message in messages { byID[message.group]?.step(message) }
         pumpLater()
     }
 
     /// A node is connected that was not before.
-    func reached(_ node: NodeID) {
+    package func reached(_ node: NodeID) {
         for group in groups { group.peerRestarted(node) }
         pump()
     }
 
     /// The connection to a node has ended.
-    func lost(_ node: NodeID) {
+    package func lost(_ node: NodeID) {
         noteTime()
         for group in groups { group.leaderMayBeGone(node) }
         pump()
@@ -135,7 +135,7 @@ final class LogDriver {
     }
 
     /// Performs what the groups have put out, until nothing is left to do. Call it after every input.
-    func pump() {
+    package func pump() {
         isPumpAhead = false
         noteTime()
         var saves: [GroupSave] = []

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Rooms
+@testable import GroupDriver
 
 /// Saves on their way to a disk that takes them, hangs or refuses.
 @Suite struct GroupSavesTests {

@@ -3,7 +3,7 @@ import LogStore
 import StorageTestKit
 import Testing
 
-@testable import Rooms
+@testable import GroupDriver
 
 @Suite struct StoredGroupTests {
     @Test func `a core that is made anew knows every change of its servers, however much came after it`() async throws {

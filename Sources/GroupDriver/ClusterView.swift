@@ -7,14 +7,14 @@ import Synchronization
 /// who is held for dead, and whose clocks are wrong. Read and written on any thread.
 public final class ClusterView: Sendable {
     /// As of one moment.
-    struct Content: Sendable {
-        var nodes: [PlacementNode] = []
-        var placement: Placement
+    package struct Content: Sendable {
+        package var nodes: [PlacementNode] = []
+        package var placement: Placement
         var deadSince: [String: UInt64] = [:]
         /// Nodes that are not to lead.
-        var wrongClocks: Set<String> = []
+        package var wrongClocks: Set<String> = []
         /// This node has the system group's state as of now, or has waited for it for long.
-        var knowsSettings = true
+        package var knowsSettings = true
     }
 
     private let shardCount: UInt16
@@ -26,10 +26,10 @@ public final class ClusterView: Sendable {
         content = Mutex(Content(placement: Placement(nodes: [], shardCount: shardCount)))
     }
 
-    var current: Content { content.withLock { $0 } }
+    package var current: Content { content.withLock { $0 } }
 
     /// A clock in ticks of 100 ms that never goes back, for `note(dead:)` and the reconcilers.
-    static func ticks() -> UInt64 {
+    package static func ticks() -> UInt64 {
         let (seconds, attoseconds) = (ContinuousClock.now - start).components
         return UInt64(clamping: seconds) * 10 + UInt64(clamping: attoseconds / 100_000_000_000_000_000)
     }

@@ -6,7 +6,7 @@ import Logging
 import Telemetry
 
 /// One consensus group on its loop: the core, what it waits for, and its way back after a failed write.
-final class GroupLog {
+package final class GroupLog {
     /// The output of the core, as the driver finds it.
     enum Output {
         /// Nothing has happened since the output was taken. Can become: `possible`, `proposals`.
@@ -43,7 +43,7 @@ final class GroupLog {
         static let settings = Obstacles(rawValue: 8)
     }
 
-    let group: GroupID
+    package let group: GroupID
     private let server: ServerID
     private let store: LogStore
     private let loop: EventLoop
@@ -58,13 +58,13 @@ final class GroupLog {
     private(set) var output = Output.possible
     /// Messages for other servers of the group, until the driver takes them.
     private(set) var messages: [RaftMessage] = []
-    weak var delegate: (any GroupLogDelegate)?
+    package weak var delegate: (any GroupLogDelegate)?
     private var saves = GroupSaves()
     private var obstacles: Obstacles = []
     /// Asks the driver to perform what an answer from the store has brought.
-    var onInput: () -> Void = {}
+    package var onInput: () -> Void = {}
     /// Whether the state machine is being replaced by a snapshot, or is to be.
-    var isInstalling: () -> Bool = { false }
+    package var isInstalling: () -> Bool = { false }
     private var reads: [UInt64: (Result<UInt64, RaftError>) -> Void] = [:]
     private var nextRead: UInt64 = 0
     private var trimmedIndex: UInt64 = 0
@@ -79,7 +79,7 @@ final class GroupLog {
     ///   - appliedIndex: how far the state machine's own storage is; entries after it come out again.
     ///   - installed: the snapshot that the state machine was installed from last. The log may not know of it yet: the
     ///     process may have ended in between.
-    init(
+    package init(
         group: GroupID, server: ServerID, store: LogStore, loop: EventLoop, appliedIndex: UInt64,
         installed: SnapshotMark? = nil, entriesRetained: UInt64 = GroupLog.entriesRetained,
         figures: ShardFigures? = nil, refusedTerms: Counter? = nil
@@ -134,7 +134,7 @@ final class GroupLog {
 
     /// The save that creates a group in a new cluster, so that its one node leads it.
     /// - Parameter index: up to which entry the state goes that a restore has brought; 0: there is none.
-    static func bootstrap(
+    package static func bootstrap(
         _ group: GroupID, _ server: ServerID, after index: UInt64 = 0
     ) throws(RaftError) -> GroupSave? {
         let membership = GroupMembership(voters: [server])
@@ -152,26 +152,26 @@ final class GroupLog {
     // MARK: - Inputs
 
     /// Leads, and everything of former terms is known to be committed.
-    var isEstablished: Bool { raft.isEstablished }
-    var isLeader: Bool { raft.isLeader }
+    package var isEstablished: Bool { raft.isEstablished }
+    package var isLeader: Bool { raft.isLeader }
     /// Nobody else has to be asked about anything.
-    var isSoleVoter: Bool { raft.membership.voters == [server] }
-    var term: UInt64 { raft.term }
-    var leader: ServerID? { raft.leader }
-    var membership: GroupMembership { raft.membership }
-    var commitIndex: UInt64 { raft.commitIndex }
-    var appliedIndex: UInt64 { raft.appliedIndex }
+    package var isSoleVoter: Bool { raft.membership.voters == [server] }
+    package var term: UInt64 { raft.term }
+    package var leader: ServerID? { raft.leader }
+    package var membership: GroupMembership { raft.membership }
+    package var commitIndex: UInt64 { raft.commitIndex }
+    package var appliedIndex: UInt64 { raft.appliedIndex }
     /// Whether the store, which all groups share, takes saves at present, as far as known.
-    var takesWrites: Bool { store.takesWrites }
+    package var takesWrites: Bool { store.takesWrites }
     /// The duration of the store, which all groups share.
-    var lastSyncDuration: Duration { store.status.lastSyncDuration }
+    package var lastSyncDuration: Duration { store.status.lastSyncDuration }
 
     /// The last write has failed; the core is made anew a second later.
-    var hasFailed: Bool { saves.hasFailed }
+    package var hasFailed: Bool { saves.hasFailed }
     /// The number of times that the core was made anew.
     var generation: Int { saves.generation }
 
-    func propose(_ payloads: [[UInt8]]) throws(RaftError) -> ClosedRange<UInt64> {
+    package func propose(_ payloads: [[UInt8]]) throws(RaftError) -> ClosedRange<UInt64> {
         let range = try raft.propose(payloads)
         output = .proposals
         return range
@@ -179,7 +179,7 @@ final class GroupLog {
 
     /// Answers with an index up to which the state machine must have applied before a read is current; a majority has
     /// confirmed by then that this is still the leader (thesis §6.4).
-    func readIndex(_ completion: @escaping (Result<UInt64, RaftError>) -> Void) {
+    package func readIndex(_ completion: @escaping (Result<UInt64, RaftError>) -> Void) {
         nextRead += 1
         do throws(RaftError) {
             try raft.readIndex(nextRead)
@@ -221,11 +221,11 @@ final class GroupLog {
     }
 
     /// This leader's knowledge of the others; empty elsewhere.
-    var peerStatuses: [PeerStatus] { raft.peerStatuses }
+    package var peerStatuses: [PeerStatus] { raft.peerStatuses }
     /// Whether leadership is being handed over.
-    var isTransferring: Bool { raft.transferringTo != nil }
+    package var isTransferring: Bool { raft.transferringTo != nil }
 
-    func transferLeadership(to server: ServerID) throws(RaftError) {
+    package func transferLeadership(to server: ServerID) throws(RaftError) {
         try raft.transferLeadership(to: server)
     }
 
@@ -235,36 +235,36 @@ final class GroupLog {
         output = .proposals
     }
 
-    func snapshotMark(at index: UInt64) -> SnapshotMark? { raft.snapshotMark(at: index) }
+    package func snapshotMark(at index: UInt64) -> SnapshotMark? { raft.snapshotMark(at: index) }
 
     /// Whether the core would go on from that snapshot.
-    func believes(_ mark: SnapshotMark) -> Bool {
+    package func believes(_ mark: SnapshotMark) -> Bool {
         defer { countRefusedTerms() }
         return raft.believes(mark)
     }
 
     /// The state machine is now, durably, as the snapshot describes.
-    func snapshotInstalled(_ mark: SnapshotMark) {
+    package func snapshotInstalled(_ mark: SnapshotMark) {
         installed = mark
         raft.snapshotInstalled(mark)
     }
 
     /// It could not be had; the state machine is as it was.
-    func snapshotInstallFailed(_ mark: SnapshotMark) {
+    package func snapshotInstallFailed(_ mark: SnapshotMark) {
         raft.snapshotInstallFailed(mark)
     }
 
     /// Whether this replica has all of the history; it does not lead before.
-    func setIsComplete(_ isComplete: Bool) { set(.history, !isComplete) }
+    package func setIsComplete(_ isComplete: Bool) { set(.history, !isComplete) }
 
     /// Whether this node's clock agrees with the others'; it does not lead while it does not.
     func setHasRightClock(_ isRight: Bool) { set(.clock, !isRight) }
 
     /// Whether what is committed can be written where it is read from; it does not lead while it can't.
-    func setHasStorage(_ hasStorage: Bool) { set(.storage, !hasStorage) }
+    package func setHasStorage(_ hasStorage: Bool) { set(.storage, !hasStorage) }
 
     /// Whether the settings are known by which the state machine's owner serves; it does not lead before.
-    func setKnowsSettings(_ knows: Bool) { set(.settings, !knows) }
+    package func setKnowsSettings(_ knows: Bool) { set(.settings, !knows) }
 
     private func set(_ obstacle: Obstacles, _ isThere: Bool) {
         if isThere { obstacles.insert(obstacle) } else { obstacles.remove(obstacle) }
@@ -278,7 +278,7 @@ final class GroupLog {
         raft.mayLead = mayLead
     }
 
-    func applied(upTo index: UInt64) {
+    package func applied(upTo index: UInt64) {
         raft.applied(upTo: index)
     }
 
@@ -305,7 +305,7 @@ final class GroupLog {
 
     /// The state machine's storage has everything up to `index` on disk: the log before it can go, but for what other
     /// servers may still ask for.
-    func trim(through synced: UInt64) {
+    package func trim(through synced: UInt64) {
         let isAlone = raft.membership.voters.count + raft.membership.learners.count <= 1
         let retained = isAlone ? 0 : entriesRetained
         let index = min(synced, raft.lastIndex - min(raft.lastIndex, retained))
@@ -327,7 +327,7 @@ final class GroupLog {
     }
 
     /// Some minutes of a busy shard.
-    static let entriesRetained: UInt64 = 20_000
+    package static let entriesRetained: UInt64 = 20_000
 
     // MARK: - Outputs
 

@@ -3,15 +3,17 @@ import Consensus
 import Sharding
 
 /// Brings a group that this node leads to where it belongs, one step at a time. On the group's loop, once a second.
-struct GroupKeeper {
+package struct GroupKeeper {
     private var reconciler = Reconciler()
     private var term: UInt64?
     /// The servers that have all of the group's history.
-    var replicas = CompleteReplicas()
+    package var replicas = CompleteReplicas()
+
+    package init() {}
 
     /// Looks at the group, and asks its log for the next step. A leader of another term begins anew.
     /// - Parameter mayHandOver: whether this is a moment to give leadership away; if not, it is tried again later.
-    mutating func step(_ log: GroupLog, own: ServerID, _ cluster: ClusterView, mayHandOver: Bool = true) {
+    package mutating func step(_ log: GroupLog, own: ServerID, _ cluster: ClusterView, mayHandOver: Bool = true) {
         let known = cluster.current
         log.setHasRightClock(!known.wrongClocks.contains(own.node))
         guard log.isEstablished else { return }

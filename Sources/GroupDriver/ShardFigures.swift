@@ -1,0 +1,14 @@
+import Telemetry
+
+/// The figures of one shard's log.
+package struct ShardFigures: Sendable {
+    let leads: Counter
+    let commitLag: Counter
+    let leaderChanges: Counter
+
+    package init(leads: Counter, commitLag: Counter, leaderChanges: Counter) {
+        self.leads = leads
+        self.commitLag = commitLag
+        self.leaderChanges = leaderChanges
+    }
+}
