@@ -98,6 +98,8 @@ let package = Package(
         core("Callbacks", ["EventLoop", "HTTPClient", "Cryptography"]),
         core(
             "GroupDriver", ["ChatModel", "Consensus", "Sharding", "EventLoop", "LogStore", "Telemetry", logging]),
+        core(
+            "ReplicationDriver", ["ChatModel", "Consensus", "Replication", "EventLoop", "History", "GroupDriver"]),
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
         core("Membership", ["ChatModel", "Gossip", "GossipSeal", "EventLoop", "Transport"]),
@@ -106,8 +108,8 @@ let package = Package(
             "Rooms",
             [
                 "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "SessionCore", "Consensus", "Sharding",
-                "Moderation", "EventLoop", "SQLite", "LogStore", "History", "GroupDriver", "Replication", "Telemetry",
-                "Callbacks", logging,
+                "Moderation", "EventLoop", "SQLite", "LogStore", "History", "GroupDriver", "Replication",
+                "ReplicationDriver", "Telemetry", "Callbacks", logging,
             ]),
         core(
             "Gateway",
@@ -132,7 +134,7 @@ let package = Package(
             "Node",
             [
                 "ChatModel", "Wire", "RoomLink", "LinkCore", "Gossip", "GossipSeal", "Membership", "ClusterLink",
-                "GroupDriver", "Rooms", "Gateway", "SessionCore", "ServerAPI", "Replication",
+                "GroupDriver", "ReplicationDriver", "Rooms", "Gateway", "SessionCore", "ServerAPI", "Replication",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "SystemCalls", "CShims",
@@ -236,11 +238,11 @@ let package = Package(
         tests("HistoryTests", ["History", "ChatModel", "Wire", "SQLite", "StorageTestKit", "WaitTestKit"]),
         tests("ReplicationTests", ["Replication", "ChatModel", "Consensus", "StorageTestKit"]),
         tests("GroupDriverTests", ["GroupDriver", "ChatModel", "Consensus", "LogStore", "StorageTestKit"]),
+        tests("ReplicationDriverTests", ["ReplicationDriver", "Replication", "ChatModel", "Consensus"]),
         tests(
             "RoomsTests",
             [
-                "Rooms", "GroupDriver", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History",
-                "RoomCore", "RoomLink",
+                "Rooms", "GroupDriver", "ReplicationDriver", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
                 "RoomStream", "Replication", "Sharding", "Telemetry", "Callbacks", "Moderation", "StorageTestKit",
                 "WaitTestKit", logging,
             ]),

@@ -4,6 +4,7 @@ import EventLoop
 import GroupDriver
 import Logging
 import Replication
+import ReplicationDriver
 import RoomLink
 import Telemetry
 

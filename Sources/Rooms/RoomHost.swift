@@ -6,6 +6,7 @@ import History
 import LogStore
 import Logging
 import Replication
+import ReplicationDriver
 import RoomLink
 import Sharding
 import Synchronization

@@ -1,6 +1,7 @@
 import ChatModel
 import Consensus
 import GroupDriver
+import ReplicationDriver
 import RoomCore
 import RoomLink
 import Sharding

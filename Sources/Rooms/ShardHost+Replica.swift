@@ -3,6 +3,7 @@ import Consensus
 import GroupDriver
 import History
 import Replication
+import ReplicationDriver
 import RoomCore
 
 /// Another replica's state: given to those that are behind, and put in the place of this one's when it is behind

@@ -3,6 +3,7 @@ import Consensus
 import EventLoop
 import GroupDriver
 import History
+import ReplicationDriver
 import RoomCore
 import RoomLink
 import Wire

@@ -8,6 +8,7 @@ import History
 import LogStore
 import Logging
 import Replication
+import ReplicationDriver
 import RoomLink
 import Sharding
 import StorageTestKit

@@ -6,6 +6,7 @@ import Gateway
 import GroupDriver
 import LinkCore
 import Replication
+import ReplicationDriver
 import RoomLink
 import Rooms
 import Synchronization

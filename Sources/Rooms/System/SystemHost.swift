@@ -5,6 +5,7 @@ import GroupDriver
 import History
 import Logging
 import Replication
+import ReplicationDriver
 import SQLite
 import Synchronization
 import Wire

@@ -4,7 +4,7 @@ import History
 import Replication
 
 /// The part that applies a shard's entries. It must pause while the catalogue is replaced under it.
-protocol ShardApplier: AnyObject {
+package protocol ShardApplier: AnyObject {
     /// Apply nothing from here on, hand everything to storage, and forget the rooms.
     func holdStill()
     /// Go on: behind the mark's index, or, nil, where it was.
@@ -12,18 +12,18 @@ protocol ShardApplier: AnyObject {
 }
 
 /// A shard's catalogue, as replicas give and take it.
-final class ShardReplica: ReplicatedState {
+package final class ShardReplica: ReplicatedState {
     private let storage: ShardStorage
     private let loop: EventLoop
     private unowned let applier: any ShardApplier
 
-    init(storage: ShardStorage, loop: EventLoop, applier: any ShardApplier) {
+    package init(storage: ShardStorage, loop: EventLoop, applier: any ShardApplier) {
         self.storage = storage
         self.loop = loop
         self.applier = applier
     }
 
-    func open(_ completion: @escaping (Result<any OpenState, ReplicationError>) -> Void) {
+    package func open(_ completion: @escaping (Result<any OpenState, ReplicationError>) -> Void) {
         let loop = loop
         let done = LoopBound(onLoop: completion, loop: loop)
         storage.openSnapshot { result in
@@ -34,15 +34,15 @@ final class ShardReplica: ReplicatedState {
         }
     }
 
-    func beginInstall(_ mark: SnapshotMark, _ done: @escaping Done) {
+    package func beginInstall(_ mark: SnapshotMark, _ done: @escaping Done) {
         storage.beginInstall(index: mark.index, mark: mark.encoded, completion: onLoop(done))
     }
 
-    func install(_ bytes: [UInt8], _ done: @escaping Done) {
+    package func install(_ bytes: [UInt8], _ done: @escaping Done) {
         storage.installSnapshot(bytes, completion: onLoop(done))
     }
 
-    func finishInstall(_ mark: SnapshotMark, _ done: @escaping Done) {
+    package func finishInstall(_ mark: SnapshotMark, _ done: @escaping Done) {
         applier.holdStill()
         storage.finishInstall(
             completion: onLoop { [unowned self] result in
@@ -51,7 +51,7 @@ final class ShardReplica: ReplicatedState {
             })
     }
 
-    func abandonInstall() { storage.abandonInstall() }
+    package func abandonInstall() { storage.abandonInstall() }
 
     private func onLoop(_ done: @escaping Done) -> @Sendable (Result<Void, StorageError>) -> Void {
         let loop = loop

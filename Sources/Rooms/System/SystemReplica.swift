@@ -2,6 +2,7 @@ import Consensus
 import EventLoop
 import GroupDriver
 import Replication
+import ReplicationDriver
 import Wire
 
 /// The system group's state, as replicas give and take it: the bytes of its file.

@@ -3,7 +3,7 @@ import Consensus
 import Replication
 import Testing
 
-@testable import Rooms
+@testable import ReplicationDriver
 
 /// The end of an installation, as a dialogue.
 @Suite struct SnapshotTakerTests {

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Keeps one replica of a group complete, and helps others to be: snapshots for those whose log no longer reaches back,
 /// and the history that a snapshot leaves behind. On the group's loop.
-final class ReplicaDriver {
+package final class ReplicaDriver {
     private let log: GroupLog
     private let server: ServerID
     private let loop: EventLoop
@@ -24,11 +24,18 @@ final class ReplicaDriver {
     private static let awayMax = 30
 
     /// Reports for this group's leader.
-    struct Reports {
+    package struct Reports {
         /// A replica says that it has all history, up to an entry.
-        var isComplete: (ServerID, UInt64) -> Void
+        package var isComplete: (ServerID, UInt64) -> Void
         /// A node is given a snapshot: until it is heard again, it is not complete.
-        var isGiven: (NodeID) -> Void
+        package var isGiven: (NodeID) -> Void
+
+        package init(
+            isComplete: @escaping (ServerID, UInt64) -> Void, isGiven: @escaping (NodeID) -> Void
+        ) {
+            self.isComplete = isComplete
+            self.isGiven = isGiven
+        }
     }
 
     private let reports: Reports
@@ -68,7 +75,7 @@ final class ReplicaDriver {
     private static let numbers = Atomic<UInt64>(.random(in: 1...(1 << 62)))
 
     /// - Parameter history: a shard's storage; nil for a group without history.
-    init(
+    package init(
         log: GroupLog, server: ServerID, state: any ReplicatedState, history: ShardStorage?, loop: EventLoop,
         transport: any ReplicationTransport, configuration: TransferConfiguration, slots: TransferSlots,
         reports: Reports
@@ -104,10 +111,10 @@ final class ReplicaDriver {
     }
 
     /// The leader's log no longer reaches back to this replica's.
-    func take(_ offer: RaftOutput.SnapshotOffer) { taker.take(offer) }
+    package func take(_ offer: RaftOutput.SnapshotOffer) { taker.take(offer) }
 
     /// Takes a message of another node's replica of the group.
-    func receive(_ message: ReplicationMessage, from node: NodeID) {
+    package func receive(_ message: ReplicationMessage, from node: NodeID) {
         switch message.body {
         case .askSnapshot:
             if giver.receive(message, from: node) { reports.isGiven(node) }
@@ -124,10 +131,10 @@ final class ReplicaDriver {
     }
 
     /// The connection to a node has ended.
-    func lost(_ node: NodeID) { away[node] = 0 }
+    package func lost(_ node: NodeID) { away[node] = 0 }
 
     /// A node is connected that was not before.
-    func reached(_ node: NodeID) { away[node] = nil }
+    package func reached(_ node: NodeID) { away[node] = nil }
 
     private func endTransfers() {
         for (node, ticks) in away {
@@ -142,7 +149,7 @@ final class ReplicaDriver {
     }
 
     /// Every 100 ms.
-    func tick() {
+    package func tick() {
         endTransfers()
         outbox.messages.tick()
         giver.tick()

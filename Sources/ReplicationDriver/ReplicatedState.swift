@@ -4,7 +4,7 @@ import Replication
 
 /// The state of a group's state machine, to be given to other replicas and to be replaced by theirs. It is called on
 /// the group's loop, and completes there.
-protocol ReplicatedState: AnyObject {
+package protocol ReplicatedState: AnyObject {
     typealias Done = (Result<Void, ReplicationError>) -> Void
 
     /// Opens the present state for reading.
@@ -20,7 +20,7 @@ protocol ReplicatedState: AnyObject {
 }
 
 /// A state that is being read.
-protocol OpenState: AnyObject {
+package protocol OpenState: AnyObject {
     /// As of which entry it is.
     var index: UInt64 { get }
     /// The next bytes, as many unless it ends before; one call at a time.

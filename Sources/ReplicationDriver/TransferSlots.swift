@@ -3,13 +3,13 @@ import Synchronization
 /// How many groups of a node receive state or history at the same time: a node that begins with an empty disk needs all
 /// of them, and every transfer keeps a state open at its giver, and the disks of both busy. A group that finds no slot
 /// tries again at its next tick.
-final class TransferSlots: Sendable {
+package final class TransferSlots: Sendable {
     /// Enough to keep a link busy.
-    static let countDefault = 4
+    package static let countDefault = 4
 
     private let free: Mutex<Int>
 
-    init(_ count: Int = TransferSlots.countDefault) { free = Mutex(count) }
+    package init(_ count: Int = TransferSlots.countDefault) { free = Mutex(count) }
 
     /// False when all are taken.
     func take() -> Bool {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Rooms
+@testable import ReplicationDriver
 
 @Suite struct `Transfer slots` {
     @Test func `no more are taken than there are, and one that is given back is free`() {
