@@ -105,6 +105,12 @@ let package = Package(
         core("Membership", ["ChatModel", "Gossip", "GossipSeal", "EventLoop", "Transport"]),
         core("ClusterLink", ["ChatModel", "LinkCore", "EventLoop", "TLS", "Transport"]),
         core(
+            "SystemGroupHost",
+            [
+                "ChatModel", "Wire", "Consensus", "EventLoop", "SQLite", "LogStore", "History", "GroupDriver",
+                "Replication", "ReplicationDriver", "Telemetry", logging,
+            ]),
+        core(
             "Rooms",
             [
                 "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "SessionCore", "Consensus", "Sharding",
@@ -134,7 +140,8 @@ let package = Package(
             "Node",
             [
                 "ChatModel", "Wire", "RoomLink", "LinkCore", "Gossip", "GossipSeal", "Membership", "ClusterLink",
-                "GroupDriver", "ReplicationDriver", "Rooms", "Gateway", "SessionCore", "ServerAPI", "Replication",
+                "GroupDriver", "ReplicationDriver", "SystemGroupHost", "Rooms", "Gateway", "SessionCore", "ServerAPI",
+                "Replication",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "SystemCalls", "CShims",
@@ -240,9 +247,15 @@ let package = Package(
         tests("GroupDriverTests", ["GroupDriver", "ChatModel", "Consensus", "LogStore", "StorageTestKit"]),
         tests("ReplicationDriverTests", ["ReplicationDriver", "Replication", "ChatModel", "Consensus"]),
         tests(
+            "SystemGroupHostTests",
+            [
+                "SystemGroupHost", "GroupDriver", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore",
+                "StorageTestKit", logging,
+            ]),
+        tests(
             "RoomsTests",
             [
-                "Rooms", "GroupDriver", "ReplicationDriver", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
+                "Rooms", "GroupDriver", "ReplicationDriver", "SystemGroupHost", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
                 "RoomStream", "Replication", "Sharding", "Telemetry", "Callbacks", "Moderation", "StorageTestKit",
                 "WaitTestKit", logging,
             ]),

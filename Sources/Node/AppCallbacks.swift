@@ -4,6 +4,7 @@ import Gateway
 import Logging
 import Moderation
 import Rooms
+import SystemGroupHost
 import Wire
 
 /// The app's callbacks as settings of the cluster: checked, kept by the system group, and told to the rooms and the

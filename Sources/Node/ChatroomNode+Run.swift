@@ -16,6 +16,7 @@ import ServerAPI
 import Sharding
 import Synchronization
 import SystemCalls
+import SystemGroupHost
 import Telemetry
 import Wire
 

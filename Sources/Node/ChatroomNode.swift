@@ -12,6 +12,7 @@ import ServerAPI
 import ServiceLifecycle
 import Sharding
 import Synchronization
+import SystemGroupHost
 import TLS
 import Telemetry
 

@@ -7,6 +7,7 @@ import Gossip
 import RoomLink
 import Rooms
 import ServerAPI
+import SystemGroupHost
 import Wire
 
 /// Users, sessions, nodes, and the API's own calls.

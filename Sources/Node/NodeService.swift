@@ -3,6 +3,7 @@ import Gateway
 import RoomLink
 import Rooms
 import ServerAPI
+import SystemGroupHost
 import Telemetry
 import Wire
 

@@ -12,6 +12,7 @@ import RoomLink
 import Sharding
 import StorageTestKit
 import Synchronization
+import SystemGroupHost
 import Telemetry
 import Testing
 import WaitTestKit

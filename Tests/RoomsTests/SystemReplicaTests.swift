@@ -6,6 +6,7 @@ import LogStore
 import Logging
 import StorageTestKit
 import Synchronization
+import SystemGroupHost
 import Testing
 import WaitTestKit
 

@@ -6,6 +6,7 @@ import History
 import LogStore
 import Rooms
 import Sharding
+import SystemGroupHost
 import Wire
 
 extension ChatroomNode {

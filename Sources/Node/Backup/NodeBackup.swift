@@ -6,6 +6,7 @@ import Rooms
 import SQLite
 import Synchronization
 import SystemCalls
+import SystemGroupHost
 import Wire
 
 /// Makes this node's part of a backup: copies of what it leads, while that goes on.

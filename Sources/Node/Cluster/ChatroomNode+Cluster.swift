@@ -6,6 +6,7 @@ import Gossip
 import RoomLink
 import Rooms
 import Synchronization
+import SystemGroupHost
 
 /// A node among others: how it joins its cluster, and how it goes.
 extension ChatroomNode {

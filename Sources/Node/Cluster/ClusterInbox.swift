@@ -6,6 +6,7 @@ import LinkCore
 import Replication
 import RoomLink
 import Rooms
+import SystemGroupHost
 
 /// Takes up what other nodes send. On the link's loop; everything is handed on to where it belongs.
 final class ClusterInbox {

@@ -8,6 +8,7 @@ import LinkCore
 import Logging
 import Membership
 import Rooms
+import SystemGroupHost
 
 /// This node's links to the others: the driver on its loop, and what happens to it in the log.
 final class ClusterLinks: Sendable {

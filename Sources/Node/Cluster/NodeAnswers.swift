@@ -3,6 +3,7 @@ import ChatModel
 import Gateway
 import RoomLink
 import Rooms
+import SystemGroupHost
 import Wire
 
 /// The answers of this node, to other nodes and to itself.

@@ -9,6 +9,7 @@ import Membership
 import RoomLink
 import Rooms
 import Synchronization
+import SystemGroupHost
 
 /// This node as one of its cluster's: gets itself listed, knows where the others are, and goes when it is drained.
 final class NodeMembership: Sendable {

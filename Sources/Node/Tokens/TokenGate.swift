@@ -2,6 +2,7 @@ import ChatModel
 import Gateway
 import Rooms
 import SessionCore
+import SystemGroupHost
 
 /// Answers gateways' questions about tokens: the keys say whether one is genuine, the system group whether it was
 /// revoked.

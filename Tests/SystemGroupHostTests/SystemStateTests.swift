@@ -2,7 +2,7 @@ import ChatModel
 import Testing
 import Wire
 
-@testable import Rooms
+@testable import SystemGroupHost
 
 extension SystemState {
     @discardableResult
@@ -12,6 +12,8 @@ extension SystemState {
         apply(SystemEntry(time: Timestamp(milliseconds), key: key, command: command), index: index).result
     }
 }
+
+private func user(_ name: String) throws -> UserID { try #require(UserID(name)) }
 
 struct SystemStateTests {
     @Test func `a token issued at the time of the revocation is refused and one issued a millisecond later is not`()

@@ -2,7 +2,7 @@ import ChatModel
 import Testing
 import Wire
 
-@testable import Rooms
+@testable import SystemGroupHost
 
 /// The list of nodes in the system group's state.
 struct SystemNodesTests {

@@ -8,7 +8,12 @@ import StorageTestKit
 import Synchronization
 import Testing
 
-@testable import Rooms
+@testable import SystemGroupHost
+
+/// For a group of one.
+private struct NoTransport: ConsensusTransport {
+    func send(_ messages: [RaftMessage]) {}
+}
 
 /// A system group on a log and a loop of its own, in a directory that outlives it.
 private final class Fixture {

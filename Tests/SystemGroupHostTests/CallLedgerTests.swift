@@ -2,7 +2,7 @@ import ChatModel
 import Testing
 import Wire
 
-@testable import Rooms
+@testable import SystemGroupHost
 
 /// What calls with an idempotency key have brought.
 struct CallLedgerTests {

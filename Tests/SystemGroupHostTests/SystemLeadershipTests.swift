@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Rooms
+@testable import SystemGroupHost
 
 /// When a change of the system group that came to nothing is tried once more.
 @Suite struct SystemLeadershipTests {
