@@ -154,12 +154,19 @@ let package = Package(
                 "Node", "SystemCalls", "BuildVersion", argumentParser, logging, lifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], path: "Sources/chatroomd"),
+        .target(
+            name: "ControlClient",
+            dependencies: ["EventLoop", "TLS", "HTTPClient", "SystemCalls", argumentParser],
+            path: "tools/chatroomctl/Client", swiftSettings: strict),
+        .target(
+            name: "Conformance",
+            dependencies: [
+                "ControlClient", "Wire", "EventLoop", "TLS", "Transport", "Cryptography", argumentParser,
+            ], path: "tools/chatroomctl/Conformance", swiftSettings: strict),
         program(
             "chatroomctl",
-            [
-                "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "HTTPClient", "SystemCalls", "BuildVersion",
-                argumentParser, "Cryptography",
-            ], path: "tools/chatroomctl"),
+            ["ControlClient", "Conformance", "ChatModel", "SystemCalls", "BuildVersion", argumentParser],
+            path: "tools/chatroomctl/Program"),
         .target(
             name: "BotSwarmCore",
             dependencies: [
@@ -235,7 +242,8 @@ let package = Package(
                 "RoomLink", "EventLoop", "Transport", "Telemetry", "Cryptography", "CryptographyTestKit", "HTTPClient",
                 "HTTPTestKit", "TLS", "WaitTestKit", logging,
             ]),
-        tests("chatroomctlTests", ["chatroomctl", "ChatModel", argumentParser]),
+        tests(
+            "chatroomctlTests", ["chatroomctl", "ControlClient", "Conformance", "ChatModel", argumentParser]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"]),
         .target(
             name: "StorageTestKit", dependencies: ["CFaultVFS", "SQLite"], path: "Tests/StorageTestKit",

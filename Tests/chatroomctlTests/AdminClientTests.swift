@@ -1,5 +1,6 @@
 import Testing
 
+@testable import ControlClient
 @testable import chatroomctl
 
 @Suite struct AdminClientTests {

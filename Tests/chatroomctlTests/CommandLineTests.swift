@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Testing
 
+@testable import ControlClient
 @testable import chatroomctl
 
 @Suite struct CommandLineTests {

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-@testable import chatroomctl
+@testable import Conformance
+@testable import ControlClient
 
 /// What the conformance checks speak by themselves, so that a node is not compared with its own code.
 @Suite struct ConformanceToolsTests {

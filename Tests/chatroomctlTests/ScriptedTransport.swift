@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 
+@testable import ControlClient
 @testable import chatroomctl
 
 /// A transport that answers what a test wrote down, in order, and remembers what was sent where.

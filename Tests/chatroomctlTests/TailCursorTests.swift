@@ -1,5 +1,6 @@
 import Testing
 
+@testable import ControlClient
 @testable import chatroomctl
 
 private func page(_ seqs: [Int64], more: Bool = false) -> JSONTree {

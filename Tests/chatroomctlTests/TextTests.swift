@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import ControlClient
 @testable import chatroomctl
 
 @Suite struct TextTests {

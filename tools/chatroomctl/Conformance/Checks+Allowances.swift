@@ -1,3 +1,4 @@
+import ControlClient
 import FoundationEssentials
 
 /// How much one session and one user may do in a second (PROTOCOL.md, "Rates").

@@ -1,3 +1,5 @@
+import ControlClient
+
 /// Which of many barrage items a viewer gets (PROTOCOL.md, "Rates").
 extension ConformanceCheck {
     static let barrageSamples: [ConformanceCheck] = [

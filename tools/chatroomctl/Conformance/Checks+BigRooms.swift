@@ -1,3 +1,4 @@
+import ControlClient
 import FoundationEssentials
 
 /// Rooms with many people and much traffic, seats, and pages.

@@ -1,3 +1,5 @@
+import ControlClient
+
 /// The input that a connection takes, and the clients that may open one (PROTOCOL.md, "Connection").
 extension ConformanceCheck {
     static let connection: [ConformanceCheck] = [

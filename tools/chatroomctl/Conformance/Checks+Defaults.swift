@@ -1,3 +1,5 @@
+import ControlClient
+
 /// Settings of a room: their defaults, who sees them, and what a change of them does (PROTOCOL.md, "Room").
 extension ConformanceCheck {
     static let defaults: [ConformanceCheck] = [

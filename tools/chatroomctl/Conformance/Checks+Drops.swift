@@ -1,3 +1,5 @@
+import ControlClient
+
 /// A connection that breaks, and what the room keeps of it (PROTOCOL.md, "Resume" and "Seats").
 extension ConformanceCheck {
     private static func isAbout(_ user: String, _ events: [Int64]) -> @Sendable (JSONTree) -> Bool {

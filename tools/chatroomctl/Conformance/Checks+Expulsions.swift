@@ -1,3 +1,5 @@
+import ControlClient
+
 /// Kicks, closings and other ends of a stay, and what their notifications tell (PROTOCOL.md, "Kick and blacklist").
 extension ConformanceCheck {
     private static func change(_ room: String, _ user: String, _ more: JSONTree = [:]) -> JSONTree {

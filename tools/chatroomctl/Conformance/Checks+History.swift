@@ -1,3 +1,5 @@
+import ControlClient
+
 extension ConformanceCheck {
     private static func page(_ room: String, _ more: JSONTree) -> JSONTree {
         (["room": .text(room), "types": ["TEXT"]] as JSONTree).adding(more)

@@ -1,3 +1,4 @@
+import ControlClient
 import FoundationEssentials
 
 /// The numbers of PROTOCOL.md that stand in no other list of checks: the largest value that is taken, and one more.

@@ -1,3 +1,4 @@
+import ControlClient
 import FoundationEssentials
 import Wire
 

@@ -1,3 +1,5 @@
+import ControlClient
+
 extension ConformanceCheck {
     private static func change(_ room: String, _ user: String, _ more: JSONTree = [:]) -> JSONTree {
         (["room": .text(room), "user": .text(user)] as JSONTree).adding(more)

@@ -1,3 +1,5 @@
+import ControlClient
+
 /// The fields of a pushed message and its ack, and the right to recall (PROTOCOL.md, "Message").
 extension ConformanceCheck {
     private static func recall(_ room: String, _ messageID: JSONTree?) -> JSONTree {

@@ -1,3 +1,5 @@
+import ControlClient
+
 /// Mutes and roles, of people who are here and who are away (PROTOCOL.md, "Mutes" and "Roles").
 extension ConformanceCheck {
     private static func change(_ room: String, _ user: String, _ more: JSONTree = [:]) -> JSONTree {

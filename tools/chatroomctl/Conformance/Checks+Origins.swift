@@ -1,3 +1,5 @@
+import ControlClient
+
 /// Whose pages may connect (PROTOCOL.md, "Origin").
 extension ConformanceCheck {
     static let origins: [ConformanceCheck] = [

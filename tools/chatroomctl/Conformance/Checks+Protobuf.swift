@@ -1,3 +1,4 @@
+import ControlClient
 import Wire
 
 /// The binary subprotocol: the same messages in protobuf. The numbers of the fields are those of the published schema.

@@ -1,3 +1,5 @@
+import ControlClient
+
 extension ConformanceCheck {
     private static func set(_ room: String, _ key: String, _ value: String, _ more: JSONTree = [:]) -> JSONTree {
         (["room": .text(room), "key": .text(key), "value": .text(value)] as JSONTree).adding(more)

@@ -1,3 +1,5 @@
+import ControlClient
+
 /// Rules that hold for many operations or calls at once, and how they meet.
 extension ConformanceCheck {
     static let rules: [ConformanceCheck] = [

@@ -1,3 +1,4 @@
+import ControlClient
 import FoundationEssentials
 
 /// Rules for all calls of the server API (PROTOCOL.md, "Server API").

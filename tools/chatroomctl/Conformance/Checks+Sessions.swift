@@ -1,3 +1,4 @@
+import ControlClient
 import FoundationEssentials
 
 /// Tokens, sessions and what others may learn of a member.

@@ -1,3 +1,4 @@
+import ControlClient
 import FoundationEssentials
 
 /// Signed requests (PROTOCOL.md, "Signed requests").

@@ -1,3 +1,5 @@
+import ControlClient
+
 /// The pushes to a client that takes less than it is sent (PROTOCOL.md, "Losses").
 extension ConformanceCheck {
     /// Sends messages of 32 KB to a room until the node holds this user's session for slow, and some more.

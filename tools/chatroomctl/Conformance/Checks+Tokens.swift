@@ -1,3 +1,4 @@
+import ControlClient
 import FoundationEssentials
 
 /// Tokens that an app has signed itself (PROTOCOL.md, "Tokens").

@@ -1,3 +1,5 @@
+import ControlClient
+
 /// One sentence of PROTOCOL.md, and how to see whether a running cluster keeps it.
 struct ConformanceCheck: Sendable {
     /// Where PROTOCOL.md says it.

@@ -1,3 +1,4 @@
+import ControlClient
 import EventLoop
 import FoundationEssentials
 import TLS

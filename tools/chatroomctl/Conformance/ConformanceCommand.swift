@@ -1,9 +1,10 @@
 import ArgumentParser
+import ControlClient
 import FoundationEssentials
 
 /// `conformance`: checks a running cluster against docs/PROTOCOL.md.
-struct ConformanceCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
+package struct ConformanceCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
         commandName: "conformance",
         abstract: "Check a running cluster against the protocol: codes, numbers, limits and rules.",
         discussion: """
@@ -29,7 +30,9 @@ struct ConformanceCommand: AsyncParsableCommand {
     @Flag(help: "Show the deviations only.") var quiet = false
     @OptionGroup var common: CommonOptions
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         guard (1...64).contains(parallel) else { throw ValidationError("--parallel must be 1-64.") }
     }
 
@@ -42,7 +45,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         var notChecked: String?
     }
 
-    func run() async throws {
+    package func run() async throws {
         let admin = try common.client()
         var target = admin.target
         if let clusterFile {

@@ -1,3 +1,4 @@
+import ControlClient
 import Synchronization
 
 /// Notes what no answer and no push of a whole run may have, whatever the check that caused it (PROTOCOL.md, "Names and

@@ -1,3 +1,5 @@
+import ControlClient
+
 /// JSON written down in Swift, as the conformance checks do.
 extension JSONTree: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral

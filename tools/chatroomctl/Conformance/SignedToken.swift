@@ -1,3 +1,4 @@
+import ControlClient
 import FoundationEssentials
 
 /// A JWT that an app server signs by itself (PROTOCOL.md, "Tokens"), right or wrong as a check needs it.

@@ -1,0 +1,23 @@
+import Glibc
+import SystemCalls
+
+/// Where results and complaints go: results to standard output, all else to standard error.
+package enum Output {
+    /// One line of the result, at once, so that a pipe sees it.
+    package static func line(_ text: String) { write(text + "\n", to: .output) }
+
+    /// Begins a new screen, where there is one: clears it, and goes to its corner (ECMA-48, ED and CUP).
+    package static func clear() {
+        if isatty(STDOUT_FILENO) != 0 { write("\u{1B}[2J\u{1B}[H", to: .output) }
+    }
+
+    /// A line for people beside the result.
+    package static func note(_ text: String) { write(text + "\n", to: .error) }
+
+    package static func complain(_ text: String) { note(text.hasPrefix("Error:") ? text : "Error: \(text)") }
+
+    private static func write(_ text: String, to stream: StandardStream) {
+        // The reader of the output has gone (as in `| head`): there is nobody left to tell.
+        if !stream.write(text) { exit(0) }
+    }
+}

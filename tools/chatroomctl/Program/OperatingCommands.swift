@@ -1,0 +1,188 @@
+import ArgumentParser
+import ControlClient
+import FoundationEssentials
+
+/// `stats`.
+struct StatsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stats", abstract: "How many sessions, users and rooms there are.")
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.show(try await common.client().call("GET", ["stats"])) { stats in
+            let counts = ["sessions", "users", "connections", "slowSessions", "rooms", "online"]
+            let since = stats["startedAt"]?.integer.map(TimeText.full) ?? ""
+            return Table.facts([("started", since)] + counts.map { ($0, stats[$0]?.shown ?? "") })
+        }
+    }
+}
+
+/// `cluster …`: nodes and shards.
+struct ClusterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cluster", abstract: "Show and change the cluster's nodes and shards.",
+        subcommands: [Nodes.self, Shards.self, Drain.self, Remove.self, Readmit.self, Transfer.self],
+        defaultSubcommand: Nodes.self)
+
+    struct Nodes: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "The nodes.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            common.show(try await common.client().call("GET", ["cluster"])) { cluster in
+                var table = Table(["NODE", "ALIVE", "LEADS", "VOTER", "STARTED", "VERSION", "GATEWAYS"])
+                for node in cluster["nodes"]?.items ?? [] {
+                    table.add([
+                        node["id"]?.shown ?? "", node["alive"]?.shown ?? "", node["leads"]?.shown ?? "",
+                        node["systemVoter"]?.shown ?? "", node["startedAt"]?.integer.map(TimeText.full) ?? "",
+                        node["version"]?.shown ?? "",
+                        (node["gateways"]?.items ?? []).map(\.shown).joined(separator: " "),
+                    ])
+                }
+                let versions = Set((cluster["nodes"]?.items ?? []).compactMap { $0["version"]?.shown })
+                let warning = ["", "Nodes differ in their versions; only an upgrade makes that right."]
+                return table.lines() + (versions.count > 1 ? warning : [])
+            }
+        }
+    }
+
+    struct Shards: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "The shards: who leads them, how far they are.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            common.show(try await common.client().call("GET", ["cluster", "shards"])) { cluster in
+                var table = Table(["SHARD", "LEADER", "REPLICAS", "TERM", "APPLIED"])
+                for shard in cluster["shards"]?.items ?? [] {
+                    table.add([
+                        shard["shard"]?.shown ?? "", shard["leader"]?.shown ?? "none",
+                        (shard["replicas"]?.items ?? []).map(\.shown).joined(separator: " "),
+                        shard["term"]?.shown ?? "", shard["applied"]?.shown ?? "",
+                    ])
+                }
+                return table.lines()
+            }
+        }
+    }
+}
+
+extension ClusterCommand {
+    struct Drain: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Begin to empty a node: its shards and clients go to others.")
+
+        @Argument var node: String
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let result = try await common.client().call("POST", ["cluster", "nodes", node, "drain"])
+            common.show(result) { _ in ["\(node) is being drained: see cluster shards"] }
+        }
+    }
+
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Take a node out that is dead or empty.")
+
+        @Argument var node: String
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let result = try await common.client().call("POST", ["cluster", "nodes", node, "remove"])
+            common.show(result) { _ in ["\(node) is removed"] }
+        }
+    }
+
+    struct Readmit: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Let a node that was taken out come again, without the data that it had.")
+
+        @Argument var node: String
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let result = try await common.client().call("POST", ["cluster", "nodes", node, "readmit"])
+            common.show(result) { _ in ["\(node) may come again: start it without its old data"] }
+        }
+    }
+
+    struct Transfer: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Hand the leadership of a shard to one of its replicas.")
+
+        @Argument var shard: Int
+        @Argument(help: "The node that is to lead it.") var node: String
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let result = try await common.client().call(
+                "POST", ["cluster", "shards", "\(shard)", "transfer"], body: .object(["to": .text(node)]))
+            common.show(result) { _ in ["\(node) leads shard \(shard)"] }
+        }
+    }
+}
+
+/// `backup`.
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Copy what every node holds, as of now, into a new directory on each.")
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.show(try await common.client().call("POST", ["backup"], timeoutSeconds: 4 * 3600)) { backup in
+            var table = Table(["NODE", "DIRECTORY", "BYTES"])
+            for copy in backup["copies"]?.items ?? [] {
+                table.add([
+                    copy["node"]?.shown ?? "", copy["directory"]?.shown ?? "", copy["bytes"]?.shown ?? "",
+                ])
+            }
+            return table.lines()
+        }
+    }
+}
+
+/// `log LEVEL`.
+struct LogCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log", abstract: "Set how much the node that answers logs, until its next start.")
+
+    @Argument(help: "trace, debug, info, notice, warning, error or critical.") var level: String
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        let result = try await common.client().call("PUT", ["log"], body: .object(["level": .text(level)]))
+        common.show(result) { ["the log level is \($0["level"]?.shown ?? level)"] }
+    }
+}
+
+/// `audit`.
+struct AuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit", abstract: "Who changed what through the server API, newest first.")
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        let client = try common.client()
+        let result = try await page.collect("items") { after, limit async throws(CommandFailure) in
+            try await client.call(
+                "GET", ["audit"], query: [("after", after), ("limit", limit.map(String.init))])
+        }
+        common.show(result) { audit in
+            var table = Table(["TIME", "WHO", "FROM", "CALL", "ANSWER"])
+            for item in audit["items"]?.items ?? [] {
+                table.add([
+                    item["time"]?.integer.map(TimeText.full) ?? "", item["administrator"]?.shown ?? "?",
+                    item["address"]?.shown ?? "", "\(item["method"]?.shown ?? "") \(item["path"]?.shown ?? "")",
+                    (item["error"] ?? item["status"])?.shown ?? "",
+                ])
+            }
+            return table.lines()
+        }
+        if !common.json { PageOptions.note(result) }
+    }
+}
