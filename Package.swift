@@ -114,7 +114,7 @@ let package = Package(
             "Rooms",
             [
                 "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "SessionCore", "Consensus", "Sharding",
-                "Moderation", "EventLoop", "SQLite", "LogStore", "History", "GroupDriver", "Replication",
+                "Moderation", "EventLoop", "LogStore", "History", "GroupDriver", "Replication",
                 "ReplicationDriver", "Telemetry", "Callbacks", logging,
             ]),
         core(
@@ -137,11 +137,16 @@ let package = Package(
 
         // Layer 4: the root that builds everything, and the programs.
         core(
+            "ClusterRouting",
+            [
+                "ChatModel", "Wire", "Consensus", "LinkCore", "RoomLink", "Replication", "EventLoop", "Telemetry",
+                "ClusterLink", "GroupDriver", "ReplicationDriver", "SystemGroupHost", "Rooms", "Gateway", logging,
+            ]),
+        core(
             "Node",
             [
                 "ChatModel", "Wire", "RoomLink", "LinkCore", "Gossip", "GossipSeal", "Membership", "ClusterLink",
-                "GroupDriver", "ReplicationDriver", "SystemGroupHost", "Rooms", "Gateway", "SessionCore", "ServerAPI",
-                "Replication",
+                "GroupDriver", "SystemGroupHost", "Rooms", "Gateway", "ClusterRouting", "SessionCore", "ServerAPI",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
                 "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "SystemCalls", "CShims",
@@ -235,12 +240,16 @@ let package = Package(
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
         tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", "OpenAPITestKit", logging, lifecycle]),
         tests(
+            "ClusterRoutingTests",
+            [
+                "ClusterRouting", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "RoomLink", "Rooms",
+                "Replication", "EventLoop", "Transport", "Telemetry", "WaitTestKit", logging,
+            ]),
+        tests(
             "NodeTests",
             [
-                "Node", "Rooms", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "LogStore",
-                "Replication",
-                "RoomLink", "EventLoop", "Transport", "Telemetry", "Cryptography", "CryptographyTestKit", "HTTPClient",
-                "HTTPTestKit", "TLS", "WaitTestKit", logging,
+                "Node", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "LogStore", "EventLoop", "Transport",
+                "Cryptography", "CryptographyTestKit", "HTTPClient", "HTTPTestKit", "WaitTestKit", logging,
             ]),
         tests(
             "chatroomctlTests", ["chatroomctl", "ControlClient", "Conformance", "ChatModel", argumentParser]),
@@ -263,7 +272,8 @@ let package = Package(
         tests(
             "RoomsTests",
             [
-                "Rooms", "GroupDriver", "ReplicationDriver", "SystemGroupHost", "ChatModel", "Wire", "Consensus", "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
+                "Rooms", "GroupDriver", "ReplicationDriver", "SystemGroupHost", "ChatModel", "Wire", "Consensus",
+                "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
                 "RoomStream", "Replication", "Sharding", "Telemetry", "Callbacks", "Moderation", "StorageTestKit",
                 "WaitTestKit", logging,
             ]),

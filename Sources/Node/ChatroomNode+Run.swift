@@ -1,6 +1,7 @@
 import BuildVersion
 import Callbacks
 import ChatModel
+import ClusterRouting
 import Consensus
 import EventLoop
 import Gateway
@@ -132,12 +133,12 @@ extension ChatroomNode {
         let auditRecorder = AuditRecorder(file: audit)
         try await services.start(stop: { [self] in await leave(rooms, system, gateway, nodes) }) {
             tell(gossip, rooms, gateway)
-            nodes.use(
-                NodeAnswers(
-                    configuration: configuration, rooms: rooms, system: system, gateway: gateway,
-                    cluster: common.identity, auditRecorder: auditRecorder, logControl: logControl,
-                    startedAt: startedAt,
-                    backup: NodeBackup(configuration, rooms: rooms, system: system, cluster: common.identity)))
+            let answers = NodeAnswers(
+                configuration: configuration, rooms: rooms, system: system, gateway: gateway,
+                cluster: common.identity, auditRecorder: auditRecorder, logControl: logControl,
+                startedAt: startedAt,
+                backup: NodeBackup(configuration, rooms: rooms, system: system, cluster: common.identity))
+            nodes.use { await answers.answer($0) }
         }
         let record = NodeRecord(
             node: configuration.node, store: common.server.store, linkAddress: gossip?.address.text ?? "",

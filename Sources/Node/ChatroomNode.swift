@@ -1,4 +1,5 @@
 import ChatModel
+import ClusterRouting
 import Consensus
 import EventLoop
 import FoundationEssentials

@@ -1,5 +1,6 @@
 import ChatModel
 import ClusterLink
+import ClusterRouting
 import Cryptography
 import FoundationEssentials
 import Gateway

@@ -1,4 +1,5 @@
 import ChatModel
+import ClusterRouting
 import Gateway
 import RoomLink
 import Rooms

@@ -1,4 +1,5 @@
 import ChatModel
+import ClusterRouting
 import GroupDriver
 import LinkCore
 import Logging

@@ -1,5 +1,6 @@
 import ChatModel
 import ClusterLink
+import ClusterRouting
 import EventLoop
 import Gateway
 import Gossip

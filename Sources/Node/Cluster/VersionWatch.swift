@@ -1,5 +1,6 @@
 import BuildVersion
 import ChatModel
+import ClusterRouting
 import Logging
 import RoomLink
 

@@ -14,7 +14,7 @@ import Synchronization
 /// Takes what the parts of this node have for each other, and for other nodes, to where it belongs: calls to leaders of
 /// rooms, publications to gateways, consensus messages to other members of a group. `ClusterInbox` takes up messages
 /// from other nodes.
-final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, ReplicationTransport, Sendable {
+package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, ReplicationTransport, Sendable {
     /// The parts that it routes between, once they exist.
     struct Parts: Sendable {
         var rooms: RoomHost
@@ -23,7 +23,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     }
 
     let node: NodeID
-    let leaders = ShardLeaders()
+    package let leaders = ShardLeaders()
     /// For rooms with viewers on many nodes.
     let tree: PublicationTree
     private let versions = PeerVersions()
@@ -32,17 +32,17 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     private let senders = Mutex<[LoopBound<LinkSender>]>([])
     private let link = Mutex<LoopBound<ClusterLink>?>(nil)
 
-    init(node: NodeID) {
+    package init(node: NodeID) {
         self.node = node
         tree = PublicationTree(node)
     }
 
-    func connect(_ rooms: RoomHost, _ calls: RoomCalls, _ gateway: Gateway) {
+    package func connect(_ rooms: RoomHost, _ calls: RoomCalls, _ gateway: Gateway) {
         parts.withLock { $0 = Parts(rooms: rooms, calls: calls, gateway: gateway) }
     }
 
     /// From here on other nodes are reached over `link`.
-    func connect(_ link: LoopBound<ClusterLink>, loops: [EventLoop]) async {
+    package func connect(_ link: LoopBound<ClusterLink>, loops: [EventLoop]) async {
         var made: [LoopBound<LinkSender>] = []
         for loop in loops {
             made.append(
@@ -72,7 +72,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
 
     // MARK: - Within the node
 
-    func route(_ requests: [RoomRequest], to node: NodeID, from lane: Int) {
+    package func route(_ requests: [RoomRequest], to node: NodeID, from lane: Int) {
         if node == self.node {
             current?.rooms.receive(requests)
         } else {
@@ -80,7 +80,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    func answer(_ answers: [NodeID: [ServerAnswer]]) {
+    package func answer(_ answers: [NodeID: [ServerAnswer]]) {
         for (node, answers) in answers {
             if node == self.node {
                 current?.calls.hear(answers, from: node)
@@ -90,7 +90,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    func deliver(_ said: [NodeID: [NodePublication]]) {
+    package func deliver(_ said: [NodeID: [NodePublication]]) {
         let turn = tree.understood(said)
         let own = turn[node]
         if let own { current?.gateway.deliver(own, from: node) }
@@ -108,7 +108,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
 
     // MARK: - What lanes are told of themselves
 
-    func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]]) {
+    package func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]]) {
         func pulses(for node: NodeID) -> [ShardPulse] {
             led.map { ShardPulse(shard: $0.shard, term: $0.term, lanes: tallies[node]?[$0.shard] ?? []) }
         }
@@ -125,9 +125,11 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         current?.gateway.hear(pulses, from: node)
     }
 
-    func saysPulses(_ node: NodeID) -> Bool { node == self.node || versions.knows(LinkHello.pulseVersion, node) }
+    package func saysPulses(_ node: NodeID) -> Bool {
+        node == self.node || versions.knows(LinkHello.pulseVersion, node)
+    }
 
-    func tell(_ tallies: ShardTallies, to node: NodeID) {
+    package func tell(_ tallies: ShardTallies, to node: NodeID) {
         if node == self.node {
             current?.gateway.hear(tallies, from: node)
         } else {
@@ -135,7 +137,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    func ask(_ request: TallyRequest, of node: NodeID) {
+    package func ask(_ request: TallyRequest, of node: NodeID) {
         if node == self.node {
             current?.rooms.receive(request, from: node)
         } else {
@@ -143,7 +145,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    func recount(_ recount: LaneRecount, at node: NodeID) {
+    package func recount(_ recount: LaneRecount, at node: NodeID) {
         if node == self.node {
             current?.rooms.receive(recount, from: node)
         } else {
@@ -152,7 +154,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     }
 
     /// A node without room for it hears the next report: the connection stays, since its lane carries calls, too.
-    func tell(_ uses: [UserUse]) {
+    package func tell(_ uses: [UserUse]) {
         let payloads = NodePayload.payloads(of: .uses(uses))
         let versions = versions
         onSender { sender in
@@ -162,18 +164,18 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         }
     }
 
-    func drop(_ node: NodeID) {
+    package func drop(_ node: NodeID) {
         onSender { sender in sender.drop(node, because: Self.isSilent) }
     }
 
     // MARK: - Leaders
 
-    func leads(_ notice: ShardNotice) {
+    package func leads(_ notice: ShardNotice) {
         isLed(notice, by: node)
         tellAll([notice])
     }
 
-    func leadsNoMore(_ shard: ShardID) {
+    package func leadsNoMore(_ shard: ShardID) {
         isLost(node, shard)
     }
 
@@ -184,14 +186,14 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
         current?.gateway.isLost(node, shard)
     }
 
-    func hears(_ leader: NodeID, _ notice: ShardNotice) {
+    package func hears(_ leader: NodeID, _ notice: ShardNotice) {
         // One that does not serve yet says so itself when it does.
         guard leaders.note(leader, notice, isHeard: true) else { return }
         current?.calls.isTrusted(notice, of: leader)
         current?.gateway.isTrusted(notice, of: leader)
     }
 
-    func doubts(_ leader: NodeID, _ notice: ShardNotice) {
+    package func doubts(_ leader: NodeID, _ notice: ShardNotice) {
         guard leaders.note(leader, notice, isHeard: false) else { return }
         current?.calls.isDoubted(notice, of: leader)
         current?.gateway.isDoubted(notice, of: leader)
@@ -206,7 +208,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
 
     // MARK: - To other nodes
 
-    func send(_ messages: [RaftMessage]) {
+    package func send(_ messages: [RaftMessage]) {
         var byNode: [NodeID: [RaftMessage]] = [:]
         for message in messages {
             guard let node = NodeID(message.to.node) else { continue }
@@ -238,7 +240,7 @@ final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTransport, Repl
     /// One part of a transfer between replicas. False when it can't be taken now: it is offered again. True promises
     /// nothing: what another loop has taken the link may refuse or lose with its connection, and nobody is told. Both
     /// ends of a transfer ask again for what has not come (`SnapshotSink.tick`, `BackfillSink.tick`).
-    func send(_ message: ReplicationMessage, to node: NodeID) -> Bool {
+    package func send(_ message: ReplicationMessage, to node: NodeID) -> Bool {
         let payload = message.encoded
         guard let sender = senderHere() else {
             onSender { sender in _ = sender.send(payload, on: .bulk, to: node) }

@@ -8,18 +8,18 @@ import Telemetry
 
 /// Looks at what a node says, behind its proof and before anything is done with it: in whose name it speaks, and
 /// whether the terms that it names can be. The node itself may be the enemy, or broken.
-struct PeerRefusals: Sendable {
+package struct PeerRefusals: Sendable {
     private let terms: Counter
     private let logger: Logger
 
     /// - Parameter terms: ``counter(in:)``.
-    init(terms: Counter, logger: Logger) {
+    package init(terms: Counter, logger: Logger) {
         self.terms = terms
         self.logger = logger
     }
 
     /// The counter of messages that are refused here and by the groups themselves.
-    static func counter(in metrics: MetricsRegistry) -> Counter {
+    package static func counter(in metrics: MetricsRegistry) -> Counter {
         metrics.counter(
             "chatroom_terms_refused_total",
             "Messages and notices of other nodes that named a term which no election leads to.")

@@ -3,7 +3,7 @@ import EventLoop
 import LinkCore
 import Testing
 
-@testable import Node
+@testable import ClusterRouting
 @testable import RoomLink
 
 /// A leader with viewers on many nodes sends the bytes to a few; every node gets every output once and in order,

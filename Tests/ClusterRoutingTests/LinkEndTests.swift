@@ -5,7 +5,7 @@ import LinkCore
 import RoomLink
 import Testing
 
-@testable import Node
+@testable import ClusterRouting
 
 /// What is sent because a node is reached again goes out on that connection, also when it comes in the turn in which the
 /// former one has ended: else whoever waits for the answer would wait for ever.

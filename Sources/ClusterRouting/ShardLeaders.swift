@@ -4,9 +4,9 @@ import Rooms
 import Synchronization
 
 /// A node's knowledge of who leads a shard.
-struct KnownLeader: Sendable, Hashable {
+package struct KnownLeader: Sendable, Hashable {
     /// Maybe the node itself; nil while nobody is known to lead.
-    var node: NodeID?
+    package var node: NodeID?
     /// Grows whenever a leader becomes known, be it the former one again.
     var version: UInt64
 
@@ -17,7 +17,7 @@ struct KnownLeader: Sendable, Hashable {
 }
 
 /// The leader of each shard, as this node has heard; for anything but the way of a message.
-final class ShardLeaders: Sendable {
+package final class ShardLeaders: Sendable {
     private struct Leader {
         var node: NodeID
         var term: UInt64
@@ -90,7 +90,7 @@ final class ShardLeaders: Sendable {
 
     /// Tells somebody who could not be told before who leads what, as they have said it, and whether this node's
     /// replica hears them. `tell` only hands on: what is said meanwhile comes after it.
-    func repeatAll(_ tell: (_ node: NodeID, _ notice: ShardNotice, _ isHeard: Bool) -> Void) {
+    package func repeatAll(_ tell: (_ node: NodeID, _ notice: ShardNotice, _ isHeard: Bool) -> Void) {
         state.withLock { state in
             for (shard, leader) in state.leaders {
                 tell(leader.node, ShardNotice(shard: shard, term: leader.term), !leader.isDoubted)

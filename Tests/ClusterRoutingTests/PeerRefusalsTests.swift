@@ -7,7 +7,7 @@ import RoomLink
 import Telemetry
 import Testing
 
-@testable import Node
+@testable import ClusterRouting
 
 @Suite struct PeerRefusalsTests {
     private static func node(_ name: String) throws -> NodeID { try #require(NodeID(name)) }

@@ -5,7 +5,7 @@ import RoomLink
 import Testing
 import WaitTestKit
 
-@testable import Node
+@testable import ClusterRouting
 
 /// On the way from one version to the next a node is sent nothing that its version does not know: it would drop the link.
 @Suite(.timeLimit(.minutes(3))) struct OlderVersionTests {

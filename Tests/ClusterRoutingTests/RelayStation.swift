@@ -7,7 +7,7 @@ import Testing
 import Transport
 import WaitTestKit
 
-@testable import Node
+@testable import ClusterRouting
 
 /// A node as far as publications go: its links, what it sends and what it takes up. On the loop of the links.
 final class RelayNode {

@@ -2,7 +2,7 @@ import ChatModel
 import RoomLink
 import Testing
 
-@testable import Node
+@testable import ClusterRouting
 
 /// A session whose holder is looked for among the other nodes. Nothing is sent here: the test answers for them.
 @Suite(.timeLimit(.minutes(3))) struct SessionsElsewhereTests {

@@ -9,7 +9,7 @@ import Rooms
 import SystemGroupHost
 
 /// Takes up what other nodes send. On the link's loop; everything is handed on to where it belongs.
-final class ClusterInbox {
+package final class ClusterInbox {
     private let router: ClusterRouter
     private let system: SystemGroup
     private let nodes: ClusterNodes
@@ -20,7 +20,7 @@ final class ClusterInbox {
     /// The intake of publications, from `attach` on.
     private var intake: PublicationIntake?
 
-    init(router: ClusterRouter, system: SystemGroup, nodes: ClusterNodes, refusals: PeerRefusals) {
+    package init(router: ClusterRouter, system: SystemGroup, nodes: ClusterNodes, refusals: PeerRefusals) {
         self.refusals = refusals
         self.router = router
         self.system = system
@@ -28,7 +28,7 @@ final class ClusterInbox {
     }
 
     /// Registers with the link, before it reaches anybody.
-    func attach(to link: ClusterLink) {
+    package func attach(to link: ClusterLink) {
         let intake = PublicationIntake(router.node, link: link, tree: router.tree) { [unowned self] message, node in
             hear(message, from: node)
         }

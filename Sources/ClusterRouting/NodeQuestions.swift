@@ -3,7 +3,7 @@ import RoomLink
 import Synchronization
 
 /// Questions to other nodes that wait for their answers.
-final class NodeQuestions: Sendable {
+package final class NodeQuestions: Sendable {
     /// How long an answer may take.
     private static func limit(of question: NodeQuestion) -> Duration {
         switch question {
@@ -84,7 +84,7 @@ final class NodeQuestions: Sendable {
     }
 
     /// This node stops: nobody may wait any more when its loops end.
-    func endAll() {
+    package func endAll() {
         let all = state.withLock { state in
             defer { state.open = [:] }
             return state.open.values

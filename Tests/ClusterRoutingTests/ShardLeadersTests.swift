@@ -4,7 +4,7 @@ import Rooms
 import Testing
 import WaitTestKit
 
-@testable import Node
+@testable import ClusterRouting
 
 @Suite struct ShardLeadersTests {
     private let node: NodeID

@@ -8,20 +8,23 @@ import Synchronization
 import Wire
 
 /// The nodes of the cluster as whoever asks them sees them: this one, and those that are reached.
-final class ClusterNodes: SessionsElsewhere, Sendable {
+package final class ClusterNodes: SessionsElsewhere, Sendable {
     private let node: NodeID
     private let router: ClusterRouter
-    let questions = NodeQuestions()
-    private let answers = Mutex<NodeAnswers?>(nil)
+    package let questions = NodeQuestions()
+    private let answers = Mutex<Answers?>(nil)
     private let reachedNodes = Mutex<Set<NodeID>>([])
 
-    init(_ router: ClusterRouter) {
+    /// Answers questions to this node.
+    package typealias Answers = @Sendable (NodeQuestion) async -> Result<NodeAnswer, ChatError>
+
+    package init(_ router: ClusterRouter) {
         self.router = router
         node = router.node
     }
 
     /// From here on this node answers too.
-    func use(_ answers: NodeAnswers) { self.answers.withLock { $0 = answers } }
+    package func use(_ answers: @escaping Answers) { self.answers.withLock { $0 = answers } }
 
     func note(_ node: NodeID, isReached: Bool) {
         reachedNodes.withLock {
@@ -30,20 +33,20 @@ final class ClusterNodes: SessionsElsewhere, Sendable {
     }
 
     /// Other nodes that are reached.
-    var reached: Set<NodeID> { reachedNodes.withLock { $0 } }
+    package var reached: Set<NodeID> { reachedNodes.withLock { $0 } }
 
     /// The certificate with which another node has proved itself last.
-    func certificate(of other: NodeID) async -> LinkCertificate? { await router.certificate(of: other) }
+    package func certificate(of other: NodeID) async -> LinkCertificate? { await router.certificate(of: other) }
 
-    func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
+    package func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
         guard let answers = answers.withLock({ $0 }) else {
             return .failure(ChatError(.unavailable, "\(node) is starting", retryAfterMs: 500))
         }
-        return await answers.answer(question)
+        return await answers(question)
     }
 
     /// Asks one node, maybe this one.
-    func ask(_ other: NodeID, _ question: NodeQuestion) async throws(ChatError) -> NodeAnswer {
+    package func ask(_ other: NodeID, _ question: NodeQuestion) async throws(ChatError) -> NodeAnswer {
         guard other != node else { return try await answer(question).get() }
         guard reached.contains(other) else {
             throw ChatError(.unavailable, "\(other) can't be reached", retryAfterMs: 1000)
@@ -52,14 +55,14 @@ final class ClusterNodes: SessionsElsewhere, Sendable {
     }
 
     /// Asks this node and all that are reached, all at once. Nodes that do not answer are left out.
-    func askAll(_ question: NodeQuestion) async -> [(node: NodeID, answer: NodeAnswer)] {
+    package func askAll(_ question: NodeQuestion) async -> [(node: NodeID, answer: NodeAnswer)] {
         await results(of: question).compactMap { node, result in
             if case .success(let answer) = result { (node, answer) } else { nil }
         }
     }
 
     /// The same with what kept each from answering.
-    func results(of question: NodeQuestion) async -> [(node: NodeID, result: Result<NodeAnswer, ChatError>)] {
+    package func results(of question: NodeQuestion) async -> [(node: NodeID, result: Result<NodeAnswer, ChatError>)] {
         await results(of: question, reached.union([node]))
     }
 
@@ -84,7 +87,7 @@ final class ClusterNodes: SessionsElsewhere, Sendable {
     }
 
     /// The counts that all nodes answer, together.
-    func sum(_ question: NodeQuestion) async -> Int {
+    package func sum(_ question: NodeQuestion) async -> Int {
         await askAll(question).reduce(0) { sum, item in
             if case .count(let count) = item.answer { sum + count } else { sum }
         }
@@ -93,7 +96,7 @@ final class ClusterNodes: SessionsElsewhere, Sendable {
     // MARK: - SessionsElsewhere
 
     /// Asks the node where the session began, which mostly holds it, and else all others at once.
-    func take(_ session: SessionID, for user: UserID?) async -> (from: NodeID, session: HandedSession)? {
+    package func take(_ session: SessionID, for user: UserID?) async -> (from: NodeID, session: HandedSession)? {
         let question = NodeQuestion.handOver(session, to: user)
         var others = reached
         if let birthplace = session.birthplace, others.remove(birthplace) != nil,
@@ -120,18 +123,20 @@ final class ClusterNodes: SessionsElsewhere, Sendable {
 
     // MARK: - Leaders
 
-    func leader(of shard: ShardID) -> KnownLeader { router.leaders.leader(of: shard) }
+    package func leader(of shard: ShardID) -> KnownLeader { router.leaders.leader(of: shard) }
 
     /// Returns when a leader of the shard has become known since `former` was read, at the latest at `deadline`.
-    func leaderChange(of shard: ShardID, since former: KnownLeader, until deadline: ContinuousClock.Instant) async {
+    package func leaderChange(of shard: ShardID, since former: KnownLeader, until deadline: ContinuousClock.Instant)
+        async
+    {
         await router.leaders.change(of: shard, since: former, until: deadline)
     }
 
     /// The leaders of all shards that have a known one.
-    var leaders: [ShardID: NodeID] { router.leaders.all }
+    package var leaders: [ShardID: NodeID] { router.leaders.all }
 
     /// Takes a change of the system group to its leader.
-    func forward(_ command: SystemCommand, _ key: String?, to leader: NodeID) async throws(ChatError) -> (
+    package func forward(_ command: SystemCommand, _ key: String?, to leader: NodeID) async throws(ChatError) -> (
         SystemResult, index: UInt64
     ) {
         guard case .applied(let result, let index) = try await ask(leader, .propose(command, key: key)) else {
