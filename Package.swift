@@ -95,11 +95,16 @@ let package = Package(
         core("Telemetry"),
         core("GossipSeal", ["Cryptography"]),
         core("HTTPClient", ["EventLoop", "Transport", "CCurl"]),
-        core("Callbacks", ["EventLoop", "HTTPClient", "Cryptography"]),
         core(
             "GroupDriver", ["ChatModel", "Consensus", "Sharding", "EventLoop", "LogStore", "Telemetry", logging]),
         core(
             "ReplicationDriver", ["ChatModel", "Consensus", "Replication", "EventLoop", "History", "GroupDriver"]),
+        core(
+            "Webhooks",
+            [
+                "ChatModel", "Wire", "Moderation", "EventLoop", "History", "HTTPClient", "Cryptography", "Telemetry",
+                logging,
+            ]),
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
         core("Membership", ["ChatModel", "Gossip", "GossipSeal", "EventLoop", "Transport"]),
@@ -115,7 +120,7 @@ let package = Package(
             [
                 "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "SessionCore", "Consensus", "Sharding",
                 "Moderation", "EventLoop", "LogStore", "History", "GroupDriver", "Replication",
-                "ReplicationDriver", "Telemetry", "Callbacks", logging,
+                "ReplicationDriver", "Telemetry", "Webhooks", logging,
             ]),
         core(
             "Gateway",
@@ -149,7 +154,7 @@ let package = Package(
                 "GroupDriver", "SystemGroupHost", "Rooms", "Gateway", "ClusterRouting", "SessionCore", "ServerAPI",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
-                "History", "Sharding", "Consensus", "Moderation", "Callbacks", "Telemetry", "SystemCalls", "CShims",
+                "History", "Sharding", "Consensus", "Moderation", "Webhooks", "Telemetry", "SystemCalls", "CShims",
                 "BuildVersion", "Cryptography", "HTTPClient",
                 logging, lifecycle,
             ]),
@@ -274,7 +279,7 @@ let package = Package(
             [
                 "Rooms", "GroupDriver", "ReplicationDriver", "SystemGroupHost", "ChatModel", "Wire", "Consensus",
                 "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
-                "RoomStream", "Replication", "Sharding", "Telemetry", "Callbacks", "Moderation", "StorageTestKit",
+                "RoomStream", "Replication", "Sharding", "Telemetry", "Webhooks", "Moderation", "StorageTestKit",
                 "WaitTestKit", logging,
             ]),
         tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel", "GossipTestKit"]),
@@ -299,7 +304,7 @@ let package = Package(
             name: "HTTPTestKit", dependencies: ["EventLoop", "TLS", "Transport", "WaitTestKit"],
             path: "Tests/HTTPTestKit", swiftSettings: strict),
         tests("HTTPClientTests", ["HTTPClient", "HTTPTestKit", "EventLoop", "TLS", "Transport"]),
-        tests("CallbacksTests", ["Callbacks", "EventLoop"]),
+        tests("WebhooksTests", ["Webhooks", "EventLoop"]),
         tests(
             "ChatroomClientTests",
             [

@@ -1,10 +1,10 @@
-import Callbacks
 import ChatModel
 import Gateway
 import Logging
 import Moderation
 import Rooms
 import SystemGroupHost
+import Webhooks
 import Wire
 
 /// The app's callbacks as settings of the cluster: checked, kept by the system group, and told to the rooms and the

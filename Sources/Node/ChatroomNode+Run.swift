@@ -1,5 +1,4 @@
 import BuildVersion
-import Callbacks
 import ChatModel
 import ClusterRouting
 import Consensus
@@ -19,6 +18,7 @@ import Synchronization
 import SystemCalls
 import SystemGroupHost
 import Telemetry
+import Webhooks
 import Wire
 
 /// The run of a node: each part starts when those run that it needs.

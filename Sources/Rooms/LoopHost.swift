@@ -9,6 +9,7 @@ import RoomCore
 import Replication
 import RoomLink
 import Telemetry
+import Webhooks
 import Wire
 
 /// All shards of one loop, driven by its turns.

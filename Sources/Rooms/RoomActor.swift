@@ -6,6 +6,7 @@ import RoomLink
 import RoomStream
 import SessionCore
 import Telemetry
+import Webhooks
 import Wire
 
 /// One active chatroom, pinned to the loop of its shard.

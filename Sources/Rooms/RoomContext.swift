@@ -7,6 +7,7 @@ import Replication
 import ReplicationDriver
 import RoomLink
 import Telemetry
+import Webhooks
 
 /// The environment that every room of a loop gets from its host.
 struct RoomContext: Sendable {

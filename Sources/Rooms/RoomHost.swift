@@ -11,6 +11,7 @@ import RoomLink
 import Sharding
 import Synchronization
 import Telemetry
+import Webhooks
 import Wire
 
 /// All rooms of a node: routes calls to the loop of their shard. Gateways and the server API meet rooms only here.

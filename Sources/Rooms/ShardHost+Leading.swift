@@ -5,6 +5,7 @@ import ReplicationDriver
 import RoomCore
 import RoomLink
 import Sharding
+import Webhooks
 
 /// Leadership of the shard: what comes and goes with it, and who is told.
 extension ShardHost {

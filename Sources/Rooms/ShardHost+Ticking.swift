@@ -4,6 +4,7 @@ import GroupDriver
 import History
 import Logging
 import RoomCore
+import Webhooks
 
 /// Work that time brings: deadlines, rooms that leave memory, checkpoints.
 extension ShardHost {

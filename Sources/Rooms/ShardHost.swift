@@ -6,6 +6,7 @@ import History
 import ReplicationDriver
 import RoomCore
 import RoomLink
+import Webhooks
 import Wire
 
 /// One shard on its loop: its log, its storage and its rooms.
@@ -63,15 +64,7 @@ final class ShardHost: GroupLogDelegate {
         appliedIndex = storage.appliedIndex
         checkpointedIndex = storage.appliedIndex
         log.delegate = self
-        let webhook = WebhookDispatcher(
-            WebhookDispatcher.Shard(
-                id: shard, storage: storage, isLeader: { log.isEstablished },
-                visit: { [unowned self] in take(.visit($0, $1)) },
-                propose: { [unowned self] proposal, room in
-                    room.assumeIsolated { $0.propose(proposal) }
-                    collect(room)
-                }),
-            context: context)
+        let webhook = makeWebhook()
         context.callbacks.value.add(webhook, of: shard)
         self.webhook = webhook
         replica = makeReplica()

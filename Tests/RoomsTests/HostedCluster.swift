@@ -1,4 +1,3 @@
-import Callbacks
 import ChatModel
 import Consensus
 import EventLoop
@@ -17,6 +16,7 @@ import SystemGroupHost
 import Telemetry
 import Testing
 import WaitTestKit
+import Webhooks
 
 @testable import Rooms
 

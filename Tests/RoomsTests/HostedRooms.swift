@@ -1,4 +1,3 @@
-import Callbacks
 import ChatModel
 import Consensus
 import EventLoop
@@ -16,6 +15,7 @@ import SystemGroupHost
 import Telemetry
 import Testing
 import WaitTestKit
+import Webhooks
 import Wire
 
 @testable import Rooms

@@ -1,9 +1,9 @@
-import Callbacks
 import ChatModel
 import EventLoop
 import Moderation
 import RoomCore
 import Telemetry
+import Webhooks
 import Wire
 
 /// Moderation (PROTOCOL.md, "Moderation"): decided once, by the leader, before proposing; the words first, then the

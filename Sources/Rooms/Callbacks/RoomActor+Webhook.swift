@@ -3,6 +3,7 @@ import EventLoop
 import History
 import RoomCore
 import RoomStream
+import Webhooks
 import Wire
 
 /// Items of a room for the app's webhook.

@@ -3,14 +3,14 @@ import Synchronization
 import Telemetry
 
 /// How the webhook is doing, over all shards of a node.
-final class WebhookFigures: Sendable {
+package final class WebhookFigures: Sendable {
     let delivered: Counter
     let dropped: Counter
     let failed: Counter
     /// When the oldest item was made that each shard is delivering.
     private let oldest = Mutex<[ShardID: Timestamp]>([:])
 
-    init(metrics: MetricsRegistry, now: @escaping @Sendable () -> Timestamp) {
+    package init(metrics: MetricsRegistry, now: @escaping @Sendable () -> Timestamp) {
         delivered = metrics.counter("chatroom_webhook_items_total", "Webhook items that were accepted.")
         failed = metrics.counter("chatroom_webhook_failures_total", "Calls of the webhook that were not accepted.")
         dropped = metrics.counter(

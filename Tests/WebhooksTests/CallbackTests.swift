@@ -1,6 +1,6 @@
-import Callbacks
 import EventLoop
 import Testing
+import Webhooks
 
 struct CallbackTests {
     @Test func `the signature is the HMAC of time, a dot and the body`() {

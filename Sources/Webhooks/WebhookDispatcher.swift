@@ -1,9 +1,7 @@
-import Callbacks
 import ChatModel
 import EventLoop
 import History
 import Logging
-import RoomCore
 import Telemetry
 import Wire
 
@@ -13,19 +11,53 @@ import Wire
 /// the rows when they did not fit. One call is under way at a time, so that what a room says arrives in its order. How
 /// far rooms were delivered goes to the log once a second, so a crash repeats about a second's items. A receiver that
 /// is away costs the shard one batch of memory and a call now and then; rooms never wait for it.
-final class WebhookDispatcher {
+package final class WebhookDispatcher {
     /// The parts of its shard that the dispatcher needs. All on the loop.
-    struct Shard {
+    package struct Shard {
         var id: ShardID
         var storage: ShardStorage
         var isLeader: () -> Bool
-        /// Gives the room, loaded if need be; nil when it can't be had.
-        var visit: (RoomID, @escaping (RoomActor?) -> Void) -> Void
-        var propose: (Proposal, RoomActor) -> Void
+        /// Reads what a room owes, loaded if need be; nil when it can't be had.
+        var read: (Reading, @escaping @Sendable (WebhookSlice?) -> Void) -> Void
+        /// Writes down how far a room is delivered. It asks for that when the room has been loaded or can't be had.
+        var record: (RoomID, @escaping () -> WebhookProgress?, @escaping (Record) -> Void) -> Void
+
+        package init(
+            id: ShardID, storage: ShardStorage, isLeader: @escaping () -> Bool,
+            read: @escaping (Reading, @escaping @Sendable (WebhookSlice?) -> Void) -> Void,
+            record: @escaping (RoomID, @escaping () -> WebhookProgress?, @escaping (Record) -> Void) -> Void
+        ) {
+            self.id = id
+            self.storage = storage
+            self.isLeader = isLeader
+            self.read = read
+            self.record = record
+        }
+    }
+
+    /// A part of what a room owes.
+    package struct Reading: Sendable {
+        package var room: RoomID
+        /// How far it is delivered.
+        package var after: WebhookProgress?
+        package var itemsMax: Int
+    }
+
+    /// The outcome of an attempt to write down how far a room is delivered.
+    package enum Record: Sendable {
+        /// It is on its way to the log; the next attempt finds it there.
+        case proposed
+        /// The log has it already.
+        case isThere
+        case roomIsGone
     }
 
     private let shard: Shard
-    private let context: RoomContext
+    private let loop: EventLoop
+    private let callbacks: LoopBound<LoopCallbacks>
+    private let figures: WebhookFigures
+    private let logger: Logger
+    private let now: @Sendable () -> Timestamp
     private let random: () -> Double
 
     /// Rooms that may owe something, each once.
@@ -82,13 +114,20 @@ final class WebhookDispatcher {
     private static let progressPerSecondMax = 1_000
     private static let answerBytesMax = 64 << 10
 
-    init(_ shard: Shard, context: RoomContext, random: @escaping () -> Double = { .random(in: 0..<1) }) {
+    package init(
+        _ shard: Shard, loop: EventLoop, callbacks: LoopBound<LoopCallbacks>, figures: WebhookFigures, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp, random: @escaping () -> Double = { .random(in: 0..<1) }
+    ) {
         self.shard = shard
-        self.context = context
+        self.loop = loop
+        self.callbacks = callbacks
+        self.figures = figures
+        self.logger = logger
+        self.now = now
         self.random = random
     }
 
-    private var settings: WebhookSettings? { context.callbacks.value.webhook }
+    private var settings: WebhookSettings? { callbacks.value.webhook }
 
     // MARK: - What there is to do
 
@@ -106,7 +145,7 @@ final class WebhookDispatcher {
         guard shard.isLeader() else { return }
         guard soft.count < Self.softMax else {
             dropped += 1
-            context.figures.webhook.dropped.add()
+            figures.dropped.add()
             return
         }
         var item = item
@@ -128,7 +167,7 @@ final class WebhookDispatcher {
     }
 
     /// Leadership was won or lost: the rows say what is owed.
-    func reset() {
+    package func reset() {
         generation += 1
         state = .idle
         queue = Fifo()
@@ -138,16 +177,16 @@ final class WebhookDispatcher {
         dropped = 0
         needsScan = true
         scannedTo = nil
-        context.figures.webhook.delivering(nil, shard.id)
+        figures.delivering(nil, shard.id)
     }
 
     /// At the end of each turn: begins a batch if there is something for it.
-    func pump() {
+    package func pump() {
         guard case .idle = state, queue.first != nil || !soft.isEmpty || needsScan, shard.isLeader() else { return }
         batches += 1
         var building = Building()
         building.batch.cursor =
-            "\(shard.id)-\(String(context.now().milliseconds, radix: 36))-\(String(batches, radix: 36))"
+            "\(shard.id)-\(String(now().milliseconds, radix: 36))-\(String(batches, radix: 36))"
         state = .collecting(building)
         collect()
     }
@@ -177,19 +216,12 @@ final class WebhookDispatcher {
         queue.removeFirst()
         queued.remove(room)
         let (generation, after) = (generation, delivered[room])
-        let me = LoopBound(onLoop: self, loop: context.loop)
+        let me = LoopBound(onLoop: self, loop: loop)
         let collected: @Sendable (WebhookSlice?) -> Void = { slice in
             guard me.value.generation == generation else { return }
             me.value.collected(room, slice)
         }
-        shard.visit(room) { actor in
-            guard let actor else { return collected(nil) }
-            // As they are now: while the room was loaded, the webhook may have been switched on.
-            guard let settings = me.value.settings else {
-                return collected(actor.assumeIsolated { $0.forgetOwed() })
-            }
-            actor.assumeIsolated { $0.webhookSlice(after: after, limit: space, settings, collected) }
-        }
+        shard.read(Reading(room: room, after: after, itemsMax: space), collected)
     }
 
     private func collected(_ room: RoomID, _ slice: WebhookSlice?) {
@@ -207,7 +239,7 @@ final class WebhookDispatcher {
 
     private func scan() {
         let (generation, after) = (generation, scannedTo)
-        let me = LoopBound(onLoop: self, loop: context.loop)
+        let me = LoopBound(onLoop: self, loop: loop)
         shard.storage.rooms(.webhook, after: after, limit: Self.scanRows) { result in
             me.loop.execute {
                 guard me.value.generation == generation else { return }
@@ -247,10 +279,10 @@ final class WebhookDispatcher {
         guard let settings else { return accepted(building) }
         state = .delivering(building)
         attempt += 1
-        context.figures.webhook.delivering(building.batch.items.map(\.time).min(), shard.id)
+        figures.delivering(building.batch.items.map(\.time).min(), shard.id)
         let generation = generation
-        let me = LoopBound(onLoop: self, loop: context.loop)
-        Self.post(building.batch, settings, context.callbacks.value.client, time: context.now().milliseconds) {
+        let me = LoopBound(onLoop: self, loop: loop)
+        Self.post(building.batch, settings, callbacks.value.client, time: now().milliseconds) {
             failure in
             me.loop.execute {
                 guard me.value.generation == generation else { return }
@@ -285,24 +317,24 @@ final class WebhookDispatcher {
         guard case .delivering(let building) = state else { return }
         guard let failure else {
             backOff.succeeded()
-            context.figures.webhook.delivered.add(building.batch.items.count)
-            context.figures.webhook.delivering(nil, shard.id)
+            figures.delivered.add(building.batch.items.count)
+            figures.delivering(nil, shard.id)
             return accepted(building)
         }
-        context.figures.webhook.failed.add()
+        figures.failed.add()
         state = .waiting(building)
         let wait = backOff.failed(random: random())
-        let now = context.now()
+        let now = self.now()
         if now.milliseconds - loggedAt.milliseconds >= 60_000 {
             loggedAt = now
-            context.logger.warning(
+            logger.warning(
                 "the webhook does not accept a batch; it is tried again",
                 metadata: [
                     "shard": "\(shard.id)", "reason": "\(failure)", "retryMs": "\(wait)",
                 ])
         }
         let (generation, attempt) = (generation, attempt)
-        context.loop.schedule(afterMilliseconds: UInt64(clamping: wait)) { [weak self] in
+        loop.schedule(afterMilliseconds: UInt64(clamping: wait)) { [weak self] in
             guard let self, self.generation == generation, self.attempt == attempt else { return }
             self.retry()
         }
@@ -325,32 +357,24 @@ final class WebhookDispatcher {
     // MARK: - The log
 
     /// Once a second: writes down how far rooms are delivered.
-    func tick() {
+    package func tick() {
         guard shard.isLeader() else { return }
         secondsSinceScan += 1
         if secondsSinceScan >= 30 { needsScan = true }
         for (room, progress) in delivered.prefix(Self.progressPerSecondMax) {
             let generation = generation
-            shard.visit(room) { [weak self] actor in
-                guard let self, self.generation == generation else { return }
-                guard let actor else {
-                    self.delivered[room] = nil
-                    return
-                }
-                self.writeDown(progress, actor)
+            shard.record(room, { [weak self] in self?.generation == generation ? progress : nil }) {
+                [weak self] record in
+                self?.recorded(room, progress, record)
             }
         }
     }
 
-    private func writeDown(_ progress: WebhookProgress, _ room: RoomActor) {
-        let isKnown = room.assumeIsolated { $0.state.knowsDelivered(progress) }
-        guard !isKnown else {
-            if delivered[room.id] == progress { delivered[room.id] = nil }
-            return
+    private func recorded(_ room: RoomID, _ progress: WebhookProgress, _ record: Record) {
+        switch record {
+        case .proposed: break
+        case .isThere: if delivered[room] == progress { delivered[room] = nil }
+        case .roomIsGone: delivered[room] = nil
         }
-        shard.propose(
-            Proposal(
-                command: Command(id: nil, room: room.id, actor: .system, body: .webhookDelivered(progress)), key: nil,
-                origin: .room), room)
     }
 }
