@@ -24,8 +24,8 @@ extension ClusterLink {
             loop.execute {
                 var hello = LinkHello.newcomer(node)
                 if requireProof { hello.requireProof() }
-                IdentityQuestion(hello, keys, tls) { continuation.resume(returning: $0) }
-                    .ask(host, port, loop, timeout)
+                IdentityQuestion(hello, keys: keys, tls: tls) { continuation.resume(returning: $0) }
+                    .ask(host: host, port: port, on: loop, timeout: timeout)
             }
         }
         let hello = try answer.get()
@@ -46,7 +46,7 @@ private final class IdentityQuestion: LinkConnectionOwner {
     private var answer: LinkHello?
 
     init(
-        _ hello: LinkHello, _ keys: LinkKeys, _ tls: LinkTLS?,
+        _ hello: LinkHello, keys: LinkKeys, tls: LinkTLS?,
         _ complete: @escaping (Result<LinkHello, LinkError>) -> Void
     ) {
         self.hello = hello
@@ -55,7 +55,7 @@ private final class IdentityQuestion: LinkConnectionOwner {
         self.complete = complete
     }
 
-    func ask(_ host: String, _ port: Int, _ loop: EventLoop, _ timeout: Duration) {
+    func ask(host: String, port: Int, on loop: EventLoop, timeout: Duration) {
         timer = loop.schedule(afterMilliseconds: timeout.wholeMilliseconds) { [self] in
             end(.failure(LinkError(.timedOut, "\(host):\(port) did not say who it is within \(timeout)")))
         }

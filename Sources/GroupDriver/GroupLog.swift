@@ -101,12 +101,13 @@ package final class GroupLog {
         configuration.tellsCommitsAtOnce = figures == nil
         configuration.restartProofTicks = 3 * configuration.electionTimeoutTicks
         self.configuration = configuration
-        raft = try Self.restore(group, server, store, configuration, appliedIndex, installed)
+        raft = try Self.restore(
+            group, of: server, from: store, configuration, appliedIndex: appliedIndex, installed: installed)
     }
 
     private static func restore(
-        _ group: GroupID, _ server: ServerID, _ store: LogStore, _ configuration: RaftConfiguration,
-        _ appliedIndex: UInt64, _ installed: SnapshotMark?
+        _ group: GroupID, of server: ServerID, from store: LogStore, _ configuration: RaftConfiguration,
+        appliedIndex: UInt64, installed: SnapshotMark?
     ) throws(RaftError) -> RaftGroup {
         let stored: StoredGroup
         do throws(LogStoreError) {
@@ -317,7 +318,8 @@ package final class GroupLog {
     /// After a failed write the core is made anew from what is on disk, and tries to lead again.
     private func restart() {
         do throws(RaftError) {
-            raft = try Self.restore(group, server, store, configuration, raft.handedOutIndex, installed)
+            raft = try Self.restore(
+                group, of: server, from: store, configuration, appliedIndex: raft.handedOutIndex, installed: installed)
             saves.onRestarted()
             setMayLead()
         } catch {

@@ -77,7 +77,7 @@ final class DayReader {
 
     /// Walks over rows with seqs in `range` until `visit` returns false. Returns whether it has seen all of them.
     func scan(
-        _ incarnation: Incarnation, _ range: ClosedRange<Int64>, _ order: HistoryQuery.Order, _ columns: Columns,
+        _ incarnation: Incarnation, _ range: ClosedRange<Int64>, in order: HistoryQuery.Order, columns: Columns,
         _ visit: (RowView) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) -> Bool {
         guard let statement = scans[Scan(order: order, columns: columns)] else { return true }

@@ -57,7 +57,8 @@ struct HistoryScan: Sendable {
             }
             var isWanted = true
             var last = current.lowerBound
-            let isWhole = try reader.scan(incarnation, current, order, columns) { (row) throws(SQLiteError) in
+            let isWhole = try reader.scan(incarnation, current, in: order, columns: columns) {
+                (row) throws(SQLiteError) in
                 last = row.seq
                 rowsLeft -= 1
                 isWanted = try visit(row)

@@ -17,7 +17,7 @@ public final class ShardStorage: Sendable {
     private let historyReads = Atomic<Int>(0)
     private let lines = Monitor(ReadLines())
 
-    private init(_ shard: ShardID, _ directory: String, _ pool: StoragePool, _ configuration: StorageConfiguration) {
+    private init(_ shard: ShardID, directory: String, pool: StoragePool, configuration: StorageConfiguration) {
         number = pool.nextNumber()
         self.directory = directory
         self.configuration = configuration
@@ -33,7 +33,7 @@ public final class ShardStorage: Sendable {
     public static func open(
         _ shard: ShardID, directory: String, pool: StoragePool, configuration: StorageConfiguration
     ) throws(StorageError) -> ShardStorage {
-        let storage = ShardStorage(shard, directory, pool, configuration)
+        let storage = ShardStorage(shard, directory: directory, pool: pool, configuration: configuration)
         let failure: StorageError?? = storage.writerThread.ask { worker in
             do {
                 worker.writers[storage.number] = try ShardWriter(

@@ -80,7 +80,8 @@ extension ChatroomNode {
         let gossip = links.withLock { $0?.gossip }
         let shardMap = ShardMap(shardCount: owner.shards)
         let storages = try await services.open(close: { for storage in $0 { storage.close() } }) {
-            try Self.openStorages(directory, shardMap, configuration, StoragePool(writers: 2, readers: 2))
+            try Self.openStorages(
+                in: directory, shardMap, configuration, pool: StoragePool(writers: 2, readers: 2))
         }
         let audit = try await services.open(
             close: { $0.close() }, orFail: { NodeError(.storage, "the audit can't be used: \($0)") }

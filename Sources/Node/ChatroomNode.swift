@@ -152,7 +152,7 @@ public final class ChatroomNode: Service, Sendable {
     static let seedsWithoutKey = NodeError(.configuration, "link.seeds needs a cluster key in the keys file")
 
     static func openStorages(
-        _ directory: DataDirectory, _ shardMap: ShardMap, _ configuration: NodeConfiguration, _ pool: StoragePool
+        in directory: DataDirectory, _ shardMap: ShardMap, _ configuration: NodeConfiguration, pool: StoragePool
     ) throws(NodeError) -> [ShardStorage] {
         do {
             var options = StorageConfiguration(now: WallClock.now)

@@ -63,7 +63,7 @@ public struct SnapshotSource: Sendable {
         guard message.group == group else { return [] }
         switch message.body {
         case .askSnapshot(let index, let next, let end, let isRepeat):
-            return ask(index, next, end, isRepeat, message.transfer, node)
+            return ask(index, from: next, to: end, isRepeat: isRepeat, transfer: message.transfer, node)
         case .abort:
             return isCurrent(message.transfer, node) ? close() : []
         case .beginSnapshot, .snapshotChunk, .endSnapshot, .askDays, .days, .askHistory, .history, .complete:
@@ -76,14 +76,14 @@ public struct SnapshotSource: Sendable {
     }
 
     private mutating func ask(
-        _ index: UInt64, _ next: UInt32, _ end: UInt32, _ isRepeat: Bool, _ transfer: UInt64, _ node: NodeID
+        _ index: UInt64, from next: UInt32, to end: UInt32, isRepeat: Bool, transfer: UInt64, _ node: NodeID
     ) -> [Effect] {
         if isCurrent(transfer, node) { return goOn(next, end, isRepeat) }
         if let current, current.node != node {
-            return [refuse(.busy, "a snapshot is being given to \(current.node)", transfer, node)]
+            return [refuse(.busy, "a snapshot is being given to \(current.node)", transfer: transfer, node)]
         }
         guard next == 0 else {
-            return [refuse(.lost, "the snapshot has been closed", transfer, node)]
+            return [refuse(.lost, "the snapshot has been closed", transfer: transfer, node)]
         }
         // The receiver has begun anew.
         let closing = close()
@@ -100,7 +100,7 @@ public struct SnapshotSource: Sendable {
             return []
         }
         guard next <= transfer.next, next >= transfer.first || !isRepeat else {
-            let refusal = refuse(.lost, "chunk \(next) can't be given", transfer.transfer, transfer.node)
+            let refusal = refuse(.lost, "chunk \(next) can't be given", transfer: transfer.transfer, transfer.node)
             return close() + [refusal]
         }
         if next > transfer.first {
@@ -190,7 +190,7 @@ public struct SnapshotSource: Sendable {
     }
 
     private func refuse(
-        _ code: ReplicationError.Code, _ reason: String, _ transfer: UInt64, _ node: NodeID
+        _ code: ReplicationError.Code, _ reason: String, transfer: UInt64, _ node: NodeID
     ) -> Effect {
         .send(
             ReplicationMessage(group: group, transfer: transfer, .abort(ReplicationError(code, reason))), to: node)

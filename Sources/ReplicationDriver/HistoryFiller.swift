@@ -104,7 +104,13 @@ final class HistoryFiller {
                     manifest, snapshotIndex: snapshotIndex,
                     completion: onLoop { [weak self] result in self?.planned(number, result) })
             case .store(let day, let cursor, let bytes, let next):
-                store(number, snapshotIndex, day, cursor, bytes, next)
+                do throws(StorageError) {
+                    let chunk = HistoryChunk(
+                        day: day, after: try place(cursor), bytes: bytes, next: try place(next ?? []))
+                    store(chunk, before: next, of: number, snapshotIndex: snapshotIndex)
+                } catch {
+                    stored(.failure(error), day: day, next: next, of: number)
+                }
             case .complete:
                 end()
                 // The end is told when it is durable; what is missing again then is asked for anew.
@@ -126,23 +132,15 @@ final class HistoryFiller {
         if let effects { perform(effects) }
     }
 
-    private func store(
-        _ number: UInt64, _ snapshotIndex: UInt64, _ day: Int64, _ cursor: [UInt8], _ bytes: [UInt8], _ next: [UInt8]?
-    ) {
-        let chunk: HistoryChunk
-        do throws(StorageError) {
-            chunk = HistoryChunk(
-                day: day, after: try place(cursor), bytes: bytes, next: try place(next ?? []))
-        } catch {
-            return stored(number, day, next, .failure(error))
-        }
+    private func store(_ chunk: HistoryChunk, before next: [UInt8]?, of number: UInt64, snapshotIndex: UInt64) {
+        let day = chunk.day
         storage.backfill(
             chunk, snapshotIndex: snapshotIndex,
-            completion: onLoop { [weak self] result in self?.stored(number, day, next, result) })
+            completion: onLoop { [weak self] result in self?.stored(result, day: day, next: next, of: number) })
     }
 
     private func stored(
-        _ number: UInt64, _ day: Int64, _ next: [UInt8]?, _ result: Result<MissingHistory?, StorageError>
+        _ result: Result<MissingHistory?, StorageError>, day: Int64, next: [UInt8]?, of number: UInt64
     ) {
         guard current?.sink.transfer == number else { return }
         let effects: [BackfillSink.Effect]? =

@@ -3,6 +3,8 @@ import ChatModel
 /// The effects of a command besides its result, collected while it is decided and handed out in the order that `Effect`
 /// promises: catalogue rows (the room's own last), history, pushes, kicks, end of an incarnation, result.
 struct Outcome {
+    /// The place of the command in the log.
+    let stamp: Stamp
     var rows: [CatalogueChange] = []
     /// `.append` and `.erase`.
     var history: [Effect] = []
@@ -11,6 +13,10 @@ struct Outcome {
     var endings: [Effect] = []
     /// The room's row has changed.
     var touchesRoom = false
+
+    init(at stamp: Stamp) { self.stamp = stamp }
+
+    var time: Timestamp { stamp.time }
 
     func effects(result: CommandResult, roomRow: CatalogueChange?) -> [Effect] {
         var effects: [Effect] = []

@@ -11,10 +11,10 @@ extension RoomState {
         if let key, let first = remembered(key, of: command, at: stamp.time) {
             return [.result(first)]
         }
-        var outcome = Outcome()
+        var outcome = Outcome(at: stamp)
         do throws(ChatError) {
-            let result = try decide(command, key, stamp, &outcome)
-            if let key { remember(result, of: key, command, stamp, &outcome) }
+            let result = try decide(command, key, &outcome)
+            if let key { remember(result, of: key, for: command, &outcome) }
             prune(at: stamp.time, &outcome)
             return outcome.effects(result: result, roomRow: outcome.touchesRoom ? roomRow(at: stamp.time) : nil)
         } catch {
@@ -24,13 +24,13 @@ extension RoomState {
 
     /// Every refusal must be thrown before the first change.
     private mutating func decide(
-        _ command: Command, _ key: CommandKey?, _ stamp: Stamp, _ outcome: inout Outcome
+        _ command: Command, _ key: CommandKey?, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         if case .createRoom(let creator, let set) = command.body {
-            return try createRoom(creator, set, command, stamp, &outcome)
+            return try createRoom(creator, set, for: command, &outcome)
         }
         // Results outlive the room, and are swept without it.
-        if case .expire = command.body { return try expire(command, stamp, &outcome) }
+        if case .expire = command.body { return try expire(for: command, &outcome) }
         // Debts to the webhook outlive the room.
         if case .webhookDelivered(let progress) = command.body { return webhookDelivered(progress, &outcome) }
         guard exists else { throw ChatError(.notFound, "there is no room \(room)") }
@@ -39,64 +39,64 @@ extension RoomState {
         case .createRoom, .expire, .webhookDelivered:
             throw ChatError(.conflict, "the room \(room) exists")
         case .closeRoom(let options):
-            return try closeRoom(options, command, stamp, &outcome)
+            return try closeRoom(options, for: command, &outcome)
         case .reopenRoom:
-            return try reopenRoom(command, stamp, &outcome)
+            return try reopenRoom(for: command, &outcome)
         case .deleteRoom:
-            return try deleteRoom(command, stamp, &outcome)
+            return try deleteRoom(for: command, &outcome)
         case .queueRemove(let versions):
-            return try queueRemove(versions, command, stamp, &outcome)
+            return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
-            return try setOccupancy(emptySince, command, &outcome)
+            return try setOccupancy(emptySince, for: command, &outcome)
         case .post, .updateRoom, .recall, .setManager, .setMember, .setRole, .setBlacklist, .setMute, .tempMute,
             .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear, .addRobots, .removeRobots:
             try requireOpen()
-            try requireMayTakePart(command.actor, at: stamp.time)
-            return try decideInOpenRoom(command, key, stamp, &outcome)
+            try requireMayTakePart(command.actor, at: outcome.time)
+            return try decideInOpenRoom(command, key, &outcome)
         }
     }
 
     private mutating func decideInOpenRoom(
-        _ command: Command, _ key: CommandKey?, _ stamp: Stamp, _ outcome: inout Outcome
+        _ command: Command, _ key: CommandKey?, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         switch command.body {
         case .post(let draft):
-            return try post(draft, key, command, stamp, &outcome)
+            return try post(draft, key, for: command, &outcome)
         case .updateRoom(let set, let options):
-            return try updateRoom(set, options, command, stamp, &outcome)
+            return try updateRoom(set, options, for: command, &outcome)
         case .recall(let targets, let options):
-            return try recall(targets, options, command, stamp, &outcome)
+            return try recall(targets, options, for: command, &outcome)
         case .setManager(let user, let enable, let options):
-            return try setManager(user, enable, options, command, stamp, &outcome)
+            return try setManager(user, enable: enable, options, for: command, &outcome)
         case .setMember(let user, let enable, let options):
-            return try setMember(user, enable, options, command, stamp, &outcome)
+            return try setMember(user, enable: enable, options, for: command, &outcome)
         case .setRole(let user, let role, let options):
-            return try setRole(user, role, options, command, stamp, &outcome)
+            return try setRole(user, to: role, options, for: command, &outcome)
         case .setBlacklist(let user, let enable, let options):
-            return try setBlacklist(user, enable, options, command, stamp, &outcome)
+            return try setBlacklist(user, enable: enable, options, for: command, &outcome)
         case .setMute(let user, let enable, let options):
-            return try setMute(user, enable, options, command, stamp, &outcome)
+            return try setMute(user, enable: enable, options, for: command, &outcome)
         case .tempMute(let user, let seconds, let options):
-            return try tempMute(user, seconds, options, command, stamp, &outcome)
+            return try tempMute(user, seconds: seconds, options, for: command, &outcome)
         case .muteRoom(let enable, let options):
-            return try muteRoom(enable, options, command, stamp, &outcome)
+            return try muteRoom(enable: enable, options, for: command, &outcome)
         case .kick(let user, let seconds, let options):
-            return try kick(user, seconds, options, command, stamp, &outcome)
+            return try kick(user, banSeconds: seconds, options, for: command, &outcome)
         case .updateMe(let set, let save, let options):
-            return try updateMe(set, save, options, command, stamp, &outcome)
+            return try updateMe(set, save: save, options, for: command, &outcome)
         case .queueSet(let key, let value, let owner, let transient, let version, let options):
             return try queueSet(
-                key, value, owner: owner, transient: transient, ifVersion: version, options, command, stamp, &outcome)
+                key, to: value, owner: owner, transient: transient, ifVersion: version, options, for: command, &outcome)
         case .queueSetMany(let pairs, let options):
-            return try queueSetMany(pairs, options, command, stamp, &outcome)
+            return try queueSetMany(pairs, options, for: command, &outcome)
         case .queueTake(let key, let options):
-            return try queueTake(key, options, command, stamp, &outcome)
+            return try queueTake(key, options, for: command, &outcome)
         case .queueClear(let options):
-            return try queueClear(options, command, stamp, &outcome)
+            return try queueClear(options, for: command, &outcome)
         case .addRobots(let robots):
-            return try addRobots(robots, command, stamp, &outcome)
+            return try addRobots(robots, for: command, &outcome)
         case .removeRobots(let users):
-            return try removeRobots(users, command, &outcome)
+            return try removeRobots(users, for: command, &outcome)
         case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .queueRemove, .occupancy, .expire, .webhookDelivered:
             throw ChatError(.internal, "this command does not belong here")
         }
@@ -105,7 +105,7 @@ extension RoomState {
     // MARK: - Memory
 
     private mutating func remember(
-        _ result: CommandResult, of key: CommandKey, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ result: CommandResult, of key: CommandKey, for command: Command, _ outcome: inout Outcome
     ) {
         // A kept post is found again in history; anything else needs a row of its own.
         if case .post = command.body, case .posted(_, .kept(let seq), let time, let priority, _) = result {
@@ -114,10 +114,12 @@ extension RoomState {
         }
         guard let remembered = Self.remembered(result, of: command.body) else { return }
         let memory = CommandMemory(
-            result: remembered, time: stamp.time, index: stamp.index, owner: CommandMemory.owner(command.actor))
+            result: remembered, time: outcome.time, index: outcome.stamp.index,
+            owner: CommandMemory.owner(command.actor))
         outcome.rows.append(
             CatalogueChange(
-                kind: .command, key: key.text, value: .command(memory), deadline: CommandLedger.sweepTime(stamp.time)))
+                kind: .command, key: key.text, value: .command(memory), deadline: CommandLedger.sweepTime(outcome.time))
+        )
         for forgotten in ledger.remember(memory, of: key) {
             outcome.rows.append(CatalogueChange(kind: .command, key: forgotten.text, value: nil))
         }

@@ -3,24 +3,24 @@ import ChatModel
 /// The room as a whole: created, changed, muted, closed, deleted.
 extension RoomState {
     mutating func createRoom(
-        _ creator: UserID, _ set: RoomChanges, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ creator: UserID, _ set: RoomChanges, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireServer(command.actor)
         guard !exists else { throw ChatError(.conflict, "the room \(room) exists") }
         try validate(set)
-        var info = RoomInfo(id: room, creator: creator, createdAt: stamp.time)
+        var info = RoomInfo(id: room, creator: creator, createdAt: outcome.time)
         set.apply(to: &info)
-        record = RoomRecord(info: info, incarnation: Incarnation(of: room, createdAt: stamp.index))
-        record?.emptySince = stamp.time
-        updateMember(creator, stamp, &outcome) { $0.role = .creator }
-        owe(.created, command, stamp, &outcome)
+        record = RoomRecord(info: info, incarnation: Incarnation(of: room, createdAt: outcome.stamp.index))
+        record?.emptySince = outcome.time
+        updateMember(creator, &outcome) { $0.role = .creator }
+        owe(.created, for: command, &outcome)
         outcome.touchesRoom = true
         return .room(info)
     }
 
     /// A set without any field changes nothing and tells nobody; setting what is already so is told all the same.
     mutating func updateRoom(
-        _ given: RoomChanges, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ given: RoomChanges, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         var set = given
         if case .member = command.actor {
@@ -37,9 +37,9 @@ extension RoomState {
         set.apply(to: &info)
         record?.info = info
         // Nobody has kept count until now: the time begins here, and ends when the leader says that somebody is here.
-        if info.idleCloseSeconds != idleCloseSeconds { record?.emptySince = stamp.time }
+        if info.idleCloseSeconds != idleCloseSeconds { record?.emptySince = outcome.time }
         outcome.touchesRoom = true
-        notify(.roomInfoUpdated, options, of: [], .room(set: set), command, stamp, &outcome)
+        notify(.roomInfoUpdated, options, data: .room(set: set), for: command, &outcome)
         return .room(info)
     }
 
@@ -56,33 +56,33 @@ extension RoomState {
 
     /// Closing a closed room answers and does nothing. Everybody is kicked, so all transient elements go.
     mutating func closeRoom(
-        _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireServer(command.actor)
-        if record?.info.closed == false { close(options, command, stamp, &outcome) }
+        if record?.info.closed == false { close(options, for: command, &outcome) }
         return try roomResult()
     }
 
     private mutating func close(
-        _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) {
         record?.info.closed = true
         outcome.touchesRoom = true
-        notify(.roomClosed, options, of: [], .none, command, stamp, &outcome)
-        owe(.closed, command, stamp, &outcome)
-        removeElements(queue.transientElements, command, stamp, &outcome)
+        notify(.roomClosed, options, for: command, &outcome)
+        owe(.closed, for: command, &outcome)
+        removeElements(queue.transientElements, for: command, &outcome)
         forgetRobots(robots.keys, &outcome)
         outcome.endings.append(.kickAll(reason: .roomClosed, ext: options.notifyExt))
     }
 
     /// Closes the room when nobody has been in it for `idleCloseSeconds`.
-    mutating func closeIfIdle(_ command: Command, _ stamp: Stamp, _ outcome: inout Outcome) {
-        guard let idleDeadline, idleDeadline <= stamp.time else { return }
-        close(NotifyOptions(), command, stamp, &outcome)
+    mutating func closeIfIdle(for command: Command, _ outcome: inout Outcome) {
+        guard let idleDeadline, idleDeadline <= outcome.time else { return }
+        close(NotifyOptions(), for: command, &outcome)
     }
 
     mutating func setOccupancy(
-        _ emptySince: Timestamp?, _ command: Command, _ outcome: inout Outcome
+        _ emptySince: Timestamp?, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireServer(command.actor)
         record?.emptySince = emptySince
@@ -90,15 +90,15 @@ extension RoomState {
         return .done
     }
 
-    mutating func reopenRoom(_ command: Command, _ stamp: Stamp, _ outcome: inout Outcome) throws(ChatError)
+    mutating func reopenRoom(for command: Command, _ outcome: inout Outcome) throws(ChatError)
         -> CommandResult
     {
         try requireServer(command.actor)
         if record?.info.closed == true {
             record?.info.closed = false
-            record?.emptySince = stamp.time
+            record?.emptySince = outcome.time
             outcome.touchesRoom = true
-            owe(.reopened, command, stamp, &outcome)
+            owe(.reopened, for: command, &outcome)
         }
         return try roomResult()
     }
@@ -108,12 +108,12 @@ extension RoomState {
         return .room(info)
     }
 
-    mutating func deleteRoom(_ command: Command, _ stamp: Stamp, _ outcome: inout Outcome) throws(ChatError)
+    mutating func deleteRoom(for command: Command, _ outcome: inout Outcome) throws(ChatError)
         -> CommandResult
     {
         try requireServer(command.actor)
         guard let incarnation else { throw ChatError(.notFound, "there is no room \(room)") }
-        oweDeletion(command, stamp, &outcome)
+        oweDeletion(for: command, &outcome)
         becomeAbsent()
         // The room's row goes, and with it all others but the results of commands.
         outcome.touchesRoom = true
@@ -122,13 +122,13 @@ extension RoomState {
     }
 
     mutating func muteRoom(
-        _ enable: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        enable: Bool, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireManager(command.actor)
         guard record?.info.muted != enable else { return .done }
         record?.info.muted = enable
         outcome.touchesRoom = true
-        notify(enable ? .roomMuted : .roomUnmuted, options, of: [], .none, command, stamp, &outcome)
+        notify(enable ? .roomMuted : .roomUnmuted, options, for: command, &outcome)
         return .done
     }
 }

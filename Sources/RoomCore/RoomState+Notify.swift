@@ -4,8 +4,8 @@ import ChatModel
 extension RoomState {
     /// Emits a kept notification, unless the caller asked for none.
     mutating func notify(
-        _ event: EventCode, _ options: NotifyOptions, of targets: [UserID] = [], _ data: NotificationData = .none,
-        _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ event: EventCode, _ options: NotifyOptions, of targets: [UserID] = [], data: NotificationData = .none,
+        for command: Command, _ outcome: inout Outcome
     ) {
         guard options.notify else { return }
         var notification = Notification(event)
@@ -16,13 +16,13 @@ extension RoomState {
         let (seq, messageID) = nextKept()
         keep(
             Message(
-                room: room, place: .kept(seq: seq), messageID: messageID, time: stamp.time, from: nil,
+                room: room, place: .kept(seq: seq), messageID: messageID, time: outcome.time, from: nil,
                 body: .notification(notification)),
-            key: nil, command, &outcome)
+            key: nil, for: command, &outcome)
     }
 
-    mutating func keep(_ message: Message, key: CommandKey?, _ command: Command, _ outcome: inout Outcome) {
-        owe(message, command, &outcome)
+    mutating func keep(_ message: Message, key: CommandKey?, for command: Command, _ outcome: inout Outcome) {
+        owe(message, for: command, &outcome)
         outcome.history.append(.append(message, commandKey: key))
         outcome.shown.append(message)
         outcome.touchesRoom = true

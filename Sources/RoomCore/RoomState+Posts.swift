@@ -3,10 +3,10 @@ import ChatModel
 /// Messages from people, and taking them back.
 extension RoomState {
     mutating func post(
-        _ draft: MessageDraft, _ key: CommandKey?, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ draft: MessageDraft, _ key: CommandKey?, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         if case .member(let user, _, let anonymous) = command.actor {
-            try maySpeak(user, anonymous: anonymous, at: stamp.time)
+            try maySpeak(user, anonymous: anonymous, at: outcome.time)
         }
         switch draft.body {
         case .notification, .recalled, .unknown:
@@ -17,9 +17,9 @@ extension RoomState {
         guard !draft.mentionAll || isManager(command.actor) else {
             throw ChatError(.forbidden, "mentionAll is for creator and managers", field: "mentionAll")
         }
-        try passSlowMode(command.actor, stamp, &outcome)
+        try passSlowMode(command.actor, &outcome)
 
-        let priority = acceptedPriority(draft.priority, command, stamp, &outcome)
+        let priority = acceptedPriority(draft.priority, for: command, &outcome)
         let place: MessagePlace
         let messageID: String
         if draft.isKept {
@@ -28,10 +28,10 @@ extension RoomState {
             messageID = kept.messageID
         } else {
             place = .unkept(after: lastSeq)
-            messageID = nextUnkeptID(stamp)
+            messageID = nextUnkeptID(outcome.stamp)
         }
         var message = Message(
-            room: room, place: place, messageID: messageID, time: stamp.time, from: sender(command), body: draft.body)
+            room: room, place: place, messageID: messageID, time: outcome.time, from: sender(command), body: draft.body)
         message.clientID = clientID(command)
         message.priority = priority
         message.mentions = draft.mentions
@@ -40,12 +40,12 @@ extension RoomState {
         message.ext = draft.ext
         message.webhook = draft.webhook
         if draft.isKept {
-            keep(message, key: key, command, &outcome)
+            keep(message, key: key, for: command, &outcome)
         } else {
             outcome.shown.append(message)
         }
         return .posted(
-            messageID: messageID, place: place, time: stamp.time, priority: priority,
+            messageID: messageID, place: place, time: outcome.time, priority: priority,
             delivered: draft.to.isEmpty ? nil : command.facts.delivered)
     }
 
@@ -72,33 +72,33 @@ extension RoomState {
 
     /// One message per user in `slowModeSeconds`, kept or not; managers are exempt.
     private mutating func passSlowMode(
-        _ actor: Actor, _ stamp: Stamp, _ outcome: inout Outcome
+        _ actor: Actor, _ outcome: inout Outcome
     ) throws(ChatError) {
         guard case .member(let user, _, _) = actor, let seconds = record?.info.slowModeSeconds, seconds > 0,
             !isManager(actor)
         else { return }
-        if let wait = slow.wait(of: user, seconds: seconds, at: stamp.time) {
+        if let wait = slow.wait(of: user, seconds: seconds, at: outcome.time) {
             throw ChatError(
                 .tooOften, "slow mode: one message in \(seconds) s, the next in \(Self.seconds(wait)) s",
                 retryAfterMs: wait)
         }
         let spoken = SlowMode.Spoken(
-            time: stamp.time, sweepAt: SlowMode.sweepTime(stamp.time, seconds: seconds))
+            time: outcome.time, sweepAt: SlowMode.sweepTime(outcome.time, seconds: seconds))
         slow.note(user, spoken)
         outcome.rows.append(slowRow(user, spoken))
     }
 
     /// HIGH is for creator, managers and the server API, and only `highPerSecondMax` times in any second.
     private mutating func acceptedPriority(
-        _ asked: Priority, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ asked: Priority, for command: Command, _ outcome: inout Outcome
     ) -> Priority {
         guard asked == .high else { return asked }
         let ofServer = if case .member = command.actor { false } else { true }
         let list = ofServer ? \RoomRecord.recentServerHigh : \RoomRecord.recentHigh
         guard isManager(command.actor), var recent = record?[keyPath: list] else { return .normal }
-        recent.removeAll { $0.adding(seconds: 1) <= stamp.time }
+        recent.removeAll { $0.adding(seconds: 1) <= outcome.time }
         guard recent.count < command.facts.highPerSecondMax else { return .normal }
-        recent.append(stamp.time)
+        recent.append(outcome.time)
         record?[keyPath: list] = recent
         outcome.touchesRoom = true
         return .high
@@ -110,21 +110,20 @@ extension RoomState {
     /// knowledge: the leader looks it up, leaves out what is already recalled, and states the rest as facts. With
     /// none left nothing happens.
     mutating func recall(
-        _ targets: [RecallTarget], _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
-        _ outcome: inout Outcome
+        _ targets: [RecallTarget], _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         guard let incarnation else { throw ChatError(.notFound, "there is no room \(room)") }
         for target in targets {
-            try requireMayRecall(target, command, stamp)
+            try requireMayRecall(target, command, outcome.stamp)
         }
-        erase(targets, of: incarnation, options, command, stamp, &outcome)
+        erase(targets, of: incarnation, options, for: command, &outcome)
         return .done
     }
 
     /// Takes the bodies of messages away and tells it in one 323.
     mutating func erase(
-        _ targets: [RecallTarget], of incarnation: Incarnation, _ options: NotifyOptions, _ command: Command,
-        _ stamp: Stamp, _ outcome: inout Outcome
+        _ targets: [RecallTarget], of incarnation: Incarnation, _ options: NotifyOptions, for command: Command,
+        _ outcome: inout Outcome
     ) {
         guard !targets.isEmpty else { return }
         var senders: [UserID] = []
@@ -134,7 +133,7 @@ extension RoomState {
             if let sender = target.sender, known.insert(sender).inserted { senders.append(sender) }
         }
         let messageIDs = targets.map { MessageID.kept(incarnation, seq: $0.seq).text }
-        notify(.recalled, options, of: senders, .recalled(messageIDs: messageIDs), command, stamp, &outcome)
+        notify(.recalled, options, of: senders, data: .recalled(messageIDs: messageIDs), for: command, &outcome)
     }
 
     func requireMayRecall(_ target: RecallTarget, _ command: Command, _ stamp: Stamp) throws(ChatError) {

@@ -41,11 +41,11 @@ extension RoomState {
     }
 
     mutating func queueSet(
-        _ key: String, _ value: String, owner: UserID?, transient: Bool, ifVersion: Int64?, _ options: NotifyOptions,
-        _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ key: String, to value: String, owner: UserID?, transient: Bool, ifVersion: Int64?, _ options: NotifyOptions,
+        for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         guard let creator = record?.info.creator else { throw ChatError(.notFound, "there is no room \(room)") }
-        let right = try queueRight(command.actor, at: stamp.time)
+        let right = try queueRight(command.actor, at: outcome.time)
         let old = queue[key]
         // A key that is not there counts as version 0.
         if let ifVersion, ifVersion != old?.version ?? 0 {
@@ -63,17 +63,17 @@ extension RoomState {
         element.version = (old?.version ?? 0) &+ 1
         put(element, &outcome)
         notify(
-            .queueChanged, options, of: [], .queue(change: old == nil ? .offer : .update, element: element), command,
-            stamp, &outcome)
+            .queueChanged, options, data: .queue(change: old == nil ? .offer : .update, element: element), for: command,
+            &outcome)
         return .element(element)
     }
 
     /// Overwrites what is there: one 320 (see `notifyBatch`), in the order given. Each keeps whether it is transient.
     /// With nothing there nobody is told.
     mutating func queueSetMany(
-        _ pairs: [QueuePair], _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ pairs: [QueuePair], _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
-        let right = try queueRight(command.actor, at: stamp.time)
+        let right = try queueRight(command.actor, at: outcome.time)
         guard pairs.count <= Limits.queueBatchItems else {
             throw ChatError(.badParameter, "at most \(Limits.queueBatchItems) values", field: "values")
         }
@@ -94,40 +94,40 @@ extension RoomState {
             put(element, &outcome)
             changed.append(element)
         }
-        notifyBatch(.batchUpdate, changed, options, command, stamp, &outcome)
+        notifyBatch(.batchUpdate, of: changed, options, for: command, &outcome)
         return .missing(missing)
     }
 
     mutating func queueTake(
-        _ key: String?, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ key: String?, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
-        let right = try queueRight(command.actor, at: stamp.time)
+        let right = try queueRight(command.actor, at: outcome.time)
         let found = if let key { queue[key] } else { queue.head }
         guard let element = found else {
             throw ChatError(.notFound, key.map { "there is no element \($0)" } ?? "the queue is empty")
         }
         try require(right, covers: element)
         drop(element.key, &outcome)
-        notify(.queueChanged, options, of: [], .queue(change: .poll, element: element), command, stamp, &outcome)
+        notify(.queueChanged, options, data: .queue(change: .poll, element: element), for: command, &outcome)
         return .element(element)
     }
 
     /// Clearing an empty queue tells nobody.
     mutating func queueClear(
-        _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
-        guard case .everything = try queueRight(command.actor, at: stamp.time) else {
+        guard case .everything = try queueRight(command.actor, at: outcome.time) else {
             throw ChatError(.forbidden, "only managers clear the queue of \(room)")
         }
         guard queue.count > 0 else { return .done }
         for element in queue.elements { drop(element.key, &outcome) }
-        notify(.queueChanged, options, of: [], .queue(change: .drop, element: nil), command, stamp, &outcome)
+        notify(.queueChanged, options, data: .queue(change: .drop, element: nil), for: command, &outcome)
         return .done
     }
 
     /// Removes transient elements that are still as they were seen.
     mutating func queueRemove(
-        _ versions: [QueueElementVersion], _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ versions: [QueueElementVersion], for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireServer(command.actor)
         let gone = versions.compactMap { version -> QueueElement? in
@@ -136,13 +136,13 @@ extension RoomState {
             }
             return element
         }
-        removeElements(gone, command, stamp, &outcome)
+        removeElements(gone, for: command, &outcome)
         return .done
     }
 
     /// The room itself takes elements away: one 320 (see `notifyBatch`) without operator.
     mutating func removeElements(
-        _ elements: [QueueElement], _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ elements: [QueueElement], for command: Command, _ outcome: inout Outcome
     ) {
         var removed: [QueueElement] = []
         for element in elements where queue[element.key] != nil {
@@ -151,18 +151,18 @@ extension RoomState {
         }
         var own = command
         own.actor = .system
-        notifyBatch(.partClear, removed, NotifyOptions(), own, stamp, &outcome)
+        notifyBatch(.partClear, of: removed, NotifyOptions(), for: own, &outcome)
     }
 
     /// One 320 for all elements; none for none. Where it would be longer than a frame may be it is several, one behind
     /// the other, each with a seq of its own and as many of the elements, in order, as fit.
     private mutating func notifyBatch(
-        _ change: QueueChange, _ elements: [QueueElement], _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ change: QueueChange, of elements: [QueueElement], _ options: NotifyOptions, for command: Command,
         _ outcome: inout Outcome
     ) {
         for part in FrameSize.parts(of: elements, within: Self.batchBytesMax, FrameSize.of) {
             notify(
-                .queueBatchChanged, options, of: [], .queueBatch(change: change, elements: Array(part)), command, stamp,
+                .queueBatchChanged, options, data: .queueBatch(change: change, elements: Array(part)), for: command,
                 &outcome)
         }
     }

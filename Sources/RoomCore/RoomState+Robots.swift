@@ -12,11 +12,11 @@ extension RoomState {
     public var robotCount: Int { robots.count }
 
     mutating func addRobots(
-        _ given: [Robot], _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ given: [Robot], for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireServer(command.actor)
         try requireDistinct(given.map(\.user))
-        for robot in given { try requireNotBarred(robot.user, at: stamp.time) }
+        for robot in given { try requireNotBarred(robot.user, at: outcome.time) }
         let present = given.map(\.user).filter { robots[$0] != nil }
         guard robots.count + given.count - present.count <= command.facts.robotsMax else {
             throw ChatError(
@@ -24,7 +24,7 @@ extension RoomState {
         }
         for robot in given {
             let record = RobotRecord(
-                profile: robot.profile, enteredAt: robots[robot.user]?.enteredAt ?? stamp.time)
+                profile: robot.profile, enteredAt: robots[robot.user]?.enteredAt ?? outcome.time)
             robots[robot.user] = record
             outcome.rows.append(CatalogueChange(kind: .robot, key: robot.user.text, value: .robot(record)))
         }
@@ -36,7 +36,7 @@ extension RoomState {
     }
 
     mutating func removeRobots(
-        _ users: [UserID], _ command: Command, _ outcome: inout Outcome
+        _ users: [UserID], for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireServer(command.actor)
         try requireDistinct(users)

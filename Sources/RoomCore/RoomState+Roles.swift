@@ -3,37 +3,34 @@ import ChatModel
 /// Fixed roles. Asking for what is already so answers the member and tells nobody.
 extension RoomState {
     mutating func setManager(
-        _ user: UserID, _ enable: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
-        _ outcome: inout Outcome
+        _ user: UserID, enable: Bool, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireMaySetManager(command.actor, user)
         if enable {
-            try makeManager(user, options, command, stamp, &outcome)
+            try makeManager(user, options, for: command, &outcome)
         } else if role(of: user) == .manager {
-            makeNormal(user, .managerRemoved, options, command, stamp, &outcome)
+            makeNormal(user, telling: .managerRemoved, options, for: command, &outcome)
         }
-        return .member(member(user, command.facts, at: stamp.time))
+        return .member(member(user, command.facts, at: outcome.time))
     }
 
     /// Enabling leaves a manager what he is; disabling one removes both roles.
     mutating func setMember(
-        _ user: UserID, _ enable: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
-        _ outcome: inout Outcome
+        _ user: UserID, enable: Bool, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireManager(command.actor)
         try requireOutranks(command.actor, user)
         if !enable {
-            makeGuest(user, options, command, stamp, &outcome)
+            makeGuest(user, options, for: command, &outcome)
         } else if role(of: user) != .manager {
-            try makeFixedMember(user, options, command, stamp, &outcome)
+            try makeFixedMember(user, options, for: command, &outcome)
         }
-        return .member(member(user, command.facts, at: stamp.time))
+        return .member(member(user, command.facts, at: outcome.time))
     }
 
     /// A manager becomes normal by 308, and a guest by 308 and 310.
     mutating func setRole(
-        _ user: UserID, _ wanted: FixedRole, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
-        _ outcome: inout Outcome
+        _ user: UserID, to wanted: FixedRole, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         if wanted == .manager || role(of: user) == .manager {
             try requireMaySetManager(command.actor, user)
@@ -44,21 +41,21 @@ extension RoomState {
         try requireNotCreator(user)
         switch wanted {
         case .manager:
-            try makeManager(user, options, command, stamp, &outcome)
+            try makeManager(user, options, for: command, &outcome)
         case .normal where role(of: user) == .manager:
-            makeNormal(user, .managerRemoved, options, command, stamp, &outcome)
+            makeNormal(user, telling: .managerRemoved, options, for: command, &outcome)
         case .normal:
-            try makeFixedMember(user, options, command, stamp, &outcome)
+            try makeFixedMember(user, options, for: command, &outcome)
         case .guest:
-            makeGuest(user, options, command, stamp, &outcome)
+            makeGuest(user, options, for: command, &outcome)
         }
-        return .member(member(user, command.facts, at: stamp.time))
+        return .member(member(user, command.facts, at: outcome.time))
     }
 
     // MARK: - The steps
 
     private mutating func makeManager(
-        _ user: UserID, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ user: UserID, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) {
         try requireNotCreator(user)
         guard role(of: user) != .manager else { return }
@@ -66,36 +63,36 @@ extension RoomState {
         guard members.managerCount < command.facts.managersMax else {
             throw ChatError(.badParameter, "a room has at most \(command.facts.managersMax) managers")
         }
-        updateMember(user, stamp, &outcome) { $0.role = .manager }
-        notify(.managerSet, options, of: [user], .none, command, stamp, &outcome)
+        updateMember(user, &outcome) { $0.role = .manager }
+        notify(.managerSet, options, of: [user], for: command, &outcome)
     }
 
     private mutating func makeFixedMember(
-        _ user: UserID, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ user: UserID, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) {
         try requireNotCreator(user)
         guard role(of: user) != .normal else { return }
         try requireMayHoldRole(user, command.facts)
-        makeNormal(user, .madeFixedMember, options, command, stamp, &outcome)
+        makeNormal(user, telling: .madeFixedMember, options, for: command, &outcome)
     }
 
     private mutating func makeNormal(
-        _ user: UserID, _ event: EventCode, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ user: UserID, telling event: EventCode, _ options: NotifyOptions, for command: Command,
         _ outcome: inout Outcome
     ) {
-        updateMember(user, stamp, &outcome) { $0.role = .normal }
-        notify(event, options, of: [user], .none, command, stamp, &outcome)
+        updateMember(user, &outcome) { $0.role = .normal }
+        notify(event, options, of: [user], for: command, &outcome)
     }
 
     /// A muted one becomes RESTRICTED instead.
     private mutating func makeGuest(
-        _ user: UserID, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        _ user: UserID, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) {
         let wasManager = role(of: user) == .manager
         guard wasManager || role(of: user) == .normal else { return }
-        updateMember(user, stamp, &outcome) { $0.role = .none }
-        if wasManager { notify(.managerRemoved, options, of: [user], .none, command, stamp, &outcome) }
-        notify(.fixedMemberRemoved, options, of: [user], .none, command, stamp, &outcome)
+        updateMember(user, &outcome) { $0.role = .none }
+        if wasManager { notify(.managerRemoved, options, of: [user], for: command, &outcome) }
+        notify(.fixedMemberRemoved, options, of: [user], for: command, &outcome)
     }
 
     // MARK: - Checks
@@ -132,13 +129,13 @@ extension RoomState {
     /// Changes what is remembered of a user and emits the row. A fixed member is one since it became so; a saved
     /// profile is for fixed members only.
     mutating func updateMember(
-        _ user: UserID, _ stamp: Stamp, _ outcome: inout Outcome, _ change: (inout MemberRecord) -> Void
+        _ user: UserID, _ outcome: inout Outcome, _ change: (inout MemberRecord) -> Void
     ) {
         let old = members[user]
-        var record = old ?? MemberRecord(role: .none, since: stamp.time)
+        var record = old ?? MemberRecord(role: .none, since: outcome.time)
         change(&record)
         if record.effectiveRole.isFixed {
-            if old?.effectiveRole.isFixed != true { record.since = stamp.time }
+            if old?.effectiveRole.isFixed != true { record.since = outcome.time }
         } else {
             record.savedProfile = nil
         }

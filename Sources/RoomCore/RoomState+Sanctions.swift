@@ -3,97 +3,96 @@ import ChatModel
 /// Mutes, blacklist and kicks. Asking for what is already so answers and tells nobody.
 extension RoomState {
     mutating func setMute(
-        _ user: UserID, _ enable: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
-        _ outcome: inout Outcome
+        _ user: UserID, enable: Bool, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireManager(command.actor)
         try requireOutranks(command.actor, user)
         if members[user]?.muted ?? false != enable {
             if enable { try requireRoomForFixed(user, command.facts) }
-            updateMember(user, stamp, &outcome) { $0.muted = enable }
-            notify(enable ? .muted : .unmuted, options, of: [user], .none, command, stamp, &outcome)
+            updateMember(user, &outcome) { $0.muted = enable }
+            notify(enable ? .muted : .unmuted, options, of: [user], for: command, &outcome)
         }
-        return .member(member(user, command.facts, at: stamp.time))
+        return .member(member(user, command.facts, at: outcome.time))
     }
 
     /// A new duration replaces the old one; 0 lifts, once.
     mutating func tempMute(
-        _ user: UserID, _ seconds: Int64, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
-        _ outcome: inout Outcome
+        _ user: UserID, seconds: Int64, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireManager(command.actor)
         try requireOutranks(command.actor, user)
         try requireDuration(seconds, field: "seconds")
         if seconds > 0 {
             try requireRoomForDeadline(user)
-            updateMember(user, stamp, &outcome) { $0.tempMutedUntil = stamp.time.adding(seconds: seconds) }
-            notify(.temporarilyMuted, options, of: [user], .seconds(seconds), command, stamp, &outcome)
+            let end = outcome.time.adding(seconds: seconds)
+            updateMember(user, &outcome) { $0.tempMutedUntil = end }
+            notify(.temporarilyMuted, options, of: [user], data: .seconds(seconds), for: command, &outcome)
         } else if members[user]?.tempMutedUntil != nil {
-            updateMember(user, stamp, &outcome) { $0.tempMutedUntil = nil }
-            notify(.temporaryMuteLifted, options, of: [user], .none, command, stamp, &outcome)
+            updateMember(user, &outcome) { $0.tempMutedUntil = nil }
+            notify(.temporaryMuteLifted, options, of: [user], for: command, &outcome)
         }
-        return .member(member(user, command.facts, at: stamp.time))
+        return .member(member(user, command.facts, at: outcome.time))
     }
 
     /// Takes the role, kicks with reason 5 and takes the transient elements; flags and temporary mutes stay. The
     /// creator cannot be blacklisted.
     mutating func setBlacklist(
-        _ user: UserID, _ enable: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
-        _ outcome: inout Outcome
+        _ user: UserID, enable: Bool, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireManager(command.actor)
         try requireOutranks(command.actor, user)
         try requireNotCreator(user)
-        for target in command.facts.recalled { try requireMayRecall(target, command, stamp) }
+        for target in command.facts.recalled { try requireMayRecall(target, command, outcome.stamp) }
         let isNew = members[user]?.blacklisted ?? false != enable
         if isNew {
             guard !enable || members.blacklisted.count < command.facts.blacklistedMax else {
                 throw ChatError(
                     .badParameter, "a room has at most \(command.facts.blacklistedMax) blacklisted users")
             }
-            updateMember(user, stamp, &outcome) {
+            let barredAddress = enable ? command.facts.barredAddress(at: outcome.time) : nil
+            updateMember(user, &outcome) {
                 $0.blacklisted = enable
                 if enable { $0.role = .none }
-                $0.barredAddress = enable ? command.facts.barredAddress(at: stamp.time) : nil
+                $0.barredAddress = barredAddress
             }
-            notify(enable ? .blacklisted : .unblacklisted, options, of: [user], .none, command, stamp, &outcome)
+            notify(enable ? .blacklisted : .unblacklisted, options, of: [user], for: command, &outcome)
         }
         if enable, let incarnation {
-            erase(command.facts.recalled, of: incarnation, options, command, stamp, &outcome)
+            erase(command.facts.recalled, of: incarnation, options, for: command, &outcome)
         }
-        if enable, isNew { throwOut(user, .blacklisted, options, command, stamp, &outcome) }
-        return .member(member(user, command.facts, at: stamp.time))
+        if enable, isNew { throwOut(user, because: .blacklisted, options, for: command, &outcome) }
+        return .member(member(user, command.facts, at: outcome.time))
     }
 
     /// Whether the user is here is the leader's knowledge; without a ban a kick of somebody who is away is its to
     /// refuse. A new ban replaces an older one, 0 lifts it, and nil leaves it.
     mutating func kick(
-        _ user: UserID, _ banSeconds: Int64?, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
-        _ outcome: inout Outcome
+        _ user: UserID, banSeconds: Int64?, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireMayKick(user, by: command.actor)
         if let banSeconds { try requireDuration(banSeconds, field: "banSeconds") }
-        if banSeconds == 0, members[user]?.banLeft(at: stamp.time) != nil {
+        if banSeconds == 0, members[user]?.banLeft(at: outcome.time) != nil {
             // A banned user is not here: nobody is put out, and nobody is told.
-            updateMember(user, stamp, &outcome) { $0.bannedUntil = nil }
+            updateMember(user, &outcome) { $0.bannedUntil = nil }
             return .done
         }
         // The ban has ended since the leader looked, which would not have proposed this of somebody who is away.
         if banSeconds == 0, command.facts.names[user] == nil { return .done }
         if let banSeconds, banSeconds > 0 {
             try requireRoomForDeadline(user)
-            updateMember(user, stamp, &outcome) { $0.bannedUntil = stamp.time.adding(seconds: banSeconds) }
+            let end = outcome.time.adding(seconds: banSeconds)
+            updateMember(user, &outcome) { $0.bannedUntil = end }
         }
-        notify(.kicked, options, of: [user], .none, command, stamp, &outcome)
-        throwOut(user, .byManager, options, command, stamp, &outcome)
+        notify(.kicked, options, of: [user], for: command, &outcome)
+        throwOut(user, because: .byManager, options, for: command, &outcome)
         return .done
     }
 
     private mutating func throwOut(
-        _ user: UserID, _ reason: KickReason, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
+        _ user: UserID, because reason: KickReason, _ options: NotifyOptions, for command: Command,
         _ outcome: inout Outcome
     ) {
-        removeElements(queue.transientElements(of: user), command, stamp, &outcome)
+        removeElements(queue.transientElements(of: user), for: command, &outcome)
         forgetRobots([user], &outcome)
         outcome.endings.append(.kick(user, reason: reason, ext: options.notifyExt))
     }
@@ -104,27 +103,28 @@ extension RoomState {
     /// room has been empty for long enough. Removes results that are forgotten. The rest beyond `expiredAtOnceMax` of a
     /// kind stays due, so `nextDeadline` asks for another `expire`.
     mutating func expire(
-        _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome
+        for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         try requireServer(command.actor)
         var ended = 0
-        while ended < Self.expiredAtOnceMax, let due = members.deadlines.first, due.time <= stamp.time {
+        while ended < Self.expiredAtOnceMax, let due = members.deadlines.first, due.time <= outcome.time {
             ended += 1
-            let endsMute = members[due.user]?.tempMutedUntil.map { $0 <= stamp.time } ?? false
-            updateMember(due.user, stamp, &outcome) {
+            let now = outcome.time
+            let endsMute = members[due.user]?.tempMutedUntil.map { $0 <= now } ?? false
+            updateMember(due.user, &outcome) {
                 if endsMute { $0.tempMutedUntil = nil }
-                if let end = $0.bannedUntil, end <= stamp.time { $0.bannedUntil = nil }
-                if let end = $0.barredAddress?.until, end <= stamp.time { $0.barredAddress = nil }
+                if let end = $0.bannedUntil, end <= now { $0.bannedUntil = nil }
+                if let end = $0.barredAddress?.until, end <= now { $0.barredAddress = nil }
             }
             if endsMute {
-                notify(.temporaryMuteLifted, NotifyOptions(), of: [due.user], .none, command, stamp, &outcome)
+                notify(.temporaryMuteLifted, NotifyOptions(), of: [due.user], for: command, &outcome)
             }
         }
-        closeIfIdle(command, stamp, &outcome)
+        closeIfIdle(for: command, &outcome)
         var rows = -1
         while rows < outcome.rows.count, outcome.rows.count < Self.expiredAtOnceMax {
             rows = outcome.rows.count
-            prune(at: stamp.time, &outcome)
+            prune(at: outcome.time, &outcome)
         }
         return .done
     }
@@ -163,8 +163,7 @@ extension RoomState {
     /// 316, also from a muted member. Only the leader knows the profile of a stay: it takes the new profile from the
     /// result. `save` keeps the given fields for a fixed member; for anybody else it means nothing.
     mutating func updateMe(
-        _ set: ProfileChanges, _ save: Bool, _ options: NotifyOptions, _ command: Command, _ stamp: Stamp,
-        _ outcome: inout Outcome
+        _ set: ProfileChanges, save: Bool, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         guard let user = command.actor.user else {
             throw ChatError(.badParameter, "the system has no info of its own")
@@ -176,16 +175,16 @@ extension RoomState {
             command.facts.names[user] = profile
         }
         if save, role(of: user).isFixed {
-            updateMember(user, stamp, &outcome) {
+            updateMember(user, &outcome) {
                 var saved = $0.savedProfile ?? Profile()
                 set.apply(to: &saved)
                 $0.savedProfile = saved
             }
         }
         if set != ProfileChanges() {
-            notify(.memberUpdatedInfo, options, of: [user], .member(set: set), command, stamp, &outcome)
+            notify(.memberUpdatedInfo, options, of: [user], data: .member(set: set), for: command, &outcome)
         }
-        return .member(member(user, command.facts, at: stamp.time))
+        return .member(member(user, command.facts, at: outcome.time))
     }
 }
 

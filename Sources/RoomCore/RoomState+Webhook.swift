@@ -20,7 +20,7 @@ extension RoomState {
     }
 
     /// A kept message has come into being. Only the first that is owed is written down: all after it follow from it.
-    mutating func owe(_ message: Message, _ command: Command, _ outcome: inout Outcome) {
+    mutating func owe(_ message: Message, for command: Command, _ outcome: inout Outcome) {
         guard command.facts.webhook, message.webhook, owed.firstSeq == 0, let seq = message.seq else { return }
         owed.firstSeq = seq
         owed.since = message.time
@@ -28,15 +28,15 @@ extension RoomState {
     }
 
     /// The room was opened or closed.
-    mutating func owe(_ kind: RoomLifeEvent.Kind, _ command: Command, _ stamp: Stamp, _ outcome: inout Outcome) {
+    mutating func owe(_ kind: RoomLifeEvent.Kind, for command: Command, _ outcome: inout Outcome) {
         guard command.facts.webhook else { return }
-        addOwed(RoomLifeEvent(kind: kind, index: stamp.index, after: lastSeq, time: stamp.time), &outcome)
+        addOwed(RoomLifeEvent(kind: kind, index: outcome.stamp.index, after: lastSeq, time: outcome.time), &outcome)
     }
 
     /// The room's life ends, and with it its history: what was owed of that is lost, and said to be.
-    mutating func oweDeletion(_ command: Command, _ stamp: Stamp, _ outcome: inout Outcome) {
+    mutating func oweDeletion(for command: Command, _ outcome: inout Outcome) {
         guard command.facts.webhook || !owed.isEmpty else { return }
-        var event = RoomLifeEvent(kind: .deleted, index: stamp.index, after: 0, time: stamp.time)
+        var event = RoomLifeEvent(kind: .deleted, index: outcome.stamp.index, after: 0, time: outcome.time)
         if owed.firstSeq > 0 {
             (event.lostFrom, event.lostTo) = (owed.firstSeq, lastSeq)
             owed.firstSeq = 0

@@ -45,14 +45,14 @@ struct APIHandler: Sendable {
             response = APIResponse(error)
         }
         if APIMethod(exactly: head.method)?.changes ?? true {
-            record(head, administrator, response.status, refusal)
+            record(head, by: administrator, status: response.status, refusal)
         }
         return response
     }
 
     /// Every changing call, the refused ones too (PROTOCOL.md, "Audit"). Query and body are left out: they may hold
     /// what is secret.
-    private func record(_ head: Head, _ administrator: String?, _ status: Int, _ refusal: ChatError?) {
+    private func record(_ head: Head, by administrator: String?, status: Int, _ refusal: ChatError?) {
         // As bytes: this is looked at before anybody has said who they are.
         let path = head.target.utf8.prefix(Self.auditedPathMax).prefix { $0 != UInt8(ascii: "?") }
         service.record(

@@ -28,8 +28,8 @@ public struct APIServer: Service {
         now: @escaping @Sendable () -> Timestamp = Self.systemTime
     ) {
         self.init(
-            "server API", Routes.all(bodyBytesMax: configuration.bodyBytesMax), configuration, service, logger,
-            certificate, onBound, now)
+            "server API", Routes.all(bodyBytesMax: configuration.bodyBytesMax), configuration, service: service,
+            logger: logger, certificate: certificate, onBound: onBound, now: now)
     }
 
     /// The port of probes and metrics alone: they have connections of their own, so that whatever goes on at the server
@@ -39,13 +39,14 @@ public struct APIServer: Service {
         certificate: APICertificate? = nil, onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) {
         self.init(
-            "probes", Routes.operating, configuration, service, logger, certificate, onBound, Self.systemTime)
+            "probes", Routes.operating, configuration, service: service, logger: logger, certificate: certificate,
+            onBound: onBound, now: Self.systemTime)
     }
 
     init(
-        _ name: String, _ routes: [Route], _ configuration: APIServerConfiguration, _ service: any ClusterService,
-        _ logger: Logger, _ certificate: APICertificate?, _ onBound: @escaping @Sendable (Int) async -> Void,
-        _ now: @escaping @Sendable () -> Timestamp
+        _ name: String, _ routes: [Route], _ configuration: APIServerConfiguration, service: any ClusterService,
+        logger: Logger, certificate: APICertificate?, onBound: @escaping @Sendable (Int) async -> Void,
+        now: @escaping @Sendable () -> Timestamp
     ) {
         self.name = name
         self.configuration = configuration

@@ -26,17 +26,21 @@ extension Routes {
         ) { request, service throws(ChatError) in
             APIResponse(try await service.member(try request.user, of: try request.room))
         },
-        memberChange(.put, "role", "setRole", "Make a user manager, normal member or guest; also who is away.") {
+        memberChange(
+            .put, "role", name: "setRole", summary: "Make a user manager, normal member or guest; also who is away."
+        ) {
             (user, body: RoleBody) in (.setRole(user, body.role, body.options.notify), body.options)
         },
-        memberChange(.put, "blacklist", "setBlacklist", "Forbid or allow a user to enter; puts out who is here.") {
+        memberChange(
+            .put, "blacklist", name: "setBlacklist", summary: "Forbid or allow a user to enter; puts out who is here."
+        ) {
             (user, body: EnableBody) in
             (.setBlacklist(user, enable: body.enable, body.options.notify), body.options)
         },
-        memberChange(.put, "mute", "setMute", "Mute a user for good, or lift that; also who is away.") {
+        memberChange(.put, "mute", name: "setMute", summary: "Mute a user for good, or lift that; also who is away.") {
             (user, body: EnableBody) in (.setMute(user, enable: body.enable, body.options.notify), body.options)
         },
-        memberChange(.put, "tempMute", "setTempMute", "Mute a user for a time; 0 lifts.") {
+        memberChange(.put, "tempMute", name: "setTempMute", summary: "Mute a user for a time; 0 lifts.") {
             (user, body: TempMuteBody) in (.tempMute(user, seconds: body.seconds, body.options.notify), body.options)
         },
         Route(
@@ -54,7 +58,7 @@ extension Routes {
 
     /// A call that changes a member's standing and answers the member, as the client's operation does.
     private static func memberChange<Body: WireMessage>(
-        _ method: APIMethod, _ action: String, _ name: String, _ summary: String,
+        _ method: APIMethod, _ action: String, name: String, summary: String,
         _ change: @escaping @Sendable (UserID, Body) -> (CommandBody, ServerOptions)
     ) -> Route {
         Route(

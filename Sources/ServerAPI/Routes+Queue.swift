@@ -28,7 +28,7 @@ extension Routes {
             let set = CommandBody.queueSet(
                 key: try request.queueKey, value: body.value, owner: body.owner, transient: body.transient,
                 ifVersion: body.ifVersion, body.options.notify)
-            return try await element(set, body.options, request, service)
+            return try await element(of: set, body.options, request, service)
         },
         Route(
             method: .patch, path: "/v1/rooms/{room}/queue", name: "setQueueElements",
@@ -49,7 +49,7 @@ extension Routes {
             isIdempotent: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let body = try request.decodeIfGiven(QueueTakeBody.self)
-            return try await element(.queueTake(key: body.key, body.options.notify), body.options, request, service)
+            return try await element(of: .queueTake(key: body.key, body.options.notify), body.options, request, service)
         },
         Route(
             method: .delete, path: "/v1/rooms/{room}/queue", name: "clearQueue", summary: "Remove all elements.",
@@ -63,7 +63,7 @@ extension Routes {
     ]
 
     private static func element(
-        _ command: CommandBody, _ options: ServerOptions, _ request: APIRequest, _ service: any ClusterService
+        of command: CommandBody, _ options: ServerOptions, _ request: APIRequest, _ service: any ClusterService
     ) async throws(ChatError) -> APIResponse {
         let result = try await request.perform(command, as: options.actor, service)
         guard case .element(let element) = result else { throw request.unexpected(result) }

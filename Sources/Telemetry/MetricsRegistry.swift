@@ -19,21 +19,21 @@ public final class MetricsRegistry: Sendable {
     /// A number that only grows.
     public func counter(_ name: String, _ help: String, labels: [(String, String)] = []) -> Counter {
         let counter = Counter()
-        add(name, help, "counter", labels) { "\($0)\(Self.braces($1)) \(counter.value)\n" }
+        add(name, help, kind: "counter", labels: labels) { "\($0)\(Self.braces($1)) \(counter.value)\n" }
         return counter
     }
 
     /// A time that only grows: counted in nanoseconds, shown in seconds.
     public func seconds(_ name: String, _ help: String) -> Counter {
         let counter = Counter()
-        add(name, help, "counter", []) { "\($0)\(Self.braces($1)) \(Double(counter.value) / 1e9)\n" }
+        add(name, help, kind: "counter", labels: []) { "\($0)\(Self.braces($1)) \(Double(counter.value) / 1e9)\n" }
         return counter
     }
 
     /// A number that goes up and down.
     public func gauge(_ name: String, _ help: String, labels: [(String, String)] = []) -> Counter {
         let counter = Counter()
-        add(name, help, "gauge", labels) { "\($0)\(Self.braces($1)) \(counter.value)\n" }
+        add(name, help, kind: "gauge", labels: labels) { "\($0)\(Self.braces($1)) \(counter.value)\n" }
         return counter
     }
 
@@ -41,7 +41,7 @@ public final class MetricsRegistry: Sendable {
     public func gauge(
         _ name: String, _ help: String, labels: [(String, String)] = [], read: @escaping @Sendable () -> Double
     ) {
-        add(name, help, "gauge", labels) { "\($0)\(Self.braces($1)) \(read())\n" }
+        add(name, help, kind: "gauge", labels: labels) { "\($0)\(Self.braces($1)) \(read())\n" }
     }
 
     /// How long something took, in buckets of seconds.
@@ -50,7 +50,7 @@ public final class MetricsRegistry: Sendable {
         _ name: String, _ help: String, bounds: [Double] = DurationHistogram.doublingBounds
     ) -> DurationHistogram {
         let histogram = DurationHistogram(bounds: bounds)
-        add(name, help, "histogram", []) { name, _ in histogram.render(name) }
+        add(name, help, kind: "histogram", labels: []) { name, _ in histogram.render(name) }
         return histogram
     }
 
@@ -69,7 +69,7 @@ public final class MetricsRegistry: Sendable {
     }
 
     private func add(
-        _ name: String, _ help: String, _ kind: String, _ labels: [(String, String)],
+        _ name: String, _ help: String, kind: String, labels: [(String, String)],
         render: @escaping @Sendable (String, String) -> String
     ) {
         let text = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")

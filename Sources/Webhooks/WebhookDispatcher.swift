@@ -282,8 +282,9 @@ package final class WebhookDispatcher {
         figures.delivering(building.batch.items.map(\.time).min(), shard.id)
         let generation = generation
         let me = LoopBound(onLoop: self, loop: loop)
-        Self.post(building.batch, settings, callbacks.value.client, time: now().milliseconds) {
-            failure in
+        Self.post(
+            building.batch, settings, by: callbacks.value.client, time: now().milliseconds
+        ) { failure in
             me.loop.execute {
                 guard me.value.generation == generation else { return }
                 me.value.delivered(failure)
@@ -292,15 +293,15 @@ package final class WebhookDispatcher {
     }
 
     private static func post(
-        _ batch: WebhookBatch, _ settings: WebhookSettings, _ client: CallbackClient, time: Int64,
+        _ batch: WebhookBatch, _ settings: WebhookSettings, by client: CallbackClient, time: Int64,
         _ completion: @escaping @Sendable (String?) -> Void
     ) {
-        Task.detached { completion(await post(batch, settings, client, time: time)) }
+        Task.detached { completion(await post(batch, settings, by: client, time: time)) }
     }
 
     /// Why it was not accepted; nil when it was.
     @concurrent private static func post(
-        _ batch: WebhookBatch, _ settings: WebhookSettings, _ client: CallbackClient, time: Int64
+        _ batch: WebhookBatch, _ settings: WebhookSettings, by client: CallbackClient, time: Int64
     ) async -> String? {
         let request = CallbackRequest(
             url: settings.url, secret: settings.secret ?? "", body: WireJSON.encode(batch), time: time,

@@ -37,7 +37,9 @@ func withServer(
     configure(&configuration)
     try await run(
         { [configuration] onBound in
-            APIServer("test", routes, configuration, FakeCluster(), quiet, nil, onBound, APIServer.systemTime)
+            APIServer(
+                "test", routes, configuration, service: FakeCluster(), logger: quiet, certificate: nil,
+                onBound: onBound, now: APIServer.systemTime)
         }, body)
 }
 

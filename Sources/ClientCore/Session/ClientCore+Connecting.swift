@@ -173,7 +173,7 @@ extension ClientCore {
         log(.debug, "connecting again in \(milliseconds) ms")
     }
 
-    mutating func closed(_ number: UInt64, _ code: UInt16?, _ reason: String, _ now: ClientInstant) {
+    mutating func closed(_ number: UInt64, code: UInt16?, reason: String, _ now: ClientInstant) {
         guard number == connection else { return }
         let words = "\(code.map(String.init) ?? "no close frame") \(reason)"
         switch CloseAdvice(closeCode: code) {

@@ -154,12 +154,12 @@ extension ClientCore {
         case (.catchUp(let from), .history(let page)):
             if let room = request.room {
                 stays[room]?.losses = 0
-                caughtUp(from: from, room, page, now)
+                caughtUp(from: from, of: room, page, now)
             }
         case (.fetch(let range), .history(let page)):
             if let room = request.room {
                 stays[room]?.losses = 0
-                fetched(range, room, page, now)
+                fetched(range, of: room, page, now)
             }
         case (.refresh, _), (.ping, _), (.exit, _): break
         default: drop("the server answered another operation than was asked", now)
@@ -177,8 +177,8 @@ extension ClientCore {
         case .connect: connectRefused(refusal, now)
         case .enter: if let room = request.room { enterRefused(room, refusal, now) }
         case .refresh: log(.warning, "the new token was refused: \(refusal.message)")
-        case .catchUp(let from): if let room = request.room { caughtUp(from: from, room, nil, now) }
-        case .fetch(let range): if let room = request.room { fetched(range, room, nil, now) }
+        case .catchUp(let from): if let room = request.room { caughtUp(from: from, of: room, nil, now) }
+        case .fetch(let range): if let room = request.room { fetched(range, of: room, nil, now) }
         case .ping, .exit: break
         }
     }

@@ -11,7 +11,7 @@ extension ClientCore {
         emit(room, .state(state))
     }
 
-    mutating func enter(_ ticket: UInt64, _ room: RoomID, _ options: EnterOptions, _ now: ClientInstant) {
+    mutating func enter(_ room: RoomID, _ options: EnterOptions, ticket: UInt64, _ now: ClientInstant) {
         guard isRunning else { return fail(ticket, ClientError(.notConnected, "the client is not connected")) }
         owedExits.remove(room)
         if stays[room] == nil {
@@ -132,8 +132,8 @@ extension ClientCore {
         for output in outputs {
             switch output {
             case .event(let event): emit(room, event)
-            case .catchUp(let range): read(range, .catchUp(from: range.lowerBound), room, now)
-            case .fetch(let range): read(range, .fetch(range), room, now)
+            case .catchUp(let range): read(range, of: room, to: .catchUp(from: range.lowerBound), now)
+            case .fetch(let range): read(range, of: room, to: .fetch(range), now)
             case .fetchLater(let range):
                 let wait = Int64.random(in: 0...max(0, settings.gapWaitMilliseconds), using: &random)
                 stays[room]?.fetches.append((range, now.adding(milliseconds: wait)))
@@ -144,12 +144,14 @@ extension ClientCore {
     mutating func readGaps(_ now: ClientInstant) {
         for (room, stay) in stays.sorted(by: { $0.key < $1.key }) where isEntered(stay) {
             stays[room]?.fetches.removeAll { $0.at <= now }
-            for fetch in stay.fetches where fetch.at <= now { read(fetch.range, .fetch(fetch.range), room, now) }
+            for fetch in stay.fetches where fetch.at <= now {
+                read(fetch.range, of: room, to: .fetch(fetch.range), now)
+            }
         }
     }
 
     private mutating func read(
-        _ range: ClosedRange<UInt64>, _ purpose: PendingRequest.Purpose, _ room: RoomID, _ now: ClientInstant
+        _ range: ClosedRange<UInt64>, of room: RoomID, to purpose: PendingRequest.Purpose, _ now: ClientInstant
     ) {
         var query = HistoryRequest()
         query.ascending = true
@@ -158,7 +160,7 @@ extension ClientCore {
         add(PendingRequest(.history(RoomHistoryRequest(room: room, query: query)), purpose, at: now), now)
     }
 
-    mutating func caughtUp(from: UInt64, _ room: RoomID, _ page: MessagesResult?, _ now: ClientInstant) {
+    mutating func caughtUp(from: UInt64, of room: RoomID, _ page: MessagesResult?, _ now: ClientInstant) {
         guard var stay = stays[room] else { return }
         let outputs = page.map { stay.stream.caughtUp(from: from, $0) } ?? stay.stream.catchUpFailed(from: from)
         stays[room] = stay
@@ -166,7 +168,7 @@ extension ClientCore {
     }
 
     mutating func fetched(
-        _ range: ClosedRange<UInt64>, _ room: RoomID, _ page: MessagesResult?, _ now: ClientInstant
+        _ range: ClosedRange<UInt64>, of room: RoomID, _ page: MessagesResult?, _ now: ClientInstant
     ) {
         guard var stay = stays[room] else { return }
         let outputs = page.map { stay.stream.fetched(range, $0) } ?? stay.stream.fetchFailed(range)

@@ -55,7 +55,7 @@ extension ChatroomNode {
         let pool = StoragePool(writers: 1, readers: 1)
         defer { pool.close() }
         let map = ShardMap(shardCount: UInt16(clamping: parts.shards.count))
-        let storages = try openStorages(directory, map, configuration, pool)
+        let storages = try openStorages(in: directory, map, configuration, pool: pool)
         defer { for storage in storages { storage.close() } }
         for (storage, copy) in zip(storages, parts.shards) {
             guard storage.appliedIndex == copy.appliedIndex, storage.isHistoryComplete else {

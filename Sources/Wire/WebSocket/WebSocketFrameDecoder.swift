@@ -172,7 +172,9 @@ public struct WebSocketFrameDecoder: Sendable {
         case .pong: body(.pong(payload))
         case .close: try takeClose(payload, body)
         case .text, .binary:
-            guard !header.isFinal else { return try deliver(header.opcode, header.isCompressed, payload, body) }
+            guard !header.isFinal else {
+                return try deliver(header.opcode, isCompressed: header.isCompressed, payload, body)
+            }
             fragmentedOpcode = header.opcode
             isFragmentedCompressed = header.isCompressed
             fragments = [UInt8](payload)
@@ -183,13 +185,13 @@ public struct WebSocketFrameDecoder: Sendable {
             swap(&message, &fragments)
             fragmentedOpcode = nil
             try message.withUnsafeBufferPointer { message throws(WebSocketFailure) in
-                try deliver(opcode, isFragmentedCompressed, UnsafeRawBufferPointer(message), body)
+                try deliver(opcode, isCompressed: isFragmentedCompressed, UnsafeRawBufferPointer(message), body)
             }
         }
     }
 
     private func deliver(
-        _ opcode: WebSocketOpcode, _ isCompressed: Bool, _ payload: UnsafeRawBufferPointer,
+        _ opcode: WebSocketOpcode, isCompressed: Bool, _ payload: UnsafeRawBufferPointer,
         _ body: (WebSocketEvent) -> Void
     ) throws(WebSocketFailure) {
         if isCompressed { return body(.compressed(isText: opcode == .text, payload)) }
