@@ -149,12 +149,6 @@ extension RaftGroup {
         }
     }
 
-    /// The host could not reach the peer; what was under way is taken for lost.
-    public mutating func reportUnreachable(_ server: ServerID) {
-        guard let position = peers.firstIndex(where: { $0.id == server }) else { return }
-        if peers[position].state == .replicate { peers[position].becomeProbe() }
-    }
-
     /// Thesis §3.6.2: an entry of an older term is never committed by counting its copies, only by an entry of the own
     /// term after it (figure 8). The own copy counts when it is on disk (§10.2.1).
     mutating func advanceCommit() {

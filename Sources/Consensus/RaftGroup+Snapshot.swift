@@ -43,13 +43,6 @@ extension RaftGroup {
         if peers[position].snapshotTicks >= configuration.electionTimeoutTicks { offerSnapshot(to: position) }
     }
 
-    /// The host's transfer of a snapshot to `server` has ended. After a failure the leader looks anew what the server
-    /// needs; after a success it waits for the server's own answer.
-    public mutating func reportSnapshot(to server: ServerID, succeeded: Bool) {
-        guard !succeeded, let position = positionOfPeer(server), case .snapshot = peers[position].state else { return }
-        retryAfterSnapshot(position)
-    }
-
     mutating func receiveSnapshotFailed(from: ServerID, index: UInt64) {
         guard let position = position(of: from), peers[position].state == .snapshot(index) else { return }
         retryAfterSnapshot(position)

@@ -34,12 +34,4 @@ public final class LoopBound<Value>: @unchecked Sendable {
             content = newValue
         }
     }
-
-    /// Changes the content in place. On the loop only.
-    public func withValue<Result, Failure: Error>(
-        _ body: (inout Value) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        precondition(loop.isOnLoop, "a value bound to a loop is changed on that loop")
-        return try body(&content)
-    }
 }

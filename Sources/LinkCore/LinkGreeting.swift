@@ -54,9 +54,6 @@ public struct LinkGreeting: Sendable {
         frame = LinkControl.hello(own).frame
     }
 
-    /// Whether the other has still to say who it is.
-    public var awaitsHello: Bool { if case .hello = stage { true } else { false } }
-
     /// The other's hello has come.
     ///
     /// - Parameters:

@@ -121,8 +121,6 @@ extension RoomState {
     /// How many elements the queue has.
     public var queueCount: Int { queue.count }
 
-    public func queueElement(_ key: String) -> QueueElement? { queue[key] }
-
     /// One page of the queue, in order. Throws 414 for a cursor that is none.
     /// - Parameter limit: at least 1.
     public func queuePage(after cursor: String?, limit: Int) throws(ChatError) -> Page<QueueElement, String> {

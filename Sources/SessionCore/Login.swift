@@ -63,9 +63,6 @@ public struct Login: Sendable {
         return login
     }
 
-    /// Whether no `connect` has come.
-    public var isExpected: Bool { if case .expected = state { true } else { false } }
-
     /// The client asks to connect.
     /// - Parameters:
     ///   - admit: takes a place among those who connect in this second; false when there is none.

@@ -111,8 +111,8 @@ import Testing
         let effects = it.tell(.closeRoom(NotifyOptions(notifyExt: "bye")), by: .system)
         #expect(effects.events == [.roomClosed, .queueBatchChanged])
         #expect(effects.contains(.kickAll(reason: .roomClosed, ext: "bye")))
-        #expect(it.state.queueElement("mic") == nil)
-        #expect(it.state.queueElement("song") != nil)
+        #expect(it.state.queue["mic"] == nil)
+        #expect(it.state.queue["song"] != nil)
         #expect(it.tell(.closeRoom(NotifyOptions()), by: .system).count == 1)
     }
 

@@ -109,7 +109,7 @@ import Testing
         let taken = it.tell(.queueTake(key: "mic", NotifyOptions()), by: member("bob"), key: 3)
         it.tell(set("three"), by: member("bob"), key: 4)
         #expect(it.tell(.queueTake(key: "mic", NotifyOptions()), by: member("bob"), key: 3) == taken.suffix(1))
-        #expect(it.state.queueElement("mic")?.value == "three")
+        #expect(it.state.queue["mic"]?.value == "three")
     }
 
     // MARK: - Bounds

@@ -121,7 +121,7 @@ import Testing
     private static func remove(_ state: RoomState, _ random: inout Seed) -> CommandBody {
         var versions: [QueueElementVersion] = []
         for key in keys {
-            guard let element = state.queueElement(key), Bool.random(using: &random) else { continue }
+            guard let element = state.queue[key], Bool.random(using: &random) else { continue }
             var version = QueueElementVersion(element)
             if Int.random(in: 0..<3, using: &random) == 0 { version.version += 1 }
             versions.append(version)

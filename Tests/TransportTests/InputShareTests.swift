@@ -69,7 +69,7 @@ import Transport
             for (number, pair) in pairs.enumerated() {
                 await pair.server.run { peer in
                     peer.onRead = { _ in
-                        reads.withValue { $0[number] += 1 }
+                        reads.value[number] += 1
                         // The first goes on until the others have been read often.
                         guard number > 0 ? reads.value[number] < 10 : reads.value[1...].min() ?? 0 < 10 else { return }
                         _ = clients[number].box.value.connection.tryWrite(SharedBytes(copying: [7]))
