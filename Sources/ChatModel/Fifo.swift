@@ -1,5 +1,5 @@
-/// A first-in-first-out queue with amortised O(1) operations; memory follows the number of elements, and what an element
-/// holds is let go of when it is removed.
+/// The queue of this project: first in, first out, with amortised O(1) operations. Memory follows the number of elements,
+/// and what an element holds is let go of when it is removed.
 public struct Fifo<Element: Sendable>: Sendable {
     /// nil: removed.
     private var elements: [Element?] = []
@@ -8,9 +8,22 @@ public struct Fifo<Element: Sendable>: Sendable {
     public init(_ elements: [Element] = []) { self.elements = elements }
 
     public var count: Int { elements.count - head }
+    public var isEmpty: Bool { head == elements.count }
     public var first: Element? { head < elements.count ? elements[head] : nil }
 
+    /// The element with so many before it.
+    public subscript(offset: Int) -> Element {
+        guard offset >= 0, offset < count, let element = elements[head + offset] else {
+            preconditionFailure("there is no element \(offset) of \(count)")
+        }
+        return element
+    }
+
     public mutating func append(_ element: Element) { elements.append(element) }
+
+    public mutating func append(contentsOf more: some Sequence<Element>) {
+        for element in more { elements.append(element) }
+    }
 
     public mutating func removeFirst() {
         guard head < elements.count else { return }
@@ -21,5 +34,37 @@ public struct Fifo<Element: Sendable>: Sendable {
             elements.removeSubrange(..<head)
             head = 0
         }
+    }
+
+    /// Removes the first element and returns it; nil when there is none.
+    public mutating func popFirst() -> Element? {
+        guard let first else { return nil }
+        removeFirst()
+        return first
+    }
+}
+
+extension Fifo: Sequence {
+    public struct Iterator: IteratorProtocol {
+        private var rest: ArraySlice<Element?>.Iterator
+
+        fileprivate init(_ rest: ArraySlice<Element?>) { self.rest = rest.makeIterator() }
+
+        public mutating func next() -> Element? { rest.next() ?? nil }
+    }
+
+    public func makeIterator() -> Iterator { Iterator(elements[head...]) }
+
+    public var underestimatedCount: Int { count }
+}
+
+extension Fifo: Equatable where Element: Equatable {
+    public static func == (a: Fifo, b: Fifo) -> Bool { a.count == b.count && a.elementsEqual(b) }
+}
+
+extension Fifo: Hashable where Element: Hashable {
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        for element in self { hasher.combine(element) }
     }
 }

@@ -1,3 +1,5 @@
+import ChatModel
+
 /// A stretch of the log in one term, up to where the next one begins.
 public struct TermRun: Hashable, Sendable {
     /// The first entry of the term.
@@ -74,23 +76,14 @@ public struct RestoredLog: Hashable, Sendable {
 
 /// The last entries up to a number of bytes.
 private struct RecentEntries: Hashable, Sendable {
-    private var stored: [Entry] = []
-    private var head = 0
+    private var stored = Fifo<Entry>()
     private var bytes = 0
 
-    var entries: [Entry] { Array(stored[head...]) }
+    var entries: [Entry] { Array(stored) }
 
     mutating func append(_ entry: Entry, bytesMax: Int) {
         stored.append(entry)
         bytes += RaftLog.bytes(of: entry)
-        while bytes > bytesMax, head < stored.count {
-            bytes -= RaftLog.bytes(of: stored[head])
-            stored[head].payload = []
-            head += 1
-        }
-        if head > 1_024, head > stored.count / 2 {
-            stored.removeFirst(head)
-            head = 0
-        }
+        while bytes > bytesMax, let oldest = stored.popFirst() { bytes -= RaftLog.bytes(of: oldest) }
     }
 }

@@ -1,3 +1,4 @@
+import ChatModel
 import Consensus
 
 /// Work that waits for the writer thread. Guarded by the store's monitor.
@@ -26,8 +27,7 @@ struct LogQueue: Sendable {
         var isClosing = false
     }
 
-    private var saves: [Save] = []
-    private var savesTaken = 0
+    private var saves = Fifo<Save>()
     private(set) var savesBytes = 0
     var reads: [Read] = []
     var trims: [GroupID: UInt64] = [:]
@@ -43,7 +43,7 @@ struct LogQueue: Sendable {
 
     /// Somebody waits for something.
     var isUrgent: Bool {
-        savesTaken < saves.count || !requests.isEmpty || !reads.isEmpty || isClosing
+        !saves.isEmpty || !requests.isEmpty || !reads.isEmpty || isClosing
     }
 
     mutating func append(_ save: Save) {
@@ -56,23 +56,18 @@ struct LogQueue: Sendable {
     mutating func nextTurn(bytesMax: Int, withTrims: Bool) -> Turn {
         var turn = Turn()
         var bytes = 0
-        while savesTaken < saves.count, bytes == 0 || bytes + saves[savesTaken].bytes <= bytesMax {
-            bytes += saves[savesTaken].bytes
-            turn.saves.append(saves[savesTaken])
-            savesTaken += 1
+        while let next = saves.first, bytes == 0 || bytes + next.bytes <= bytesMax {
+            bytes += next.bytes
+            turn.saves.append(next)
+            saves.removeFirst()
         }
-        if savesTaken == saves.count {
-            saves.removeAll(keepingCapacity: saves.count < 4096)
-            savesTaken = 0
-        } else if savesTaken > 4096 {
-            saves.removeFirst(savesTaken)
-            savesTaken = 0
-        }
+        // The memory of a crowd is not kept.
+        if saves.isEmpty, turn.saves.count >= 4096 { saves = Fifo() }
         savesBytes -= bytes
         status.waitingBytes = savesBytes
         if withTrims { swap(&turn.trims, &trims) }
         swap(&turn.requests, &requests)
-        turn.isClosing = isClosing && savesTaken == saves.count
+        turn.isClosing = isClosing && saves.isEmpty
         return turn
     }
 }

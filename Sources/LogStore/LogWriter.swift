@@ -1,3 +1,4 @@
+import ChatModel
 import Consensus
 import Glibc
 import SQLite
@@ -9,9 +10,8 @@ final class LogWriter {
     private let table: LogTable
     private let marks: MarksKeeper
     private var logs: [GroupID: GroupLog]
-    /// Trimmed rows to delete when there is time, behind `uselessHead` that are gone.
-    private var useless: [Int64]
-    private var uselessHead = 0
+    /// Trimmed rows to delete when there is time.
+    private var useless: Fifo<Int64>
     private var lastRow: Int64
     private var refusal: LogStoreError?
     /// The last commit failed, and no pause has passed since.
@@ -50,7 +50,7 @@ final class LogWriter {
         self.marks = marks
         table = opening.table
         logs = opening.logs
-        useless = opening.useless
+        useless = Fifo(opening.useless)
         lastRow = opening.lastRow
     }
 
@@ -81,7 +81,7 @@ final class LogWriter {
             if let turn { return turn }
             hasFailed = false
         }
-        let isIdle = uselessHead == useless.count || refusal != nil
+        let isIdle = useless.isEmpty || refusal != nil
         return queue.wait(atMost: max(.zero, probeInterval - (.now - lastProbe))) { queue in
             isIdle && !queue.isUrgent && queue.trims.isEmpty
                 ? nil : queue.nextTurn(bytesMax: configuration.transactionBytesMax, withTrims: true)
@@ -159,7 +159,7 @@ final class LogWriter {
     /// Saves, trims and a slice of deletions in one transaction, which is one sync. Either all that was accepted is on
     /// disk and in `logs`, or nothing is.
     private func commit(_ turn: LogQueue.Turn) {
-        let hasUseless = uselessHead < useless.count && !hasFailed
+        let hasUseless = !useless.isEmpty && !hasFailed
         guard !turn.saves.isEmpty || !turn.trims.isEmpty || hasUseless, refusal == nil else {
             answer(turn.saves, turn.saves.map { _ in refusal.map { .failure($0) } ?? .success(()) })
             return
@@ -188,7 +188,7 @@ final class LogWriter {
             queue.status.syncs += 1
             queue.status.entries += UInt64(staged.entries)
             queue.status.lastSyncDuration = duration
-            queue.status.uselessEntries = useless.count - uselessHead
+            queue.status.uselessEntries = useless.count
             if !probeHasFailed, !checkpointHasFailed { queue.status.failure = nil }
         }
         answer(turn.saves, staged.results)
@@ -241,8 +241,8 @@ final class LogWriter {
         // Twice as many as come in, so that the table does not grow under load; more when nothing comes in.
         guard !hasFailed else { return }
         let slice = staged.entries == 0 ? Self.idleSliceRows : min(Self.idleSliceRows, max(16, 2 * staged.entries))
-        while staged.deleted < slice, uselessHead + staged.deleted < useless.count {
-            try table.delete(row: useless[uselessHead + staged.deleted])
+        while staged.deleted < slice, staged.deleted < useless.count {
+            try table.delete(row: useless[staged.deleted])
             staged.deleted += 1
         }
     }
@@ -308,17 +308,11 @@ final class LogWriter {
     }
 
     private func adopt(_ staged: Staged) {
-        uselessHead += staged.deleted
-        if uselessHead == useless.count {
-            useless.removeAll(keepingCapacity: false)
-            uselessHead = 0
-        } else if uselessHead > 65_536 {
-            useless.removeFirst(uselessHead)
-            uselessHead = 0
-        }
+        for _ in 0..<staged.deleted { useless.removeFirst() }
+        if useless.isEmpty { useless = Fifo() }
         lastRow = staged.lastRow
         for (group, change) in staged.changes {
-            useless += change.adopt()
+            useless.append(contentsOf: change.adopt())
             let log = log(group)
             log.isNew = false
             marks.note(group, log.mark)

@@ -2,18 +2,17 @@ import ChatModel
 import Consensus
 import Wire
 
-/// Committed entries that wait until their room is loaded, and all that follow them: an array used as a queue.
+/// Committed entries that wait until their room is loaded, and all that follow them.
 struct ApplyQueue {
-    private var entries: [Entry] = []
-    private var head = 0
-    /// Up to here the rooms that are not in memory have been asked for.
-    private var fetchHead = 0
+    private var entries = Fifo<Entry>()
+    /// The number of entries, from the first on, whose rooms have been asked for where they are not in memory.
+    private var fetched = 0
 
     /// Everything that is committed has been applied.
-    var isEmpty: Bool { head == entries.count }
+    var isEmpty: Bool { entries.isEmpty }
 
     /// The next to be applied.
-    var first: Entry? { head < entries.count ? entries[head] : nil }
+    var first: Entry? { entries.first }
 
     /// Whether nothing is applied before that room is loaded.
     func isHeldUp(by room: RoomID) -> Bool {
@@ -25,27 +24,22 @@ struct ApplyQueue {
 
     /// The first has been applied.
     mutating func removeFirst() {
-        head += 1
-        // Applied entries are let go of also when the queue never gets empty, at most half of it at a time.
-        guard isEmpty || head >= 1_024 && head >= entries.count / 2 else { return }
-        if isEmpty { entries.removeAll(keepingCapacity: true) } else { entries.removeFirst(head) }
-        fetchHead -= min(fetchHead, head)
-        head = 0
+        entries.removeFirst()
+        fetched -= min(fetched, 1)
     }
 
     mutating func removeAll() { self = ApplyQueue() }
 
     /// The room of the next command of which nobody has asked yet, the one to be applied first; nil behind the last.
     mutating func nextRoom() -> RoomID? {
-        fetchHead = max(fetchHead, head)
-        while fetchHead < entries.count {
-            let entry = entries[fetchHead]
-            fetchHead += 1
+        while fetched < entries.count {
+            let entry = entries[fetched]
+            fetched += 1
             if entry.kind == .command, let room = try? LogCodec.decode(entry.payload).0.room { return room }
         }
         return nil
     }
 
     /// The rooms have left memory: ``nextRoom()`` begins anew.
-    mutating func forgetFetched() { fetchHead = head }
+    mutating func forgetFetched() { fetched = 0 }
 }

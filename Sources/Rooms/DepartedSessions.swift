@@ -16,9 +16,8 @@ struct DepartedSessions {
     static let milliseconds: Int64 = 3_600_000
 
     private var times: [Key: Timestamp] = [:]
-    /// Oldest first, from `first` on; some may have been forgotten since.
-    private var order: [(key: Key, time: Timestamp)] = []
-    private var first = 0
+    /// Oldest first; some may have been forgotten since.
+    private var order = Fifo<(key: Key, time: Timestamp)>()
 
     var count: Int { times.count }
 
@@ -26,16 +25,12 @@ struct DepartedSessions {
         let key = Key(room: room, session: session)
         times[key] = now
         order.append((key, now))
-        while first < order.count {
-            let oldest = order[first]
-            guard order.count - first > Self.countMax || now.milliseconds - oldest.time.milliseconds > Self.milliseconds
+        while let oldest = order.first {
+            guard order.count > Self.countMax || now.milliseconds - oldest.time.milliseconds > Self.milliseconds
             else { break }
             if times[oldest.key] == oldest.time { times[oldest.key] = nil }
-            first += 1
+            order.removeFirst()
         }
-        guard first > order.count / 2 else { return }
-        order.removeFirst(first)
-        first = 0
     }
 
     /// The session is here again.

@@ -16,8 +16,7 @@ struct CallLedger: Sendable {
 
     private var memories: [String: Memory] = [:]
     /// In the order of their times; what `memories` says otherwise of is out of date.
-    private var order: [(key: String, time: Timestamp)] = []
-    private var head = 0
+    private var order = Fifo<(key: String, time: Timestamp)>()
 
     private let callsMax: Int
 
@@ -33,9 +32,8 @@ struct CallLedger: Sendable {
         order.append((key, time))
         while memories.count > callsMax { forgetOldest() }
         // Outdated results go, at least half of it all, and no valid one.
-        guard order.count - head > 2 * callsMax else { return }
-        order = order[head...].filter { memories[$0.key]?.time == $0.time }
-        head = 0
+        guard order.count > 2 * callsMax else { return }
+        order = Fifo(order.filter { memories[$0.key]?.time == $0.time })
     }
 
     /// Keeps how a call ended that has begun, or forgets it (nil); nothing when it is not known (any more).
@@ -46,18 +44,14 @@ struct CallLedger: Sendable {
     }
 
     mutating func forget(at now: Timestamp) {
-        while head < order.count, order[head].time.adding(seconds: Limits.commandMemorySeconds) <= now {
+        while let oldest = order.first, oldest.time.adding(seconds: Limits.commandMemorySeconds) <= now {
             forgetOldest()
         }
     }
 
     private mutating func forgetOldest() {
-        let (key, time) = order[head]
+        guard let (key, time) = order.popFirst() else { return }
         if memories[key]?.time == time { memories[key] = nil }
-        head += 1
-        guard head == order.count || head > callsMax else { return }
-        order.removeFirst(head)
-        head = 0
     }
 }
 
@@ -78,7 +72,7 @@ extension CallLedger {
 
     /// Everything that is remembered, oldest first.
     var stored: [SystemCall] {
-        order[head...].compactMap { key, time in
+        order.compactMap { key, time in
             guard let memory = memories[key], memory.time == time else { return nil }
             var call = SystemCall(key: key, time: memory.time, answer: nil)
             switch memory.result {

@@ -16,7 +16,17 @@ import Testing
                 expected += 1
             }
             #expect(queue.count == next - expected)
+            #expect(queue.isEmpty == (next == expected))
+            #expect(Array(queue) == Array(expected..<next))
+            for offset in 0..<queue.count { #expect(queue[offset] == expected + offset) }
         }
+        while let first = queue.popFirst() {
+            #expect(first == expected)
+            expected += 1
+        }
+        #expect(expected == next)
+        queue.removeFirst()
+        #expect(queue.count == 0)
     }
 
     @Test func `what is removed is let go of at once`() {
@@ -33,5 +43,14 @@ import Testing
         queue.removeFirst()
         #expect(first == nil)
         #expect(queue.count == 1)
+    }
+
+    @Test func `queues are equal by what waits, not by what has gone`() {
+        var queue = Fifo([1, 2, 3])
+        queue.removeFirst()
+        #expect(queue == Fifo([2, 3]))
+        #expect(queue.hashValue == Fifo([2, 3]).hashValue)
+        #expect(queue != Fifo([1, 2, 3]))
+        #expect(queue != Fifo([2]))
     }
 }
