@@ -243,7 +243,8 @@ let package = Package(
         tests("WireTests", ["ChatModel", "Wire", "RoomLink"]),
         tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
-        tests("ServerAPITests", ["ServerAPI", "ChatModel", "Wire", "OpenAPITestKit", logging, lifecycle]),
+        tests(
+            "ServerAPITests", ["ServerAPI", "ChatModel", "Wire", "Telemetry", "OpenAPITestKit", logging, lifecycle]),
         tests(
             "ClusterRoutingTests",
             [

@@ -110,12 +110,14 @@ final class Audience {
         let frames = fanOut.frames
         var pieces = exchange(&self.pieces, with: FramePieces())
         if pieces.isEmpty { pieces = FramePieces(of: frames) }
+        var sentBytes = 0
         let given = targets.withUnsafeBufferPointer { targets in
             fanOut.walk(atMost: limit) { index, from in
                 var from = from
                 repeat {
                     let piece = pieces.piece(from: from)
                     let taken = targets[index].tryWrite(piece.bytes)
+                    sentBytes += taken
                     guard taken == piece.bytes.count else {
                         return viewers[index].give(frames[from...], taken: taken)
                     }
@@ -123,6 +125,7 @@ final class Audience {
                 } while from < frames.count
             }
         }
+        lane.sentBytes += sentBytes
         if let given {
             for frame in given { waitingBytes -= frame.byteCount }
         } else {

@@ -505,8 +505,7 @@ final class ClientConnection: ConnectionHandler {
         defer { count() }
         if !tcp.isWriting { inFlight = (nil, 0) }
         if case .single(let frame) = due {
-            let written = tcp.tryWrite(frame.bytes, from: 0)
-            if written < frame.byteCount { write(frame, from: written) }
+            writeAll(of: frame)
             return continueUnfinished()
         }
         writeQueue()
@@ -535,19 +534,24 @@ final class ClientConnection: ConnectionHandler {
         while !tcp.isWriting, queue.count > 1 {
             let bytes = lane.gather(from: &queue)
             let written = bytes.withUnsafeBytes { tcp.tryWrite($0) }
+            lane.sentBytes += bytes.count
             guard written < bytes.count else { continue }
             let rest = SharedBytes(copying: bytes[written...])
             tcp.write(rest, from: 0)
             inFlight = (nil, rest.count)
         }
-        if !tcp.isWriting, let frame = queue.popFirst() {
-            let written = tcp.tryWrite(frame.bytes, from: 0)
-            if written < frame.byteCount { write(frame, from: written) }
-        }
+        if !tcp.isWriting, let frame = queue.popFirst() { writeAll(of: frame) }
+    }
+
+    private func writeAll(of frame: LaneFrame) {
+        let written = tcp.tryWrite(frame.bytes, from: 0)
+        lane.sentBytes += written
+        if written < frame.byteCount { write(frame, from: written) }
     }
 
     /// Hands over what the socket has not taken at once. The frame is kept until then, since it counts what it holds.
     private func write(_ frame: LaneFrame, from offset: Int) {
+        lane.sentBytes += frame.byteCount - offset
         tcp.write(frame.bytes, from: offset)
         inFlight = (frame, frame.traffic == .reply ? frame.byteCount : 0)
     }

@@ -12,12 +12,21 @@ extension GatewayLane {
     private static let connectionsAtATime = 16
 
     func flush() {
-        defer { keepWithinBudget() }
+        defer {
+            keepWithinBudget()
+            countSentBytes()
+        }
         flushDirty()
         guard !active.isEmpty else { return }
         fanOut()
         // Viewers that could not be written to in the round.
         flushDirty()
+    }
+
+    private func countSentBytes() {
+        guard sentBytes > 0 else { return }
+        shared.figures.sentBytes.add(sentBytes)
+        sentBytes = 0
     }
 
     /// Writes what waits for single connections, together with what their rooms have for them.

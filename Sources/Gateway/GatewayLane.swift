@@ -39,6 +39,8 @@ final class GatewayLane {
     /// The bytes that all connections hold, and who has to give them up.
     let buffers = LaneBuffers()
     var relief = Relief()
+    /// The bytes that sockets were given in this turn.
+    var sentBytes = 0
     /// Audiences that have frames to give.
     var active: ContiguousArray<Audience> = []
     /// Makes a turn when the first audience that waits for more may go on.

@@ -84,6 +84,8 @@ struct GatewayFigures: Sendable {
     let inflatedRefusals: Counter
     let roomsSaidAnew: Counter
     let queueBytes: Counter
+    /// Bytes that the sockets of clients were given, before TLS. Each lane adds its sum at the end of a turn.
+    let sentBytes: Counter
     let slowSessions: Counter
     /// Connections that had to give way.
     let closedForMemory: Counter
@@ -113,6 +115,8 @@ struct GatewayFigures: Sendable {
         closedWithout = closed("none")
         queueBytes = metrics.gauge(
             "chatroom_send_queue_bytes", "Bytes that wait for slow clients; looked at once a second.")
+        sentBytes = metrics.counter(
+            "chatroom_sent_bytes_total", "Bytes written to client connections, before TLS.")
         slowSessions = metrics.gauge(
             "chatroom_slow_sessions", "Connections whose send queue is over half full; looked at once a second.")
         deliver = metrics.durations(

@@ -153,8 +153,8 @@ extension ChatroomNode {
         addGauges(common, gossip, clocks)
         let service = NodeService(
             configuration: configuration, rooms: rooms, calls: calls, system: system, keys: keys, gateway: gateway,
-            nodes: nodes, gossip: gossip, callbacks: callbacks, registry: metrics, auditRecorder: auditRecorder,
-            logControl: logControl, startedAt: startedAt)
+            nodes: nodes, gossip: gossip, callbacks: callbacks, registry: metrics, ready: ReadyFigure(in: metrics),
+            auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt)
         try await services.open(close: { $0.stop() }) { MemoryKeeper.start(logger: logger) }
         do {
             try await serve(service, clientPort: clientPort, linkPort: gossip?.address.hostAndPort?.port)
@@ -232,12 +232,15 @@ extension ChatroomNode {
     /// Serves probes and the server API until the node is to stop.
     private func serve(_ service: NodeService, clientPort: Int, linkPort: Int?) async throws {
         let (node, onReady, logger) = (configuration.node, onReady, logger)
-        let probes = ProbePort(configuration, service: service, certificate: apiCertificate, logger: logger)
+        let figures = APIFigures(in: service.registry)
+        let probes = ProbePort(
+            configuration, service: service, certificate: apiCertificate, figures: figures, logger: logger)
         var apiConfiguration = APIServerConfiguration(host: configuration.apiHost, port: configuration.apiPort)
         apiConfiguration.connectionsMax = configuration.apiConnectionsMax
         apiConfiguration.connectionsPerAddressMax = configuration.apiConnectionsPerAddressMax
         let api = APIServer(
-            configuration: apiConfiguration, service: service, logger: logger, certificate: apiCertificate
+            configuration: apiConfiguration, service: service, logger: logger, certificate: apiCertificate,
+            figures: figures
         ) { apiPort in
             var metadata: Logger.Metadata = [
                 "node": "\(node)", "client": "\(clientPort)", "api": "\(apiPort)",
@@ -280,6 +283,7 @@ extension ChatroomNode {
                 return Double(gossip.records.count { NodeState($0.status) == state })
             }
         }
+        ProcessFigures.add(to: metrics)
         let path = common.directory.path
         metrics.gauge("chatroom_disk_free_bytes", "Free space where the data is.") {
             Double(FileStatus.freeBytes(at: path) ?? 0)

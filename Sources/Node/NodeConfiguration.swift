@@ -8,6 +8,14 @@ import ServerAPI
 import Sharding
 import Transport
 
+/// How a node writes its log to standard error.
+public enum LogFormat: String, Sendable, Hashable {
+    /// A line for people.
+    case text
+    /// A line with one JSON object (`JSONLogHandler`).
+    case json
+}
+
 /// All settings of a node. `docs/CONFIGURATION.md` lists them for operators.
 public struct NodeConfiguration: Sendable {
     public var node: NodeID
@@ -46,6 +54,7 @@ public struct NodeConfiguration: Sendable {
     /// Durable changes of the log between two checkpoints of catalogue and history.
     public var checkpointSeconds = 10
     public var logLevel = "info"
+    public var logFormat = LogFormat.text
     /// How long the record of changing calls is kept.
     public var auditRetentionDays: Int64 = 90
     /// The only hosts that webhook and hook may be at; empty: any.
@@ -65,6 +74,12 @@ public struct NodeConfiguration: Sendable {
         loops = try settings.int("loops", default: ProcessInfo.processInfo.activeProcessorCount, in: 1...256)
         shardCount = try settings.int("shards", default: shardCount, in: 1...1024)
         logLevel = try settings.string("log.level") ?? logLevel
+        if let format = try settings.string("log.format") {
+            guard let known = LogFormat(rawValue: format) else {
+                throw NodeError(.configuration, "log.format must be text or json")
+            }
+            logFormat = known
+        }
         syncDelayMicroseconds = try settings.int("log.syncDelayMicroseconds", default: 0, in: 0...1_000_000)
         checkpointSeconds = try settings.int("log.checkpointSeconds", default: checkpointSeconds, in: 1...3600)
 

@@ -21,6 +21,7 @@ struct NodeService: ClusterService {
     let gossip: ClusterGossip?
     let callbacks: AppCallbacks
     let registry: MetricsRegistry
+    let ready: ReadyFigure
     let auditRecorder: AuditRecorder
     let logControl: LogControl
     let startedAt: Timestamp
@@ -166,5 +167,8 @@ struct NodeService: ClusterService {
         return nil
     }
 
-    func metrics() async -> String { registry.render() }
+    func metrics() async -> String {
+        await ready.update { await unreadiness() == nil }
+        return registry.render()
+    }
 }

@@ -8,17 +8,20 @@ final class ProbePort: Sendable {
     private let configuration: APIServerConfiguration
     private let service: any ClusterService
     private let certificate: APICertificate?
+    private let figures: APIFigures
     private let logger: Logger
     private let bound = Mutex<Int?>(nil)
 
     /// nil where no such port is wanted.
     init?(
-        _ configuration: NodeConfiguration, service: any ClusterService, certificate: APICertificate?, logger: Logger
+        _ configuration: NodeConfiguration, service: any ClusterService, certificate: APICertificate?,
+        figures: APIFigures, logger: Logger
     ) {
         guard let port = configuration.probesPort else { return nil }
         self.configuration = APIServerConfiguration(host: configuration.probesHost, port: port)
         self.service = service
         self.certificate = certificate
+        self.figures = figures
         self.logger = logger
     }
 
@@ -29,7 +32,7 @@ final class ProbePort: Sendable {
     func run(beside api: APIServer) async throws {
         let (isBound, bind) = AsyncStream.makeStream(of: Void.self)
         let probes = APIServer(
-            probes: configuration, service: service, logger: logger, certificate: certificate
+            probes: configuration, service: service, logger: logger, certificate: certificate, figures: figures
         ) { [self] port in
             bound.withLock { $0 = port }
             bind.finish()

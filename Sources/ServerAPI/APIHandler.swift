@@ -8,6 +8,8 @@ struct APIHandler: Sendable {
     var service: any ClusterService
     var logger: Logger
     var now: @Sendable () -> Timestamp
+    /// nil: nobody counts.
+    var figures: APIFigures?
 
     /// The head of a request, as far as it matters here.
     struct Head: Sendable {
@@ -32,11 +34,13 @@ struct APIHandler: Sendable {
     /// - Parameter body: reads the body; called at most once, and only for who is authorized or names a key to have
     ///   signed it with.
     func answer(_ head: Head, body: () async throws(ChatError) -> [UInt8]) async -> APIResponse {
+        let begin = ContinuousClock.now
         var administrator: String?
+        var route: Route?
         var refusal: ChatError?
         let response: APIResponse
         do throws(ChatError) {
-            response = try await respond(head, &administrator, body: body)
+            response = try await respond(head, &administrator, &route, body: body)
         } catch {
             if error.code == .internal {
                 logger.error("request failed", metadata: ["error": "\(error.message)", "method": "\(head.method)"])
@@ -47,6 +51,7 @@ struct APIHandler: Sendable {
         if APIMethod(exactly: head.method)?.changes ?? true {
             record(head, by: administrator, status: response.status, refusal)
         }
+        figures?.count(route, status: response.status, seconds: (ContinuousClock.now - begin) / .seconds(1))
         return response
     }
 
@@ -66,7 +71,8 @@ struct APIHandler: Sendable {
     private static let auditedPathMax = 512  // bytes
 
     private func respond(
-        _ head: Head, _ administrator: inout String?, body: () async throws(ChatError) -> [UInt8]
+        _ head: Head, _ administrator: inout String?, _ matched: inout Route?,
+        body: () async throws(ChatError) -> [UInt8]
     ) async throws(ChatError) -> APIResponse {
         // A target is ASCII (RFC 9112 §3.2): what follows may divide it as text, at the cost of bytes.
         guard head.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
@@ -81,6 +87,7 @@ struct APIHandler: Sendable {
         case .otherMethods(let methods): return Self.refuseMethod(head.method, allowed: methods)
         case .none: throw ChatError(.notFound, "there is no such call; GET /v1/openapi.json lists all")
         }
+        matched = route
         var signedBody: [UInt8]?
         if route.needsAuthorization {
             if let signature = head.signature, head.authorization == nil {

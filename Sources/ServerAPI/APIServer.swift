@@ -20,40 +20,43 @@ public struct APIServer: Service {
 
     /// - Parameters:
     ///   - certificate: with one, the port speaks TLS only.
+    ///   - figures: counts the requests; nil: nobody does.
     ///   - onBound: called once with the port, when connections are accepted.
     ///   - now: the clock by which barrage is stamped.
     public init(
         configuration: APIServerConfiguration, service: any ClusterService, logger: Logger,
-        certificate: APICertificate? = nil, onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
+        certificate: APICertificate? = nil, figures: APIFigures? = nil,
+        onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         now: @escaping @Sendable () -> Timestamp = Self.systemTime
     ) {
         self.init(
             "server API", Routes.all(bodyBytesMax: configuration.bodyBytesMax), configuration, service: service,
-            logger: logger, certificate: certificate, onBound: onBound, now: now)
+            logger: logger, certificate: certificate, onBound: onBound, now: now, figures: figures)
     }
 
     /// The port of probes and metrics alone: they have connections of their own, so that whatever goes on at the server
     /// API's port does not silence them.
     public init(
         probes configuration: APIServerConfiguration, service: any ClusterService, logger: Logger,
-        certificate: APICertificate? = nil, onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+        certificate: APICertificate? = nil, figures: APIFigures? = nil,
+        onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) {
         self.init(
             "probes", Routes.operating, configuration, service: service, logger: logger, certificate: certificate,
-            onBound: onBound, now: Self.systemTime)
+            onBound: onBound, now: Self.systemTime, figures: figures)
     }
 
     init(
         _ name: String, _ routes: [Route], _ configuration: APIServerConfiguration, service: any ClusterService,
         logger: Logger, certificate: APICertificate?, onBound: @escaping @Sendable (Int) async -> Void,
-        now: @escaping @Sendable () -> Timestamp
+        now: @escaping @Sendable () -> Timestamp, figures: APIFigures? = nil
     ) {
         self.name = name
         self.configuration = configuration
         self.certificate = certificate
         self.onBound = onBound
         self.logger = logger
-        handler = APIHandler(table: RouteTable(routes), service: service, logger: logger, now: now)
+        handler = APIHandler(table: RouteTable(routes), service: service, logger: logger, now: now, figures: figures)
     }
 
     /// Serves until it is shut down.

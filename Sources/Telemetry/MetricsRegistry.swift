@@ -23,6 +23,22 @@ public final class MetricsRegistry: Sendable {
         return counter
     }
 
+    /// A number that only grows, asked for when the figures are read.
+    public func counter(
+        _ name: String, _ help: String, labels: [(String, String)] = [], read: @escaping @Sendable () -> Double
+    ) {
+        add(name, help, "counter", labels) { "\($0)\(Self.braces($1)) \(read())\n" }
+    }
+
+    /// Numbers that only grow, one for each pair of values of two labels. Pairs that have counted nothing are not shown.
+    public func counters(
+        _ name: String, _ help: String, labels: (String, String), values: ([String], [String])
+    ) -> CounterTable {
+        let table = CounterTable(labels: labels, values: values)
+        add(name, help, "counter", []) { name, _ in table.render(name) }
+        return table
+    }
+
     /// A time that only grows: counted in nanoseconds, shown in seconds.
     public func seconds(_ name: String, _ help: String) -> Counter {
         let counter = Counter()

@@ -67,9 +67,13 @@ struct Chatroomd: AsyncParsableCommand {
     private static func logger(_ configuration: NodeConfiguration, _ control: LogControl) -> Logger {
         // The stream lets everything through: what is logged is decided once, by the control.
         var logger = Logger(label: "chatroomd") { label in
-            var stream = StreamLogHandler.standardError(label: label)
-            stream.logLevel = .trace
-            return control.handler(stream)
+            switch configuration.logFormat {
+            case .json: return control.handler(JSONLogHandler())
+            case .text:
+                var stream = StreamLogHandler.standardError(label: label)
+                stream.logLevel = .trace
+                return control.handler(stream)
+            }
         }
         logger[metadataKey: "node"] = "\(configuration.node)"
         return logger

@@ -17,7 +17,14 @@ extension IntegrationTests {
             ("chatroom_shard_commit_lag", "gauge", ["shard"]), ("chatroom_leader_changes_total", "counter", []),
             ("chatroom_gossip_members", "gauge", ["state"]), ("chatroom_disk_free_bytes", "gauge", []),
             ("chatroom_token_refused_total", "counter", []),
-            ("chatroom_connections_closed_total", "counter", ["code"]),
+            ("chatroom_connections_closed_total", "counter", ["code"]), ("chatroom_origin_refused_total", "counter", []),
+            ("chatroom_build_info", "gauge", ["version"]), ("chatroom_ready", "gauge", []),
+            ("chatroom_api_requests_total", "counter", ["route", "status"]), ("chatroom_api_seconds", "histogram", []),
+            ("chatroom_sent_bytes_total", "counter", []), ("process_cpu_seconds_total", "counter", []),
+            ("process_open_fds", "gauge", []), ("process_max_fds", "gauge", []),
+            ("process_resident_memory_bytes", "gauge", []), ("process_virtual_memory_bytes", "gauge", []),
+            ("process_virtual_memory_max_bytes", "gauge", []), ("process_start_time_seconds", "gauge", []),
+            ("process_threads", "gauge", []),
         ]
 
         @Test func `every stable name is there, described and well formed`() async throws {
@@ -39,6 +46,7 @@ extension IntegrationTests {
                 #expect(try await node.metric("chatroom_leader_changes_total ") == 4)
                 #expect(try await node.metric("chatroom_gossip_members{", labels: #"state="alive""#) == 1)
                 #expect(try await node.metric("chatroom_disk_free_bytes ") > 0)
+                #expect(try await node.metric("chatroom_ready ") == 1)
             }
         }
 
@@ -64,6 +72,32 @@ extension IntegrationTests {
                 #expect(try await node.metric("chatroom_deliver_seconds_count") >= 6)
                 #expect(try await node.metric("chatroom_log_sync_seconds_count") > 0)
                 #expect(try await node.metric("chatroom_token_refused_total ") == 1)
+                #expect(try await node.metric("chatroom_api_requests_total{", labels: #"route="createRoom",status="200""#) == 1)
+                #expect(try await node.metric("chatroom_api_seconds_count") >= 1)
+            }
+        }
+
+        @Test func `what clients are sent is counted, each time for each viewer`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("counted")
+                let viewers = try await withThrowingTaskGroup(of: TestClient.self) { group in
+                    for number in 0..<4 {
+                        group.addTask {
+                            let client = try await TestClient.connected(node, "user\(number)")
+                            try await client.enter(room)
+                            return client
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                let before = try await node.metric("chatroom_sent_bytes_total ")
+                #expect(before > 0)
+                let text = String(repeating: "x", count: 20_000)
+                try await viewers[0].send(room, text)
+                for viewer in viewers { try await viewer.message(text) }
+                let sent = try await node.metric("chatroom_sent_bytes_total ") - before
+                // The text four times, and what is around it.
+                #expect(sent >= 80_000 && sent < 100_000, "\(sent)")
             }
         }
     }

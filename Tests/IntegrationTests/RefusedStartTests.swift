@@ -76,6 +76,7 @@ extension IntegrationTests {
             (#"{"api": {"host": "0.0.0.0", "port": 0}}"#, "TLS"),
             (#"{"probes": {"host": "0.0.0.0", "port": 0}}"#, "probes.host 0.0.0.0"),
             (#"{"limits": {"bufferBytes": 1000}}"#, "limits.bufferBytes"),
+            (#"{"log": {"format": "xml"}}"#, "log.format"),
             (#"{"tls": {"certificateFile": "a"}}"#, "tls.keyFile"),
             (#"{"tls": {"keyFile": "a"}}"#, "tls.certificateFile"),
             (#"{"tls": {"certificateFile": "/none", "keyFile": "/none"}}"#, "/none"),

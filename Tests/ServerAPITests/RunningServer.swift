@@ -6,7 +6,7 @@ import Synchronization
 
 /// Runs a server on a free port of the loopback for as long as `body` takes.
 func withServer(
-    configure: (inout APIServerConfiguration) -> Void = { _ in },
+    configure: (inout APIServerConfiguration) -> Void = { _ in }, figures: APIFigures? = nil,
     _ body: @Sendable (LoopbackClient, FakeCluster) async throws -> Void
 ) async throws {
     let cluster = FakeCluster()
@@ -14,7 +14,7 @@ func withServer(
     configure(&configuration)
     try await run({ [configuration] onBound in
         APIServer(
-            configuration: configuration, service: cluster, logger: quiet, onBound: onBound,
+            configuration: configuration, service: cluster, logger: quiet, figures: figures, onBound: onBound,
             now: { Timestamp(1_700_000_000_123) })
     }) { try await body($0, cluster) }
 }

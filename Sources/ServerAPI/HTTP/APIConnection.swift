@@ -249,6 +249,7 @@ final class APIConnection: ConnectionHandler {
     private func refuse(_ refusal: HTTPRefusal) {
         var answer = APIResponse(ChatError(.malformed, "this is not a request that can be read: \(refusal.reason)"))
         answer.status = refusal.status
+        port.countRefusal(status: refusal.status)
         write(
             answer.bytes(
                 APIResponse.Delivery(isLast: true, isHeadOnly: false, isVersion10: false, date: port.date())))

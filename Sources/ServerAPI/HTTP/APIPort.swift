@@ -86,6 +86,9 @@ final class APIPort {
         }
     }
 
+    /// Counts a request that could not be read.
+    func countRefusal(status: Int) { handler.figures?.count(nil, status: status) }
+
     /// The next piece of a stream; an empty one is its end, `nil` its failure.
     func next(of stream: APIResponseStream, _ done: @escaping ([UInt8]?) -> Void) {
         run(done) {

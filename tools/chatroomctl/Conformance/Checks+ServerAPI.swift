@@ -187,9 +187,13 @@ extension ConformanceCheck {
                 "sessions", "rooms_active", "sends_total", "ack_seconds", "deliver_seconds", "dropped_total",
                 "send_queue_bytes", "slow_sessions", "log_sync_seconds", "shard_leader", "shard_commit_lag",
                 "leader_changes_total", "gossip_members", "webhook_lag_seconds", "disk_free_bytes",
-                "token_refused_total",
+                "token_refused_total", "origin_refused_total", "build_info", "connections_closed_total",
+                "api_requests_total", "api_seconds", "sent_bytes_total",
             ]
-            let missing = names.filter { !text.contains("# TYPE chatroom_\($0) ") }
+            let process = ["cpu_seconds_total", "resident_memory_bytes", "open_fds", "max_fds", "start_time_seconds"]
+            let missing = (names.map { "chatroom_\($0)" } + process.map { "process_\($0)" }).filter {
+                !text.contains("# TYPE \($0) ")
+            }
             try expect(missing.isEmpty, "missing: \(missing.joined(separator: ", "))")
         },
         .init("4", "the OpenAPI 3.1 document names every call of the protocol") { run in
