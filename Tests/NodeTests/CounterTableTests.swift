@@ -9,7 +9,8 @@ import Testing
     }
 
     @Test func `each pair that has counted is a series, in the order of the table`() {
-        let table = metrics.counters("t_total", "Help.", labels: ("route", "status"), values: (["a", "b"], ["200", "404"]))
+        let table = metrics.counters(
+            "t_total", "Help.", labels: ("route", "status"), values: (["a", "b"], ["200", "404"]))
         #expect(metrics.render() == "# HELP t_total Help.\n# TYPE t_total counter\n")
         table.add("b", "404")
         table.add("a", "200")
@@ -23,6 +24,8 @@ import Testing
         for number in 0..<100 { table.add("x\(number)", "\(number)") }
         table.add("a", "999")
         #expect(
-            lines("t_total") == [#"t_total{route="a",status="other"} 1"#, #"t_total{route="other",status="other"} 100"#])
+            lines("t_total") == [
+                #"t_total{route="a",status="other"} 1"#, #"t_total{route="other",status="other"} 100"#,
+            ])
     }
 }

@@ -18,7 +18,7 @@ import Testing
         #expect(shown == "chatroom_ready 0")
     }
 
-    @Test func `a node that does not answer in time is not ready, is waited for once, and asked anew when it has`() async {
+    @Test func `a node that does not answer in time is not ready, and is asked anew when it has answered`() async {
         let ready = ReadyFigure(in: metrics, within: .milliseconds(1))
         let (gates, gate) = AsyncStream.makeStream(of: Void.self)
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
