@@ -5,7 +5,7 @@ extension IntegrationTests {
     /// The log as a collector reads it (OPERATIONS.md, "Logs").
     @Suite struct LogFormatTests {
         @Test func `with log format json every line of a node's life is an object`() async throws {
-            let node = try TestNode(["log": ["format": "json", "level": "debug"], "shards": 2])
+            let node = try TestNode(["log": ["format": "json"], "shards": 2])
             try await node.create()
             let program = try Program("chatroomd", ["--config", node.configPath])
             defer { program.signal(SIGKILL) }
