@@ -220,7 +220,9 @@ let package = Package(
                 lifecycle,
             ], path: "Tests/Simulator", swiftSettings: strict),
         program("simulate", ["GossipTestKit", "Simulator", logging], path: "tools/simulate"),
-        .executableTarget(name: "mutate", path: "tools/mutate", exclude: ["mutants.txt"], swiftSettings: strict),
+        .executableTarget(
+            name: "mutate", dependencies: ["simulate"], path: "tools/mutate", exclude: ["mutants.txt"],
+            swiftSettings: strict),
         .target(name: "WaitTestKit", path: "Tests/WaitTestKit", swiftSettings: strict),
         tests("WaitTests", ["WaitTestKit"]),
         .target(

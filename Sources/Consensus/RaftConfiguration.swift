@@ -36,8 +36,9 @@ public struct RaftConfiguration: Hashable, Sendable {
     public var readsMax = 65_536
     /// How many entries a learner may be behind the commit index and still be promoted (thesis §4.2.1).
     public var promotionLagEntriesMax: UInt64 = 1_000
-    /// Voters and learners together; a change that would exceed it is refused.
-    public var serversMax = 16
+    /// Voters and learners together; a change that would exceed it is refused. All nodes of a cluster follow the system
+    /// group, so a cluster has no more nodes than that. The encoding of a membership has no room for more.
+    public var serversMax = 255
 
     public init() {}
 }

@@ -43,6 +43,19 @@ import Testing
         #expect(core.isEstablished)
     }
 
+    @Test func `a group has as many servers as can be written down, and one more is refused`() throws {
+        var core = try elected()
+        func add(_ number: UInt64) throws {
+            _ = try core.proposeMembership(.addLearner(ServerID(node: "n\(number)", store: number)))
+            while let save = core.takeOutput().save { core.persisted(save: save.number) }
+        }
+        for number in 1...UInt64(254) { try add(number) }
+        #expect(core.membership.learners.count == 254)
+        #expect(GroupMembership(decoding: core.membership.encoded()) == core.membership)
+        let error = #expect(throws: RaftError.self) { try add(255) }
+        #expect(error?.code == .tooManyServers)
+    }
+
     @Test func `a proposal is committed when its save is on disk and not before`() throws {
         var core = try elected()
         #expect(try core.propose([[1], [2]]) == 2...3)

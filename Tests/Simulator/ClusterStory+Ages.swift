@@ -13,18 +13,20 @@ extension ClusterStory {
         try await Task.sleep(for: .seconds(650))
         for room in rooms {
             guard let before = await lastSeq(of: room) else {
-                complain("\(room) does not say how far it is")
+                complain(.refused, "\(room) does not say how far it is")
                 continue
             }
             guard await asked("POST", "/v1/rooms/\(room)/messages", #"{"type":"TEXT","text":"later","sender":"host"}"#)
             else { continue }
             guard let page = await cluster.text(0, "/v1/rooms/\(room)/messages?order=ASC&limit=100") else {
-                complain("\(room) has no history after eleven days")
+                complain(.agedWrongly, "\(room) has no history after eleven days")
                 continue
             }
             let seqs = page.split(separator: "\"seq\":").dropFirst().compactMap { UInt64($0.prefix { $0.isNumber }) }
             if seqs != [before + 1] {
-                complain("after eleven days and \(before) messages \(room) has \(seqs.prefix(5)), \(seqs.count) in all")
+                complain(
+                    .agedWrongly,
+                    "after eleven days and \(before) messages \(room) has \(seqs.prefix(5)), \(seqs.count) in all")
             }
             count("aged")
         }

@@ -19,23 +19,46 @@ extension ClusterStory {
                 isTime(for: $0) && (plan.layout.nodes > 3 || ($0 != .drain && $0 != .remove))
             }
             guard let fault = possible.randomElement(using: &chance) else { return }
-            let node = Int.random(in: 0..<plan.layout.nodes, using: &chance)
+            let node = await victim(&chance)
             trace("\(fault) n\(node + 1)")
             count("\(fault)")
+            let isLate = Self.answeringFaults.contains(fault)
+            let calls = Task { if fault != .transfer { try await self.callAlways(isLate: isLate) } }
             try await act(fault, node, &chance)
+            // Until it has been seen what comes of it.
+            try await Task.sleep(for: .milliseconds(600))
+            calls.cancel()
+            _ = await calls.result
             trace("\(fault) n\(node + 1) is over")
             // Until what was lost has been made up for, so that the next fault is again the only one.
-            for node in 0..<plan.layout.nodes {
-                guard try await cluster.ready(node, within: .seconds(30)) else {
-                    return complain("n\(node + 1) is not ready 30 s after \(fault)")
-                }
-            }
-            guard try await cluster.replicated(within: .seconds(60)) else {
-                return complain("not replicated 60 s after \(fault): \(await cluster.shardsText(0))")
-            }
-            try await everybodyHears(after: "after \(fault)")
+            guard try await hasRecovered(from: fault) else { return }
             try await Task.sleep(for: .milliseconds(Int64.random(in: 500...3_000, using: &chance)))
         }
+    }
+
+    /// Often a leader: nobody else has promised anything that can be broken.
+    private func victim(_ chance: inout SeededGenerator) async -> Int {
+        let any = Int.random(in: 0..<plan.layout.nodes, using: &chance)
+        let shard = Int.random(in: 0..<plan.layout.shards, using: &chance)
+        guard Bool.random(using: &chance) else { return any }
+        let leader = await cluster.placements(asking: any).first { $0.shard == shard }?.leader
+        return leader.flatMap { Int($0.dropFirst()) }.map { $0 - 1 } ?? any
+    }
+
+    /// Each check says what it finds, whatever those before it have found.
+    private func hasRecovered(from fault: Fault) async throws -> Bool {
+        var isWell = true
+        for node in 0..<plan.layout.nodes {
+            guard try await !cluster.ready(node, within: .seconds(30)) else { continue }
+            complain(.notReady, "n\(node + 1) is not ready 30 s after \(fault)")
+            isWell = false
+        }
+        if try await !cluster.replicated(within: .seconds(60)) {
+            complain(.notReplicated, "not replicated 60 s after \(fault): \(await cluster.shardsText(0))")
+            isWell = false
+        }
+        try await everybodyHears(after: "after \(fault)")
+        return isWell
     }
 
     private func act(_ fault: Fault, _ node: Int, _ chance: inout SeededGenerator) async throws {
@@ -116,6 +139,12 @@ extension ClusterStory {
             try cluster.start(node, from: .copy)
         case .drain: try await takeOut(node, asking: other, isDrained: true)
         case .remove: try await takeOut(node, asking: other, isDrained: false)
+        case .lostNode:
+            cluster.kill(node, withMachine: true)
+            let living = (0..<plan.layout.nodes).filter { $0 != node }
+            try await everybodyIsCounted(at: living, "while n\(node + 1) is away")
+            try cluster.start(node)
+        case .transfer: try await transfer(&chance)
         case .reset: sim_reset(own, peer)
         case .skew:
             if let host = cluster.host(node) {
@@ -133,7 +162,9 @@ extension ClusterStory {
             while await cluster.placements(asking: other).contains(where: {
                 $0.replicas?.contains("n\(node + 1)") ?? true
             }) {
-                guard SimulatedTime.now < end else { return complain("n\(node + 1) is not drained in 60 s") }
+                guard SimulatedTime.now < end else {
+                    return complain(.notDrained, "n\(node + 1) is not drained in 60 s")
+                }
                 try await Task.sleep(for: .milliseconds(200))
             }
             try await cluster.stop(node)

@@ -1,3 +1,4 @@
+import Foundation
 import SimulatedSystem
 import Synchronization
 
@@ -42,7 +43,9 @@ extension ClusterStory {
             for room in Self.listenersRooms {
                 let body =
                     #"{"type":"TEXT","text":"\#(Viewers.text(number))","sender":"host","clientId":"\#(room)-\#(number)"}"#
-                guard try await said(body, in: room) else { return complain("nothing can be said in \(room) \(what)") }
+                guard try await said(body, in: room) else {
+                    return complain(.notAcked, "nothing can be said in \(room) \(what)")
+                }
             }
             try await Task.sleep(for: .milliseconds(400))
             deaf = []
@@ -51,16 +54,42 @@ extension ClusterStory {
                 if sum.least < UInt64(number) { deaf.append("n\(node + 1) up to \(sum.least) of \(number)") }
             }
         } while !deaf.isEmpty && SimulatedTime.now < end
-        if !deaf.isEmpty { complain("somebody is deaf 5 s \(what): \(deaf.joined(separator: ", "))") }
+        if !deaf.isEmpty { complain(.deaf, "somebody is deaf 5 s \(what): \(deaf.joined(separator: ", "))") }
         count("heard")
         for node in 0..<plan.layout.nodes {
             let sum = sim_viewers_of(UInt8(node + 1))
             if sum.repeated > 0 {
-                complain("listeners of n\(node + 1) were shown \(sum.repeated) messages again \(what)")
+                complain(.shownAgain, "listeners of n\(node + 1) were shown \(sum.repeated) messages again \(what)")
             }
-            if sum.missing > 0 { complain("listeners of n\(node + 1) were not shown \(sum.missing) messages \(what)") }
+            if sum.missing > 0 {
+                complain(.notShown, "listeners of n\(node + 1) were not shown \(sum.missing) messages \(what)")
+            }
         }
     }
+
+    /// Waits until the rooms count those who listen, and nobody else: whoever is gone has left when its grace is over.
+    func everybodyIsCounted(at nodes: [Int], _ when: String) async throws {
+        let end = SimulatedTime.now + Self.countingTakes
+        var counted: UInt64 = 0
+        var here: UInt64 = 0
+        repeat {
+            try await Task.sleep(for: .milliseconds(500))
+            here = nodes.reduce(0) { sum, node in
+                let viewers = sim_viewers_of(UInt8(node + 1))
+                return sum + viewers.connected - viewers.ended
+            }
+            counted = 0
+            for room in Self.listenersRooms {
+                let text = await cluster.text(nodes[0], "/v1/rooms/\(room)") ?? ""
+                let place = text.range(of: "\"online\":")
+                counted += place.flatMap { UInt64(text[$0.upperBound...].prefix { $0.isNumber }) } ?? 0
+            }
+        } while counted != here && SimulatedTime.now < end
+        if counted != here { complain(.miscountedListeners, "\(here) listen, and \(counted) are counted \(when)") }
+    }
+
+    /// Until a node is known to be gone, and the grace of its sessions is over.
+    private static let countingTakes = Duration.seconds(45)
 
     /// Under one ID until it is acked.
     private func said(_ body: String, in room: String) async throws -> Bool {

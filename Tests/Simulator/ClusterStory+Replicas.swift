@@ -15,13 +15,13 @@ extension ClusterStory {
             guard let shard = await explanation(of: room, at: 0)?.shard,
                 let replicas = await cluster.placements(asking: 0).first(where: { $0.shard == shard })?.replicas
             else {
-                complain("nobody knows where \(room) is")
+                complain(.refused, "nobody knows where \(room) is")
                 continue
             }
             var first: (node: String, told: [String])?
             for replica in replicas {
                 guard let told = try await told(of: room, shard, by: replica) else {
-                    complain("\(replica) has not told of \(room) as its leader within 30 s")
+                    complain(.leadsNever, "\(replica) has not told of \(room) as its leader within 30 s")
                     continue
                 }
                 guard let known = first else {
@@ -31,6 +31,7 @@ extension ClusterStory {
                 for (one, other) in zip(known.told, told) where one != other {
                     let place = zip(one, other).prefix { $0 == $1 }.count
                     complain(
+                        .replicasDiffer,
                         "\(known.node) and \(replica) tell different things of \(room): "
                             + "\(one.dropFirst(max(0, place - 60)).prefix(160)) and "
                             + "\(other.dropFirst(max(0, place - 60)).prefix(160))")

@@ -39,12 +39,22 @@ public final class ClusterStory: Sendable {
         case drain
         /// The same without a drain: it is gone at once.
         case remove
+        /// The machine goes, and stays away for longer than the grace of its sessions.
+        case lostNode
+        /// Leadership of shards is handed over again and again, as an operator does.
+        case transfer
     }
+
+    /// All nodes run and their clients reach them meanwhile: they answer what they are asked, be it with a refusal.
+    static let answeringFaults: Set<Fault> = [.isolate, .cut, .cutOneWay, .flap, .reset, .loss]
+
+    /// Nothing gets lost by these, so that nothing is to be repaired after them.
+    static let losslessFaults: Set<Fault> = [.transfer]
 
     /// The ledger of a show reckons with what bots see: how long somebody was away, how long a mute lasts. So there every
     /// loss is noticed at once, and clocks agree.
     public static let showFaults = Fault.allCases.filter {
-        ![.powerCut, .blackout, .lostDisk, .olderDisk, .remove, .isolate, .skew].contains($0)
+        ![.powerCut, .blackout, .lostDisk, .lostNode, .olderDisk, .remove, .isolate, .skew].contains($0)
     }
 
     /// What bots do.
@@ -76,9 +86,11 @@ public final class ClusterStory: Sendable {
     let listeners = Viewers(place: ClusterStory.listenersPlace)
     /// Whether bots have stopped: there is no further fault.
     let isOver = Mutex(false)
+    /// The newest seq of each room that was acked to the server API.
+    let acked = Mutex<[String: UInt64]>([:])
     /// The number of what was last said to listeners.
     let said = Mutex<UInt32>(0)
-    private let complaints = Mutex<[String]>([])
+    private let complaints = Mutex<[Complaint]>([])
     private let counts = Mutex<[String: Int]>([:])
 
     public init(
@@ -89,32 +101,37 @@ public final class ClusterStory: Sendable {
         cluster = try SimulatedCluster(plan.layout, directory: directory, logger: logger)
     }
 
-    public var findings: [String] { complaints.withLock { $0 } }
+    public var findings: [Complaint] { complaints.withLock { $0 } }
     public var happened: [String: Int] { counts.withLock { $0 } }
 
     static let swarmPlace: UInt8 = 200
 
-    func complain(_ text: String) { complaints.withLock { $0.append(text) } }
+    func complain(_ complaint: Complaint) { complaints.withLock { $0.append(complaint) } }
+    func complain(_ kind: Complaint.Kind, _ text: String) { complain(Complaint(kind, text)) }
     func count(_ what: String, _ number: Int = 1) { counts.withLock { $0[what, default: 0] += number } }
 
     public func run() async {
+        await begin()
+        for failure in cluster.failures { complain(.ended, failure) }
+    }
+
+    private func begin() async {
         do {
             try await cluster.create()
             for node in 0..<plan.layout.nodes { try cluster.start(node) }
             for node in 0..<plan.layout.nodes {
                 guard try await cluster.ready(node, within: .seconds(60)) else {
-                    return complain("n\(node + 1) was not ready in 60 s: \(cluster.failures)")
+                    return complain(.notReady, "n\(node + 1) was not ready in 60 s: \(cluster.failures)")
                 }
             }
             guard try await cluster.replicated(within: .seconds(60)) else {
-                return complain("not replicated in 60 s: \(await cluster.shardsText(0))")
+                return complain(.notReplicated, "not replicated in 60 s: \(await cluster.shardsText(0))")
             }
             trace("ready")
             try await converse()
         } catch {
-            complain("the simulation itself has failed: \(error)")
+            complain(Complaint(broken: "the simulation itself has failed: \(error)"))
         }
-        for failure in cluster.failures { complain(failure) }
     }
 
     private var scenario: Scenario {
@@ -160,6 +177,7 @@ public final class ClusterStory: Sendable {
             try? await Task.sleep(for: .milliseconds(500))
         }
         complain(
+            .refused,
             "\(method) \(path) was answered "
                 + "\(answer.map { "\($0.status) \(String(decoding: $0.body, as: UTF8.self))" } ?? "not at all")")
         return false
@@ -193,18 +211,16 @@ public final class ClusterStory: Sendable {
         try await faults.value
         let report = try outcome.withLock { try $0?.get() }
         guard let report else { return }
-        try await compareReplicas(of: rooms)
+        if isLossless {
+            lookForDelays(report)
+            await lookForRepairs()
+        }
+        try await everybodyIsCounted(at: Array(0..<plan.layout.nodes), "in the end")
+        try await compareReplicas(of: rooms + Self.listenersRooms.compactMap { RoomID($0) })
         if plan.ages { try await age(rooms) }
         count("acked", Int(report.acked))
         count("delivered", Int(report.delivered))
-        for finding in report.findings.told {
-            // What may be dropped is lost without a word with a link or a leader: PROTOCOL tells viewers of neither yet.
-            if finding.kind == .silentLoss || finding.kind == .ownBarrageLost {
-                count("silent losses")
-            } else {
-                complain("\(finding.kind): \(finding.text)")
-            }
-        }
+        judge(report.findings)
         trace(report.text)
     }
 }

@@ -25,7 +25,7 @@ public final class SizeStory: Sendable {
     private let plan: Plan
     private let cluster: SimulatedCluster
     private let trace: @Sendable (String) -> Void
-    private let state = Mutex<(findings: [String], report: [String])>(([], []))
+    private let state = Mutex<(findings: [Complaint], report: [String])>(([], []))
     private static let viewersPlace: UInt8 = 250
     private static let room = "stage"
 
@@ -37,10 +37,10 @@ public final class SizeStory: Sendable {
         cluster = try SimulatedCluster(layout, directory: directory, logger: logger)
     }
 
-    public var findings: [String] { state.withLock { $0.findings } }
+    public var findings: [Complaint] { state.withLock { $0.findings } }
     public var report: [String] { state.withLock { $0.report } }
 
-    private func complain(_ text: String) { state.withLock { $0.findings.append(text) } }
+    private func complain(_ complaint: Complaint) { state.withLock { $0.findings.append(complaint) } }
     private func tell(_ text: String) {
         trace(text)
         state.withLock { $0.report.append(text) }
@@ -50,9 +50,9 @@ public final class SizeStory: Sendable {
         do {
             try await tellAll()
         } catch {
-            complain("the simulation itself has failed: \(error)")
+            complain(Complaint(broken: "the simulation itself has failed: \(error)"))
         }
-        for failure in cluster.failures { complain(failure) }
+        for failure in cluster.failures { complain(Complaint(.ended, failure)) }
     }
 
     private func tellAll() async throws {
@@ -60,18 +60,20 @@ public final class SizeStory: Sendable {
         for node in 0..<plan.nodes { try cluster.start(node) }
         for node in 0..<plan.nodes {
             guard try await cluster.ready(node, within: .seconds(120)) else {
-                return complain("n\(node + 1) was not ready: \(cluster.failures)")
+                return complain(Complaint(.notReady, "n\(node + 1) was not ready: \(cluster.failures)"))
             }
         }
-        guard try await cluster.replicated(within: .seconds(120)) else { return complain("not replicated") }
+        guard try await cluster.replicated(within: .seconds(120)) else {
+            return complain(Complaint(.notReplicated, "not replicated in 120 s"))
+        }
         guard let answer = await cluster.call(0, "POST", "/v1/rooms", #"{"id":"stage","creator":"host"}"#),
             answer.status < 300, let leader = await leader(asking: 0)
-        else { return complain("no room") }
+        else { return complain(Complaint(.refused, "no room")) }
         trace("n\(leader + 1) leads")
         let gateways = (0..<plan.nodes).filter { $0 != leader }
         try await seat(gateways)
         guard try await present(plan.viewers, asking: leader) else {
-            return complain("not all viewers are in the room")
+            return complain(Complaint(.refused, "not all viewers are in the room"))
         }
         // What entering has brought is over.
         try await Task.sleep(for: .seconds(5))
@@ -96,7 +98,9 @@ public final class SizeStory: Sendable {
         try await settle(living, "after \(relays.count) relays have died")
 
         try await kill(leader, during: leader)
-        guard let next = try await nextLeader(after: leader, living) else { return complain("nobody leads") }
+        guard let next = try await nextLeader(after: leader, living) else {
+            return complain(Complaint(.leadsNever, "nobody leads"))
+        }
         trace("n\(next + 1) leads")
         _ = try await speak(from: next)
         try await settle(living, "after the leader has died")
@@ -141,9 +145,13 @@ public final class SizeStory: Sendable {
             let sum = sim_viewers_of(UInt8(node + 1))
             viewers += sum.connected - sum.ended
             if sum.least != last || sum.greatest != last || sum.missing > 0 || sum.repeated > 0 || sum.ended > 0 {
+                let kind: Complaint.Kind =
+                    sum.missing > 0 ? .notShown : sum.repeated > 0 ? .shownAgain : .deaf
                 complain(
-                    "\(when): viewers of n\(node + 1) were shown up to \(sum.least)…\(sum.greatest) of \(last); "
-                        + "\(sum.missing) left out, \(sum.repeated) repeated, \(sum.ended) ended")
+                    Complaint(
+                        kind,
+                        "\(when): viewers of n\(node + 1) were shown up to \(sum.least)…\(sum.greatest) of \(last); "
+                            + "\(sum.missing) left out, \(sum.repeated) repeated, \(sum.ended) ended"))
             }
         }
         tell(
@@ -207,7 +215,7 @@ public final class SizeStory: Sendable {
             if let answer { trace("\(answer.status) \(String(decoding: answer.body, as: UTF8.self))") }
             try await Task.sleep(for: .milliseconds(100))
         }
-        complain("message \(number) was not acked")
+        complain(Complaint(.notAcked, "message \(number) was not acked"))
     }
 
     /// Kills a node while messages are on their way.

@@ -15,6 +15,8 @@ struct Mutant {
     var parts: [String] = []
     /// The stories that are told with it; empty: those of all mutants.
     var stories: [[String]] = []
+    /// Kinds of sentences that must be said about it, besides others that may be.
+    var says: [String] = []
     /// Why nothing finds it; nil where it has to be found.
     var survives: String?
 }
@@ -29,9 +31,11 @@ struct Mutant {
 /// ```
 ///
 /// Several `-` (or `+`) lines in a row are one text of several lines. Further lines: `parts NAME…`, `story WORD…`
-/// (arguments of `simulate cluster`), `survives REASON`.
+/// (arguments of `simulate cluster`), `says KIND…`, `survives REASON`; and in front of all mutants `unsaid KIND…`.
 struct MutantList {
     private(set) var mutants: [Mutant] = []
+    /// Kinds of sentences for which there is no fault yet.
+    private(set) var unsaid: Set<String> = []
 
     init(parsing text: String) throws {
         var file = ""
@@ -47,6 +51,10 @@ struct MutantList {
                 let name = String(parts[0])
                 guard !mutants.contains(where: { $0.name == name }) else { throw fail("\(name) is there twice") }
                 mutants.append(Mutant(name: name, sentence: parts[1].trimmingPrefix(" ").description))
+                continue
+            }
+            if mutants.isEmpty, words[0] == "unsaid" {
+                unsaid.formUnion(words.dropFirst())
                 continue
             }
             guard !mutants.isEmpty else { throw fail("no mutant has begun") }
@@ -69,6 +77,7 @@ struct MutantList {
                 case "in": file = words.dropFirst().joined(separator: " ")
                 case "parts": mutants[current].parts += words.dropFirst()
                 case "story": mutants[current].stories.append(Array(words.dropFirst()))
+                case "says": mutants[current].says += words.dropFirst()
                 case "survives": mutants[current].survives = words.dropFirst().joined(separator: " ")
                 default: throw fail("\(words[0]) is unknown")
                 }
@@ -80,6 +89,9 @@ struct MutantList {
             }
         }
     }
+
+    /// The mutants that make a kind of sentence be said.
+    func mutants(saying kind: String) -> [Mutant] { mutants.filter { $0.says.contains(kind) } }
 
     /// By which the switch knows it.
     func number(of name: String) -> Int? { mutants.firstIndex { $0.name == name }.map { $0 + 1 } }

@@ -9,6 +9,8 @@ struct MutantTrial {
         var seed: UInt64 = 0
         /// The first sentence that was said; nil for a mutant that survived.
         var sentence: String?
+        /// The kinds of all sentences that were said.
+        var kinds: Set<String> = []
         var runs = 0
     }
 
@@ -22,15 +24,18 @@ struct MutantTrial {
     /// How long a run may take; one that turns in a circle never ends.
     private static let secondsMax = 120.0
 
-    func run(setting: String, stories own: [[String]]) throws -> Outcome {
+    /// Runs stories until one of them fails and all that `mutant` has to make them say is said.
+    func run(_ mutant: Mutant, setting: String) throws -> Outcome {
         var outcome = Outcome()
         for seed in seeds {
-            for story in own.isEmpty ? stories : own where !excluded.contains(Self.key(story, seed)) {
+            for story in mutant.stories.isEmpty ? stories : mutant.stories
+            where !excluded.contains(Self.key(story, seed)) {
                 outcome.runs += 1
-                if let sentence = try one(setting, story, seed) {
-                    (outcome.story, outcome.seed, outcome.sentence) = (story, seed, sentence)
-                    return outcome
-                }
+                let said = try one(setting, story, seed)
+                guard let first = said.first else { continue }
+                if outcome.sentence == nil { (outcome.story, outcome.seed, outcome.sentence) = (story, seed, first) }
+                outcome.kinds.formUnion(said.map { String($0.prefix { $0 != ":" }) })
+                if outcome.kinds.isSuperset(of: mutant.says) { return outcome }
             }
         }
         return outcome
@@ -38,13 +43,18 @@ struct MutantTrial {
 
     static func key(_ story: [String], _ seed: UInt64) -> String { story.joined(separator: " ") + " \(seed)" }
 
-    /// The first sentence that a run says; nil when it passes.
-    func one(_ setting: String, _ story: [String], _ seed: UInt64) throws -> String? {
+    /// The sentences that a run says, each behind its kind and a colon; none when it passes.
+    func one(_ setting: String, _ story: [String], _ seed: UInt64) throws -> [String] {
         let process = Process()
         process.executableURL = URL(filePath: simulator)
         process.arguments = ["cluster"] + story + ["--seed", "\(seed)"]
         var environment = ProcessInfo.processInfo.environment
         environment["MUTANT"] = setting
+        // A run that fails leaves the disks of its nodes behind.
+        let disks = FileManager.default.temporaryDirectory.appending(path: "mutant-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: disks, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: disks) }
+        environment["TMPDIR"] = disks.path + "/"
         process.environment = environment
         let pipe = Pipe()
         process.standardOutput = pipe
@@ -59,12 +69,16 @@ struct MutantTrial {
         let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         patience.cancel()
-        if isLate.withLock({ $0 }) { return "the run did not end" }
-        if process.terminationStatus == 0 { return nil }
+        if isLate.withLock({ $0 }) { return ["endless: the run did not end"] }
+        if process.terminationStatus == 0 { return [] }
         if process.terminationReason == .uncaughtSignal {
-            return "a node trapped (signal \(process.terminationStatus))"
+            return ["\(Self.trap): a node trapped (signal \(process.terminationStatus))"]
         }
-        let line = text.split(separator: "\n").first.map(String.init) ?? "it ended with \(process.terminationStatus)"
-        return line.replacingOccurrences(of: "seed \(seed): ", with: "")
+        let lines = text.split(separator: "\n").map { $0.replacingOccurrences(of: "seed \(seed): ", with: "") }
+        let said = lines.filter { !$0.hasPrefix("FAILED") }
+        return said.isEmpty ? ["broken: it ended with \(process.terminationStatus)"] : said
     }
+
+    /// The kind of sentence that no story lives to say.
+    static let trap = "trapped"
 }

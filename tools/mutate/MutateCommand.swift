@@ -3,7 +3,7 @@ import Synchronization
 
 /// The request that the arguments make.
 struct MutateCommand {
-    private enum Task: String { case check, list, build, run }
+    private enum Task: String { case check, list, table, build, run }
 
     private var task: Task
     private var seeds: UInt64 = 10
@@ -11,11 +11,15 @@ struct MutateCommand {
     private var jobs = 2
     private var scratch: String
     private var report: String?
+    /// One that was built before, with all mutants in it.
+    private var simulator: String?
     private var names: [String] = []
     private let root = URL(filePath: FileManager.default.currentDirectoryPath)
 
     /// The stories of mutants that name no story of their own.
-    private static let stories = [[], ["--show"], ["--nodes", "5", "--loops", "2"]]
+    private static let stories = [
+        [], ["--show"], ["--nodes", "5", "--loops", "2"], ["--show", "--faults", "0"], ["--fault", "transfer"],
+    ]
 
     init?(_ words: [String]) {
         guard let first = words.first, let task = Task(rawValue: first) else { return nil }
@@ -34,6 +38,7 @@ struct MutateCommand {
             case "--jobs": jobs = Int(value) ?? jobs
             case "--scratch": scratch = value
             case "--report": report = value
+            case "--simulator": simulator = value
             default: return nil
             }
         }
@@ -48,11 +53,17 @@ struct MutateCommand {
         case .list:
             for mutant in list.mutants { print("\(mutant.name): \(mutant.sentence)") }
             return 0
+        case .table:
+            for row in SentenceTable(list).rows(of: try SentenceTable.kinds()) { print(row) }
+            return 0
         case .check:
             _ = try sources.mutated()
-            print("\(list.mutants.count) mutants match the sources")
+            let kinds = try SentenceTable.kinds()
+            try SentenceTable(list).check(kinds, in: root.appending(path: SentenceTable.file))
+            print("\(list.mutants.count) mutants match the sources, and make \(kinds.count) kinds of sentences be said")
             return 0
         case .build, .run:
+            if task == .run, let simulator { return try tryAll(list, simulator) }
             try sources.write()
             let simulator = try sources.build()
             return task == .build ? 0 : try tryAll(list, simulator)
@@ -66,14 +77,14 @@ struct MutateCommand {
         let stories = Set(Self.stories + chosen.flatMap(\.stories))
         let plain = stories.flatMap { story in trial.seeds.map { (story, $0) } }
         let failures = try inParallel(plain) { try trial.one("", $0.0, $0.1) }
-        for ((story, seed), sentence) in zip(plain, failures) {
-            guard let sentence else { continue }
+        for ((story, seed), sentences) in zip(plain, failures) {
+            guard let sentence = sentences.first else { continue }
             trial.excluded.insert(MutantTrial.key(story, seed))
             print("without a mutant: \(MutantTrial.key(story, seed)): \(sentence)")
         }
         let ready = trial
         let outcomes = try inParallel(chosen) { mutant in
-            let outcome = try ready.run(setting: list.setting(of: mutant), stories: mutant.stories)
+            let outcome = try ready.run(mutant, setting: list.setting(of: mutant))
             print(Self.row(mutant, outcome))
             fflush(nil)
             return outcome
@@ -81,8 +92,12 @@ struct MutateCommand {
         let all = zip(chosen, outcomes).map { ($0, $1) }
         let survivors = all.filter { $1.sentence == nil && $0.survives == nil }.map(\.0.name)
         print("\(chosen.count) mutants, \(outcomes.count { $0.sentence != nil }) found, not found: \(survivors)")
+        let silent = all.filter { $1.sentence != nil && !$1.kinds.isSuperset(of: $0.says) }
+        for (mutant, outcome) in silent {
+            print("\(mutant.name) does not say \(mutant.says.filter { !outcome.kinds.contains($0) })")
+        }
         if let report { try Self.table(all).write(toFile: report, atomically: true, encoding: .utf8) }
-        return survivors.isEmpty ? 0 : 1
+        return survivors.isEmpty && silent.isEmpty ? 0 : 1
     }
 
     private static func row(_ mutant: Mutant, _ outcome: MutantTrial.Outcome) -> String {
@@ -91,7 +106,9 @@ struct MutateCommand {
             return "| \(mutant.name) | \(mutant.sentence) | \(why) | \(outcome.runs) runs |"
         }
         let story = (outcome.story + ["--seed \(outcome.seed)"]).joined(separator: " ")
-        return "| \(mutant.name) | \(mutant.sentence) | \(sentence.prefix(160)) | `\(story)` |"
+        let others = outcome.kinds.filter { !sentence.hasPrefix($0) }.sorted()
+        let besides = others.isEmpty ? "" : " (\(others.joined(separator: ", ")))"
+        return "| \(mutant.name) | \(mutant.sentence) | \(sentence.prefix(160))\(besides) | `\(story)` |"
     }
 
     private static func table(_ all: [(Mutant, MutantTrial.Outcome)]) -> String {

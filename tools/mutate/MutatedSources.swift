@@ -127,7 +127,7 @@ struct MutatedSources {
         return scratch.path + "/.build/release/simulate"
     }
 
-    private static func output(_ program: String, _ arguments: [String]) throws -> String {
+    static func output(_ program: String, _ arguments: [String]) throws -> String {
         let process = Process()
         let pipe = Pipe()
         process.executableURL = URL(filePath: program)

@@ -5,8 +5,8 @@ import Foundation
 /// `docs/contributing/fault.md`.
 let words = Array(CommandLine.arguments.dropFirst())
 guard let command = MutateCommand(words) else {
-    print("usage: mutate check | list | build | run [--seeds COUNT] [--from SEED] [--jobs COUNT] [--scratch DIRECTORY]")
-    print("              [--report FILE] [NAME…]")
+    print("usage: mutate check | list | table | build | run [--seeds COUNT] [--from SEED] [--jobs COUNT]")
+    print("              [--scratch DIRECTORY] [--simulator FILE] [--report FILE] [NAME…]")
     exit(2)
 }
 do {

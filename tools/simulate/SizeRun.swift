@@ -43,8 +43,8 @@ struct SizeRun {
             await story.run()
         }
         let story = result.withLock { $0 }
-        var findings = story?.findings ?? ["the story could not begin"]
-        if !isDone { findings.append("the story did not end") }
+        var findings = story?.findings ?? [.broken("the story could not begin")]
+        if !isDone { findings.append(.endless("the story did not end")) }
         for line in story?.report ?? [] { print(line) }
         for finding in findings { print("FAILED: \(finding)") }
         fflush(nil)

@@ -76,8 +76,8 @@ struct WholeRun {
             await story.run()
         }
         let story = result.withLock { $0 }
-        var findings = story?.findings ?? ["the story could not begin"]
-        if !isDone { findings.append("the story did not end") }
+        var findings = story?.findings ?? [.broken("the story could not begin")]
+        if !isDone { findings.append(.endless("the story did not end")) }
         for finding in findings { print("seed \(seed): \(finding)") }
         let counts = (story?.happened ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
         print(

@@ -1,4 +1,5 @@
 import Foundation
+import Simulator
 
 /// Whole nodes in a simulated system (`simulate cluster --seeds 100`), one room with very many viewers (`simulate size`),
 /// and gossip at any size (`simulate gossip --nodes 1000`).
@@ -7,6 +8,10 @@ if words.first == "gossip" {
     exit(GossipRun(Array(words.dropFirst()))?.run() ?? usage())
 } else if words.first == "size" {
     exit(SizeRun(Array(words.dropFirst()))?.run() ?? usage())
+} else if words == ["sentences"] {
+    // For `mutate check`.
+    for kind in Complaint.kinds { print(kind) }
+    exit(0)
 } else if words.first == "cluster" {
     exit(WholeRun(Array(words.dropFirst()))?.run() ?? usage())
 } else {

@@ -30,6 +30,12 @@ package struct RunReport: Sendable {
     /// Whether the ledger balances.
     package var isBalanced: Bool { findings.isEmpty }
 
+    /// The numbers of error codes that requests were answered with.
+    package var errors: [Int: UInt64] { counters.errors }
+
+    /// The longest of a kind; nil when there was none.
+    package func longest(_ kind: LatencyKind) -> Duration? { latencies[kind].map { .microseconds($0.max) } }
+
     private func perSecond(_ count: UInt64) -> Double { sendingSeconds > 0 ? Double(count) / sendingSeconds : 0 }
 
     /// For people: aligned lines.

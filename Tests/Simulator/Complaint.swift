@@ -1,0 +1,63 @@
+import BotSwarmCore
+
+/// A sentence of a story's checks, by its kind. The kinds of the bots' ledger (`Finding.Kind`) are further ones. Each must be
+/// said when the fault is there that it is about: `tools/mutate` has such a fault for every kind.
+public struct Complaint: Sendable, CustomStringConvertible {
+    public enum Kind: String, CaseIterable, Sendable {
+        /// A node does not serve some time after a fault.
+        case notReady
+        /// A shard has not all of its replicas some time after a fault.
+        case notReplicated
+        /// A node that is drained keeps replicas.
+        case notDrained
+        /// The program of a node has ended by itself.
+        case ended
+        /// A call of the server API is not answered with success, however often it is repeated; or a request of anybody is
+        /// refused where no node and no link has failed.
+        case refused
+        /// A message is not acked, however often it is repeated.
+        case notAcked
+        /// Somebody who only listens is not shown what is said.
+        case deaf
+        /// Somebody who only listens was not shown a message between two others, and not told so.
+        case notShown
+        /// Somebody who only listens was shown a message again, or behind a later one.
+        case shownAgain
+        /// Where no node and no link has failed, a request or a call was answered late, or not at all.
+        case late
+        /// A room counts somebody who is not there any more, or does not count somebody who is.
+        case miscountedListeners
+        /// An answer lacks what was acked before the question.
+        case stale
+        /// Something had got lost on the way between nodes, and was repaired, though no node and no link has failed.
+        case repaired
+        /// A complete replica can't lead.
+        case leadsNever
+        /// Two replicas say different things about a room.
+        case replicasDiffer
+        /// What is too old is still there, or what is not is gone.
+        case agedWrongly
+        /// The story has not come to its end within its time.
+        case endless
+    }
+
+    /// Of ``Kind`` or of `Finding.Kind`.
+    public let kind: String
+    /// A sentence for people.
+    public let text: String
+
+    init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind.rawValue, text) }
+
+    init(_ finding: Finding) { (kind, text) = (finding.kind.rawValue, finding.text) }
+
+    /// The world of the simulation has failed, and nothing is known about its nodes.
+    init(broken text: String) { (kind, self.text) = ("broken", text) }
+
+    public static func endless(_ text: String) -> Complaint { Complaint(.endless, text) }
+    public static func broken(_ text: String) -> Complaint { Complaint(broken: text) }
+
+    public var description: String { "\(kind): \(text)" }
+
+    /// All kinds of sentences that are said about nodes.
+    public static var kinds: [String] { Kind.allCases.map(\.rawValue) + Finding.Kind.allCases.map(\.rawValue) }
+}
