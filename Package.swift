@@ -70,14 +70,15 @@ let package = Package(
 
         // Layer 1: pure cores. None of them can import I/O.
         core("Wire", ["ChatModel"], exclude: ["chatroom.proto", "stored.proto"]),
+        core("HTTPWebSocket", ["ChatModel", "Wire"]),
         core("RoomCore", ["ChatModel"]),
         core("Consensus", ["ChatModel"]),
-        core("Sharding", ["ChatModel", "Consensus"]),
-        core("Gossip", ["ChatModel"]),
-        core("RoomLink", ["ChatModel", "Wire"]),
-        core("SessionCore", ["ChatModel", "Wire", "RoomLink"]),
-        core("RoomStream", ["ChatModel", "Wire", "RoomCore", "RoomLink"]),
-        core("LinkCore", ["ChatModel", "Wire", "Consensus"]),
+        core("ShardPlacement", ["ChatModel", "Consensus"]),
+        core("Swim", ["ChatModel"]),
+        core("RoomProtocol", ["ChatModel", "Wire", "HTTPWebSocket", "RoomCore"]),
+        core("Relay", ["ChatModel", "Wire", "RoomProtocol"]),
+        core("SessionCore", ["ChatModel", "Wire", "RoomProtocol"]),
+        core("NodeLinkCore", ["ChatModel", "Wire", "Consensus"]),
         core("Replication", ["ChatModel", "Wire", "Consensus"]),
         core("Moderation", ["ChatModel"]),
         core("ClientCore", ["ChatModel", "Wire"]),
@@ -93,10 +94,9 @@ let package = Package(
         core("History", ["ChatModel", "Wire", "SQLite"]),
         core("SystemCalls"),
         core("Telemetry"),
-        core("GossipSeal", ["Cryptography"]),
         core("HTTPClient", ["EventLoop", "Transport", "CCurl"]),
         core(
-            "GroupDriver", ["ChatModel", "Consensus", "Sharding", "EventLoop", "LogStore", "Telemetry", logging]),
+            "GroupDriver", ["ChatModel", "Consensus", "ShardPlacement", "EventLoop", "LogStore", "Telemetry", logging]),
         core(
             "ReplicationDriver", ["ChatModel", "Consensus", "Replication", "EventLoop", "History", "GroupDriver"]),
         core(
@@ -107,8 +107,8 @@ let package = Package(
             ]),
 
         // Layer 3: hosts. They meet through protocols and values that Node passes in.
-        core("Membership", ["ChatModel", "Gossip", "GossipSeal", "EventLoop", "Transport"]),
-        core("ClusterLink", ["ChatModel", "LinkCore", "EventLoop", "TLS", "Transport"]),
+        core("SwimDriver", ["ChatModel", "Swim", "Cryptography", "EventLoop", "Transport"]),
+        core("NodeLink", ["ChatModel", "NodeLinkCore", "EventLoop", "TLS", "Transport"]),
         core(
             "SystemGroupHost",
             [
@@ -118,43 +118,47 @@ let package = Package(
         core(
             "Rooms",
             [
-                "ChatModel", "Wire", "RoomCore", "RoomLink", "RoomStream", "SessionCore", "Consensus", "Sharding",
+                "ChatModel", "Wire", "RoomCore", "RoomProtocol", "SessionCore", "Consensus", "ShardPlacement",
                 "Moderation", "EventLoop", "LogStore", "History", "GroupDriver", "Replication",
                 "ReplicationDriver", "Telemetry", "Webhooks", logging,
             ]),
         core(
             "Gateway",
             [
-                "ChatModel", "Wire", "RoomCore", "RoomLink", "SessionCore", "Sharding", "Moderation", "EventLoop",
+                "ChatModel", "Wire", "HTTPWebSocket", "RoomCore", "RoomProtocol", "SessionCore", "ShardPlacement",
+                "Moderation", "EventLoop",
                 "TLS", "Transport", "Deflate", "Telemetry",
                 logging,
             ], resources: [.embedInCode("Web")]),
         core(
             "ServerAPI",
             [
-                "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "Telemetry", "BuildVersion", logging,
+                "ChatModel", "Wire", "HTTPWebSocket", "EventLoop", "TLS", "Transport", "Telemetry", "BuildVersion",
+                logging,
                 lifecycle,
             ]),
 
         // The SDK: for apps, and no part of the node. On Apple's platforms it is these four targets and nothing else:
         // ChatModel, Wire, ClientCore, ChatroomClient.
-        core("ChatroomClient", ["ChatModel", "Wire", "ClientCore"] + onLinux("EventLoop", "TLS", "Transport")),
+        core("ChatroomClient", ["ChatModel", "Wire", "ClientCore"] + onLinux("EventLoop", "HTTPWebSocket", "TLS", "Transport")),
 
         // Layer 4: the root that builds everything, and the programs.
         core(
             "ClusterRouting",
             [
-                "ChatModel", "Wire", "Consensus", "LinkCore", "RoomLink", "Replication", "EventLoop", "Telemetry",
-                "ClusterLink", "GroupDriver", "ReplicationDriver", "SystemGroupHost", "Rooms", "Gateway", logging,
+                "ChatModel", "Wire", "Consensus", "NodeLinkCore", "RoomProtocol", "Relay", "Replication", "EventLoop",
+                "Telemetry",
+                "NodeLink", "GroupDriver", "ReplicationDriver", "SystemGroupHost", "Rooms", "Gateway", logging,
             ]),
         core(
             "Node",
             [
-                "ChatModel", "Wire", "RoomLink", "LinkCore", "Gossip", "GossipSeal", "Membership", "ClusterLink",
+                "ChatModel", "Wire", "RoomProtocol", "NodeLinkCore", "Swim", "SwimDriver", "NodeLink",
                 "GroupDriver", "SystemGroupHost", "Rooms", "Gateway", "ClusterRouting", "SessionCore", "ServerAPI",
                 "EventLoop", "TLS", "Transport",
                 "SQLite", "LogStore",
-                "History", "Sharding", "Consensus", "Moderation", "Webhooks", "Telemetry", "SystemCalls", "CShims",
+                "History", "ShardPlacement", "Consensus", "Moderation", "Webhooks", "Telemetry", "SystemCalls",
+                "CShims",
                 "BuildVersion", "Cryptography", "HTTPClient",
                 logging, lifecycle,
             ]),
@@ -171,7 +175,8 @@ let package = Package(
         .target(
             name: "Conformance",
             dependencies: [
-                "ControlClient", "Wire", "EventLoop", "TLS", "Transport", "Cryptography", argumentParser,
+                "ControlClient", "Wire", "HTTPWebSocket", "EventLoop", "TLS", "Transport", "Cryptography",
+                argumentParser,
             ], path: "tools/chatroomctl/Conformance", swiftSettings: strict),
         program(
             "chatroomctl",
@@ -180,7 +185,8 @@ let package = Package(
         .target(
             name: "BotSwarmCore",
             dependencies: [
-                "ChatModel", "Wire", "EventLoop", "Transport", "HTTPClient", "SystemCalls", "Cryptography",
+                "ChatModel", "Wire", "HTTPWebSocket", "EventLoop", "Transport", "HTTPClient", "SystemCalls",
+                "Cryptography",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ], path: "tools/botswarm/Core", swiftSettings: strict),
         program(
@@ -192,7 +198,7 @@ let package = Package(
 
         program("member-benchmark", ["ChatModel", "RoomCore"], path: "tools/benchmarks/members"),
         .executableTarget(
-            name: "core-operations", dependencies: ["ChatModel", "RoomCore", "RoomLink", "SessionCore", "Wire"],
+            name: "core-operations", dependencies: ["ChatModel", "RoomCore", "RoomProtocol", "SessionCore", "Wire"],
             path: "tools/benchmarks/core", exclude: ["run.sh", "thresholds.txt"], swiftSettings: strict,
             // SessionCore rounds; nothing else here brings the C library's mathematics with it.
             linkerSettings: [.linkedLibrary("m")]),
@@ -200,7 +206,8 @@ let package = Package(
         program(
             "gateway-alone",
             [
-                "ChatModel", "Wire", "RoomLink", "SessionCore", "Sharding", "EventLoop", "Telemetry", "Gateway",
+                "ChatModel", "Wire", "RoomProtocol", "SessionCore", "ShardPlacement", "EventLoop", "Telemetry",
+                "Gateway",
                 logging,
             ],
             path: "tools/benchmarks/fanout/gateway"),
@@ -209,8 +216,8 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "GossipTestKit", dependencies: ["ChatModel", "Gossip", "GossipSeal", "StorageTestKit"],
-            path: "Tests/GossipTestKit", swiftSettings: strict),
+            name: "SwimTestKit", dependencies: ["ChatModel", "Swim", "SwimDriver", "StorageTestKit"],
+            path: "Tests/SwimTestKit", swiftSettings: strict),
         .target(name: "SimulatedSystem", dependencies: ["CUV"], path: "Tests/SimulatedSystem"),
         .target(
             name: "Simulator",
@@ -219,7 +226,7 @@ let package = Package(
                 "Transport", logging,
                 lifecycle,
             ], path: "Tests/Simulator", swiftSettings: strict),
-        program("simulate", ["GossipTestKit", "Simulator", logging], path: "tools/simulate"),
+        program("simulate", ["SwimTestKit", "Simulator", logging], path: "tools/simulate"),
         .executableTarget(
             name: "mutate", dependencies: ["simulate"], path: "tools/mutate", exclude: ["mutants.txt"],
             swiftSettings: strict),
@@ -236,13 +243,15 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "ChatModel", "EventLoop", "Gateway", "RoomLink", "SessionCore", "Sharding", "Telemetry", "Transport",
-                "WaitTestKit", "Wire", logging,
+                "ChatModel", "EventLoop", "Gateway", "RoomProtocol", "SessionCore", "ShardPlacement", "Telemetry",
+                "Transport",
+                "WaitTestKit", "Wire", "HTTPWebSocket", logging,
             ]),
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
-        tests("ShardingTests", ["Sharding", "ChatModel", "Consensus"]),
+        tests("ShardPlacementTests", ["ShardPlacement", "ChatModel", "Consensus"]),
         tests("ChatModelTests", ["ChatModel"]),
-        tests("WireTests", ["ChatModel", "Wire", "RoomLink"]),
+        tests("WireTests", ["ChatModel", "Wire", "RoomProtocol", "WaitTestKit"]),
+        tests("HTTPWebSocketTests", ["ChatModel", "HTTPWebSocket", "StorageTestKit", "WaitTestKit"]),
         tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
         tests(
@@ -250,13 +259,14 @@ let package = Package(
         tests(
             "ClusterRoutingTests",
             [
-                "ClusterRouting", "ChatModel", "Consensus", "LinkCore", "ClusterLink", "RoomLink", "Rooms",
+                "ClusterRouting", "ChatModel", "Consensus", "NodeLinkCore", "NodeLink", "RoomProtocol", "Relay",
+                "Rooms",
                 "Replication", "EventLoop", "Transport", "Telemetry", "WaitTestKit", logging,
             ]),
         tests(
             "NodeTests",
             [
-                "Node", "ServerAPI", "ChatModel", "Consensus", "LinkCore", "LogStore", "EventLoop", "Transport",
+                "Node", "ServerAPI", "ChatModel", "Consensus", "NodeLinkCore", "LogStore", "EventLoop", "Transport",
                 "Cryptography", "CryptographyTestKit", "HTTPClient", "HTTPTestKit", "WaitTestKit", logging,
             ]),
         tests(
@@ -281,23 +291,24 @@ let package = Package(
             "RoomsTests",
             [
                 "Rooms", "GroupDriver", "ReplicationDriver", "SystemGroupHost", "ChatModel", "Wire", "Consensus",
-                "EventLoop", "LogStore", "History", "RoomCore", "RoomLink",
-                "RoomStream", "Replication", "Sharding", "Telemetry", "Webhooks", "Moderation", "StorageTestKit",
+                "EventLoop", "LogStore", "History", "RoomCore", "RoomProtocol",
+                "Replication", "ShardPlacement", "Telemetry", "Webhooks", "Moderation", "StorageTestKit",
                 "WaitTestKit", logging,
             ]),
-        tests("GossipTests", ["Gossip", "GossipSeal", "ChatModel", "GossipTestKit"]),
+        tests("SwimTests", ["Swim", "SwimDriver", "ChatModel", "SwimTestKit"]),
         tests(
-            "MembershipTests",
-            ["Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "Transport", "WaitTestKit"]),
-        tests("RoomLinkTests", ["RoomLink", "ChatModel", "Wire"]),
-        tests("LinkCoreTests", ["LinkCore", "ChatModel", "Consensus"]),
+            "SwimDriverTests",
+            ["SwimDriver", "Swim", "ChatModel", "EventLoop", "Transport", "WaitTestKit"]),
+        tests("RoomProtocolTests", ["RoomProtocol", "ChatModel", "Wire"]),
+        tests("RelayTests", ["Relay", "RoomProtocol", "ChatModel", "Wire"]),
+        tests("NodeLinkCoreTests", ["NodeLinkCore", "ChatModel", "Consensus"]),
         tests(
-            "ClusterLinkTests",
+            "NodeLinkTests",
             [
-                "ClusterLink", "LinkCore", "Membership", "Gossip", "GossipSeal", "ChatModel", "EventLoop", "TLS",
+                "NodeLink", "NodeLinkCore", "SwimDriver", "Swim", "ChatModel", "EventLoop", "TLS",
                 "Transport", "WaitTestKit", "CertificateTestKit",
             ]),
-        tests("SessionCoreTests", ["ChatModel", "Wire", "RoomLink", "SessionCore", "StorageTestKit"]),
+        tests("SessionCoreTests", ["ChatModel", "Wire", "RoomProtocol", "SessionCore", "StorageTestKit"]),
         tests("ModerationTests", ["ChatModel", "Moderation"]),
         tests("CryptographyTests", ["Cryptography"], exclude: ["Vectors"]),
         .target(
@@ -311,15 +322,17 @@ let package = Package(
         tests(
             "ChatroomClientTests",
             [
-                "ChatroomClient", "ClientCore", "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "WaitTestKit",
+                "ChatroomClient", "ClientCore", "ChatModel", "Wire", "HTTPWebSocket", "EventLoop", "TLS", "Transport",
+                "WaitTestKit",
                 "CertificateTestKit",
             ]),
         // Runs the programs as processes; naming them here gets them built.
         tests(
             "IntegrationTests",
             [
-                "ChatModel", "Wire", "EventLoop", "TLS", "Transport", "ChatroomClient", "ClientCore", "OpenAPITestKit",
-                "WaitTestKit", "CertificateTestKit", "Deflate", "Sharding", "Consensus", "Cryptography",
+                "ChatModel", "Wire", "HTTPWebSocket", "EventLoop", "TLS", "Transport", "ChatroomClient", "ClientCore",
+                "OpenAPITestKit",
+                "WaitTestKit", "CertificateTestKit", "Deflate", "ShardPlacement", "Consensus", "Cryptography",
                 "CryptographyTestKit",
                 "chatroomd", "chatroomctl",
             ], exclude: ["Web", "Transcripts"]),

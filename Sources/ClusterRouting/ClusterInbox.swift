@@ -1,10 +1,10 @@
 import ChatModel
-import ClusterLink
+import NodeLink
 import Consensus
 import Gateway
-import LinkCore
+import NodeLinkCore
 import Replication
-import RoomLink
+import RoomProtocol
 import Rooms
 import SystemGroupHost
 

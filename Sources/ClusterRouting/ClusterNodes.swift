@@ -1,8 +1,8 @@
 import ChatModel
-import ClusterLink
+import NodeLink
 import Gateway
-import LinkCore
-import RoomLink
+import NodeLinkCore
+import RoomProtocol
 import Rooms
 import Synchronization
 import Wire

@@ -1,13 +1,14 @@
 import ChatModel
-import ClusterLink
+import NodeLink
 import Consensus
 import EventLoop
 import Gateway
 import GroupDriver
-import LinkCore
+import NodeLinkCore
+import Relay
 import Replication
 import ReplicationDriver
-import RoomLink
+import RoomProtocol
 import Rooms
 import Synchronization
 

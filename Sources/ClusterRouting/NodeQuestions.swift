@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 import Synchronization
 
 /// Questions to other nodes that wait for their answers.

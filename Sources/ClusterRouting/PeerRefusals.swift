@@ -1,9 +1,9 @@
 import ChatModel
 import Consensus
-import LinkCore
+import NodeLinkCore
 import Logging
 import Replication
-import RoomLink
+import RoomProtocol
 import Telemetry
 
 /// Looks at what a node says, behind its proof and before anything is done with it: in whose name it speaks, and

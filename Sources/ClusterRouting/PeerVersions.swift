@@ -1,6 +1,6 @@
 import ChatModel
-import LinkCore
-import RoomLink
+import NodeLinkCore
+import RoomProtocol
 import Synchronization
 
 /// Which version of the link each node speaks that is reached: nothing is said to a node that its version does not

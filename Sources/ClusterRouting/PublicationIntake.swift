@@ -1,8 +1,9 @@
 import ChatModel
-import ClusterLink
+import NodeLink
 import EventLoop
-import LinkCore
-import RoomLink
+import NodeLinkCore
+import Relay
+import RoomProtocol
 
 /// Takes up what other nodes publish, in the order of each, when all bodies that it names are there; passes bodies on
 /// to those below in the tree, and asks for those that do not come. Drives `AwaitedBodies`, on the link's loop.

@@ -1,7 +1,8 @@
 import ChatModel
 import EventLoop
-import LinkCore
-import RoomLink
+import NodeLinkCore
+import Relay
+import RoomProtocol
 import Synchronization
 
 /// Publications of this node's rooms to more nodes than it sends the bytes to itself: drives `SharedBodies`, for all

@@ -1,6 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
+import RoomProtocol
 
 /// One room's barrage on one lane: the first level of its sampling, and what waits to be shown to its own senders with
 /// the sample that it is not in.

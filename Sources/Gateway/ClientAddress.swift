@@ -1,3 +1,4 @@
+import HTTPWebSocket
 import Transport
 import Wire
 

@@ -1,3 +1,4 @@
+import HTTPWebSocket
 import Wire
 
 /// The states of a connection. They are apart from each other: any of its phases meets any state of its output.

@@ -1,7 +1,8 @@
 import ChatModel
 import Deflate
 import EventLoop
-import RoomLink
+import HTTPWebSocket
+import RoomProtocol
 import SessionCore
 import Telemetry
 import Transport

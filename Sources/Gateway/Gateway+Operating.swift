@@ -1,6 +1,6 @@
 import ChatModel
 import EventLoop
-import RoomLink
+import RoomProtocol
 import Synchronization
 import Wire
 

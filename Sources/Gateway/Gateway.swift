@@ -2,9 +2,9 @@ import ChatModel
 import EventLoop
 import Logging
 import Moderation
-import RoomLink
+import RoomProtocol
 import SessionCore
-import Sharding
+import ShardPlacement
 import Synchronization
 import TLS
 import Telemetry

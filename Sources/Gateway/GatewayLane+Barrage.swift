@@ -2,9 +2,9 @@ import ChatModel
 import EventLoop
 import Moderation
 import RoomCore
-import RoomLink
+import RoomProtocol
 import SessionCore
-import Sharding
+import ShardPlacement
 import Wire
 
 /// Barrage on its way in and out. Up to what a room can show each item is passed on and answered by the leader. Beyond

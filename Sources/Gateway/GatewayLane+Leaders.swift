@@ -1,8 +1,8 @@
 import ChatModel
 import EventLoop
-import RoomLink
+import RoomProtocol
 import SessionCore
-import Sharding
+import ShardPlacement
 import Wire
 
 /// The leaders of the rooms that this lane's sessions are in, and the announcements when they change.

@@ -1,7 +1,7 @@
 import ChatModel
 import EventLoop
-import RoomLink
-import Sharding
+import RoomProtocol
+import ShardPlacement
 import SessionCore
 import Synchronization
 import Wire

@@ -1,6 +1,6 @@
 import ChatModel
 import EventLoop
-import RoomLink
+import RoomProtocol
 import SessionCore
 import Synchronization
 import Telemetry

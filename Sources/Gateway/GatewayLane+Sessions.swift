@@ -1,8 +1,8 @@
 import ChatModel
 import EventLoop
-import RoomLink
+import RoomProtocol
 import SessionCore
-import Sharding
+import ShardPlacement
 import Synchronization
 import Wire
 

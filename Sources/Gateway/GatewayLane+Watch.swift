@@ -1,9 +1,9 @@
 import ChatModel
 import EventLoop
 import Logging
-import RoomLink
+import RoomProtocol
 import SessionCore
-import Sharding
+import ShardPlacement
 import Telemetry
 
 /// Nobody here is deaf, and nobody is a ghost: what leaders say once a second of the shards that this lane's sessions are

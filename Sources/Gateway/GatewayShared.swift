@@ -1,9 +1,9 @@
 import ChatModel
 import EventLoop
 import Moderation
-import RoomLink
+import RoomProtocol
 import SessionCore
-import Sharding
+import ShardPlacement
 import Synchronization
 import TLS
 import Telemetry

@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// The viewers of one room on one lane, as an ``Audience`` for each form of the bytes that some of them understand.

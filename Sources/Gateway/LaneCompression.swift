@@ -1,4 +1,5 @@
 import Deflate
+import HTTPWebSocket
 import Wire
 
 /// Compresses and decompresses the messages of one lane, for all of its connections: no message refers to an earlier

@@ -1,5 +1,6 @@
 import ChatModel
-import RoomLink
+import HTTPWebSocket
+import RoomProtocol
 import SessionCore
 import Transport
 import Wire

@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 
 extension LaneRoster {
     /// A session is in the room from now on.

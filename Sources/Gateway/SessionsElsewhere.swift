@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 
 /// The gateways of other nodes, for a client that comes back here with a session that it held there. Implemented by the
 /// node.

@@ -1,3 +1,4 @@
+import HTTPWebSocket
 import Wire
 
 /// The files of `Web` that the client port serves to browsers: the SDK and a plain page that uses it. The build embeds

@@ -1,6 +1,6 @@
 import ChatModel
 import Consensus
-import Sharding
+import ShardPlacement
 import Synchronization
 
 /// This node's knowledge of the cluster's nodes, for the leaders of groups here: who is listed, where groups belong,

@@ -1,6 +1,6 @@
 import ChatModel
 import Consensus
-import Sharding
+import ShardPlacement
 
 /// Brings a group that this node leads to where it belongs, one step at a time. On the group's loop, once a second.
 package struct GroupKeeper {

@@ -11,7 +11,7 @@ import Logging
 import Rooms
 import ServerAPI
 import ServiceLifecycle
-import Sharding
+import ShardPlacement
 import Synchronization
 import SystemGroupHost
 import TLS

@@ -1,11 +1,11 @@
 import ChatModel
 import FoundationEssentials
 import Gateway
-import Gossip
-import Membership
+import Swim
+import SwimDriver
 import Rooms
 import ServerAPI
-import Sharding
+import ShardPlacement
 import Transport
 
 /// How a node writes its log to standard error.

@@ -1,11 +1,11 @@
 import ChatModel
-import ClusterLink
+import NodeLink
 import ClusterRouting
 import Cryptography
 import FoundationEssentials
 import Gateway
-import Gossip
-import RoomLink
+import Swim
+import RoomProtocol
 import Rooms
 import ServerAPI
 import SystemGroupHost

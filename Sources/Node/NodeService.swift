@@ -1,7 +1,7 @@
 import ChatModel
 import ClusterRouting
 import Gateway
-import RoomLink
+import RoomProtocol
 import Rooms
 import ServerAPI
 import SystemGroupHost

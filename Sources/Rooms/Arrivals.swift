@@ -1,6 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// An enter that is answered at the end of a turn, so that its `seq` is that of the stream.

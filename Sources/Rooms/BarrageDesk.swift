@@ -1,5 +1,5 @@
 import RoomCore
-import RoomLink
+import RoomProtocol
 
 /// Barrage on its way through the room's leader.
 struct BarrageDesk {

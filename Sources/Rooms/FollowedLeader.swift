@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 
 /// The last leader that a shard's replica has followed, and has not replaced itself; and for how long it has been silent.
 ///

@@ -7,7 +7,7 @@ import LogStore
 import Logging
 import RoomCore
 import Replication
-import RoomLink
+import RoomProtocol
 import Telemetry
 import Webhooks
 import Wire

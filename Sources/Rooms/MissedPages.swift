@@ -1,7 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
-import RoomStream
+import RoomProtocol
 import Wire
 
 /// The messages that sessions have missed which enter at about the same time: in a storm mostly the same. Made and told

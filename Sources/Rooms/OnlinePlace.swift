@@ -1,5 +1,5 @@
 import ChatModel
-import Sharding
+import ShardPlacement
 
 /// Where a room stands in the listing by people: those with the most first, and those with as many in an order of their
 /// own that does not change. So a cursor is short whatever the ID is, and following the pages ends: a room comes twice

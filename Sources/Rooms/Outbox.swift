@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 
 /// Publications of the rooms of one loop for the gateways, and behind them answers to the server API: collected over a
 /// turn and handed over at its end.

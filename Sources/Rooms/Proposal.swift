@@ -1,6 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// A command on its way through the log, and who waits for it.

@@ -1,7 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
-import RoomStream
+import RoomProtocol
 import Telemetry
 import Wire
 

@@ -1,8 +1,7 @@
 import ChatModel
 import History
 import RoomCore
-import RoomLink
-import RoomStream
+import RoomProtocol
 import Wire
 
 extension RoomRequest.Body {

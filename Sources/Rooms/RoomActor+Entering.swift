@@ -1,8 +1,7 @@
 import ChatModel
 import EventLoop
 import RoomCore
-import RoomLink
-import RoomStream
+import RoomProtocol
 import SessionCore
 import Telemetry
 import Wire

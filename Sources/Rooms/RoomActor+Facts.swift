@@ -2,8 +2,7 @@ import ChatModel
 import EventLoop
 import History
 import RoomCore
-import RoomLink
-import RoomStream
+import RoomProtocol
 import Wire
 
 /// Proposals that need facts from storage first.

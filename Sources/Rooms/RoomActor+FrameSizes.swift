@@ -1,6 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// No answer is longer than a frame to a client may be: pages end where the next element has no room, and say where

@@ -1,7 +1,7 @@
 import ChatModel
 import History
 import RoomCore
-import RoomStream
+import RoomProtocol
 import Wire
 
 /// Reading what was kept. Storage is asked on its own thread. Other things happen in the room meanwhile: whoever waits

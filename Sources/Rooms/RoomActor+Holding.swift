@@ -1,7 +1,7 @@
 import ChatModel
 import EventLoop
 import RoomCore
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// Sessions whose calls wait: an enter or a fact is being read from storage, a message is with the pre-send hook, or a

@@ -1,8 +1,7 @@
 import ChatModel
 import Logging
 import RoomCore
-import RoomLink
-import RoomStream
+import RoomProtocol
 import Wire
 
 /// Presence, as the room's leader knows it, and its notifications.

@@ -1,8 +1,7 @@
 import ChatModel
 import EventLoop
 import RoomCore
-import RoomLink
-import RoomStream
+import RoomProtocol
 import Wire
 
 /// Taking a room over from another leader: who is here is what the gateways say, and what their viewers have not been

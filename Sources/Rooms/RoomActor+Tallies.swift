@@ -1,7 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
-import RoomStream
+import RoomProtocol
 
 /// A room's belief about the lanes that it publishes to, so that they find out when they have something else
 /// (`ShardPulse`).

@@ -5,7 +5,7 @@ import GroupDriver
 import Logging
 import Replication
 import ReplicationDriver
-import RoomLink
+import RoomProtocol
 import Telemetry
 import Webhooks
 

@@ -7,8 +7,8 @@ import LogStore
 import Logging
 import Replication
 import ReplicationDriver
-import RoomLink
-import Sharding
+import RoomProtocol
+import ShardPlacement
 import Synchronization
 import Telemetry
 import Webhooks

@@ -1,6 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
+import RoomProtocol
 
 /// The output of a room in a turn beside what its lanes are told, and whether the host knows that there is some.
 struct RoomTurn {

@@ -1,6 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
+import RoomProtocol
 
 /// Work of a shard's host for one room, while it waits: for the room, for committed entries to be applied, or for a
 /// majority's word that this node may answer.

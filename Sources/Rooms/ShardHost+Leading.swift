@@ -3,8 +3,8 @@ import Consensus
 import GroupDriver
 import ReplicationDriver
 import RoomCore
-import RoomLink
-import Sharding
+import RoomProtocol
+import ShardPlacement
 import Webhooks
 
 /// Leadership of the shard: what comes and goes with it, and who is told.

@@ -1,7 +1,7 @@
 import ChatModel
 import EventLoop
 import RoomCore
-import RoomLink
+import RoomProtocol
 
 /// Tells lanes what this leader believes of them, behind what its rooms have told.
 extension ShardHost {

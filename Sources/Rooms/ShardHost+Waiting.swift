@@ -4,7 +4,7 @@ import EventLoop
 import GroupDriver
 import History
 import RoomCore
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// Answers must be current: nobody else leads meanwhile, and everything that was acked is in them. Work waits for that.

@@ -5,7 +5,7 @@ import GroupDriver
 import History
 import ReplicationDriver
 import RoomCore
-import RoomLink
+import RoomProtocol
 import Webhooks
 import Wire
 

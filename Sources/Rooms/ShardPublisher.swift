@@ -1,6 +1,6 @@
 import ChatModel
 import History
-import RoomLink
+import RoomProtocol
 
 /// The output of a shard's rooms in a turn, until its end: publications for the gateways, rows for storage.
 final class ShardPublisher {

@@ -1,7 +1,7 @@
 import ChatModel
 import GroupDriver
 import RoomCore
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// Answers to calls and commands that a shard's host can't take, or has to give up.

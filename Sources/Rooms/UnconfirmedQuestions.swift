@@ -1,6 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
+import RoomProtocol
 
 /// Questions that wait until a majority has confirmed that this node still leads, and what came behind them; then until
 /// there is time for them.

@@ -1,6 +1,6 @@
 import ChatModel
 import EventLoop
-import RoomLink
+import RoomProtocol
 
 /// Calls of sessions and of the server API that have come to a loop's rooms and wait for their turn: as many as come at
 /// once need not all be answered in one turn.

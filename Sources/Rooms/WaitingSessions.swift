@@ -1,6 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
+import RoomProtocol
 
 /// Sessions whose requests wait for something, and what is decided soon.
 struct WaitingSessions {

@@ -1,3 +1,4 @@
+import HTTPWebSocket
 import Wire
 
 /// Where the server API listens and how much it takes from one connection.

@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// The session's connections, one after the other, and its end.

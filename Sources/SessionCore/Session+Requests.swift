@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// The cost of a request that a room has not answered yet.

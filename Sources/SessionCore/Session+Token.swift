@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// The session's token: its end is told before and enforced, and a narrower one ends stays (PROTOCOL.md, "Tokens").

@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// One client's stay on the cluster: who it is, whether its client is connected, the rooms that it is in, the answers that

@@ -27,7 +27,7 @@ public final class MetricsRegistry: Sendable {
     public func counter(
         _ name: String, _ help: String, labels: [(String, String)] = [], read: @escaping @Sendable () -> Double
     ) {
-        add(name, help, "counter", labels) { "\($0)\(Self.braces($1)) \(read())\n" }
+        add(name, help, kind: "counter", labels: labels) { "\($0)\(Self.braces($1)) \(read())\n" }
     }
 
     /// Numbers that only grow, one for each pair of values of two labels. Pairs that have counted nothing are not shown.
@@ -35,7 +35,7 @@ public final class MetricsRegistry: Sendable {
         _ name: String, _ help: String, labels: (String, String), values: ([String], [String])
     ) -> CounterTable {
         let table = CounterTable(labels: labels, values: values)
-        add(name, help, "counter", []) { name, _ in table.render(name) }
+        add(name, help, kind: "counter", labels: []) { name, _ in table.render(name) }
         return table
     }
 

@@ -1,5 +1,6 @@
 import ChatModel
 import EventLoop
+import HTTPWebSocket
 import Synchronization
 import Transport
 import Wire

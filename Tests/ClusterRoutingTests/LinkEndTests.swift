@@ -1,8 +1,8 @@
 import ChatModel
-import ClusterLink
+import NodeLink
 import EventLoop
-import LinkCore
-import RoomLink
+import NodeLinkCore
+import RoomProtocol
 import Testing
 
 @testable import ClusterRouting

@@ -1,7 +1,7 @@
 import ChatModel
 import EventLoop
-import LinkCore
-import RoomLink
+import NodeLinkCore
+import RoomProtocol
 import Testing
 import WaitTestKit
 

@@ -1,9 +1,9 @@
 import ChatModel
 import Consensus
-import LinkCore
+import NodeLinkCore
 import Logging
 import Replication
-import RoomLink
+import RoomProtocol
 import Telemetry
 import Testing
 

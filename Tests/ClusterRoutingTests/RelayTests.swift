@@ -1,10 +1,11 @@
 import ChatModel
 import EventLoop
-import LinkCore
+import NodeLinkCore
 import Testing
 
 @testable import ClusterRouting
-@testable import RoomLink
+@testable import Relay
+@testable import RoomProtocol
 
 /// A leader with viewers on many nodes sends the bytes to a few; every node gets every output once and in order,
 /// whatever becomes of those who pass them on.

@@ -2,7 +2,7 @@ import Testing
 import Transport
 
 @testable import Gateway
-@testable import Wire
+@testable import HTTPWebSocket
 
 @Suite struct TrustedProxiesTests {
     private func client(of peer: String, _ values: [String], trusted: [String]) throws -> String {

@@ -1,5 +1,6 @@
 import ChatModel
 import Deflate
+import HTTPWebSocket
 import Testing
 import Wire
 

@@ -1,4 +1,5 @@
 import ChatModel
+import HTTPWebSocket
 import Testing
 import Wire
 

@@ -1,6 +1,7 @@
 import ChatModel
 import Deflate
 import Foundation
+import HTTPWebSocket
 import Testing
 import WaitTestKit
 import Wire

@@ -1,5 +1,6 @@
 import ChatModel
 import Foundation
+import HTTPWebSocket
 import Testing
 import Wire
 

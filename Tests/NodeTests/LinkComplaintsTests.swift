@@ -1,5 +1,5 @@
 import ChatModel
-import LinkCore
+import NodeLinkCore
 import Testing
 
 @testable import Node

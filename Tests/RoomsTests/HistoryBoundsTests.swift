@@ -1,7 +1,7 @@
 import ChatModel
 import History
 import RoomCore
-import RoomLink
+import RoomProtocol
 import StorageTestKit
 import Testing
 import WaitTestKit

@@ -8,8 +8,8 @@ import LogStore
 import Logging
 import Replication
 import ReplicationDriver
-import RoomLink
-import Sharding
+import RoomProtocol
+import ShardPlacement
 import StorageTestKit
 import Synchronization
 import SystemGroupHost

@@ -7,8 +7,8 @@ import History
 import LogStore
 import Logging
 import RoomCore
-import RoomLink
-import Sharding
+import RoomProtocol
+import ShardPlacement
 import StorageTestKit
 import Synchronization
 import SystemGroupHost

@@ -1,7 +1,7 @@
 import ChatModel
 import Testing
 
-@testable import RoomStream
+@testable import RoomProtocol
 
 /// The newest messages of a room, in memory.
 struct HotTailTests {

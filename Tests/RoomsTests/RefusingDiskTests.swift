@@ -3,7 +3,7 @@ import Consensus
 import GroupDriver
 import LogStore
 import RoomCore
-import Sharding
+import ShardPlacement
 import StorageTestKit
 import Testing
 import WaitTestKit

@@ -1,7 +1,7 @@
 import ChatModel
 import Foundation
 import RoomCore
-import RoomLink
+import RoomProtocol
 import StorageTestKit
 import Synchronization
 import Testing

@@ -1,8 +1,8 @@
 import ChatModel
 import EventLoop
 import RoomCore
-import RoomLink
-import Sharding
+import RoomProtocol
+import ShardPlacement
 import Synchronization
 import Testing
 import WaitTestKit

@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 import StorageTestKit
 import Testing
 import Wire

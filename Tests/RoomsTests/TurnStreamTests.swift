@@ -1,10 +1,9 @@
 import ChatModel
 import RoomCore
-import RoomLink
+import RoomProtocol
 import Testing
 import Wire
 
-@testable import RoomStream
 
 /// What a room emits in a turn reaches each lane in the order of the stream, and each node once.
 struct TurnStreamTests {

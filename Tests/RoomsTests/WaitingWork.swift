@@ -1,6 +1,6 @@
 import ChatModel
 import RoomCore
-import RoomLink
+import RoomProtocol
 import Testing
 import Wire
 

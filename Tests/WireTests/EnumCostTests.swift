@@ -1,5 +1,6 @@
 import ChatModel
 import Testing
+import WaitTestKit
 
 @testable import Wire
 

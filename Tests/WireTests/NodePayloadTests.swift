@@ -2,7 +2,7 @@ import ChatModel
 import Testing
 import Wire
 
-@testable import RoomLink
+@testable import RoomProtocol
 
 /// What nodes tell each other comes out as it went in, and nothing else gets in.
 @Suite struct `Node payloads` {

@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 import Wire
 
 /// Random values of everything that nodes tell each other.

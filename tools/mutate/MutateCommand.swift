@@ -60,7 +60,9 @@ struct MutateCommand {
             _ = try sources.mutated()
             let kinds = try SentenceTable.kinds()
             try SentenceTable(list).check(kinds, in: root.appending(path: SentenceTable.file))
-            print("\(list.mutants.count) mutants match the sources, and make \(kinds.count) kinds of sentences be said")
+            print(
+                "\(list.mutants.count) mutants match the sources, and make \(kinds.count - list.unsaid.count) of \(kinds.count) "
+                    + "kinds of sentences be said")
             return 0
         case .build, .run:
             if task == .run, let simulator { return try tryAll(list, simulator) }

@@ -30,8 +30,8 @@ struct SentenceTable {
     func check(_ kinds: [String], in file: URL) throws {
         var failures: [String] = []
         for kind in kinds where list.mutants(saying: kind).isEmpty != list.unsaid.contains(kind) {
-            failures.append(
-                list.unsaid.contains(kind) ? "\(kind) is said: it is not unsaid" : "no mutant makes the checks say \(kind)")
+            let isSaid = list.unsaid.contains(kind)
+            failures.append(isSaid ? "\(kind) is said: it is not unsaid" : "no mutant makes the checks say \(kind)")
         }
         for mutant in list.mutants {
             for kind in mutant.says where !kinds.contains(kind) {

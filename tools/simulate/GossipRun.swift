@@ -1,4 +1,4 @@
-import GossipTestKit
+import SwimTestKit
 
 /// Measures gossip among many nodes: how long a start of all, a join, a death and a departure take to be known
 /// everywhere, and what a node sends while nothing happens. Half of the deaths are of processes, whose connections to

@@ -1,5 +1,6 @@
 #if !canImport(Darwin)
     internal import EventLoop
+    internal import HTTPWebSocket
     internal import TLS
     internal import Transport
     import Wire

@@ -5,7 +5,7 @@ import Glibc
 import History
 import LogStore
 import Rooms
-import Sharding
+import ShardPlacement
 import SystemGroupHost
 import Wire
 

@@ -1,7 +1,7 @@
 import ChatModel
 import FoundationEssentials
 import History
-import RoomLink
+import RoomProtocol
 import Rooms
 import SQLite
 import Synchronization

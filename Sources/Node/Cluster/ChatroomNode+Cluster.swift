@@ -3,8 +3,8 @@ import ClusterRouting
 import Consensus
 import EventLoop
 import Gateway
-import Gossip
-import RoomLink
+import Swim
+import RoomProtocol
 import Rooms
 import Synchronization
 import SystemGroupHost

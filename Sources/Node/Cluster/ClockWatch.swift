@@ -1,9 +1,9 @@
 import ChatModel
 import ClusterRouting
 import GroupDriver
-import LinkCore
+import NodeLinkCore
 import Logging
-import RoomLink
+import RoomProtocol
 import Rooms
 import Synchronization
 

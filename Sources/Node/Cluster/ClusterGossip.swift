@@ -1,11 +1,10 @@
 import ChatModel
-import ClusterLink
+import NodeLink
 import EventLoop
-import Gossip
-import GossipSeal
-import LinkCore
+import Swim
+import SwimDriver
+import NodeLinkCore
 import Logging
-import Membership
 import Synchronization
 
 /// This node's part in the gossip of the cluster: the driver on its loop, and what it knows for all who ask.

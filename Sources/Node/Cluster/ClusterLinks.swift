@@ -1,12 +1,11 @@
 import ChatModel
-import ClusterLink
+import NodeLink
 import Consensus
 import EventLoop
-import Gossip
-import GossipSeal
-import LinkCore
+import Swim
+import SwimDriver
+import NodeLinkCore
 import Logging
-import Membership
 import Rooms
 import SystemGroupHost
 

@@ -1,5 +1,5 @@
 import ChatModel
-import LinkCore
+import NodeLinkCore
 
 /// Which refused connections are worth a line in the log: who is refused calls again every few seconds, and strangers may
 /// call as often as they like.

@@ -1,4 +1,4 @@
-import ClusterLink
+import NodeLink
 import TLS
 
 /// Where the certificates of the link are.

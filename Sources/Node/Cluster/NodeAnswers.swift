@@ -1,7 +1,7 @@
 import BuildVersion
 import ChatModel
 import Gateway
-import RoomLink
+import RoomProtocol
 import Rooms
 import SystemGroupHost
 import Wire

@@ -1,13 +1,13 @@
 import ChatModel
-import ClusterLink
+import NodeLink
 import ClusterRouting
 import EventLoop
 import Gateway
-import Gossip
+import Swim
 import GroupDriver
 import Logging
-import Membership
-import RoomLink
+import SwimDriver
+import RoomProtocol
 import Rooms
 import Synchronization
 import SystemGroupHost

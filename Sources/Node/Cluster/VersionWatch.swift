@@ -2,7 +2,7 @@ import BuildVersion
 import ChatModel
 import ClusterRouting
 import Logging
-import RoomLink
+import RoomProtocol
 
 /// Warns once of each node whose program is of another version than this node's. Versions differ during an upgrade and
 /// should not afterwards.

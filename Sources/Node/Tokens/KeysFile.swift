@@ -1,7 +1,7 @@
 import ChatModel
 import Cryptography
 import FoundationEssentials
-import GossipSeal
+import SwimDriver
 
 /// The secrets of a node, from a file that only its owner can read. Never logged.
 struct KeysFile: Sendable, Decodable {

@@ -2,7 +2,7 @@ import ChatModel
 import EventLoop
 import History
 import RoomCore
-import RoomStream
+import RoomProtocol
 import Webhooks
 import Wire
 

@@ -1,8 +1,7 @@
 import ChatModel
 import History
 import RoomCore
-import RoomLink
-import RoomStream
+import RoomProtocol
 import Wire
 
 /// Requests of the server API to the room: those of clients that read, without being here and not cut to a frame, and

@@ -1,7 +1,7 @@
 import ChatModel
 import EventLoop
-import RoomLink
-import Sharding
+import RoomProtocol
+import ShardPlacement
 import Wire
 
 /// Calls of the server API to rooms, wherever these are led. While a room has no leader, a call waits for one, for at

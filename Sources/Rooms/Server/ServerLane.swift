@@ -1,7 +1,7 @@
 import ChatModel
 import EventLoop
-import RoomLink
-import Sharding
+import RoomProtocol
+import ShardPlacement
 
 /// Calls of the server API that wait on one loop: asked where the room is led, and again where it is led then, exactly
 /// as the requests of sessions are (`OpenRequests`).

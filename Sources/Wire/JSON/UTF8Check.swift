@@ -1,5 +1,5 @@
 /// UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
-enum UTF8Check {
+package enum UTF8Check {
     /// The length of the sequence that begins at `position` with a byte of 0x80 or more, or 0 if it is invalid.
     static func sequenceLength(_ text: UnsafeRawBufferPointer, at position: Int) -> Int {
         func isTail(_ offset: Int) -> Bool {
@@ -20,7 +20,7 @@ enum UTF8Check {
     }
 
     /// Whether the whole of `text` is valid.
-    static func isValid(_ text: UnsafeRawBufferPointer) -> Bool {
+    package static func isValid(_ text: UnsafeRawBufferPointer) -> Bool {
         var position = 0
         while position < text.count {
             if text.count - position >= 8,

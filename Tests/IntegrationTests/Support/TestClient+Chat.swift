@@ -1,4 +1,5 @@
 import ChatModel
+import HTTPWebSocket
 import Wire
 
 /// The operations as tests want them: the result, or an error thrown.

@@ -2,6 +2,7 @@ import ChatModel
 import Deflate
 import EventLoop
 import Foundation
+import HTTPWebSocket
 import Synchronization
 import WaitTestKit
 import Wire

@@ -1,7 +1,7 @@
 import ChatModel
 import Consensus
 import Foundation
-import Sharding
+import ShardPlacement
 import Synchronization
 import Testing
 import WaitTestKit

@@ -99,7 +99,7 @@ package struct AdminClient: Sendable {
     }
 
     /// The server's error as a sentence.
-    static func refusal(_ answer: HTTPAnswer) -> CommandFailure {
+    package static func refusal(_ answer: HTTPAnswer) -> CommandFailure {
         guard let error = try? JSONTree(parsing: answer.body)["error"], let message = error["message"]?.text else {
             return CommandFailure(.refused, "the server answered HTTP \(answer.status)", status: answer.status)
         }
@@ -113,7 +113,7 @@ package struct AdminClient: Sendable {
     }
 
     /// Path and query with everything but unreserved characters escaped (RFC 3986, section 2.3).
-    static func encode(_ path: [String], _ query: [(String, String?)]) -> String {
+    package static func encode(_ path: [String], _ query: [(String, String?)]) -> String {
         let pairs = query.compactMap { name, value in value.map { "\(name)=\(escape($0))" } }
         let text = "/" + path.map(escape).joined(separator: "/")
         return pairs.isEmpty ? text : text + "?" + pairs.joined(separator: "&")

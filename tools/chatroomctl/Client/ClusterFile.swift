@@ -30,7 +30,7 @@ package struct ClusterFile: Sendable, Hashable, Decodable {
     static let levelsMax = 64
 
     /// The file of the nearest directory at or above `directory`; nil when there is none.
-    static func find(from directory: URL) throws(CommandFailure) -> ClusterFile? {
+    package static func find(from directory: URL) throws(CommandFailure) -> ClusterFile? {
         var directory = directory.standardizedFileURL
         for _ in 0..<levelsMax {
             let file = directory.appendingPathComponent(relativePath)

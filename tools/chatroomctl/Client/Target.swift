@@ -18,7 +18,7 @@ package struct Target: Sendable, Hashable {
     /// - Parameters:
     ///   - server, keyFile: as given on the command line.
     ///   - directory: where the search for `.run/cluster.json` begins.
-    static func find(server: String?, keyFile: String?, environment: [String: String], directory: URL)
+    package static func find(server: String?, keyFile: String?, environment: [String: String], directory: URL)
         throws(CommandFailure) -> Target
     {
         let given = server ?? environment[serverVariable].flatMap { $0.isEmpty ? nil : $0 }
@@ -66,7 +66,7 @@ package struct Target: Sendable, Hashable {
 /// A file that holds a secret.
 enum KeyFile {
     /// - Throws: when others than its owner may read the file: such a key is no secret.
-    static func read(_ path: String) throws(CommandFailure) -> String {
+    package static func read(_ path: String) throws(CommandFailure) -> String {
         guard let status = FileStatus(path: path), let data = FileManager.default.contents(atPath: path)
         else { throw CommandFailure(.usage, "the key file \(path) cannot be read") }
         guard status.isOwnersOnly else {

@@ -1,5 +1,6 @@
 import ControlClient
 import FoundationEssentials
+import HTTPWebSocket
 import Wire
 
 extension ConformanceCheck {

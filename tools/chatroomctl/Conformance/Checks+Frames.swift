@@ -1,5 +1,6 @@
 import ControlClient
 import FoundationEssentials
+import HTTPWebSocket
 import Wire
 
 /// The bounds of a handshake and a frame before and after `connect` (PROTOCOL.md, "Frames").

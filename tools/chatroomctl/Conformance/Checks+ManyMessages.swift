@@ -1,5 +1,6 @@
 import ControlClient
 import FoundationEssentials
+import HTTPWebSocket
 import Wire
 
 /// Budgets and rates where much is sent at once (PROTOCOL.md, "Viewer budget", "Rates" and "Codes").

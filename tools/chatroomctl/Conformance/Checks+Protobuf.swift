@@ -1,4 +1,5 @@
 import ControlClient
+import HTTPWebSocket
 import Wire
 
 /// The binary subprotocol: the same messages in protobuf. The numbers of the fields are those of the published schema.

@@ -1,5 +1,6 @@
 import ControlClient
 import FoundationEssentials
+import HTTPWebSocket
 import Wire
 
 /// The cluster as a whole: the same from every node, and what operators are told (PROTOCOL.md, "Server API").

@@ -1,6 +1,7 @@
 import ControlClient
 import EventLoop
 import FoundationEssentials
+import HTTPWebSocket
 import TLS
 import Transport
 import Wire

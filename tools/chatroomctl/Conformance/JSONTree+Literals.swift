@@ -4,15 +4,15 @@ import ControlClient
 extension JSONTree: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    init(stringLiteral value: String) { self = .text(value) }
+    package init(stringLiteral value: String) { self = .text(value) }
 
-    init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
 
-    init(booleanLiteral value: Bool) { self = .boolean(value) }
+    package init(booleanLiteral value: Bool) { self = .boolean(value) }
 
-    init(arrayLiteral elements: JSONTree...) { self = .array(elements) }
+    package init(arrayLiteral elements: JSONTree...) { self = .array(elements) }
 
-    init(dictionaryLiteral elements: (String, JSONTree)...) {
+    package init(dictionaryLiteral elements: (String, JSONTree)...) {
         self = .object(Dictionary(elements) { _, last in last })
     }
 

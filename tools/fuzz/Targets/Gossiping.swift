@@ -1,7 +1,7 @@
 import ChatModel
 
-@testable import Gossip
-@testable import GossipSeal
+@testable import Swim
+@testable import SwimDriver
 
 /// Bytes that nodes hear by UDP, from anyone: packets before and behind the seal.
 extension FuzzTarget {

@@ -1,3 +1,5 @@
+import HTTPWebSocket
+
 @testable import Wire
 
 /// The requests of one connection to the server API, one behind the other.

@@ -1,3 +1,5 @@
+import HTTPWebSocket
+
 @testable import Wire
 
 /// The HTTP request that begins a connection, and the SDK's reading of the answer.

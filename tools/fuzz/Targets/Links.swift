@@ -3,8 +3,8 @@ import Consensus
 import Replication
 import Wire
 
-@testable import LinkCore
-@testable import RoomLink
+@testable import NodeLinkCore
+@testable import RoomProtocol
 
 /// Bytes between nodes: the frames of the link, and what each lane carries.
 extension FuzzTarget {

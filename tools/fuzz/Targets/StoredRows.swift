@@ -1,5 +1,5 @@
 import ChatModel
-import RoomLink
+import RoomProtocol
 
 @testable import History
 @testable import Wire

@@ -1,4 +1,5 @@
 import Deflate
+import HTTPWebSocket
 
 @testable import Wire
 

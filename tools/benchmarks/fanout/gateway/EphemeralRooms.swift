@@ -1,6 +1,6 @@
 import ChatModel
 import Gateway
-import RoomLink
+import RoomProtocol
 import Synchronization
 import Wire
 

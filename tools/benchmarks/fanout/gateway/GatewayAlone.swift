@@ -3,9 +3,9 @@ import EventLoop
 import Gateway
 import Glibc
 import Logging
-import RoomLink
+import RoomProtocol
 import SessionCore
-import Sharding
+import ShardPlacement
 import Telemetry
 
 /// The node's gateway without the node: what delivery costs by itself, from a client's bytes to the viewers' bytes, since

@@ -1,0 +1,98 @@
+import ChatModel
+import HTTPWebSocket
+import Wire
+
+/// A frame that everybody in a room is shown: one complete WebSocket frame for each encoding that somebody there uses,
+/// made once and shared by all viewers.
+public struct SharedFrame: Sendable, Equatable {
+    public enum Traffic: Sendable, Hashable {
+        /// Kept and unkept messages, in order.
+        case messages
+        /// Droppable, by the highest priority in it: LOW first.
+        case barrage(Priority)
+        /// Counts and states: only the newest matters.
+        case status
+    }
+
+    public var traffic: Traffic
+    /// The frame for the JSON subprotocol, header included; nil when nobody uses it.
+    public var json: [UInt8]?
+    /// The frame for the protobuf subprotocol, header included; nil when nobody uses it.
+    public var protobuf: [UInt8]?
+    /// The seqs in it, if any: what a viewer misses who cannot be given this frame.
+    public var keptSeqs: ClosedRange<UInt64>?
+    /// How many unkept messages are in it.
+    public var unkept: Int
+    /// How many barrage items are in it.
+    public var barrage: Int
+    /// When the oldest message in it was stamped, if there is one.
+    public var oldestTime: Timestamp?
+}
+
+extension SharedFrame {
+    /// This frame with one more push at its end, which stands for so many barrage items.
+    public func followed(by push: Push, barrage count: Int) -> SharedFrame {
+        var all = self
+        all.barrage += count
+        all.json = json.map { frame in
+            var payload = Array(frame[WebSocketFrameEncoder.headerCount(of: frame)...])
+            payload.append(UInt8(ascii: "\n"))
+            push.appendJSON(to: &payload)
+            return WebSocketFrameEncoder.frame(.text, payload)
+        }
+        all.protobuf = protobuf.map { frame in
+            var payload = Array(frame[WebSocketFrameEncoder.headerCount(of: frame)...])
+            push.appendProtobuf(to: &payload)
+            return WebSocketFrameEncoder.frame(.binary, payload)
+        }
+        return all
+    }
+}
+
+/// Writes a shared frame, push by push, in the encodings that a room's viewers use.
+public struct SharedFrameWriter: Sendable {
+    public let encodings: ClientEncodings
+    private var json: [UInt8] = []
+    private var protobuf: [UInt8] = []
+    public private(set) var isEmpty = true
+    private var oldestTime: Timestamp?
+
+    /// - Parameter encodings: none of them makes frames without bytes, for a room without viewers.
+    public init(_ encodings: ClientEncodings) { self.encodings = encodings }
+
+    /// The bytes of the longer encoding so far.
+    public var byteCount: Int { max(json.count, protobuf.count) }
+
+    public mutating func append(_ push: Push) {
+        if encodings.contains(.json) {
+            if !isEmpty { json.append(UInt8(ascii: "\n")) }
+            push.appendJSON(to: &json)
+        }
+        if encodings.contains(.protobuf) { push.appendProtobuf(to: &protobuf) }
+        if case .message(let message) = push, oldestTime == nil { oldestTime = message.time }
+        isEmpty = false
+    }
+
+    /// Appends a push, unless the frame, in one of the encodings, would be longer than a frame may be.
+    /// - Returns: false when it is not appended, and is to begin the next frame. The first one is always appended.
+    public mutating func appendIfFits(_ push: Push) -> Bool {
+        let before = (json: json.count, protobuf: protobuf.count, isEmpty: isEmpty, oldestTime: oldestTime)
+        append(push)
+        guard !before.isEmpty, byteCount > Limits.framePayloadBytes else { return true }
+        json.removeLast(json.count - before.json)
+        protobuf.removeLast(protobuf.count - before.protobuf)
+        oldestTime = before.oldestTime
+        return false
+    }
+
+    /// The frame of all that was appended.
+    public func frame(
+        _ traffic: SharedFrame.Traffic, keptSeqs: ClosedRange<UInt64>? = nil, unkept: Int = 0, barrage: Int = 0
+    ) -> SharedFrame {
+        SharedFrame(
+            traffic: traffic,
+            json: encodings.contains(.json) ? WebSocketFrameEncoder.frame(.text, json) : nil,
+            protobuf: encodings.contains(.protobuf) ? WebSocketFrameEncoder.frame(.binary, protobuf) : nil,
+            keptSeqs: keptSeqs, unkept: unkept, barrage: barrage, oldestTime: oldestTime)
+    }
+}

@@ -1,0 +1,181 @@
+import ChatModel
+import RoomCore
+import Wire
+
+/// The output of a room in one turn, in order: things for single sessions, and the messages for everybody, which become
+/// one frame, encoded once for each encoding that its viewers use.
+package struct TurnStream {
+    private enum Item {
+        case everybody(RoomOutput)
+        case one(Lane, RoomOutput)
+    }
+
+    private var items: [Item] = []
+    private var writer = SharedFrameWriter([])
+    private var keptSeqs: ClosedRange<UInt64>?
+    private var unkept = 0
+    /// Lanes that have announced viewers and not said what they have been shown.
+    private var waiting: Set<Lane> = [] { didSet { waitingVersion &+= 1 } }
+    /// Another one whenever another lane waits, or none.
+    package private(set) var waitingVersion: UInt64 = 0
+    /// Before which item a lane has joined in this turn.
+    private var joined: [Lane: Int] = [:]
+
+    package init() {}
+
+    package var isEmpty: Bool { items.isEmpty && writer.isEmpty }
+
+    /// The encodings that viewers of later items understand. To be told before a newcomer's enter is, and when nobody
+    /// who has left will see any more.
+    package var encodings = ClientEncodings() {
+        didSet {
+            guard encodings != oldValue else { return }
+            endFrame()
+            writer = SharedFrameWriter(encodings)
+        }
+    }
+
+    /// A writer of frames that are not part of the turn's frame.
+    package var blankWriter: SharedFrameWriter { SharedFrameWriter(encodings) }
+
+    /// A message for all viewers: joins the turn's frame. The kept ones of a frame are without holes: lanes see by that
+    /// what was left out.
+    package mutating func show(_ message: Message) {
+        if let seq = message.seq, let last = keptSeqs?.upperBound, seq != last + 1 { endFrame() }
+        if !writer.appendIfFits(.message(message)) {
+            endFrame()
+            writer.append(.message(message))
+        }
+        if let seq = message.seq {
+            keptSeqs = (keptSeqs?.lowerBound ?? seq)...seq
+        } else {
+            unkept += 1
+        }
+    }
+
+    /// A message for some sessions, behind what was shown so far.
+    package mutating func show(_ message: Message, to sessions: [(lane: Lane, sessions: [SessionID])]) {
+        guard !sessions.isEmpty else { return }
+        endFrame()
+        var writer = blankWriter
+        writer.append(.message(message))
+        let frame = writer.frame(
+            .messages, keptSeqs: message.seq.map { $0...$0 }, unkept: message.seq == nil ? 1 : 0)
+        for (lane, sessions) in sessions { items.append(.one(lane, .frameFor(sessions, frame))) }
+    }
+
+    /// Something for one session; what was shown before it in this turn may come after it, so an ack precedes the
+    /// sender's own push.
+    package mutating func tell(_ lane: Lane, _ output: RoomOutput) { items.append(.one(lane, output)) }
+
+    /// Something for everybody, behind what was shown so far.
+    package mutating func tellEverybody(_ output: RoomOutput) {
+        endFrame()
+        items.append(.everybody(output))
+    }
+
+    /// From here on order matters to a session (it enters): what was shown so far becomes a frame of its own.
+    package mutating func endFrame() {
+        guard !writer.isEmpty else { return }
+        items.append(.everybody(.frame(writer.frame(.messages, keptSeqs: keptSeqs, unkept: unkept))))
+        writer = blankWriter
+        keptSeqs = nil
+        unkept = 0
+    }
+
+    /// A lane's viewers are shown nothing until the lane has joined.
+    package mutating func wait(_ lane: Lane) { waiting.insert(lane) }
+
+    /// A node can't be reached. Its lanes, which have announced sessions and may never say what those were shown, hear
+    /// nothing until they announce them anew.
+    package mutating func lose(_ node: NodeID) { waiting = waiting.filter { $0.node != node } }
+
+    /// Whether the lane waits until it joins.
+    package func isWaiting(_ lane: Lane) -> Bool { waiting.contains(lane) }
+
+    /// The lane's viewers are shown what everybody is shown from here on.
+    package mutating func join(_ lane: Lane) {
+        endFrame()
+        waiting.remove(lane)
+        joined[lane] = items.count
+    }
+
+    /// The lane, which has announced its sessions in the room, has been shown everything up to `place`: it gets what it
+    /// has not, as far as the tail has it, a `gap` for what is older, and from here on what everybody is shown.
+    ///
+    /// - Parameters:
+    ///   - number: what the lane called this.
+    ///   - epoch: of the room; a lane that names another one has been shown nothing of this room.
+    ///   - lastSeq: the room's.
+    package mutating func follow(
+        _ place: StreamPlace, _ lane: Lane, number: UInt64, epoch: String, tail: HotTail, lastSeq: UInt64
+    ) {
+        join(lane)
+        tell(lane, .following(number, through: lastSeq))
+        guard place.epoch == epoch, place.seq < lastSeq else { return }
+        let held = max(place.seq, (tail.firstSeq ?? lastSeq + 1) - 1)
+        if held > place.seq { tell(lane, .gap(place.seq + 1...held)) }
+        let missed = tail.messages(after: held, lastSeq: lastSeq, limit: HotTail.messagesMax) ?? []
+        var writer = blankWriter
+        var first = held + 1
+        for message in missed {
+            guard let seq = message.seq else { continue }
+            if !writer.appendIfFits(.message(message)) {
+                tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq - 1)))
+                writer = blankWriter
+                writer.append(.message(message))
+                first = seq
+            }
+            if seq == lastSeq { tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq))) }
+        }
+    }
+
+    /// Ends the turn: one publication for each node that has viewers or is told something.
+    ///
+    /// - Parameter viewerLanes: sorted.
+    package mutating func take(room: RoomID, term: UInt64, viewerLanes: [Lane]) -> [(NodeID, NodePublication)] {
+        endFrame()
+        guard !items.isEmpty else {
+            joined.removeAll()
+            return []
+        }
+        var nodes: [(node: NodeID, publication: NodePublication)] = []
+        func index(of node: NodeID) -> Int {
+            if let index = nodes.firstIndex(where: { $0.node == node }) { return index }
+            nodes.append((node, NodePublication(room: room, term: term, lanes: [], outputs: [])))
+            return nodes.count - 1
+        }
+        for lane in viewerLanes { nodes[index(of: lane.node)].publication.lanes.append(lane.number) }
+        // A lane whose last viewer was put out in this turn is told so, and shall see before what put it out.
+        for case .one(let lane, _) in items {
+            let index = index(of: lane.node)
+            if !nodes[index].publication.lanes.contains(lane.number) {
+                nodes[index].publication.lanes.append(lane.number)
+            }
+        }
+        let allSee = joined.isEmpty && waiting.isEmpty
+        for (number, item) in items.enumerated() {
+            switch item {
+            case .everybody(let output):
+                for index in nodes.indices {
+                    let (node, lanes) = (nodes[index].node, nodes[index].publication.lanes)
+                    let seeing = allSee ? lanes : lanes.filter { sees(Lane(node: node, number: $0), number) }
+                    if seeing.count == lanes.count {
+                        nodes[index].publication.outputs.append(.all(output))
+                    } else {
+                        for lane in seeing { nodes[index].publication.outputs.append(.lane(lane, output)) }
+                    }
+                }
+            case .one(let lane, let output):
+                nodes[index(of: lane.node)].publication.outputs.append(.lane(lane.number, output))
+            }
+        }
+        items.removeAll(keepingCapacity: true)
+        joined.removeAll()
+        return nodes.filter { !$0.publication.outputs.isEmpty }
+    }
+
+    private func sees(_ lane: Lane, _ item: Int) -> Bool {
+        !waiting.contains(lane) && item >= joined[lane] ?? 0
+    }
+}
