@@ -140,7 +140,9 @@ let package = Package(
 
         // The SDK: for apps, and no part of the node. On Apple's platforms it is these four targets and nothing else:
         // ChatModel, Wire, ClientCore, ChatroomClient.
-        core("ChatroomClient", ["ChatModel", "Wire", "ClientCore"] + onLinux("EventLoop", "HTTPWebSocket", "TLS", "Transport")),
+        core(
+            "ChatroomClient",
+            ["ChatModel", "Wire", "ClientCore"] + onLinux("EventLoop", "HTTPWebSocket", "TLS", "Transport")),
 
         // Layer 4: the root that builds everything, and the programs.
         core(

@@ -4,7 +4,6 @@ import RoomProtocol
 import Testing
 import Wire
 
-
 /// What a room emits in a turn reaches each lane in the order of the stream, and each node once.
 struct TurnStreamTests {
     private func lane(_ node: String, _ number: Int) throws -> Lane {
