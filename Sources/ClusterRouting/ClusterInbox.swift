@@ -102,7 +102,7 @@ package final class ClusterInbox {
             intake?.lost(node)
             router.tree.lost(node)
             nodes.note(node, isReached: false)
-            router.isLost(node)
+            router.onLeaderLost(node)
             router.current?.rooms.lost(node)
             system.lost(node)
             nodes.questions.lost(node)
@@ -127,7 +127,7 @@ package final class ClusterInbox {
         case .publications(let publications):
             router.current?.gateway.deliver(publications, from: node)
         case .leads(let notices):
-            for notice in refusals.believable(notices, from: node) { router.isLed(notice, by: node) }
+            for notice in refusals.believable(notices, from: node) { router.onLeaderKnown(notice, by: node) }
         case .question(let id, let question):
             let (router, nodes) = (router, nodes)
             guard let store = stores[node] else { return }

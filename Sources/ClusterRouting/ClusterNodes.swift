@@ -97,7 +97,7 @@ package final class ClusterNodes: SessionsElsewhere, Sendable {
 
     /// Asks the node where the session began, which mostly holds it, and else all others at once.
     package func take(_ session: SessionID, for user: UserID?) async -> (from: NodeID, session: HandedSession)? {
-        let question = NodeQuestion.handOver(session, to: user)
+        let question = NodeQuestion.migrateSession(session, to: user)
         var others = reached
         if let birthplace = session.birthplace, others.remove(birthplace) != nil,
             case .success(.session(let handed)) = await result(of: question, birthplace)

@@ -172,39 +172,39 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
     // MARK: - Leaders
 
     package func leads(_ notice: ShardNotice) {
-        isLed(notice, by: node)
+        onLeaderKnown(notice, by: node)
         tellAll([notice])
     }
 
     package func leadsNoMore(_ shard: ShardID) {
-        isLost(node, shard)
+        onLeaderLost(node, shard)
     }
 
     /// A node leads a shard (nil: any) no more, or can't be reached.
-    func isLost(_ node: NodeID, _ shard: ShardID? = nil) {
+    func onLeaderLost(_ node: NodeID, _ shard: ShardID? = nil) {
         leaders.lost(node, shard)
-        current?.calls.isLost(node, shard)
-        current?.gateway.isLost(node, shard)
+        current?.calls.onLeaderLost(node, shard)
+        current?.gateway.onLeaderLost(node, shard)
     }
 
-    package func hears(_ leader: NodeID, _ notice: ShardNotice) {
+    package func confirms(_ leader: NodeID, _ notice: ShardNotice) {
         // One that does not serve yet says so itself when it does.
         guard leaders.note(leader, notice, isHeard: true) else { return }
-        current?.calls.isTrusted(notice, of: leader)
-        current?.gateway.isTrusted(notice, of: leader)
+        current?.calls.onLeaderConfirmed(notice, of: leader)
+        current?.gateway.onLeaderConfirmed(notice, of: leader)
     }
 
-    package func doubts(_ leader: NodeID, _ notice: ShardNotice) {
+    package func suspects(_ leader: NodeID, _ notice: ShardNotice) {
         guard leaders.note(leader, notice, isHeard: false) else { return }
-        current?.calls.isDoubted(notice, of: leader)
-        current?.gateway.isDoubted(notice, of: leader)
+        current?.calls.onLeaderSuspected(notice, of: leader)
+        current?.gateway.onLeaderSuspected(notice, of: leader)
     }
 
     /// A node, maybe this one, leads a shard.
-    func isLed(_ notice: ShardNotice, by node: NodeID) {
+    func onLeaderKnown(_ notice: ShardNotice, by node: NodeID) {
         leaders.leads(node, notice)
-        current?.calls.isLed(notice, by: node)
-        current?.gateway.isLed(notice, by: node)
+        current?.calls.onLeaderKnown(notice, by: node)
+        current?.gateway.onLeaderKnown(notice, by: node)
     }
 
     // MARK: - To other nodes

@@ -22,7 +22,7 @@ package final class ShardLeaders: Sendable {
         var node: NodeID
         var term: UInt64
         /// This node's replica does not hear it.
-        var isDoubted = false
+        var isSuspected = false
     }
 
     private struct State {
@@ -34,7 +34,7 @@ package final class ShardLeaders: Sendable {
         func known(_ shard: ShardID) -> KnownLeader {
             let leader = leaders[shard]
             return KnownLeader(
-                leader?.isDoubted == false ? leader?.node : nil, version: versions[shard, default: 0])
+                leader?.isSuspected == false ? leader?.node : nil, version: versions[shard, default: 0])
         }
 
         /// A leader of the shard has become known: returns who waits for that.
@@ -70,8 +70,8 @@ package final class ShardLeaders: Sendable {
             guard let known = state.leaders[notice.shard], known.node == node, known.term == notice.term else {
                 return (false, [])
             }
-            state.leaders[notice.shard]?.isDoubted = !isHeard
-            return (true, isHeard && known.isDoubted ? state.noteKnown(notice.shard) : [])
+            state.leaders[notice.shard]?.isSuspected = !isHeard
+            return (true, isHeard && known.isSuspected ? state.noteKnown(notice.shard) : [])
         }
         for waiter in due { waiter.end() }
         return isKnown
@@ -93,7 +93,7 @@ package final class ShardLeaders: Sendable {
     package func repeatAll(_ tell: (_ node: NodeID, _ notice: ShardNotice, _ isHeard: Bool) -> Void) {
         state.withLock { state in
             for (shard, leader) in state.leaders {
-                tell(leader.node, ShardNotice(shard: shard, term: leader.term), !leader.isDoubted)
+                tell(leader.node, ShardNotice(shard: shard, term: leader.term), !leader.isSuspected)
             }
         }
     }
@@ -102,7 +102,7 @@ package final class ShardLeaders: Sendable {
     func leader(of shard: ShardID) -> KnownLeader { state.withLock { $0.known(shard) } }
 
     /// Every shard whose leader is known.
-    var all: [ShardID: NodeID] { state.withLock { $0.leaders.filter { !$0.value.isDoubted }.mapValues(\.node) } }
+    var all: [ShardID: NodeID] { state.withLock { $0.leaders.filter { !$0.value.isSuspected }.mapValues(\.node) } }
 
     // MARK: - Waiting for a leader
 

@@ -106,11 +106,11 @@ extension RaftGroup {
             heartbeatElapsed = 0
             broadcastHeartbeat()
         }
-        if !mayLead { handOver() }
+        if !mayLead { transferLeadership() }
     }
 
     /// To the voter that has most, and if that does not take it, to the next one.
-    private mutating func handOver() {
+    private mutating func transferLeadership() {
         guard isEstablished, transferTarget == nil else { return }
         let heirs = peers.filter { $0.isVoter && $0.isActive }.sorted { ($1.match, $0.id) < ($0.match, $1.id) }
         guard !heirs.isEmpty else { return }

@@ -35,9 +35,9 @@ extension Gateway {
 
     /// Gives a session up to another node: its connection ends with 4410. Nil for one that is not here, or is another
     /// user's (nil: for one that is not anonymous).
-    public func handOver(_ session: SessionID, to user: UserID?) async -> HandedSession? {
+    public func migrateSession(_ session: SessionID, to user: UserID?) async -> HandedSession? {
         guard let lane = shared.directory.lane(of: session).flatMap({ self.lane($0) }) else { return nil }
-        return await lane.loop.run { lane.value.handOver(session, to: user) }
+        return await lane.loop.run { lane.value.migrateSession(session, to: user) }
     }
 
     /// Shows a message to the user's connected sessions. Returns how many took it.

@@ -153,8 +153,8 @@ public final class Gateway: Sendable {
     }
 
     /// A node leads a shard from now on, as it says itself. Its publications of that shard's rooms come after this.
-    public func isLed(_ notice: ShardNotice, by node: NodeID) {
-        onEachLane { $0.isLed(notice, by: node) }
+    public func onLeaderKnown(_ notice: ShardNotice, by node: NodeID) {
+        onEachLane { $0.onLeaderKnown(notice, by: node) }
     }
 
     /// Takes a node's tallies of each lane, for the shards that it leads; behind what their rooms have told.
@@ -187,18 +187,18 @@ public final class Gateway: Sendable {
     private static let usesAtATime = 64
 
     /// Nothing is heard of a shard's leader, but the connection to it has not ended: it is asked nothing.
-    public func isDoubted(_ notice: ShardNotice, of node: NodeID) {
-        onEachLane { $0.isDoubted(notice, of: node) }
+    public func onLeaderSuspected(_ notice: ShardNotice, of node: NodeID) {
+        onEachLane { $0.onLeaderSuspected(notice, of: node) }
     }
 
-    /// A leader that was doubted is heard again, in the same term.
-    public func isTrusted(_ notice: ShardNotice, of node: NodeID) {
-        onEachLane { $0.isTrusted(notice, of: node) }
+    /// A leader that was suspected is heard again, in the same term.
+    public func onLeaderConfirmed(_ notice: ShardNotice, of node: NodeID) {
+        onEachLane { $0.onLeaderConfirmed(notice, of: node) }
     }
 
     /// A node leads a shard (nil: any) no more, or can't be reached.
-    public func isLost(_ node: NodeID, _ shard: ShardID? = nil) {
-        onEachLane { $0.isLost(node, shard) }
+    public func onLeaderLost(_ node: NodeID, _ shard: ShardID? = nil) {
+        onEachLane { $0.onLeaderLost(node, shard) }
     }
 
     private func onEachLane(_ body: @escaping @Sendable (GatewayLane) -> Void) {

@@ -89,7 +89,7 @@ extension GatewayLane {
 
     /// Gives a session up for good. Its rooms are told by whoever has it then; if that does not come about, they see it
     /// leave when its grace has passed.
-    func handOver(_ id: SessionID, to user: UserID?) -> HandedSession? {
+    func migrateSession(_ id: SessionID, to user: UserID?) -> HandedSession? {
         guard let state = giveAway(id, to: user) else { return nil }
         shared.directory.remove(id)
         // Asked again, an enter would bring it back here.

@@ -14,7 +14,7 @@ extension GatewayLane {
         for pulse in pulses {
             open.insists(node, pulse.shard, term: pulse.term, at: loop.nowMilliseconds)
             // As good as its first word, should that have been lost.
-            isLed(ShardNotice(shard: pulse.shard, term: pulse.term), by: node)
+            onLeaderKnown(ShardNotice(shard: pulse.shard, term: pulse.term), by: node)
             guard open.isLed(pulse.shard, by: node, term: pulse.term) else { continue }
             let isEqual = pulse.tally(of: number) == roster.tally(of: pulse.shard, lane: number)
             // Rooms that are being announced differ, and have a deadline of their own.
@@ -32,7 +32,7 @@ extension GatewayLane {
     func hear(_ tallies: ShardTallies, from node: NodeID) {
         guard let term = tallies.term else {
             // It leads no more and its successor has not said so here: whoever does says so within a second.
-            if open.leaderNode(of: tallies.shard) == node { isLost(node, tallies.shard) }
+            if open.leaderNode(of: tallies.shard) == node { onLeaderLost(node, tallies.shard) }
             return
         }
         guard open.isLed(tallies.shard, by: node, term: term) else { return }

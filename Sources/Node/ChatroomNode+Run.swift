@@ -103,8 +103,8 @@ extension ChatroomNode {
         router.connect(rooms, calls, gateway)
         // Leaderships that were won before there was anybody to tell.
         router.leaders.repeatAll { node, notice, isHeard in
-            calls.isLed(notice, by: node)
-            if !isHeard { calls.isDoubted(notice, of: node) }
+            calls.onLeaderKnown(notice, by: node)
+            if !isHeard { calls.onLeaderSuspected(notice, of: node) }
         }
         await system.observe { change in
             if case .revoked(let user, _) = change { gateway.revoke(user) }
@@ -222,9 +222,9 @@ extension ChatroomNode {
         self.gateway.withLock { $0 = gateway }
         // Leaderships that were won, here and elsewhere, before there was anybody to tell.
         router.leaders.repeatAll { node, notice, isHeard in
-            gateway.isLed(notice, by: node)
+            gateway.onLeaderKnown(notice, by: node)
             // Said too, since the news that it is heard again would mean nothing without it.
-            if !isHeard { gateway.isDoubted(notice, of: node) }
+            if !isHeard { gateway.onLeaderSuspected(notice, of: node) }
         }
         return bound
     }

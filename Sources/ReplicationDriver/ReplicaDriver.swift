@@ -13,10 +13,10 @@ package final class ReplicaDriver {
     private let server: ServerID
     private let loop: EventLoop
     private let outbox: Outgoing
-    private let giver: SnapshotGiver
-    private let taker: SnapshotTaker
+    private let giver: SnapshotSender
+    private let taker: SnapshotReceiver
     /// nil for a group whose state is all there is.
-    private let filler: HistoryFiller?
+    private let filler: Backfiller?
     private var ticks = 0
     /// For how many ticks nodes have not been reached that were before.
     private var away: [NodeID: Int] = [:]
@@ -88,18 +88,18 @@ package final class ReplicaDriver {
         self.outbox = outbox
         let nextNumber = { Self.numbers.add(1, ordering: .relaxed).newValue }
         let send: (ReplicationMessage, NodeID) -> Void = { outbox.send($0, $1) }
-        let filler: HistoryFiller? =
+        let filler: Backfiller? =
             if let history, let own = NodeID(server.node) {
-                HistoryFiller(
+                Backfiller(
                     log: log, own: own, storage: history, loop: loop, configuration: configuration,
                     slots: slots, nextNumber: nextNumber, send: send)
             } else { nil }
         self.filler = filler
-        let giver = SnapshotGiver(
+        let giver = SnapshotSender(
             log: log, state: state, configuration: configuration,
             isHeldUp: { outbox.messages.isWaiting(for: $0) }, send: send)
         self.giver = giver
-        taker = SnapshotTaker(
+        taker = SnapshotReceiver(
             log: log, state: state, configuration: configuration, slots: slots, nextNumber: nextNumber,
             whenReplaced: { [log] in
                 filler?.beginAnew()

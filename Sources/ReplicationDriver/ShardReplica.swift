@@ -6,9 +6,9 @@ import Replication
 /// The part that applies a shard's entries. It must pause while the catalogue is replaced under it.
 package protocol ShardApplier: AnyObject {
     /// Apply nothing from here on, hand everything to storage, and forget the rooms.
-    func holdStill()
+    func pauseApply()
     /// Go on: behind the mark's index, or, nil, where it was.
-    func goOn(from mark: SnapshotMark?)
+    func resumeApply(from mark: SnapshotMark?)
 }
 
 /// A shard's catalogue, as replicas give and take it.
@@ -43,10 +43,10 @@ package final class ShardReplica: ReplicatedState {
     }
 
     package func finishInstall(_ mark: SnapshotMark, _ done: @escaping Done) {
-        applier.holdStill()
+        applier.pauseApply()
         storage.finishInstall(
             completion: onLoop { [unowned self] result in
-                if case .success = result { applier.goOn(from: mark) } else { applier.goOn(from: nil) }
+                if case .success = result { applier.resumeApply(from: mark) } else { applier.resumeApply(from: nil) }
                 done(result)
             })
     }

@@ -20,7 +20,6 @@ public enum NodePayload {
 
     /// The kind of content behind the first byte. Numbers are on the wire.
     enum Kind: UInt8 {
-        case requests = 1
         case leads = 3
         case question = 4
         case answer = 5
@@ -38,6 +37,8 @@ public enum NodePayload {
         case recount = 14
         case uses = 15
         case answers = 16
+        /// 1 were calls, in another form.
+        case requests = 17
     }
 
     /// The message in as many payloads as it takes, in order; none for an empty list. The payloads of one message must

@@ -123,14 +123,14 @@ struct WiredQuestion: WireMessage {
             23, "discardBackup", { if case .discardBackup(let name) = current { name } else { nil } },
             { known = .discardBackup($0) })
         try walker.choice(
-            24, "handOver",
+            24, "migrateSession",
             {
-                if case .handOver(let session, let user) = current {
+                if case .migrateSession(let session, let user) = current {
                     WiredHandOver(session: session, user: user)
                 } else {
                     nil
                 }
-            }, { known = .handOver($0.session, to: $0.user) })
+            }, { known = .migrateSession($0.session, to: $0.user) })
         try walker.choice(
             25, "clock", { if case .clock = current { Empty() } else { nil } }, { (_: Empty) in known = .clock })
         read = known

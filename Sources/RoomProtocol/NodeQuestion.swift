@@ -43,7 +43,7 @@ public enum NodeQuestion: Sendable, Equatable {
     case backup(String)
     /// Gives a session up to the asking node, where its client has come back: as `user`, or, if it is an anonymous one
     /// (nil), by its secret alone. 404 for one that the node does not hold, or holds for somebody else.
-    case handOver(SessionID, to: UserID?)
+    case migrateSession(SessionID, to: UserID?)
     /// The time of its wall clock.
     case clock
     /// Removes what a `backup` of that name has left, because it did not become a whole one.

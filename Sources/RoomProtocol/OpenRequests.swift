@@ -112,11 +112,11 @@ public struct OpenRequests: Sendable {
     private enum Shard {
         /// Can become `led`. The latest term that was heard of; 0 in the beginning.
         case unled(after: UInt64)
-        /// Can become `doubted`, `unled`, or `led` in a later term.
+        /// Can become `suspected`, `unled`, or `led` in a later term.
         case led(Leader)
         /// The leader may have died, but nothing that it was asked or has told is lost so far. Can become `led` again,
         /// `unled`, or `led` in a later term.
-        case doubted(Leader)
+        case suspected(Leader)
     }
 
     private var shards: [ShardID: Shard] = [:]
@@ -146,12 +146,12 @@ public struct OpenRequests: Sendable {
     /// The leader of a shard, also while it is suspected.
     public func leaderNode(of shard: ShardID) -> NodeID? {
         switch shards[shard] {
-        case .led(let leader)?, .doubted(let leader)?: leader.node
+        case .led(let leader)?, .suspected(let leader)?: leader.node
         case .unled?, nil: nil
         }
     }
 
-    /// Whether that node leads the shard in that term, as it has said, be it doubted or not.
+    /// Whether that node leads the shard in that term, as it has said, be it suspected or not.
     public func isLed(_ shard: ShardID, by node: NodeID, term: UInt64) -> Bool {
         leaderNode(of: shard) == node && isCurrent(term, of: shard)
     }
@@ -175,9 +175,9 @@ public struct OpenRequests: Sendable {
     /// Takes note of a call that is to be asked now.
     public mutating func add(_ call: RoomRequest, of shard: ShardID, at nowMilliseconds: UInt64) -> Route {
         guard call.isAsked else {
-            // Where sessions are is announced to another leader only: a doubted one must not miss it.
+            // Where sessions are is announced to another leader only: a suspected one must not miss it.
             switch shards[shard] {
-            case .led(let leader)?, .doubted(let leader)?: return .ask(leader.node)
+            case .led(let leader)?, .suspected(let leader)?: return .ask(leader.node)
             case .unled?, nil: return .held
             }
         }
@@ -295,7 +295,7 @@ public struct OpenRequests: Sendable {
     /// told what has been shown.
     public func isCurrent(_ term: UInt64, of shard: ShardID) -> Bool {
         switch shards[shard] {
-        case .led(let leader)?, .doubted(let leader)?: term == leader.term
+        case .led(let leader)?, .suspected(let leader)?: term == leader.term
         case .unled?: false
         case nil: true
         }
@@ -306,7 +306,7 @@ public struct OpenRequests: Sendable {
     ///   is not news.
     public mutating func leads(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest]? {
         switch shards[shard] {
-        case .led(let leader)?, .doubted(let leader)?:
+        case .led(let leader)?, .suspected(let leader)?:
             guard term > leader.term else { return nil }
         case .unled(let last)?:
             guard term >= last else { return nil }
@@ -333,19 +333,19 @@ public struct OpenRequests: Sendable {
 
     /// The leader of a term is not heard any more, but its connection has not ended: calls to it wait until it is heard
     /// again, or another one is.
-    public mutating func doubts(_ node: NodeID, _ shard: ShardID, term: UInt64, at nowMilliseconds: UInt64) {
-        let doubted = Leader(node: node, term: term)
-        guard case .led(let leader)? = shards[shard], leader == doubted else { return }
-        shards[shard] = .doubted(leader)
+    public mutating func suspects(_ node: NodeID, _ shard: ShardID, term: UInt64, at nowMilliseconds: UInt64) {
+        let suspected = Leader(node: node, term: term)
+        guard case .led(let leader)? = shards[shard], leader == suspected else { return }
+        shards[shard] = .suspected(leader)
         for (number, open) in calls where open.shard == shard { hold(number, at: nowMilliseconds) }
     }
 
-    /// A leader that was doubted is heard again, in the same term: it knows this lane's sessions, what it has told
+    /// A leader that was suspected is heard again, in the same term: it knows this lane's sessions, what it has told
     /// comes or has come, and what it was asked it has.
     /// - Returns: the calls to ask there, oldest first: those that it was not asked.
-    public mutating func trusts(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest] {
-        let trusted = Leader(node: node, term: term)
-        guard case .doubted(let leader)? = shards[shard], leader == trusted else { return [] }
+    public mutating func confirms(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest] {
+        let confirmed = Leader(node: node, term: term)
+        guard case .suspected(let leader)? = shards[shard], leader == confirmed else { return [] }
         shards[shard] = .led(leader)
         return ask(node, of: shard) { $0.askedOf != node }
     }
@@ -376,7 +376,7 @@ public struct OpenRequests: Sendable {
         var lost: Set<ShardID> = []
         for (number, state) in shards where shard == nil || shard == number {
             switch state {
-            case .led(let leader), .doubted(let leader):
+            case .led(let leader), .suspected(let leader):
                 guard leader.node == node else { continue }
                 shards[number] = .unled(after: leader.term)
                 lost.insert(number)

@@ -77,10 +77,10 @@ public protocol PublicationSink: Sendable {
     /// This node leads a shard no more.
     func leadsNoMore(_ shard: ShardID)
     /// This node's replica of a shard follows the leader of that term, maybe one that it had doubted.
-    func hears(_ leader: NodeID, _ notice: ShardNotice)
+    func confirms(_ leader: NodeID, _ notice: ShardNotice)
     /// This node's replica of a shard has not heard the leader of that term for an election timeout: whoever waits for
     /// it here looks out for the next.
-    func doubts(_ leader: NodeID, _ notice: ShardNotice)
+    func suspects(_ leader: NodeID, _ notice: ShardNotice)
     /// Once a second of each room loop, behind what its rooms have told: what this node leads there is said to every
     /// node, with what is known of its lanes.
     func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]])

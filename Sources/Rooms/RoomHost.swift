@@ -197,17 +197,17 @@ public final class RoomHost: Sendable {
     /// Hands a shard's leadership to another node. False when this node does not lead it, or the other can't take it.
     public func transfer(_ shard: ShardID, to node: NodeID) async -> Bool {
         guard let host = host(of: shard) else { return false }
-        return await host.loop.run { host.value.shards[shard]?.handOver(to: node) ?? false }
+        return await host.loop.run { host.value.shards[shard]?.transferLeadership(to: node) ?? false }
     }
 
     /// Hands everything that this node leads to others, as far as there are any; returns when that is done, or after
     /// `limit`.
-    public func handOverAll(within limit: Duration) async {
+    public func transferAllLeaderships(within limit: Duration) async {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             var handedOver = 0
             for host in hosts.withLock({ $0 }) {
-                handedOver += await host.loop.run { host.value.shards.values.count { $0.handOver() } }
+                handedOver += await host.loop.run { host.value.shards.values.count { $0.transferLeadership() } }
             }
             guard handedOver > 0 else { return }
             try? await Task.sleep(for: .milliseconds(50))

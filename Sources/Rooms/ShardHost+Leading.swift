@@ -28,7 +28,7 @@ extension ShardHost {
         tellWhoIsHeard()
         webhook?.reset()
         guard ledTerm != log.term || !log.isEstablished else { return }
-        hasLookedAround = false
+        hasFoundRoomsToRecover = false
         formerIndex = nil
         // In doubt: a retry with the same command ID is answered by what the log then says.
         let isInDoubt = refusals.mayAskElsewhere
@@ -69,7 +69,7 @@ extension ShardHost {
         (ledTerm, ledSince) = (nil, nil)
         publisher.forgetRooms()
         rooms.removeActive()
-        toLookAt = []
+        roomsToRecover = []
         context.sink.leadsNoMore(shard)
     }
 
@@ -94,19 +94,19 @@ extension ShardHost {
         if let leader = log.leader.flatMap({ NodeID($0.node) }), !log.isLeader {
             let notice = ShardNotice(shard: shard, term: log.term)
             followed.follow(leader, notice)
-            context.sink.hears(leader, notice)
+            context.sink.confirms(leader, notice)
         } else if log.isLeader {
             followed.forget()
         } else if log.hasFailed || !log.takesWrites {
             // It is this replica that has gone silent, not the leader.
         } else if log.membership.voters.contains(context.server), let silent = followed.doubt() {
-            context.sink.doubts(silent.node, silent.notice)
+            context.sink.suspects(silent.node, silent.notice)
         }
     }
 
     /// A replica that the group has gone on without hears nobody for ever.
     func endDoubt() {
-        if let trusted = followed.tick() { context.sink.hears(trusted.node, trusted.notice) }
+        if let trusted = followed.tick() { context.sink.confirms(trusted.node, trusted.notice) }
     }
 
     // MARK: - On demand
@@ -118,7 +118,7 @@ extension ShardHost {
     }
 
     /// Hands leadership to whoever can take it over at once; false when there is nobody.
-    func handOver(to node: NodeID? = nil) -> Bool {
+    func transferLeadership(to node: NodeID? = nil) -> Bool {
         let wrongClocks = context.cluster.current.wrongClocks
         let ready = log.peerStatuses.filter {
             $0.isVoter && $0.isActive && $0.isCaughtUp && !wrongClocks.contains($0.id.node)

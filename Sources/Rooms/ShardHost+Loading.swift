@@ -101,26 +101,26 @@ extension ShardHost {
 
     /// A new leader knows nobody's presence: rooms in which something ends with it are loaded. Beyond the bound they
     /// wait until somebody comes to them.
-    func lookAround() {
+    func findRoomsToRecover() {
         let me = LoopBound(onLoop: self, loop: context.loop)
-        storage.dueDeadlines(from: .atNewLeader, at: .atNewLeader, limit: Self.lookedAtMax) { result in
+        storage.dueDeadlines(from: .atNewLeader, at: .atNewLeader, limit: Self.roomsToRecoverMax) { result in
             me.loop.execute {
                 // An unreadable catalogue is tried again in the next second.
-                guard case .success(let found) = result else { return me.value.hasLookedAround = false }
-                me.value.toLookAt = found.map(\.room)
-                me.value.loadLookedAt()
+                guard case .success(let found) = result else { return me.value.hasFoundRoomsToRecover = false }
+                me.value.roomsToRecover = found.map(\.room)
+                me.value.loadRoomsToRecover()
             }
         }
     }
 
     /// As many as storage reads at once; the others in the next second.
-    func loadLookedAt() {
-        while rooms.mayFetch, let room = toLookAt.popLast() {
+    func loadRoomsToRecover() {
+        while rooms.mayFetch, let room = roomsToRecover.popLast() {
             if rooms.isAbsent(room) { load(room) }
         }
     }
 
-    private static let lookedAtMax = 5_000
+    private static let roomsToRecoverMax = 5_000
 
     /// Deadlines of rooms that are not in memory: the rows say which.
     func expireDue(_ now: Timestamp) {

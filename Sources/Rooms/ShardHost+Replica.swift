@@ -43,13 +43,13 @@ extension ShardHost: ShardApplier {
 
     // MARK: - The catalogue is replaced
 
-    func holdStill() {
+    func pauseApply() {
         isHeld = true
         publishAll()
         forgetRooms()
     }
 
-    func goOn(from mark: SnapshotMark?) {
+    func resumeApply(from mark: SnapshotMark?) {
         // Rooms that began to load meanwhile may be of either state.
         forgetRooms()
         isHeld = false
@@ -69,7 +69,7 @@ extension ShardHost: ShardApplier {
     private func forgetRooms() {
         let waiting = rooms.removeAll()
         publisher.forgetRooms()
-        toLookAt = []
+        roomsToRecover = []
         refusals.refuse(waiting)
         refusals.refuse(takeEarly())
     }

@@ -32,11 +32,11 @@ extension ShardHost {
         }
         webhook?.tick()
         expireDue(now)
-        if !hasLookedAround {
-            hasLookedAround = true
-            lookAround()
+        if !hasFoundRoomsToRecover {
+            hasFoundRoomsToRecover = true
+            findRoomsToRecover()
         }
-        loadLookedAt()
+        loadRoomsToRecover()
     }
 
     private func noteDisk() {

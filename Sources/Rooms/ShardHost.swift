@@ -26,7 +26,7 @@ final class ShardHost: GroupLogDelegate {
     var appliedIndex: UInt64
     let publisher: ShardPublisher
     let refusals: ShardRefusals
-    var questions = UnconfirmedQuestions()
+    var questions = ReadIndexQueue()
     /// Work for rooms in memory that waits until everything that is committed has been applied: an answer from before
     /// would deny what was acked.
     var early: [RoomWork] = []
@@ -41,9 +41,9 @@ final class ShardHost: GroupLogDelegate {
     /// Until when sessions of nodes that were lost may be in their grace; in ticks.
     var gracesEnd: UInt64 = 0
     /// Whether this leader has loaded the rooms that wait for one.
-    var hasLookedAround = false
+    var hasFoundRoomsToRecover = false
     /// Rooms that a new leader must look at and has not loaded yet.
-    var toLookAt: [RoomID] = []
+    var roomsToRecover: [RoomID] = []
     var checkpointedIndex: UInt64
     var isCheckpointing = false
     private(set) var replica: ReplicaDriver?

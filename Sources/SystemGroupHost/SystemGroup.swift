@@ -152,7 +152,7 @@ public final class SystemGroup: Sendable {
     }
 
     /// Hands the group's leadership to another node, if there is one that can take it over.
-    public func handOver() async {
+    public func transferLeadership() async {
         let (loop, parts) = (loop, parts)
         await loop.run {
             guard let system = parts.value, system.log.isEstablished else { return }

@@ -16,7 +16,7 @@ import WaitTestKit
     private func tell(_ leaders: ShardLeaders, _ open: inout OpenRequests) {
         leaders.repeatAll { node, notice, isHeard in
             _ = open.leads(node, notice.shard, term: notice.term)
-            if !isHeard { open.doubts(node, notice.shard, term: notice.term, at: 0) }
+            if !isHeard { open.suspects(node, notice.shard, term: notice.term, at: 0) }
         }
     }
 
@@ -29,7 +29,7 @@ import WaitTestKit
         #expect(wasKnown && open.leader(of: notice.shard) == nil)
         // That it is heard again is told to gateways as the end of the doubt, not as a new leadership.
         let isKnown = leaders.note(node, notice, isHeard: true)
-        _ = open.trusts(node, notice.shard, term: notice.term)
+        _ = open.confirms(node, notice.shard, term: notice.term)
         #expect(isKnown && open.leader(of: notice.shard)?.node == node)
     }
 

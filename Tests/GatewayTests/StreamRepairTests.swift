@@ -69,7 +69,7 @@ import Wire
             let result = await lane.loop.run {
                 Result {
                     let lane = lane.value
-                    lane.isLed(ShardNotice(shard: ShardID(0), term: 3), by: leader)
+                    lane.onLeaderKnown(ShardNotice(shard: ShardID(0), term: 3), by: leader)
                     lane.keep(Session(handed, id: id, from: leader, on: lane))
                     let following = NodePublication.Output.lane(0, .following(0, through: 5))
                     lane.perform(
@@ -358,7 +358,7 @@ import Wire
             let other = lane.adopt(Session(id: SessionID(random: (2, 2), at: here), user: user, on: lane))
             lane.end(other)
             #expect(lane.roster.tallies(of: shard)[room]?.sessions == 1)
-            #expect(lane.handOver(id, to: user) != nil)
+            #expect(lane.migrateSession(id, to: user) != nil)
             #expect(lane.roster.tallies(of: shard).isEmpty)
         }
     }

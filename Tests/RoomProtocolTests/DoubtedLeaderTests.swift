@@ -10,49 +10,49 @@ import Wire
 
     @Test mutating func `calls to a doubted leader wait, and are asked when it is heard again`() throws {
         _ = try lane.leads("n2", 5)
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         #expect(lane.open.leader(of: Lane.shard) == nil)
         let calls = try (1...3).map { try lane.call("s1", UInt32($0), "\($0)") }
         for call in calls { #expect(lane.add(call) == .held) }
         lane.now += OpenRequests.heldMilliseconds - 1
         #expect(lane.expire().isEmpty)
-        #expect(try lane.trusts("n2", 5) == calls)
+        #expect(try lane.confirms("n2", 5) == calls)
         #expect(lane.open.leader(of: Lane.shard)?.node.text == "n2")
         lane.now += 1
         #expect(lane.expire().isEmpty, "the leader has them")
-        #expect(try lane.trusts("n2", 5) == [], "once")
+        #expect(try lane.confirms("n2", 5) == [], "once")
     }
 
     @Test mutating func `what it was asked before it has, and is not asked again`() throws {
         _ = try lane.leads("n2", 5)
         let (before, meanwhile) = (try lane.call("s1", 1, "before"), try lane.call("s1", 2, "meanwhile"))
         _ = lane.add(before)
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         _ = lane.add(meanwhile)
-        #expect(try lane.trusts("n2", 5) == [meanwhile])
+        #expect(try lane.confirms("n2", 5) == [meanwhile])
         #expect(try lane.answered("s1", 1) && lane.answered("s1", 2))
     }
 
     @Test mutating func `its answers and what its rooms tell are heard while it is doubted`() throws {
         _ = try lane.leads("n2", 5)
         _ = lane.add(try lane.call())
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         #expect(lane.open.isCurrent(5, of: Lane.shard) && !lane.open.isCurrent(4, of: Lane.shard))
         #expect(try lane.answered())
-        #expect(try lane.trusts("n2", 5) == [])
+        #expect(try lane.confirms("n2", 5) == [])
     }
 
     @Test mutating func `hearing it again is no news to be told: nobody is announced`() throws {
         _ = try lane.leads("n2", 5)
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         #expect(try lane.leads("n2", 5) == nil)
-        _ = try lane.trusts("n2", 5)
+        _ = try lane.confirms("n2", 5)
         #expect(try lane.leads("n2", 5) == nil)
     }
 
     @Test mutating func `it hears of everybody who comes and goes, since nobody is announced to it again`() throws {
         _ = try lane.leads("n2", 5)
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         for body in [RoomRequest.Body.leave, .away, .moved(from: nil)] {
             #expect(lane.add(try lane.call("s1", nil, body)) == .ask(try lane.node("n2")))
         }
@@ -64,10 +64,10 @@ import Wire
         _ = try lane.leads("n2", 5)
         let calls = try (1...4).map { try lane.call("s1", UInt32($0), "\($0)") }
         for call in calls.prefix(2) { _ = lane.add(call) }
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         for call in calls.suffix(2) { _ = lane.add(call) }
         #expect(try lane.leads("n3", 6) == calls)
-        #expect(try lane.trusts("n2", 5) == [], "it leads no more")
+        #expect(try lane.confirms("n2", 5) == [], "it leads no more")
         #expect(lane.open.leader(of: Lane.shard)?.node.text == "n3")
     }
 
@@ -75,10 +75,10 @@ import Wire
         _ = try lane.leads("n2", 5)
         let call = try lane.call()
         _ = lane.add(call)
-        try lane.doubts("n2", 5)
-        #expect(try lane.trusts("n2", 7) == [], "whoever is another leader says so itself")
+        try lane.suspects("n2", 5)
+        #expect(try lane.confirms("n2", 7) == [], "whoever is another leader says so itself")
         #expect(try lane.leads("n2", 7) == [call])
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         #expect(lane.open.leader(of: Lane.shard)?.term == 7, "a doubt of an earlier term")
     }
 
@@ -86,10 +86,10 @@ import Wire
         _ = try lane.leads("n2", 5)
         let (before, meanwhile) = (try lane.call("s1", 1, "before"), try lane.call("s1", 2, "meanwhile"))
         _ = lane.add(before)
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         _ = lane.add(meanwhile)
         try lane.lost("n2")
-        #expect(try lane.trusts("n2", 5) == [], "it is unknown what of all that has arrived")
+        #expect(try lane.confirms("n2", 5) == [], "it is unknown what of all that has arrived")
         #expect(lane.add(try lane.call("s1", nil, .leave)) == .held)
         #expect(try lane.leads("n2", 5) == [before, meanwhile])
     }
@@ -98,33 +98,33 @@ import Wire
         _ = try lane.leads("n2", 5)
         _ = try lane.leads("n2", 5, Lane.other)
         let (here, there) = (try lane.call("s1", 1), try lane.call("s1", 2))
-        try lane.doubts("n2", 5)
-        try lane.doubts("n2", 5, Lane.other)
+        try lane.suspects("n2", 5)
+        try lane.suspects("n2", 5, Lane.other)
         #expect(lane.add(here) == .held && lane.add(there, Lane.other) == .held)
-        #expect(try lane.trusts("n2", 5) == [here])
+        #expect(try lane.confirms("n2", 5) == [here])
         #expect(lane.open.leader(of: Lane.other) == nil)
-        #expect(try lane.trusts("n2", 5, Lane.other) == [there])
+        #expect(try lane.confirms("n2", 5, Lane.other) == [there])
     }
 
     @Test mutating func `calls are given back in their time, whether the leader was asked or not`() throws {
         _ = try lane.leads("n2", 5)
         let (before, meanwhile) = (try lane.call("s1", 1, "before"), try lane.call("s1", 2, "meanwhile"))
         _ = lane.add(before)
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         _ = lane.add(meanwhile)
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         lane.now += OpenRequests.heldMilliseconds
         #expect(lane.expire() == [before, meanwhile])
-        #expect(try lane.trusts("n2", 5) == [])
+        #expect(try lane.confirms("n2", 5) == [])
     }
 
     @Test mutating func `a call that a doubted leader refused is asked again when it is heard`() throws {
         _ = try lane.leads("n2", 5)
         let call = try lane.call()
         _ = lane.add(call)
-        try lane.doubts("n2", 5)
+        try lane.suspects("n2", 5)
         try lane.refused(by: "n2")
-        #expect(try lane.trusts("n2", 5) == [call])
+        #expect(try lane.confirms("n2", 5) == [call])
     }
 
     /// Against a list of who was told what: each open call is with the present leader at most once, in the order of its
@@ -152,11 +152,11 @@ import Wire
                     }
                 case 2:
                     guard let leader, !isDoubted else { continue }
-                    try lane.doubts(leader.node, leader.term)
+                    try lane.suspects(leader.node, leader.term)
                     isDoubted = true
                 case 3:
                     guard let leader, isDoubted else { continue }
-                    inbox += try lane.trusts(leader.node, leader.term)
+                    inbox += try lane.confirms(leader.node, leader.term)
                     isDoubted = false
                 case 4:
                     guard let former = leader else { continue }

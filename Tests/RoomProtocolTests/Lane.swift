@@ -49,13 +49,13 @@ struct Lane {
         open.answered(.session(try session(name)), request)
     }
 
-    mutating func doubts(_ name: String, _ term: UInt64, _ shard: ShardID = Lane.shard) throws {
-        open.doubts(try node(name), shard, term: term, at: now)
+    mutating func suspects(_ name: String, _ term: UInt64, _ shard: ShardID = Lane.shard) throws {
+        open.suspects(try node(name), shard, term: term, at: now)
     }
 
     /// What is to be asked of a leader that is heard again.
-    mutating func trusts(_ name: String, _ term: UInt64, _ shard: ShardID = Lane.shard) throws -> [RoomRequest] {
-        open.trusts(try node(name), shard, term: term)
+    mutating func confirms(_ name: String, _ term: UInt64, _ shard: ShardID = Lane.shard) throws -> [RoomRequest] {
+        open.confirms(try node(name), shard, term: term)
     }
 
     /// A call was not taken.

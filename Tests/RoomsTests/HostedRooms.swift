@@ -63,7 +63,7 @@ final class ToldOutputs: PublicationSink {
     }
 
     func leads(_ notice: ShardNotice) {
-        if let (node, calls) = calls.withLock({ $0 }) { calls.isLed(notice, by: node) }
+        if let (node, calls) = calls.withLock({ $0 }) { calls.onLeaderKnown(notice, by: node) }
         ledCount.add(1, ordering: .relaxed)
     }
 
@@ -75,12 +75,12 @@ final class ToldOutputs: PublicationSink {
     }
 
     func leadsNoMore(_ shard: ShardID) {
-        if let (node, calls) = calls.withLock({ $0 }) { calls.isLost(node, shard) }
+        if let (node, calls) = calls.withLock({ $0 }) { calls.onLeaderLost(node, shard) }
     }
 
-    func hears(_ leader: NodeID, _ notice: ShardNotice) {}
+    func confirms(_ leader: NodeID, _ notice: ShardNotice) {}
 
-    func doubts(_ leader: NodeID, _ notice: ShardNotice) {}
+    func suspects(_ leader: NodeID, _ notice: ShardNotice) {}
 
     /// What never comes is an issue.
     private func wait(until isWanted: @escaping @Sendable ([RoomOutput]) -> Bool) async {

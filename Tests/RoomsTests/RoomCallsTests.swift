@@ -54,7 +54,7 @@ import Wire
         let loop = try EventLoop(name: "calls")
         loop.start()
         let calls = await RoomCalls(node: here, loops: [loop], shardMap: ShardMap(shardCount: 1), router: nodes)
-        calls.isLed(notice(1), by: leader)
+        calls.onLeaderKnown(notice(1), by: leader)
         let result: Result<Void, any Error>
         do { result = .success(try await body(calls)) } catch { result = .failure(error) }
         await calls.stop()
@@ -77,8 +77,8 @@ import Wire
         try await withCalls { calls in
             async let result = calls.perform(mute, in: room, as: .system, id: nil)
             _ = try await nodes.requests(1)
-            calls.isLost(leader)
-            calls.isLed(notice(2), by: next)
+            calls.onLeaderLost(leader)
+            calls.onLeaderKnown(notice(2), by: next)
             let asked = try await nodes.requests(2)
             #expect(asked[1].node == next && asked[1].request == asked[0].request)
             guard case .server(.command(let command)) = asked[1].request.body else {
@@ -95,8 +95,8 @@ import Wire
         try await withCalls { calls in
             async let result = calls.perform(mute, in: room, as: .system, id: nil)
             _ = try await nodes.requests(1)
-            calls.isDoubted(notice(1), of: leader)
-            calls.isLed(notice(2), by: next)
+            calls.onLeaderSuspected(notice(1), of: leader)
+            calls.onLeaderKnown(notice(2), by: next)
             let asked = try await nodes.requests(2)
             calls.hear([try answer(asked[1].request, .answered(.success(.command(.done))))], from: next)
             #expect(try await result == .done)
@@ -108,7 +108,7 @@ import Wire
             async let shown: Void = calls.barrage(item, in: room)
             let first = try await nodes.requests(1)[0]
             calls.hear([try answer(first.request, .retry)], from: leader)
-            calls.isLed(notice(2), by: next)
+            calls.onLeaderKnown(notice(2), by: next)
             let asked = try await nodes.requests(2)
             #expect(asked[1].node == next && asked[1].request.body == .server(.barrage(item)))
             calls.hear([try answer(asked[1].request, .answered(.success(.done)))], from: next)
@@ -120,8 +120,8 @@ import Wire
         try await withCalls { calls in
             let shown = Task { try await calls.barrage(item, in: room) }
             _ = try await nodes.requests(1)
-            calls.isLost(leader)
-            calls.isLed(notice(2), by: next)
+            calls.onLeaderLost(leader)
+            calls.onLeaderKnown(notice(2), by: next)
             await #expect { try await shown.value } throws: { error in
                 (error as? ChatError)?.code == .unavailable && (error as? ChatError)?.retryAfterMs != nil
             }
@@ -131,7 +131,7 @@ import Wire
 
     @Test func `without a leader a call ends with 503`() async throws {
         try await withCalls { calls in
-            calls.isLost(leader)
+            calls.onLeaderLost(leader)
             await #expect { try await calls.view(of: room) } throws: { error in
                 (error as? ChatError)?.code == .unavailable && (error as? ChatError)?.retryAfterMs != nil
             }

@@ -112,7 +112,7 @@ private final class SystemNode: Sendable {
         let handing = Task {
             while !isOver.withLock({ $0 }) {
                 let before = await all[0].system.status().term
-                for node in all { await node.system.handOver() }
+                for node in all { await node.system.transferLeadership() }
                 try await Task.sleep(for: .milliseconds(100))
                 if await all[0].system.status().term > before { handOvers.count.withLock { $0 += 1 } }
             }

@@ -108,14 +108,14 @@
                 let trust = challenge.protectionSpace.serverTrust,
                 tls.trustedCertificatesPEM != nil || !tls.verifiesCertificates
             else { return completionHandler(.performDefaultHandling, nil) }
-            guard !tls.verifiesCertificates || isTrusted(trust) else {
+            guard !tls.verifiesCertificates || onLeaderConfirmed(trust) else {
                 return completionHandler(.cancelAuthenticationChallenge, nil)
             }
             completionHandler(.useCredential, URLCredential(trust: trust))
         }
 
         /// Whether the app's certificates vouch for the server. The policy for its name is in `trust` already.
-        private func isTrusted(_ trust: SecTrust) -> Bool {
+        private func onLeaderConfirmed(_ trust: SecTrust) -> Bool {
             guard let pem = tls.trustedCertificatesPEM, let trusted = try? PEM.certificates(pem) else { return false }
             let anchors = trusted.compactMap { SecCertificateCreateWithData(nil, Data($0) as CFData) }
             guard SecTrustSetAnchorCertificates(trust, anchors as CFArray) == errSecSuccess,

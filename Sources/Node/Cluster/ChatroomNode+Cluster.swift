@@ -56,8 +56,8 @@ extension ChatroomNode {
     /// afterwards, since the loops end on which answers are taken.
     func leave(_ rooms: RoomHost, _ system: SystemGroup, _ gateway: Gateway, _ nodes: ClusterNodes) async {
         // Others lead before clients go there.
-        await rooms.handOverAll(within: Self.handOverLimit)
-        await system.handOver()
+        await rooms.transferAllLeaderships(within: Self.handOverLimit)
+        await system.transferLeadership()
         await gateway.drain()
         try? await Task.sleep(for: .milliseconds(200))
         await leaveCluster()

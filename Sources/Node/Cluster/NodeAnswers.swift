@@ -67,8 +67,8 @@ struct NodeAnswers: Sendable {
             return .done
         case .backup(let name): return try await backup.make(name)
         case .clock: return .clock(WallClock.now())
-        case .handOver(let session, let user):
-            guard let handed = await gateway.handOver(session, to: user) else {
+        case .migrateSession(let session, let user):
+            guard let handed = await gateway.migrateSession(session, to: user) else {
                 throw ChatError(.notFound, "the session is not here", field: "session")
             }
             return .session(handed)

@@ -35,22 +35,28 @@ public final class RoomCalls: Sendable {
     public func hear(_ answers: [ServerAnswer], from node: NodeID) { onEachLane { $0.hear(answers, from: node) } }
 
     /// A node leads a shard from now on, as it says itself.
-    public func isLed(_ notice: ShardNotice, by node: NodeID) { onEachLane { $0.isLed(notice, by: node) } }
+    public func onLeaderKnown(_ notice: ShardNotice, by node: NodeID) {
+        onEachLane { $0.onLeaderKnown(notice, by: node) }
+    }
 
     /// The same, said once more.
     public func hear(_ pulses: [ShardPulse], from node: NodeID) {
         let notices = pulses.map { ShardNotice(shard: $0.shard, term: $0.term) }
-        onEachLane { lane in for notice in notices { lane.isLedStill(notice, by: node) } }
+        onEachLane { lane in for notice in notices { lane.onLeaderKnownStill(notice, by: node) } }
     }
 
     /// Nothing is heard of a shard's leader, but the connection to it has not ended: it is asked nothing.
-    public func isDoubted(_ notice: ShardNotice, of node: NodeID) { onEachLane { $0.isDoubted(notice, of: node) } }
+    public func onLeaderSuspected(_ notice: ShardNotice, of node: NodeID) {
+        onEachLane { $0.onLeaderSuspected(notice, of: node) }
+    }
 
-    /// A leader that was doubted is heard again, in the same term.
-    public func isTrusted(_ notice: ShardNotice, of node: NodeID) { onEachLane { $0.isTrusted(notice, of: node) } }
+    /// A leader that was suspected is heard again, in the same term.
+    public func onLeaderConfirmed(_ notice: ShardNotice, of node: NodeID) {
+        onEachLane { $0.onLeaderConfirmed(notice, of: node) }
+    }
 
     /// A node leads a shard (nil: any) no more, or can't be reached.
-    public func isLost(_ node: NodeID, _ shard: ShardID? = nil) { onEachLane { $0.isLost(node, shard) } }
+    public func onLeaderLost(_ node: NodeID, _ shard: ShardID? = nil) { onEachLane { $0.onLeaderLost(node, shard) } }
 
     private func onEachLane(_ body: @escaping @Sendable (ServerLane) -> Void) {
         for lane in lanes {

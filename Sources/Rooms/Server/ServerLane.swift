@@ -102,23 +102,23 @@ final class ServerLane {
 
     // MARK: - Leaders
 
-    func isLed(_ notice: ShardNotice, by node: NodeID) {
+    func onLeaderKnown(_ notice: ShardNotice, by node: NodeID) {
         if let requests = open.leads(node, notice.shard, term: notice.term) { ask(again: requests, of: node) }
     }
 
     /// A leader says once more that it leads.
-    func isLedStill(_ notice: ShardNotice, by node: NodeID) {
+    func onLeaderKnownStill(_ notice: ShardNotice, by node: NodeID) {
         open.insists(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
-        isLed(notice, by: node)
+        onLeaderKnown(notice, by: node)
     }
 
-    func isDoubted(_ notice: ShardNotice, of node: NodeID) {
-        open.doubts(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
+    func onLeaderSuspected(_ notice: ShardNotice, of node: NodeID) {
+        open.suspects(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
     }
 
-    func isTrusted(_ notice: ShardNotice, of node: NodeID) {
-        ask(again: open.trusts(node, notice.shard, term: notice.term), of: node)
+    func onLeaderConfirmed(_ notice: ShardNotice, of node: NodeID) {
+        ask(again: open.confirms(node, notice.shard, term: notice.term), of: node)
     }
 
-    func isLost(_ node: NodeID, _ shard: ShardID?) { open.lost(node, shard, at: loop.nowMilliseconds) }
+    func onLeaderLost(_ node: NodeID, _ shard: ShardID?) { open.lost(node, shard, at: loop.nowMilliseconds) }
 }

@@ -56,7 +56,7 @@ struct GatewayAlone {
             } catch {
                 fatalError("the gateway does not start: \(error)")
             }
-            gateway.isLed(ShardNotice(shard: ShardID(0), term: 1), by: node)
+            gateway.onLeaderKnown(ShardNotice(shard: ShardID(0), term: 1), by: node)
         }
         // Until it is killed. The main thread sleeps by itself, so that nothing may be bound to it: Dispatch would end it,
         // which callgrind does not survive.

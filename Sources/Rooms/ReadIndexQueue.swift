@@ -7,7 +7,7 @@ import RoomProtocol
 ///
 /// One confirmation is under way at a time, for everything that waited when it began; what comes meanwhile waits for
 /// the next.
-struct UnconfirmedQuestions {
+struct ReadIndexQueue {
     /// Questions that may wait for a confirmation; more are refused with 503.
     static let waitingMaxDefault = 50_000
 

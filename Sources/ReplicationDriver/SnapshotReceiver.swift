@@ -18,7 +18,7 @@ extension GroupLog: InstallingLog {}
 
 /// Gets the state that a leader has offered, and puts it in place: performs what `SnapshotSink` says. On the group's
 /// loop.
-final class SnapshotTaker {
+final class SnapshotReceiver {
     private struct Transfer {
         var sink: SnapshotSink
         var node: NodeID

@@ -6,7 +6,7 @@ import Testing
 @testable import ReplicationDriver
 
 /// The end of an installation, as a dialogue.
-@Suite struct SnapshotTakerTests {
+@Suite struct SnapshotReceiverTests {
     /// A log that offers come from, and what it was told.
     private final class Log: InstallingLog {
         let group = GroupID(3)
@@ -37,7 +37,7 @@ import Testing
         let state = State()
         var sent: [(message: ReplicationMessage, node: NodeID)] = []
         private var transfers: UInt64 = 0
-        private(set) lazy var taker = SnapshotTaker(
+        private(set) lazy var taker = SnapshotReceiver(
             log: log, state: state, configuration: TransferConfiguration(), slots: TransferSlots(1),
             nextNumber: { [unowned self] in
                 transfers += 1
@@ -46,14 +46,15 @@ import Testing
 
         func offer(_ index: UInt64, from node: String) {
             taker.take(
-                RaftOutput.SnapshotOffer(from: ServerID(node: node, store: 1), mark: SnapshotTakerTests.mark(index)))
+                RaftOutput.SnapshotOffer(from: ServerID(node: node, store: 1), mark: SnapshotReceiverTests.mark(index)))
         }
 
         /// The state as of `index` comes from the node that was asked last, whole.
         func give(_ index: UInt64) throws {
             let (asked, node) = try #require(sent.last)
             for body in [
-                ReplicationMessage.Body.beginSnapshot(SnapshotTakerTests.mark(index)), .snapshotChunk(number: 0, [7]),
+                ReplicationMessage.Body.beginSnapshot(SnapshotReceiverTests.mark(index)),
+                .snapshotChunk(number: 0, [7]),
                 .endSnapshot(chunks: 1, checksum: TransferChecksum(of: [7]).value),
             ] { taker.receive(ReplicationMessage(group: asked.group, transfer: asked.transfer, body), from: node) }
         }

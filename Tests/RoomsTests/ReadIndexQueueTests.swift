@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rooms
 
-struct UnconfirmedQuestionsTests {
+struct ReadIndexQueueTests {
     private let ann: RoomWork
     private let bob: RoomWork
     private let cid: RoomWork
@@ -17,7 +17,7 @@ struct UnconfirmedQuestionsTests {
     }
 
     @Test func `one confirmation is for all that waited, and what comes meanwhile waits for the next`() {
-        var questions = UnconfirmedQuestions()
+        var questions = ReadIndexQueue()
         #expect(questions.beginConfirming() == false)
         #expect(questions.append(ann) == true)
         #expect(questions.append(bob) == true)
@@ -36,7 +36,7 @@ struct UnconfirmedQuestionsTests {
     }
 
     @Test func `a session is mentioned until the last of what it asked is released`() throws {
-        var questions = UnconfirmedQuestions()
+        var questions = ReadIndexQueue()
         let key = try #require(ann.key)
         #expect(questions.append(ann) == true)
         #expect(questions.append(annLeaves) == true)
@@ -51,7 +51,7 @@ struct UnconfirmedQuestionsTests {
 
     @Test func `at the bound questions are refused, and who has gone is taken`() throws {
         let key = try #require(cid.key)
-        var questions = UnconfirmedQuestions(waitingMax: 2)
+        var questions = ReadIndexQueue(waitingMax: 2)
         #expect(questions.append(ann) == true)
         #expect(questions.append(bob) == true)
         #expect(questions.append(cid) == false)
@@ -63,7 +63,7 @@ struct UnconfirmedQuestionsTests {
 
     @Test func `whoever gives up gets all of it, in order, and nothing is under way`() throws {
         let key = try #require(ann.key)
-        var questions = UnconfirmedQuestions()
+        var questions = ReadIndexQueue()
         #expect(questions.append(ann) == true)
         #expect(questions.beginConfirming() == true)
         questions.endConfirming()

@@ -7,7 +7,7 @@ import Replication
 
 /// Gets the history that a shard lacks after a snapshot, and gives history to replicas that lack some. On the shard's
 /// loop.
-final class HistoryFiller {
+final class Backfiller {
     private let log: GroupLog
     private let own: NodeID
     private let storage: ShardStorage

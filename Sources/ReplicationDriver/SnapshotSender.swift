@@ -4,7 +4,7 @@ import GroupDriver
 import Replication
 
 /// Gives a group's state to replicas that are too far behind: performs what `SnapshotSource` says. On the group's loop.
-final class SnapshotGiver {
+final class SnapshotSender {
     private let log: GroupLog
     private let state: any ReplicatedState
     private let send: (ReplicationMessage, NodeID) -> Void
