@@ -91,7 +91,7 @@ extension IntegrationTests {
                 try await owner.set(room, "k")
                 try await expect(
                     .queueChanged, by: boss, on: [], .queue(change: .drop, element: nil),
-                    .queueClear(QueueClearRequest(room: room, options: options)))
+                    .queueClear(RoomChangeRequest(room: room, options: options)))
                 let profile = ProfileChanges(nick: "Boss")
                 let renamed = UserName(user: boss.user, nick: "Boss")
                 try await expect(

@@ -59,7 +59,7 @@ extension IntegrationTests {
                 #expect(head.element.key == "a")
                 try await bob.done(.queueTake(QueueTakeRequest(room: room, key: "c")))
                 #expect(try await bob.refusal(of: .queueTake(QueueTakeRequest(room: room, key: "c"))).code == .notFound)
-                try await ann.done(.queueClear(QueueClearRequest(room: room)))
+                try await ann.done(.queueClear(RoomChangeRequest(room: room)))
                 #expect(try await ann.queue(room).isEmpty)
                 #expect(try await bob.refusal(of: .queueTake(QueueTakeRequest(room: room))).code == .notFound)
                 var changes: [QueueChange] = []
@@ -82,7 +82,7 @@ extension IntegrationTests {
                 try await ann.set(room, "ann's")
                 let set = ClientOperation.queueSet(QueueSetRequest(room: room, key: "ann's", value: "x"))
                 let take = ClientOperation.queueTake(QueueTakeRequest(room: room, key: "ann's"))
-                let clear = ClientOperation.queueClear(QueueClearRequest(room: room))
+                let clear = ClientOperation.queueClear(RoomChangeRequest(room: room))
                 for refused in [set, take, clear] { #expect(try await bob.refusal(of: refused).code == .forbidden) }
                 try await ann.done(set)
                 try await owner.done(set)

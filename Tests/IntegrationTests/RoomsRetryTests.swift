@@ -44,7 +44,7 @@ extension IntegrationTests {
                         room: room, values: [QueuePair(key: "s1", value: "x"), QueuePair(key: "none", value: "x")],
                         clientID: "queueSetMany")),
                 .queueTake(QueueTakeRequest(room: room, clientID: "queueTake")),
-                .queueClear(QueueClearRequest(room: room, clientID: "queueClear")),
+                .queueClear(RoomChangeRequest(room: room, clientID: "queueClear")),
             ]
         }
 
@@ -123,7 +123,7 @@ extension IntegrationTests {
                 #expect(try await owner.queue(room).map(\.key) == ["b"])
                 #expect(
                     try await owner.refusal(
-                        of: .queueClear(QueueClearRequest(room: room, clientID: "t"))
+                        of: .queueClear(RoomChangeRequest(room: room, clientID: "t"))
                     ).code == .conflict)
                 #expect(try await owner.queue(room).count == 1)
             }

@@ -96,7 +96,7 @@ extension IntegrationTests {
                 for refused: ClientOperation in [
                     .text(room, "x"), .barrage(BarrageRequest(room: room, text: "x")),
                     .queueSet(QueueSetRequest(room: room, key: "k", value: "v")),
-                    .queueClear(QueueClearRequest(room: room)),
+                    .queueClear(RoomChangeRequest(room: room)),
                 ] {
                     let error = try await amy.refusal(of: refused)
                     #expect(error.code == .muted && error.retryAfterMs == nil, "\(refused): \(error)")

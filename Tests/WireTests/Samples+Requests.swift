@@ -71,7 +71,7 @@ extension Samples {
             .queueTake(
                 QueueTakeRequest(
                     room: room(), key: maybe { $0.text(32, least: 1) }, options: options(), clientID: clientID())),
-            .queueClear(QueueClearRequest(room: room(), options: options(), clientID: clientID())),
+            .queueClear(RoomChangeRequest(room: room(), options: options(), clientID: clientID())),
         ]
     }
 

@@ -57,7 +57,7 @@ extension Chatroom {
 
     /// Takes all elements out.
     public func queueClear(options: NotifyOptions = NotifyOptions()) async throws(ClientError) {
-        let request = QueueClearRequest(room: id, options: options, clientID: Self.freshID())
+        let request = RoomChangeRequest(room: id, options: options, clientID: Self.freshID())
         guard case .queueClear = try await client.perform(.queueClear(request)) else { throw .mismatch }
     }
 }

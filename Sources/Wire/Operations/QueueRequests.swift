@@ -125,28 +125,3 @@ public struct QueueTakeRequest: WireMessage, OperationBody, Hashable {
         try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
     }
 }
-
-/// `queueClear`: removes all elements.
-public struct QueueClearRequest: WireMessage, OperationBody, Hashable {
-    public var room: RoomID
-    /// The part of the notification that the caller decides.
-    public var options = NotifyOptions()
-    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
-    public var clientID: String?
-
-    public static var blank: QueueClearRequest { QueueClearRequest(room: .blank) }
-
-    var contentBytes: Int { bytes(options.notifyExt) }
-
-    public init(room: RoomID, options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
-        self.room = room
-        self.options = options
-        self.clientID = clientID
-    }
-
-    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        try walker.required(1, "room", &room)
-        try options.walk(&walker)
-        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
-    }
-}

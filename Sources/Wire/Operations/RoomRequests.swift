@@ -119,3 +119,30 @@ public struct MuteRoomRequest: WireMessage, OperationBody, Hashable {
         try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
     }
 }
+
+/// A change of a room that says nothing but that it is to be made: `queueClear`.
+public struct RoomChangeRequest: WireMessage, OperationBody, Hashable {
+    public var room: RoomID
+    /// The part of the notification that the caller decides.
+    public var options = NotifyOptions()
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: RoomChangeRequest { RoomChangeRequest(room: .blank) }
+    /// In the published schema.
+    public static var schemaName: String { "QueueClearRequest" }
+
+    var contentBytes: Int { bytes(options.notifyExt) }
+
+    public init(room: RoomID, options: NotifyOptions = NotifyOptions(), clientID: String? = nil) {
+        self.room = room
+        self.options = options
+        self.clientID = clientID
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try options.walk(&walker)
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}
