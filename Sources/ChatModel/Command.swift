@@ -135,8 +135,6 @@ public enum CommandBody: Sendable, Hashable {
     case queueSetMany([QueuePair], NotifyOptions)
     case queueTake(key: String?, NotifyOptions)
     case queueClear(NotifyOptions)
-    /// Says once more to everybody what the room is (312 that sets nothing).
-    case poke(NotifyOptions)
     /// Robots enter; those who are here already get the profile given. Answers who was here already.
     case addRobots([Robot])
     /// Robots leave. Answers those who were none.

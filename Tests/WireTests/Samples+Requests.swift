@@ -60,7 +60,6 @@ extension Samples {
                 KickRequest(
                     room: room(), user: user(), banSeconds: int64(0...2_592_000), options: extOnly(),
                     clientID: clientID())),
-            .poke(RoomChangeRequest(room: room(), options: options(), clientID: clientID())),
             .muteRoom(MuteRoomRequest(room: room(), enable: bool(), options: extOnly(), clientID: clientID())),
             .queue(QueueRequest(room: room(), after: maybe { $0.text(64) }, limit: int64(1...100))),
             .queueSet(
@@ -113,7 +112,7 @@ extension Samples {
             .members(MembersResult(members: list { $0.member() }, next: maybe { $0.text(64) })),
             .membersById(MembersResult(members: list { $0.member() })),
             .updateMe(member), .setManager(member), .setMember(member), .setBlacklist(member), .setMute(member),
-            .tempMute(member), .kick, .muteRoom, .poke,
+            .tempMute(member), .kick, .muteRoom,
             .queue(QueueResult(elements: list { $0.element() }, seq: uint64(), next: maybe { $0.text(64) })),
             .queueSet(ElementResult(element: element())),
             .queueSetMany(MissingResult(missing: list { $0.text() })),

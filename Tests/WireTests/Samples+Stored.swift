@@ -17,7 +17,7 @@ extension Samples {
             .setManager(user(), enable: bool(), options()), .setMember(user(), enable: bool(), options()),
             .setRole(user(), any(FixedRole.self), options()), .setBlacklist(user(), enable: bool(), options()),
             .setMute(user(), enable: bool(), options()), .tempMute(user(), seconds: int64(), options()),
-            .muteRoom(enable: bool(), options()), .poke(options()), .kick(user(), banSeconds: int64(), options()),
+            .muteRoom(enable: bool(), options()), .kick(user(), banSeconds: int64(), options()),
             .updateMe(profileChanges(), save: bool(), options()),
             .queueSet(
                 key: text(), value: text(), owner: maybe { $0.user() }, transient: bool(),

@@ -56,8 +56,6 @@ public enum ClientOperation: Sendable, Hashable {
     case queueTake(QueueTakeRequest)
     /// Remove all elements.
     case queueClear(RoomChangeRequest)
-    /// Say once more what the room is.
-    case poke(RoomChangeRequest)
 }
 
 extension ClientOperation {
@@ -171,9 +169,6 @@ extension ClientOperation {
             walker.choice(
                 36, "queueClear", { if case .queueClear(let it) = current { it } else { nil } },
                 { self = .queueClear($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(37, "poke", { if case .poke(let it) = current { it } else { nil } }, { self = .poke($0) })
-            ? 1 : 0
         return seen
     }
 }
@@ -209,7 +204,6 @@ public enum OperationResult: Sendable, Hashable {
     case queueSetMany(MissingResult)
     case queueTake(ElementResult)
     case queueClear
-    case poke
 }
 
 extension OperationResult {
@@ -325,10 +319,6 @@ extension OperationResult {
             walker.choice(
                 36, "queueClear", { if case .queueClear = current { Empty() } else { nil } },
                 { (_: Empty) in self = .queueClear }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                37, "poke", { if case .poke = current { Empty() } else { nil } }, { (_: Empty) in self = .poke })
-            ? 1 : 0
         return seen
     }
 }
@@ -365,7 +355,6 @@ extension ClientOperation {
         case .queueSetMany(let it): .change(it, it.clientID)
         case .queueTake(let it): .change(it, it.clientID)
         case .queueClear(let it): .change(it, it.clientID)
-        case .poke(let it): .change(it, it.clientID)
         }
     }
 
@@ -409,7 +398,6 @@ extension ClientOperation {
         case .queueTake(let it):
             OperationChange(.queueTake(key: it.key, it.options), it.clientID, .element { .queueTake($0) })
         case .queueClear(let it): OperationChange(.queueClear(it.options), it.clientID, .done(.queueClear))
-        case .poke(let it): OperationChange(.poke(it.options), it.clientID, .done(.poke))
         }
     }
 

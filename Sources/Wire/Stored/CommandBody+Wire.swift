@@ -28,7 +28,6 @@ enum CommandKind: String, WireEnum {
     case addRobots = "ADD_ROBOTS"
     case removeRobots = "REMOVE_ROBOTS"
     case webhookDelivered = "WEBHOOK_DELIVERED"
-    case poke = "POKE"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -59,7 +58,6 @@ enum CommandKind: String, WireEnum {
         case .addRobots: 24
         case .removeRobots: 25
         case .webhookDelivered: 30
-        case .poke: 31
         }
     }
 }
@@ -113,7 +111,6 @@ extension CommandBody {
             (kind, fields.pairs, fields.options) = (.queueSetMany, pairs, options)
         case .queueTake(let key, let options): (kind, fields.key, fields.options) = (.queueTake, key, options)
         case .queueClear(let options): (kind, fields.options) = (.queueClear, options)
-        case .poke(let options): (kind, fields.options) = (.poke, options)
         case .queueRemove(let elements): (kind, fields.elements) = (.queueRemove, elements)
         case .occupancy(let since): (kind, fields.emptySince) = (.occupancy, since)
         case .addRobots(let robots): (kind, fields.robots) = (.addRobots, robots)
@@ -165,7 +162,6 @@ extension CommandBody {
         case .queueSetMany: return .queueSetMany(fields.pairs, options)
         case .queueTake: return .queueTake(key: fields.key, options)
         case .queueClear: return .queueClear(options)
-        case .poke: return .poke(options)
         case .queueRemove: return .queueRemove(fields.elements)
         case .occupancy: return .occupancy(emptySince: fields.emptySince)
         case .addRobots: return .addRobots(fields.robots)

@@ -121,7 +121,6 @@ extension ConformanceCheck {
                 ("queueSet", ["key": "k", "value": "v"], 317), ("queueSetMany", ["values": ["k": "w"]], 320),
                 ("muteRoom", ["enable": true], 318), ("muteRoom", ["enable": false], 319),
                 ("updateRoom", ["set": ["name": "N"]], 312), ("updateMe", ["set": ["ext": "e"]], 316),
-                ("poke", [:], 312),
             ]
             for (operation, fields, event) in changes {
                 try await owner.ask(operation, fields.adding(["room": .text(room)]))

@@ -8,7 +8,7 @@ struct RoomsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rooms", abstract: "Create, list, read, change, mute, close, reopen and delete rooms.",
         subcommands: [
-            List.self, Get.self, Create.self, Update.self, Mute.self, Close.self, Poke.self, Reopen.self, Delete.self,
+            List.self, Get.self, Create.self, Update.self, Mute.self, Close.self, Reopen.self, Delete.self,
         ])
 
     struct List: AsyncParsableCommand {
@@ -114,19 +114,6 @@ struct RoomsCommand: AsyncParsableCommand {
             let result = try await common.client().call(
                 "POST", ["rooms", room, "close"], body: .object(notifying.members), idempotencyKey: UUID().uuidString)
             common.show(result) { _ in ["closed \(DisplayText.safe(room))"] }
-        }
-    }
-
-    struct Poke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Say once more to everybody what a room is.")
-
-        @Argument var room: String
-        @OptionGroup var common: CommonOptions
-
-        func run() async throws {
-            let result = try await common.client().call(
-                "POST", ["rooms", room, "poke"], idempotencyKey: UUID().uuidString)
-            common.show(result) { _ in ["poked \(DisplayText.safe(room))"] }
         }
     }
 
