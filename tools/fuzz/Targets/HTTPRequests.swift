@@ -1,5 +1,4 @@
-import HTTPWebSocket
-
+@testable import HTTPWebSocket
 @testable import Wire
 
 /// The requests of one connection to the server API, one behind the other.

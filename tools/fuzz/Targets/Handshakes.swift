@@ -1,5 +1,4 @@
-import HTTPWebSocket
-
+@testable import HTTPWebSocket
 @testable import Wire
 
 /// The HTTP request that begins a connection, and the SDK's reading of the answer.

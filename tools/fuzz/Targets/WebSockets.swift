@@ -1,6 +1,6 @@
 import Deflate
-import HTTPWebSocket
 
+@testable import HTTPWebSocket
 @testable import Wire
 
 /// The frames of a WebSocket connection, as the server and as the SDK read them.
