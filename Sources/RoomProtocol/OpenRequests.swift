@@ -175,7 +175,7 @@ public struct OpenRequests: Sendable {
     /// Takes note of a call that is to be asked now.
     public mutating func add(_ call: RoomRequest, of shard: ShardID, at nowMilliseconds: UInt64) -> Route {
         guard call.isAsked else {
-            // Where sessions are is announced to another leader only: a suspected one must not miss it.
+            // Lanes announce to another leader only where their sessions are: a suspected one must not miss the news.
             switch shards[shard] {
             case .led(let leader)?, .suspected(let leader)?: return .ask(leader.node)
             case .unled?, nil: return .held

@@ -3,15 +3,15 @@ import Wire
 
 /// A room's answer to the server API.
 public enum RoomAnswer: Sendable, Equatable {
-    /// To a client's operation that reads.
+    /// The answer to a client's operation that reads.
     case result(OperationResult)
-    /// To `command` and `recall`; never `.refused`.
+    /// The answer to `command` and `recall`; never `.refused`.
     case command(CommandResult)
     case message(Message)
     /// Those of the messages that exist, by ID.
     case copies([String: Message])
     case explain(StateFigures)
-    /// To `barrage`.
+    /// The answer to `barrage`.
     case done
 }
 

@@ -22,9 +22,10 @@ public struct RoomRequest: Sendable, Equatable {
         case away
         /// The client is back; its session may live on another lane now, or have come from another node.
         case moved(from: NodeID?)
-        /// To a new leader: the session is in the room already.
+        /// The session is in the room already; a new leader is told so.
         case announce(Stay)
-        /// To a new leader, behind the announcements of all of the lane's sessions in the room: what the lane has seen.
+        /// The lane has seen the room up to here; a new leader is told so behind the announcements of all of the lane's
+        /// sessions in the room.
         case follow(StreamPlace)
         /// The barrage of a window, of several sessions; droppable. The request's session is any of the lane.
         case barrages(BarrageBatch)

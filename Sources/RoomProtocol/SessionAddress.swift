@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// Where a session is: what a room's leader needs to answer it.
+/// The place of a session: a room's leader needs it to answer.
 public struct SessionAddress: Sendable, Hashable {
     public var node: NodeID
     /// The loop of that node on which the session's connection lives.

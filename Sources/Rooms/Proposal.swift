@@ -26,7 +26,7 @@ struct Proposal: Sendable {
     var origin: Origin
     /// Whether words and hook are asked before it is proposed.
     var moderate = false
-    /// Whose calls wait until it is decided, because it throws the user out.
+    /// The user whose calls wait until it is decided, because it throws that user out.
     var throwsOut: UserID?
     /// Messages whose other recalls wait until it is decided.
     var recalls: [UInt64] = []

@@ -310,8 +310,9 @@ public final class RoomHost: Sendable {
     /// A room in memory, if this node leads it.
     private func viewHere(_ room: RoomID) async -> RoomView? {
         let (shard, node) = (shardMap.shard(of: room), node)
-        return await host(of: shard)?.loop.run { [host = host(of: shard)] in
-            guard let shardHost = host?.value.shards[shard], shardHost.isServing,
+        guard let target = host(of: shard) else { return nil }
+        return await target.loop.run {
+            guard let shardHost = target.value.shards[shard], shardHost.isServing,
                 var view = shardHost.rooms[room]?.assumeIsolated({ $0.roomView })
             else { return nil }
             (view.shard, view.leader) = (shard, node)

@@ -182,9 +182,10 @@ final class ShardHost: GroupLogDelegate {
         proposals.drop(entry.index, stampedAt: time)
         let stamp = Stamp(index: entry.index, time: time)
         publisher.add(room.assumeIsolated { $0.apply(proposal, at: stamp) })
+        let staged = stagedCount
         collect(room)
         // The next turn proposes what follows from it, should this one's proposal have been made.
-        if proposals.stagedCount > 0 { context.loop.executeLater {} }
+        if stagedCount > staged { context.loop.executeLater {} }
         return true
     }
 

@@ -30,7 +30,7 @@ import WaitTestKit
         #expect(intake == .held)
         let ends = [intake.endHold(), intake.endHold()]
         #expect(ends == [true, false])
-        // What else forbids to read is asked before it goes on.
+        // The connection asks what else forbids it to read before it goes on.
         #expect(intake == .paused)
     }
 

@@ -98,7 +98,7 @@ import Testing
     }
 }
 
-/// What the driver finds at a group, and may take.
+/// The output that the driver finds at a group, and may take.
 @Suite struct GroupOutputTests {
     @Test func `proposals wait for a save, anything else does not`() {
         var output = GroupLog.Output.none
@@ -108,7 +108,7 @@ import Testing
         output = .proposals
         #expect(!output.isDue(maySave: false))
         #expect(output.isDue(maySave: true))
-        // What happens meanwhile waits with them.
+        // Later events wait with them.
         output.note()
         #expect(!output.isDue(maySave: false))
     }

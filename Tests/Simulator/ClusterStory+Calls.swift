@@ -63,7 +63,7 @@ extension ClusterStory {
         acked.withLock { $0[room] = max($0[room] ?? 0, seq) }
     }
 
-    /// What was acked before the question is in the answer, whoever leads by now.
+    /// The answer has everything that was acked before the question, whoever leads by now.
     private func ask(_ room: String, at node: Int, within limit: Duration) async {
         let before = acked.withLock { $0[room] ?? 0 }
         guard let answer = await call(node, "GET", "/v1/rooms/\(room)/messages?order=DESC&limit=1", "", within: limit)

@@ -1,6 +1,6 @@
 import BotSwarmCore
 
-/// What the bots' ledger says in the end, and what must not be where nothing has failed.
+/// The verdict of the bots' ledger in the end, and of the rules for stories in which nothing fails.
 extension ClusterStory {
     /// The ledger says why it does not balance.
     func judge(_ findings: Findings) {
@@ -52,7 +52,7 @@ extension ClusterStory {
         }
     }
 
-    /// What may be dropped is lost without a word with a link or a leader: PROTOCOL tells viewers of neither yet.
+    /// Droppable items are lost without a word when a link or a leader goes: PROTOCOL tells viewers of neither yet.
     private func mayHappen(_ kind: Finding.Kind) -> Bool {
         plan.faultCount > 0 && (kind == .silentLoss || kind == .ownBarrageLost)
     }

@@ -5,8 +5,9 @@ import ShardPlacement
 import Wire
 
 /// Calls of the server API to rooms, wherever these are led. While a room has no leader, a call waits for one, for at
-/// most two seconds; a durable command has an ID, so it is done once, however often it has to be asked. Barrage has
-/// none: where it may have been shown, it is not sent again, and the call ends with 503.
+/// most two seconds, and for a leader's answer for at most half a minute (`OpenRequests`); then it ends with 503. A
+/// durable command has an ID, so it is done once, however often it has to be asked. Barrage has none: where it may have
+/// been shown, it is not sent again, and the call ends with 503, too.
 public final class RoomCalls: Sendable {
     private let shardMap: ShardMap
     private let lanes: [LoopBound<ServerLane>]
@@ -32,7 +33,13 @@ public final class RoomCalls: Sendable {
 
     // MARK: - What the node hears
 
-    public func hear(_ answers: [ServerAnswer], from node: NodeID) { onEachLane { $0.hear(answers, from: node) } }
+    /// Answers to calls that wait here: only the loops on which these wait hear of them.
+    public func hear(_ answers: [ServerAnswer], from node: NodeID) {
+        // A node that names a loop that is not here is not heard.
+        for number in Set(answers.map(\.lane)) where lanes.indices.contains(number) {
+            on(lanes[number]) { $0.hear(answers, from: node) }
+        }
+    }
 
     /// A node leads a shard from now on, as it says itself.
     public func onLeaderKnown(_ notice: ShardNotice, by node: NodeID) {
@@ -59,9 +66,11 @@ public final class RoomCalls: Sendable {
     public func onLeaderLost(_ node: NodeID, _ shard: ShardID? = nil) { onEachLane { $0.onLeaderLost(node, shard) } }
 
     private func onEachLane(_ body: @escaping @Sendable (ServerLane) -> Void) {
-        for lane in lanes {
-            if lane.loop.isOnLoop { body(lane.value) } else { lane.loop.execute { body(lane.value) } }
-        }
+        for lane in lanes { on(lane, body) }
+    }
+
+    private func on(_ lane: LoopBound<ServerLane>, _ body: @escaping @Sendable (ServerLane) -> Void) {
+        if lane.loop.isOnLoop { body(lane.value) } else { lane.loop.execute { body(lane.value) } }
     }
 
     // MARK: - Asking

@@ -47,7 +47,6 @@ final class ServerLane {
         completions[lastNumber] = completion
         let origin = ServerOrigin(node: node, lane: number, request: lastNumber)
         asked.append(RoomRequest(room: room, from: .server(origin), body))
-        loop.executeLater {}
     }
 
     private func route() {
