@@ -337,6 +337,6 @@ let package = Package(
                 "WaitTestKit", "CertificateTestKit", "Deflate", "ShardPlacement", "Consensus", "Cryptography",
                 "CryptographyTestKit",
                 "chatroomd", "chatroomctl",
-            ], exclude: ["Web", "Transcripts"]),
+            ], exclude: ["Web", "Transcripts", "Fixtures"]),
     ]
 )

@@ -1,9 +1,9 @@
-/// The codes that clients and app servers program against (PROTOCOL.md, "Codes"). Numbers are fixed.
+/// The codes that clients and app servers program against (PROTOCOL.md, "Codes"). Numbers and names are fixed.
 public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
     /// The codes that this version knows.
     public static let allCases: [ErrorCode] = [
         .malformed, .unauthorized, .forbidden, .notFound, .conflict, .tooLarge, .badParameter, .tooOften, .internal,
-        .unavailable, .roomClosed, .blacklisted, .muted, .roomMuted, .notInRoom, .tooManyRooms, .rejected,
+        .unavailable, .upgrading, .roomClosed, .blacklisted, .muted, .roomMuted, .notInRoom, .tooManyRooms, .rejected,
     ]
 
     case malformed = 400
@@ -16,6 +16,9 @@ public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
     case tooOften = 416
     case `internal` = 500
     case unavailable = 503
+    /// Not every node can do it yet. On the wire it is a 503 of another name, so that clients which do not know the name
+    /// take it for `unavailable`.
+    case upgrading = 503_001
     case roomClosed = 13002
     case blacklisted = 13003
     case muted = 13004
@@ -26,6 +29,18 @@ public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
     /// Read by a client: a code of a later version, which the message begins with, or a reply that cannot be read.
     /// Nobody sends it.
     case unknown = 0
+
+    /// On the wire.
+    public var number: Int { self == .upgrading ? ErrorCode.unavailable.rawValue : rawValue }
+
+    /// The code with that number and name; nil for one that this version does not know.
+    public init?(number: Int, name: String) {
+        let isUpgrading = number == ErrorCode.unavailable.rawValue && name == ErrorCode.upgrading.name
+        guard let code = isUpgrading ? .upgrading : ErrorCode(rawValue: number), code.number == number else {
+            return nil
+        }
+        self = code
+    }
 
     /// The name beside the number on the wire.
     public var name: String {
@@ -40,6 +55,7 @@ public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
         case .tooOften: "TOO_OFTEN"
         case .internal: "INTERNAL"
         case .unavailable: "UNAVAILABLE"
+        case .upgrading: "UPGRADING"
         case .roomClosed: "ROOM_CLOSED"
         case .blacklisted: "BLACKLISTED"
         case .muted: "MUTED"
@@ -63,7 +79,7 @@ public enum ErrorCode: Int, Sendable, Hashable, CaseIterable {
         case .badParameter: 400
         case .tooOften: 429
         case .internal: 500
-        case .unavailable: 503
+        case .unavailable, .upgrading: 503
         case .roomClosed: 409
         case .blacklisted, .muted, .roomMuted, .notInRoom: 403
         case .tooManyRooms: 429

@@ -1,7 +1,7 @@
 /// A command in the system group's log: a change of something that belongs to no room.
 public enum SystemCommand: Sendable, Hashable {
-    /// Creates the cluster with its first node. A repeat changes nothing.
-    case createCluster(id: String, shardCount: UInt16, node: NodeID, store: UInt64)
+    /// Creates the cluster with its first node, at the level of that node's program. A repeat changes nothing.
+    case createCluster(id: String, shardCount: UInt16, node: NodeID, store: UInt64, level: FeatureLevel)
     /// Refuses every token of the user that was issued until now.
     case revoke(UserID)
     /// Stores a setting; nil removes it.
@@ -24,6 +24,9 @@ public enum SystemCommand: Sendable, Hashable {
     case readmitNode(NodeID)
     /// Begins or ends the emptying of a node.
     case setDraining(NodeID, Bool)
+    /// Raises the cluster's feature level; nothing lowers it.
+    /// - Parameter stores: of the nodes that have said that they can do it. Refused while others are listed.
+    case raiseLevel(FeatureLevel, stores: [UInt64])
 }
 
 /// The result of an applied `SystemCommand`.

@@ -87,6 +87,11 @@ public final class Gateway: Sendable {
         }
     }
 
+    /// Sets the features that every node of the cluster serves, as `connect` lists them from now on.
+    public func use(features: [String]) {
+        shared.features.withLock { $0 = features }
+    }
+
     /// Whether the node hears its cluster: if not, it takes nobody new.
     public func set(cutOff: Bool) async {
         for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.isCutOff = cutOff } }

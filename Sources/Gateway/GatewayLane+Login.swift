@@ -97,7 +97,9 @@ extension GatewayLane {
         var terms = Session.Connection(
             request: request.id, device: request.connect.device, encoding: connection.encoding, claims: claims)
         if claims == nil { terms.addressHash = AddressHash.of(connection.address) }
-        let greeting = Session.Greeting(heartbeatSeconds: configuration.heartbeatSeconds, gateways: gateways)
+        let greeting = Session.Greeting(
+            heartbeatSeconds: configuration.heartbeatSeconds, gateways: gateways,
+            features: shared.features.withLock { $0 })
         perform(session.state.onConnect(terms, greeting, at: shared.now()), of: session)
         connection.resumeRequests()
     }

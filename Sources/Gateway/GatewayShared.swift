@@ -26,6 +26,8 @@ final class GatewayShared: Sendable {
     private let context: Mutex<TLSContext?>
     /// The words by which barrage is moderated.
     private let wordFilter = Mutex(WordFilter())
+    /// The features that every node of the cluster serves (PROTOCOL.md, "Versions"); read by each `connect`.
+    let features = Mutex<[String]>([])
     /// The lanes, once they exist; written once at start-up.
     let lanes = Mutex<[LoopBound<GatewayLane>]>([])
 

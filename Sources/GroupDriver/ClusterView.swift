@@ -15,6 +15,7 @@ public final class ClusterView: Sendable {
         package var wrongClocks: Set<String> = []
         /// This node has the system group's state as of now, or has waited for it for long.
         package var knowsSettings = true
+        package var level = FeatureLevel.first
     }
 
     private let shardCount: UInt16
@@ -49,6 +50,11 @@ public final class ClusterView: Sendable {
             $0.placement = placement
         }
     }
+
+    /// The cluster's feature level, as far as this node has heard.
+    public var level: FeatureLevel { content.withLock { $0.level } }
+
+    public func set(level: FeatureLevel) { content.withLock { $0.level = level } }
 
     /// Whether this node's rooms have what the system group says of them; its shards do not lead before, if others can.
     public func set(knowsSettings: Bool) { content.withLock { $0.knowsSettings = knowsSettings } }

@@ -34,14 +34,15 @@ public final class AuditFile: Sendable {
     }
 
     /// Opens or makes the file. Blocks: at start only. Throws when it can't be used.
-    public static func open(path: String, retentionDays: Int64, now: @escaping @Sendable () -> Timestamp) throws
-        -> AuditFile
-    {
+    /// - Parameter level: the cluster's feature level: the file is of the format that it brings.
+    public static func open(
+        path: String, retentionDays: Int64, level: FeatureLevel = .newest, now: @escaping @Sendable () -> Timestamp
+    ) throws -> AuditFile {
         let file = AuditFile(retentionDays: retentionDays, now: now)
         let cutoff = file.cutoff
         let result = file.thread.ask { worker -> Result<Void, StorageError> in
             do {
-                let table = try AuditTable(path: path)
+                let table = try AuditTable(path: path, level: level)
                 worker.audit = table
                 try table.prune(before: cutoff, rowsMax: rowsMax)
                 return .success(())
@@ -130,7 +131,8 @@ final class AuditTable {
     private var rowsSincePrune = 0
     private static let rowsBetweenPrunes = 1_000
 
-    init(path: String) throws {
+    /// - Parameter level: the cluster's feature level.
+    init(path: String, level: FeatureLevel) throws {
         var options = DatabaseOptions()
         options.create = true
         options.synchronous = .normal
@@ -139,7 +141,7 @@ final class AuditTable {
         options.cacheKilobytes = 512
         let database = try Database(path: path, options: options)
         do {
-            try Self.format.prepare(database)
+            try Self.format.prepare(database, at: level)
         } catch {
             database.close()
             throw error

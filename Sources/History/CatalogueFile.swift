@@ -43,7 +43,8 @@ final class CatalogueFile {
     private let rooms: Statement
     private let due: Statement
 
-    init(path: String, vfs: String?) throws {
+    /// - Parameter level: the cluster's feature level.
+    init(path: String, vfs: String?, level: FeatureLevel = .newest) throws {
         var options = DatabaseOptions()
         options.create = true
         options.synchronous = .normal
@@ -52,7 +53,7 @@ final class CatalogueFile {
         options.vfs = vfs
         let database = try Database(path: path, options: options)
         do {
-            try Self.format.prepare(database)
+            try Self.format.prepare(database, at: level)
             try database.execute(Self.laterTables)
             self.database = database
             let missing = try database.prepare("SELECT value FROM missing_history")

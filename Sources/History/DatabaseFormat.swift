@@ -1,17 +1,35 @@
+import ChatModel
 import SQLite
 
-/// Making and recognising our database files.
+/// Making, recognising and converting our database files.
 struct DatabaseFormat {
     /// The kind of the file, for people: "a day's history".
     var what: String
     /// So that tools can tell what the file is.
     var applicationID: Int64
-    /// Another one stands for another schema, or for contents that this one's programs would not understand.
+    /// That of `schema`. Another one stands for another schema, or for contents that this one's programs would not
+    /// understand.
     var version: Int64
     var schema: String
+    /// From each version to the next one, the oldest first. The first may begin before `version`.
+    var conversions: [Conversion] = []
 
-    /// Makes the schema in a new file. Throws `.unsupported` when the file is of another program or version.
-    func prepare(_ database: Database) throws {
+    /// A step from one version to the next.
+    struct Conversion: Sendable {
+        /// The version that the file is of before.
+        var from: Int64
+        /// The cluster's feature level from which on files are converted: programs that can't read the new version can
+        /// take over again until then (PROTOCOL.md, "Versions"). This program reads and writes both.
+        var level: FeatureLevel
+        var convert: @Sendable (Database) throws(SQLiteError) -> Void
+    }
+
+    /// Makes the schema in a new file, and converts one of an earlier version: each step is one transaction, which also
+    /// says the version, so a process that ends halfway goes on at the next start. Throws `.unsupported` when the file
+    /// is of another program, or of a version from which there is no way.
+    ///
+    /// - Parameter level: the cluster's.
+    func prepare(_ database: Database, at level: FeatureLevel) throws {
         if try Self.number(database, "SELECT count(*) FROM sqlite_schema") == 0 {
             try database.transaction { () throws(SQLiteError) in
                 try database.execute(schema)
@@ -19,9 +37,27 @@ struct DatabaseFormat {
                 try database.execute("PRAGMA user_version = \(version)")
             }
         }
-        try check(
-            database.path, applicationID: try Self.number(database, "PRAGMA application_id") ?? 0,
-            version: try Self.number(database, "PRAGMA user_version") ?? 0)
+        var found = try Self.number(database, "PRAGMA user_version") ?? 0
+        let program = try Self.number(database, "PRAGMA application_id") ?? 0
+        try check(database.path, applicationID: program, version: found)
+        while let step = next(after: found, at: level) {
+            try database.transaction { () throws(SQLiteError) in
+                try step.convert(database)
+                try database.execute("PRAGMA user_version = \(found + 1)")
+            }
+            found += 1
+        }
+    }
+
+    /// The next step of a file of that version; nil when it is of the version that it is to have.
+    private func next(after found: Int64, at level: FeatureLevel) -> Conversion? {
+        conversions.first { $0.from == found && ($0.level <= level || found < version) }
+    }
+
+    /// The versions that this program reads.
+    private var readable: ClosedRange<Int64> {
+        let first = conversions.first.map { min($0.from, version) } ?? version
+        return first...max(version, (conversions.last?.from ?? 0) + 1)
     }
 
     private func check(_ path: String, applicationID found: Int64, version foundVersion: Int64) throws(StorageError) {
@@ -30,16 +66,18 @@ struct DatabaseFormat {
                 .unsupported,
                 "\(path) is not \(what): its application_id is \(found), and that of such a file is \(applicationID)")
         }
-        guard foundVersion == version else {
-            throw StorageError(.unsupported, FileVersion.sentence(path, found: foundVersion, own: version))
+        guard readable.contains(foundVersion) else {
+            let own = foundVersion < readable.lowerBound ? readable.lowerBound : readable.upperBound
+            throw StorageError(.unsupported, FileVersion.sentence(path, found: foundVersion, own: own))
         }
     }
 
     /// Checks the head of a file, without opening it as a database: cheap enough for all files at a start.
     ///
-    /// - Returns: false when the file says nothing yet, or is no database: opening it makes or refuses it.
+    /// - Returns: false when the file says nothing yet, is to be converted, or is no database: opening it makes,
+    ///   converts or refuses it.
     /// - Throws: `.unsupported` as `prepare`.
-    func checkHead(of path: String) throws -> Bool {
+    func checkHead(of path: String, at level: FeatureLevel) throws -> Bool {
         var head: ArraySlice<UInt8> = []
         try FileSystem.readPieces(path) { piece in
             head = piece.prefix(Self.headBytes)
@@ -53,7 +91,7 @@ struct DatabaseFormat {
         let (version, applicationID) = (number(at: 60), number(at: 68))
         guard applicationID != 0 || version != 0 else { return false }
         try check(path, applicationID: applicationID, version: version)
-        return true
+        return next(after: version, at: level) == nil
     }
 
     private static let headBytes = 100

@@ -41,7 +41,10 @@ final class DayFile {
     private let putTombstone: Statement
     private let dropTombstone: Statement
 
-    init(path: String, vfs: String?, erased: @escaping @Sendable ([UInt8]) -> [UInt8]) throws {
+    /// - Parameter level: the cluster's feature level.
+    init(path: String, vfs: String?, level: FeatureLevel = .newest, erased: @escaping @Sendable ([UInt8]) -> [UInt8])
+        throws
+    {
         var options = DatabaseOptions()
         options.create = true
         options.synchronous = .normal
@@ -54,7 +57,7 @@ final class DayFile {
         options.vfs = vfs
         let database = try Database(path: path, options: options)
         do {
-            try Self.format.prepare(database)
+            try Self.format.prepare(database, at: level)
             self.database = database
             self.erased = erased
             let known = try database.prepare("SELECT applied, last_time, (SELECT count(*) FROM tombstone) FROM meta")

@@ -63,7 +63,7 @@ final class ShardWriter {
         // has brought to them, and the rest is applied again. Not found out is damage to frames that a checkpoint had
         // copied already, until the next write goes over them.
         try FileSystem.rewrite(path + "-wal")
-        catalogue = try CatalogueFile(path: path, vfs: configuration.vfs)
+        catalogue = try CatalogueFile(path: path, vfs: configuration.vfs, level: configuration.level)
         appliedIndex = catalogue.appliedIndex
         missing = catalogue.missing
         do {
@@ -71,7 +71,9 @@ final class ShardWriter {
             try removeRests(live: lastGeneration)
             // Readers look at no file's version.
             for day in days.keys.sorted() {
-                let isWhole = try !needsRecovery(day) && DayFile.format.checkHead(of: self.path(day))
+                let isWhole =
+                    try !needsRecovery(day)
+                    && DayFile.format.checkHead(of: self.path(day), at: configuration.level)
                 if !isWhole { _ = try file(day) }
             }
         } catch {
@@ -189,7 +191,8 @@ final class ShardWriter {
         if let file = days[day] ?? nil { return file }
         let path = path(day)
         try FileSystem.rewrite(path + "-wal")
-        let file = try DayFile(path: path, vfs: configuration.vfs, erased: configuration.erased)
+        let file = try DayFile(
+            path: path, vfs: configuration.vfs, level: configuration.level, erased: configuration.erased)
         days[day] = .some(file)
         lastTimes[day] = nil
         return file

@@ -45,6 +45,8 @@ public struct StorageConfiguration: Sendable {
     public var onHealthChange: @Sendable (StorageHealth) -> Void = { _ in }
     /// Added to every checkpoint of a file, to measure how the system behaves on slower disks.
     public var syncDelayMicroseconds: UInt32 = 0
+    /// The cluster's feature level at the start: files are of the formats that it brings.
+    public var level = FeatureLevel.newest
     /// The name of a registered SQLite VFS; nil is the operating system's files.
     public var vfs: String?
 

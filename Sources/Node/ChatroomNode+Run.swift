@@ -35,6 +35,7 @@ extension ChatroomNode {
         let cluster: ClusterView
         let router: ClusterRouter
         let nodes: ClusterNodes
+        let stop = NodeStop()
     }
 
     /// How long a start waits for the system group, which a node alone has at once.
@@ -70,10 +71,11 @@ extension ChatroomNode {
         let system = SystemGroup(
             loop: loops[0], store: store, server: common.server, transport: router, replication: router,
             cluster: cluster, directory: directory.system, logger: logger, refusedTerms: common.refusedTerms,
-            now: WallClock.now
+            ownLevel: configuration.levelMax, now: WallClock.now, stop: { common.stop.stop($0) }
         ) { command, key, leader throws(ChatError) in try await nodes.forward(command, key, to: leader) }
         let systemFails: (any Error) -> any Error = {
-            ($0 as? NodeError) ?? NodeError(.storage, "the system log can't be used: \($0)")
+            if let reason = $0 as? UnknownContent { return NodeError(reason) }
+            return ($0 as? NodeError) ?? NodeError(.storage, "the system log can't be used: \($0)")
         }
         try await services.start(stop: { system.close() }, orFail: systemFails) { try await system.start() }
         let membership = try await join(common, system, &services)
@@ -81,13 +83,14 @@ extension ChatroomNode {
         let shardMap = ShardMap(shardCount: owner.shards)
         let storages = try await services.open(close: { for storage in $0 { storage.close() } }) {
             try Self.openStorages(
-                in: directory, shardMap, configuration, pool: StoragePool(writers: 2, readers: 2))
+                in: directory, shardMap, configuration, level: system.level, pool: StoragePool(writers: 2, readers: 2))
         }
         let audit = try await services.open(
             close: { $0.close() }, orFail: { NodeError(.storage, "the audit can't be used: \($0)") }
         ) {
             try AuditFile.open(
-                path: directory.audit, retentionDays: configuration.auditRetentionDays, now: WallClock.now)
+                path: directory.audit, retentionDays: configuration.auditRetentionDays, level: system.level,
+                now: WallClock.now)
         }
         let startedAt = WallClock.now()
 
@@ -107,7 +110,11 @@ extension ChatroomNode {
             if !isHeard { calls.onLeaderSuspected(notice, of: node) }
         }
         await system.observe { change in
-            if case .revoked(let user, _) = change { gateway.revoke(user) }
+            switch change {
+            case .revoked(let user, _): gateway.revoke(user)
+            case .level(let level): gateway.use(features: level.clientFeatures)
+            case .setting, .nodes: break
+            }
         }
         let callbackClient = try await services.open(close: { await $0.shutdown() }) {
             CallbackClient(
@@ -149,19 +156,31 @@ extension ChatroomNode {
         }
         let clocks = ClockWatch(own: configuration.node, nodes: nodes, cluster: cluster, logger: logger)
         try await services.start(stop: { await clocks.stop() }) { clocks.start() }
-        try await services.open(close: { await $0.stop() }) { VersionWatch(nodes: nodes, logger: logger) }
-        addGauges(common, gossip, clocks)
+        try await services.open(close: { await $0.stop() }) {
+            VersionWatch(
+                nodes: nodes, system: system, raiseAfterSeconds: configuration.raiseLevelAfterSeconds, logger: logger)
+        }
+        addGauges(common, system, gossip, clocks)
         let service = NodeService(
             configuration: configuration, rooms: rooms, calls: calls, system: system, keys: keys, gateway: gateway,
             nodes: nodes, gossip: gossip, callbacks: callbacks, registry: metrics, ready: ReadyFigure(in: metrics),
             auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt)
         try await services.open(close: { $0.stop() }) { MemoryKeeper.start(logger: logger) }
-        do {
-            try await serve(service, clientPort: clientPort, linkPort: gossip?.address.hostAndPort?.port)
-            return nil
-        } catch {
-            return error
+        let linkPort = gossip?.address.hostAndPort?.port
+        let serving = Task { try await serve(service, clientPort: clientPort, linkPort: linkPort) }
+        let stopping = Task {
+            await common.stop.wait()
+            if common.stop.reason != nil { serving.cancel() }
         }
+        defer { stopping.cancel() }
+        let result = await withTaskCancellationHandler {
+            await serving.result
+        } onCancel: {
+            serving.cancel()
+        }
+        if let reason = common.stop.reason { throw NodeError(reason) }
+        if case .failure(let error) = result { return error }
+        return nil
     }
 
     /// Starts the loops, and what only needs them.
@@ -261,12 +280,16 @@ extension ChatroomNode {
             now: WallClock.now)
         dependencies.restoreGeneration = common.identity.restoreGeneration
         dependencies.limits = roomLimits
+        dependencies.stop = { common.stop.stop($0) }
         dependencies.refusedTerms = common.refusedTerms
         return dependencies
     }
 
-    private func addGauges(_ common: Common, _ gossip: ClusterGossip?, _ clocks: ClockWatch) {
+    private func addGauges(_ common: Common, _ system: SystemGroup, _ gossip: ClusterGossip?, _ clocks: ClockWatch) {
         let metrics = common.metrics
+        metrics.gauge("chatroom_feature_level", "The cluster's feature level, as this node has heard.") {
+            Double(system.level.number)
+        }
         metrics.gauge(
             "chatroom_build_info", "What program this is; always 1.",
             labels: [("version", BuildVersion.number), ("revision", BuildVersion.revision)]

@@ -86,7 +86,7 @@ public final class ChatroomNode: Service, Sendable {
             let system = SystemGroup(
                 loop: loop, store: store, server: server, transport: ClusterRouter(node: configuration.node),
                 cluster: ClusterView(shardCount: identity.shardCount), directory: directory.system, logger: logger,
-                now: WallClock.now, forward: Self.nobodyElse)
+                ownLevel: configuration.levelMax, now: WallClock.now, forward: Self.nobodyElse)
             try await system.start()
             try await system.create(identity, node: configuration.node)
             system.close()
@@ -152,11 +152,13 @@ public final class ChatroomNode: Service, Sendable {
     static let seedsWithoutKey = NodeError(.configuration, "link.seeds needs a cluster key in the keys file")
 
     static func openStorages(
-        in directory: DataDirectory, _ shardMap: ShardMap, _ configuration: NodeConfiguration, pool: StoragePool
+        in directory: DataDirectory, _ shardMap: ShardMap, _ configuration: NodeConfiguration, level: FeatureLevel,
+        pool: StoragePool
     ) throws(NodeError) -> [ShardStorage] {
         do {
             var options = StorageConfiguration(now: WallClock.now)
             options.retentionDays = configuration.rooms.retentionDays
+            options.level = level
             options.erased = RoomHost.erased
             options.shownBytes = RoomHost.shownBytes
             return try (0..<shardMap.shardCount).map {

@@ -59,6 +59,10 @@ public struct NodeConfiguration: Sendable {
     public var auditRetentionDays: Int64 = 90
     /// The only hosts that webhook and hook may be at; empty: any.
     public var callbackHosts: [String] = []
+    /// The highest feature level that this node says it can do.
+    public var levelMax = FeatureLevel.newest
+    /// How long all nodes must have been able to do the next feature level before it is raised; nil: never by itself.
+    public var raiseLevelAfterSeconds: Int? = 600
     /// Whether callbacks go to no address that the internet does not route.
     public var refusesPrivateCallbacks = false
 
@@ -82,6 +86,12 @@ public struct NodeConfiguration: Sendable {
         }
         syncDelayMicroseconds = try settings.int("log.syncDelayMicroseconds", default: 0, in: 0...1_000_000)
         checkpointSeconds = try settings.int("log.checkpointSeconds", default: checkpointSeconds, in: 1...3600)
+
+        let newest = FeatureLevel.newest.number
+        levelMax = FeatureLevel(
+            try settings.int("featureLevel.max", default: newest, in: FeatureLevel.first.number...newest))
+        let patience = try settings.int("featureLevel.raiseAfterSeconds", default: 600, in: 0...604_800)
+        raiseLevelAfterSeconds = patience == 0 ? nil : patience
 
         auditRetentionDays = Int64(try settings.int("audit.retentionDays", default: 90, in: 1...3650))
 

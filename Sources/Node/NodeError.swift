@@ -1,3 +1,5 @@
+import GroupDriver
+
 /// Why a node does not start or stops: a code for programs, a sentence for the operator.
 public struct NodeError: Error, Sendable, CustomStringConvertible {
     public enum Code: Sendable, Hashable {
@@ -9,6 +11,8 @@ public struct NodeError: Error, Sendable, CustomStringConvertible {
         case address
         /// The log or the history can't be read or written.
         case storage
+        /// A newer program has written the data, or the cluster is past what this one can do.
+        case version
     }
 
     public var code: Code
@@ -19,5 +23,12 @@ public struct NodeError: Error, Sendable, CustomStringConvertible {
         self.message = message
     }
 
+    /// The exit code of the program. A supervisor must not start it again after `version`: only another program helps.
+    public var exitCode: Int32 { code == .version ? 65 : 1 }
+
     public var description: String { message }
+}
+
+extension NodeError {
+    init(_ reason: UnknownContent) { self.init(.version, reason.message) }
 }

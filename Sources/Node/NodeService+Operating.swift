@@ -96,6 +96,7 @@ extension NodeService {
             view.leads = Int64(status.leads.count)
             view.startedAt = status.stats.startedAt
             view.version = status.version
+            view.featureLevel = Int64(status.level.number)
             view.gateways = status.gateways
             return view
         }
@@ -207,6 +208,28 @@ extension NodeService {
         let what = missing.map { "shard \($0)" } ?? "the system group"
         throw ChatError(
             .unavailable, "nobody leads \(what) at the moment: there is no whole backup", retryAfterMs: 2000)
+    }
+
+    /// All listed nodes must be here and say that they can do it: one that is away may come back with any program.
+    func raise(to level: FeatureLevel) async throws(ChatError) {
+        let (current, listed) = (system.level, system.nodes)
+        guard level != current else { return }
+        guard level > current else {
+            throw ChatError(.conflict, "the feature level is \(current) and is never lowered", field: "level")
+        }
+        let statuses = Dictionary(await statuses().map { ($0.node, $0) }) { first, _ in first }
+        for record in listed {
+            guard let status = statuses[record.node] else {
+                throw ChatError(
+                    .unavailable, "\(record.node) does not answer: bring it back, or remove it", retryAfterMs: 5_000)
+            }
+            guard status.level >= level else {
+                throw ChatError(
+                    .conflict, "\(record.node) runs \(status.version), which can do feature level \(status.level)",
+                    field: "level")
+            }
+        }
+        try await system.raise(to: level, stores: listed.map(\.store))
     }
 
     func setLogLevel(_ level: LogLevel) async throws(ChatError) { _ = await nodes.askAll(.setLogLevel(level)) }

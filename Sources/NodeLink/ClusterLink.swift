@@ -17,7 +17,7 @@ public final class ClusterLink {
     /// The loop to which it belongs.
     public let loop: EventLoop
 
-    private let hello: LinkHello
+    private var hello: LinkHello
     private let configuration: ClusterLinkConfiguration
     private var tls: LinkTLS?
     private var keys: LinkKeys
@@ -133,6 +133,13 @@ public final class ClusterLink {
     public func waitingBytes(on lane: LinkLane, to node: NodeID) -> Int {
         loop.checkIsolated()
         return reachedBy[node]?.conversation.outbox.waitingBytes(lane) ?? 0
+    }
+
+    /// The cluster's feature level, as new connections tell and ask for it.
+    public func use(level: FeatureLevel) {
+        loop.checkIsolated()
+        hello.clusterLevel = level
+        peers.use(level: level)
     }
 
     /// The nodes that are reached.

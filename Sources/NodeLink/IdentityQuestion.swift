@@ -13,16 +13,18 @@ extension ClusterLink {
     ///   - requireProof: `ClusterLinkConfiguration.requireProof`.
     ///   - tls: as for a link: without it only a node of this machine is asked.
     ///   - node: who asks.
+    ///   - level: the highest feature level that its program can do.
     ///   - timeout: for everything together but a name's look-up.
-    /// - Throws: `closed` when there is no connection or it ends early, `timedOut`, `version`, `identity`, `malformed`,
+    /// - Throws: `closed` when there is no connection or it ends early, `timedOut`, `version`, `level`, `identity`, `malformed`,
     ///   `proof`, and what the other refuses with.
     public static func askIdentity(
         loop: EventLoop, host: String, port: Int, keys: LinkKeys, requireProof: Bool = true, tls: LinkTLS?,
-        node: NodeID, timeout: Duration = .seconds(5)
+        node: NodeID, level: FeatureLevel = .newest, timeout: Duration = .seconds(5)
     ) async throws(LinkError) -> (cluster: String, shards: UInt32) {
         let answer: Result<LinkHello, LinkError> = await withCheckedContinuation { continuation in
             loop.execute {
                 var hello = LinkHello.newcomer(node)
+                hello.level = level
                 if requireProof { hello.requireProof() }
                 IdentityQuestion(hello, keys: keys, tls: tls) { continuation.resume(returning: $0) }
                     .ask(host: host, port: port, on: loop, timeout: timeout)

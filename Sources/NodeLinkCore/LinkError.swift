@@ -6,6 +6,8 @@ public struct LinkError: Error, Sendable, Hashable, CustomStringConvertible {
         case malformed = "MALFORMED"
         /// The two programs have no version of the protocol in common.
         case version = "VERSION"
+        /// The cluster's feature level is one that a program can't do.
+        case level = "LEVEL"
         /// The other belongs to another cluster.
         case cluster = "CLUSTER"
         /// The other is not who it was expected to be, or who its certificate says it is.

@@ -34,6 +34,10 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
     public var shards: UInt32
     /// Random, of this connection alone: what the other proves its key with. Empty before version 4.
     public var nonce: [UInt8] = []
+    /// The highest feature level that this program can do.
+    public var level = FeatureLevel.first
+    /// The cluster's, as far as this node has heard.
+    public var clusterLevel = FeatureLevel.first
 
     public init(cluster: String, node: NodeID, store: UInt64, boot: UInt64, shards: UInt32) {
         self.cluster = cluster
@@ -65,6 +69,12 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
         try walker.required(6, "boot", &boot, .none)
         try walker.required(7, "shards", &shards, .none)
         try walker.shown(8, "nonce", &nonce, .bytes(Self.nonceBytes))
+        var (level, clusterLevel) = (Int64(level.number), Int64(clusterLevel.number))
+        try walker.defaulted(9, "featureLevel", &level, default: 1)
+        try walker.defaulted(10, "clusterLevel", &clusterLevel, default: 1)
+        guard W.isDecoding else { return }
+        self.level = FeatureLevel(Int(clamping: level))
+        self.clusterLevel = FeatureLevel(Int(clamping: clusterLevel))
     }
 
     /// The version that both speak: the newest.
@@ -88,10 +98,10 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
         return version
     }
 
-    /// Checks what must hold even where one of the two has no data yet: a common version, which is returned, and a
-    /// certificate of the node that shows it.
+    /// Checks what must hold even where one of the two has no data yet: a common version, which is returned, a program
+    /// that can do the other's cluster's feature level, and a certificate of the node that shows it.
     ///
-    /// - Throws: `version`, `identity`.
+    /// - Throws: `version`, `level`, `identity`.
     public func understand(_ other: LinkHello, certified: NodeID?) throws(LinkError) -> UInt32 {
         // The other's version is looked at first: what else it says may mean something else in another version.
         let oldest = max(oldestVersion, other.oldestVersion)
@@ -102,10 +112,20 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
                 "\(other.node) speaks versions \(other.oldestVersion) to \(other.newestVersion) of the link, "
                     + "\(node) \(oldestVersion) to \(newestVersion)")
         }
+        try Self.requireLevel(self, of: other)
+        try Self.requireLevel(other, of: self)
         if let certified, certified != other.node {
             throw LinkError(.identity, "the certificate of \(certified) was shown by \(other.node)")
         }
         return newest
+    }
+
+    private static func requireLevel(_ member: LinkHello, of cluster: LinkHello) throws(LinkError) {
+        guard member.level < cluster.clusterLevel else { return }
+        throw LinkError(
+            .level,
+            "\(member.node) can do feature level \(member.level), and the cluster of \(cluster.node) has "
+                + "\(cluster.clusterLevel): start the version that the other nodes run, or a newer one")
     }
 }
 

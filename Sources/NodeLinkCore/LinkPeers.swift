@@ -64,7 +64,7 @@ public struct LinkPeers: Sendable {
         var link: Link?
     }
 
-    private let me: LinkHello
+    private var me: LinkHello
     private let courtesy: UInt64
     private var peers: [NodeID: Peer] = [:]
     private var nodes: [ConnectionID: NodeID] = [:]
@@ -76,6 +76,9 @@ public struct LinkPeers: Sendable {
         self.me = me
         self.courtesy = courtesy
     }
+
+    /// The cluster's feature level from here on: nodes that can't do it are not reached by new connections.
+    public mutating func use(level: FeatureLevel) { me.clusterLevel = level }
 
     /// The nodes that are reached.
     public var reached: [NodeID] { peers.filter { $0.value.link != nil }.keys.sorted() }

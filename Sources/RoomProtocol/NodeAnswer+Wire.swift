@@ -139,7 +139,10 @@ private struct WiredStatus: WireMessage {
         try walker.list(3, "gateways", &status.gateways)
         try walker.list(4, "leads", &leads)
         try walker.required(5, "stats", &status.stats)
+        var level: Int64? = status.level == .first ? nil : Int64(status.level.number)
+        try walker.optional(6, "featureLevel", &level)
         guard W.isDecoding else { return }
+        status.level = FeatureLevel(level.flatMap { Int(exactly: $0) } ?? FeatureLevel.first.number)
         status.leads = []
         for number in leads { status.leads.append(try ShardID(wired: number)) }
     }

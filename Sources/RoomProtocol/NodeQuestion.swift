@@ -81,15 +81,21 @@ public struct NodeStatus: Sendable, Hashable {
     public var node: NodeID
     /// The version of its program.
     public var version: String
+    /// The highest feature level that its program can do.
+    public var level: FeatureLevel
     /// The URLs that it tells clients.
     public var gateways: [String]
     public var leads: [ShardID]
     /// Its sessions and connections; the rooms that it leads and the people in them; its start and its clock.
     public var stats: StatsView
 
-    public init(node: NodeID, version: String, gateways: [String], leads: [ShardID], stats: StatsView) {
+    public init(
+        node: NodeID, version: String, level: FeatureLevel = .first, gateways: [String], leads: [ShardID],
+        stats: StatsView
+    ) {
         self.node = node
         self.version = version
+        self.level = level
         self.gateways = gateways
         self.leads = leads
         self.stats = stats

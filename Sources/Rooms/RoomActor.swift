@@ -1,5 +1,6 @@
 import ChatModel
 import EventLoop
+import GroupDriver
 import History
 import RoomCore
 import RoomProtocol
@@ -95,7 +96,10 @@ actor RoomActor {
         var record: RoomRecord?
         var rows: [CatalogueChange] = []
         for row in loaded.catalogue {
-            guard let kind = CatalogueKind(rawValue: row.kind), let bytes = row.value else { continue }
+            guard let kind = CatalogueKind(rawValue: row.kind) else {
+                throw UnknownContent(rowKind: row.kind, of: "room \(id)", own: .newest)
+            }
+            guard let bytes = row.value else { continue }
             let value = try CatalogueCodec.decode(kind: kind, bytes)
             if case .room(let found) = value {
                 record = found

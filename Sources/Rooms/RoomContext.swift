@@ -35,6 +35,8 @@ struct RoomContext: Sendable {
     var transferSlots: TransferSlots
     /// The restore generation of the cluster; 0 when it was created.
     var restoreGeneration: UInt64
+    /// Ends the node, because a shard has content that this program does not understand.
+    var stop: @Sendable (UnknownContent) -> Void
     var now: @Sendable () -> Timestamp
     /// The way to other rooms: for the messages of a COMBINE.
     var calls: RoomCalls

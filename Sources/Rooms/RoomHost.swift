@@ -56,6 +56,8 @@ public final class RoomHost: Sendable {
         public var refusedTerms: Counter?
         /// The restore generation of the cluster: part of every room's epoch.
         public var restoreGeneration: UInt64 = 0
+        /// Ends the node, because a shard has content that this program does not understand. Called once or more often.
+        public var stop: @Sendable (UnknownContent) -> Void = { _ in }
         /// Entries kept in each shard's log for replicas that are behind; one that is further behind gets a snapshot.
         public var entriesRetained = GroupLog.entriesRetained
 
@@ -100,7 +102,8 @@ public final class RoomHost: Sendable {
                     cluster: given.cluster, lostNodes: LoopBound(onLoop: [], loop: loop),
                     departed: LoopBound(onLoop: DepartedSessions(), loop: loop),
                     replication: given.replication, transfers: given.transfers, refusedTerms: given.refusedTerms,
-                    transferSlots: slots, restoreGeneration: given.restoreGeneration, now: given.now, calls: calls)
+                    transferSlots: slots, restoreGeneration: given.restoreGeneration, stop: given.stop,
+                    now: given.now, calls: calls)
                 let host = LoopHost(
                     context: context, store: given.store, transport: given.transport,
                     checkpointSeconds: given.checkpointSeconds)

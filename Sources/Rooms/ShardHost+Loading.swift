@@ -46,6 +46,7 @@ extension ShardHost {
                 context: context
             ) { room in me.value.woken(by: room) }
         } catch {
+            if let reason = error as? UnknownContent { stop(reason) }
             return loadingFailed(id, error)
         }
         // Its messages' times do not go back, whatever this node's clock says after a restart.

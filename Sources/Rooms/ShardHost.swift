@@ -23,6 +23,8 @@ final class ShardHost: GroupLogDelegate {
     var queue = ApplyQueue()
     /// The catalogue is being replaced: nothing is applied.
     var isHeld = false
+    /// Nothing is applied any more: the node is to end.
+    private(set) var isStopped = false
     var appliedIndex: UInt64
     let publisher: ShardPublisher
     let refusals: ShardRefusals
@@ -129,6 +131,10 @@ final class ShardHost: GroupLogDelegate {
     /// One proposal for everything that is staged.
     func proposeStaged() {
         guard proposals.stagedCount > 0 else { return }
+        for (proposal, feature) in proposals.takeUpgrading(at: context.cluster.level) {
+            fail([proposal], .upgrading(feature), isInDoubt: false)
+        }
+        guard proposals.stagedCount > 0 else { return }
         if let refused = proposals.propose(to: log, storage.health, at: context.now()) {
             fail(refused.proposals, refused.error, isInDoubt: refused.isInDoubt)
         }
@@ -155,7 +161,7 @@ final class ShardHost: GroupLogDelegate {
     /// Applies what is committed, as far as the rooms are in memory.
     func applyCommitted() {
         // Entries that storage can't take wait here, bounded by the log's output; storage would halt for good.
-        guard !isHeld, storage.health != .overloaded else { return }
+        guard !isHeld, !isStopped, storage.health != .overloaded else { return }
         let before = appliedIndex
         while let entry = queue.first {
             guard entry.kind != .command || apply(entry) else { break }
@@ -171,9 +177,21 @@ final class ShardHost: GroupLogDelegate {
         receiveEarly()
     }
 
-    /// Applies one command; false when its room is not loaded yet.
+    /// Applies nothing any more: the node is to end.
+    func stop(_ reason: UnknownContent) {
+        isStopped = true
+        context.stop(reason)
+    }
+
+    /// Applies one command; false when its room is not loaded yet, or this program does not understand it.
     private func apply(_ entry: Entry) -> Bool {
-        let (proposal, time) = proposals.proposal(of: entry)
+        let (proposal, time): (Proposal, Timestamp)
+        do throws(WireError) {
+            (proposal, time) = try proposals.proposal(of: entry)
+        } catch {
+            stop(UnknownContent(entry: entry.index, of: "shard \(shard.number)", error, own: .newest))
+            return false
+        }
         guard let room = rooms[proposal.command.room] else {
             // Its turn has come, and an earlier attempt to load it may have failed.
             if rooms.isAbsent(proposal.command.room) { load(proposal.command.room) }

@@ -65,6 +65,17 @@ struct ShardProposals {
         }
     }
 
+    /// Takes out what the cluster's feature level does not bring yet.
+    mutating func takeUpgrading(at level: FeatureLevel) -> [(Proposal, Feature)] {
+        var taken: [(Proposal, Feature)] = []
+        staged.removeAll { proposal in
+            guard let feature = proposal.command.body.feature, !level.brings(feature) else { return false }
+            taken.append((proposal, feature))
+            return true
+        }
+        return taken
+    }
+
     mutating func takeStaged() -> [Proposal] {
         defer { staged = [] }
         return staged
@@ -75,15 +86,11 @@ struct ShardProposals {
     // MARK: - When they are committed
 
     /// A committed command and its stamp's time: as it was proposed here, or as the log has it.
-    func proposal(of entry: Entry) -> (Proposal, Timestamp) {
+    /// - Throws: `corrupt` for a command that this version can't read: skipping it would make replicas differ.
+    func proposal(of entry: Entry) throws(WireError) -> (Proposal, Timestamp) {
         if let mine = pending.peek(entry.index) { return mine }
-        do {
-            let (command, time) = try LogCodec.decode(entry.payload)
-            return (Proposal(command: command, key: command.id.map(commandKey), origin: .room), time)
-        } catch {
-            // A command that this version can't read would make replicas differ if it were skipped.
-            preconditionFailure("shard \(shard): the log entry \(entry.index) can't be understood: \(error)")
-        }
+        let (command, time) = try LogCodec.decode(entry.payload)
+        return (Proposal(command: command, key: command.id.map(commandKey), origin: .room), time)
     }
 
     /// Its turn to be applied has come.

@@ -65,7 +65,7 @@ struct APIHandler: Sendable {
                 time: now(), administrator: administrator, address: head.address,
                 method: String(decoding: head.method.utf8.prefix(16), as: UTF8.self),
                 path: String(decoding: path, as: UTF8.self), status: Int64(status),
-                error: refusal.map { Int64($0.code.rawValue) }))
+                error: refusal.map { Int64($0.code.number) }))
     }
 
     private static let auditedPathMax = 512  // bytes

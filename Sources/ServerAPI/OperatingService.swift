@@ -38,6 +38,9 @@ public protocol OperatingService: Sendable {
     func transfer(_ shard: ShardID, to node: NodeID) async throws(ChatError)
     /// Copies what every node holds, as of now, into a new directory on each of them.
     func backup() async throws(ChatError) -> BackupView
+    /// Raises the cluster's feature level. Throws 409 when a node can't do it or it is higher already, 503 when a node
+    /// does not answer.
+    func raise(to level: FeatureLevel) async throws(ChatError)
     func setLogLevel(_ level: LogLevel) async throws(ChatError)
 
     /// Takes note of a changing call. Returns at once.

@@ -47,6 +47,16 @@ extension Routes {
             return .done
         },
         Route(
+            method: .put, path: "/v1/cluster/featureLevel", name: "raiseFeatureLevel",
+            summary: "Raise the cluster's feature level, when every node's program can do it; nothing lowers it.",
+            request: RequestDescription(body: LevelSettings.self), answer: .json(LevelSettings.self),
+            isIdempotent: true, keepsAnswer: true, refusals: [.conflict, .unavailable]
+        ) { request, service throws(ChatError) in
+            let settings = try request.decode(LevelSettings.self)
+            try await service.raise(to: FeatureLevel(Int(settings.level)))
+            return APIResponse(settings)
+        },
+        Route(
             method: .post, path: "/v1/backup", name: "backUp",
             summary: "Copy what every node holds, as of now, into a new directory on each of them.",
             answer: .json(BackupView.self), isIdempotent: true, keepsAnswer: true,

@@ -30,10 +30,13 @@ extension Session {
     public struct Greeting: Sendable {
         public var heartbeatSeconds: Int64
         public var gateways: [String]
+        /// The features that every node of the cluster serves.
+        public var features: [String]
 
-        public init(heartbeatSeconds: Int64, gateways: [String]) {
+        public init(heartbeatSeconds: Int64, gateways: [String], features: [String] = []) {
             self.heartbeatSeconds = heartbeatSeconds
             self.gateways = gateways
+            self.features = features
         }
     }
 
@@ -62,6 +65,7 @@ extension Session {
             result.heartbeatSeconds = greeting.heartbeatSeconds
             result.gateways = greeting.gateways
             result.resumed = isResumed
+            result.features = greeting.features
             effects.append(.reply(request, .success(.connect(result))))
         }
         return effects + warnOfExpiry(at: now)

@@ -30,6 +30,9 @@ public final class SystemGroup: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
     private let refusedTerms: Counter?
+    /// The highest level that this program can do.
+    public let ownLevel: FeatureLevel
+    private let stop: @Sendable (UnknownContent) -> Void
 
     private struct Parts {
         var driver: LogDriver
@@ -45,13 +48,18 @@ public final class SystemGroup: Sendable {
     /// - Parameters:
     ///   - directory: where the state is kept beside the log; made if it is missing.
     ///   - refusedTerms: counts messages that name terms which no election leads to.
+    ///   - ownLevel: the highest feature level that this program can do.
+    ///   - stop: ends the node, because the group has content that this program does not understand.
     ///   - forward: takes commands to the group's leader where that is another node.
     public init(
         loop: EventLoop, store: LogStore, server: ServerID, transport: any ConsensusTransport,
         replication: any ReplicationTransport = NoReplication(), cluster: ClusterView, directory: String,
-        logger: Logger, refusedTerms: Counter? = nil, now: @escaping @Sendable () -> Timestamp,
-        forward: @escaping Forward
+        logger: Logger, refusedTerms: Counter? = nil, ownLevel: FeatureLevel = .newest,
+        now: @escaping @Sendable () -> Timestamp,
+        stop: @escaping @Sendable (UnknownContent) -> Void = { _ in }, forward: @escaping Forward
     ) {
+        self.ownLevel = ownLevel
+        self.stop = stop
         self.refusedTerms = refusedTerms
         self.replication = replication
         self.transport = transport
@@ -69,18 +77,21 @@ public final class SystemGroup: Sendable {
     }
 
     /// Opens state and log. Throws `StorageError` when the state can't be read, and `RaftError` when the log
-    /// contradicts itself or the state is older than what was trimmed from the log.
+    /// contradicts itself or the state is older than what was trimmed from the log, and `UnknownContent` when the
+    /// cluster's level is one that this program can't do.
     public func start() async throws {
         let (file, bytes) = try StateFile.open(path: path)
         let (markFile, mark) = try StateFile.open(path: path + "-mark")
         files.withLock { $0 = [markFile, file] }
         let installed = try mark.map { bytes throws(ReplicationError) in try SnapshotMark(decoding: bytes) }
         let snapshot = try bytes.map { bytes throws(WireError) in try SystemCodec.decodeSnapshot(bytes) }
+        if let level = snapshot?.level, level > ownLevel { throw UnknownContent(level: level, own: ownLevel) }
         let state = SharedSystemState(snapshot.map { SystemState(restoring: $0) } ?? SystemState())
         shared.withLock { $0 = state }
         let appliedIndex = snapshot?.appliedIndex ?? 0
         let (loop, store, server, parts, logger, now, path) = (loop, store, server, parts, logger, now, path)
         let (transport, cluster, replication, refusedTerms) = (transport, cluster, replication, refusedTerms)
+        let (ownLevel, stop) = (ownLevel, stop)
         try await loop.run { () throws -> Void in
             let log = try GroupLog(
                 group: .system, server: server, store: store, loop: loop, appliedIndex: appliedIndex,
@@ -90,7 +101,8 @@ public final class SystemGroup: Sendable {
                 throw RaftError(.corruptLog, "\(path) is missing, or older than the log")
             }
             let host = SystemHost(
-                state: state, file: file, markFile: markFile, loop: loop, logger: logger, now: now)
+                state: state, file: file, markFile: markFile, loop: loop, logger: logger, ownLevel: ownLevel, now: now,
+                stop: stop)
             log.delegate = host
             let driver = LogDriver(loop: loop, store: store, transport: transport, logger: logger)
             driver.add(log)
@@ -140,7 +152,8 @@ public final class SystemGroup: Sendable {
     public func create(_ identity: ClusterIdentity, node: NodeID) async throws {
         _ = await whenSettled { $0.log.isEstablished ? true : nil }
         _ = try await propose(
-            .createCluster(id: identity.id, shardCount: identity.shardCount, node: node, store: server.store))
+            .createCluster(
+                id: identity.id, shardCount: identity.shardCount, node: node, store: server.store, level: ownLevel))
     }
 
     // MARK: - Between nodes
@@ -243,6 +256,9 @@ public final class SystemGroup: Sendable {
     /// The nodes that the cluster consists of.
     public var nodes: [NodeRecord] { current.value.withLock { $0.nodes } }
 
+    /// The cluster's feature level, as far as this node has heard.
+    public var level: FeatureLevel { current.value.withLock { $0.level } }
+
     /// Nodes that were removed from the cluster, and are not heard any more.
     public var refusedNodes: RefusedNodes { current.value.withLock { $0.refusedNodes } }
 
@@ -281,7 +297,7 @@ public final class SystemGroup: Sendable {
         }
     }
 
-    /// Calls `observer` on the group's loop: at once for the nodes and each setting that there is, then for every
+    /// Calls `observer` on the group's loop: at once for the level, the nodes and each setting that there is, then for every
     /// change in the order of the log, before whoever made it gets its answer. It must not block; it hands over to its
     /// own loop or thread.
     public func observe(_ observer: @escaping @Sendable (SystemChange) -> Void) async {
@@ -317,6 +333,17 @@ public final class SystemGroup: Sendable {
     /// - Throws: 404 for a node that there is not, 409 for the last node that holds rooms or too many nodes, 413.
     public func changeNodes(_ change: NodeChange, key: String? = nil) async throws(ChatError) {
         guard case .done = try await propose(change.command, key: key) else {
+            throw ChatError(.conflict, "this Idempotency-Key was used for another call")
+        }
+    }
+
+    /// Raises the cluster's feature level; where it is that already, nothing changes.
+    /// - Parameters:
+    ///   - stores: of the nodes that have said that they can do it.
+    ///   - key: as in `revoke`.
+    /// - Throws: 409 when other nodes are listed meanwhile.
+    public func raise(to level: FeatureLevel, stores: [UInt64], key: String? = nil) async throws(ChatError) {
+        guard case .done = try await propose(.raiseLevel(level, stores: stores), key: key) else {
             throw ChatError(.conflict, "this Idempotency-Key was used for another call")
         }
     }

@@ -36,6 +36,11 @@ final class SystemHost: GroupLogDelegate {
     private let loop: EventLoop
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
+    /// The highest level that this program can do.
+    private let ownLevel: FeatureLevel
+    /// Ends the node, which applies nothing any more.
+    private let stop: @Sendable (UnknownContent) -> Void
+    private var isStopped = false
     private var waiting: [() -> Bool] = []
     /// By index.
     private var pending: [UInt64: Pending] = [:]
@@ -74,8 +79,11 @@ final class SystemHost: GroupLogDelegate {
 
     init(
         state: SharedSystemState, file: StateFile, markFile: StateFile, loop: EventLoop, logger: Logger,
-        now: @escaping @Sendable () -> Timestamp
+        ownLevel: FeatureLevel, now: @escaping @Sendable () -> Timestamp,
+        stop: @escaping @Sendable (UnknownContent) -> Void
     ) {
+        self.ownLevel = ownLevel
+        self.stop = stop
         self.state = state
         self.file = file
         self.markFile = markFile
@@ -101,6 +109,9 @@ final class SystemHost: GroupLogDelegate {
         guard log.isSoleVoter || log.takesWrites else { return completion(.failure(.notLeader)) }
         guard pending.count < Self.pendingMax else {
             return completion(.failure(.failed(Self.unavailable("too many changes are under way"))))
+        }
+        if let feature = command.feature, !present.level.brings(feature) {
+            return completion(.failure(.failed(.upgrading(feature))))
         }
         let time = max(now(), lastStamp)
         do throws(RaftError) {
@@ -156,6 +167,10 @@ final class SystemHost: GroupLogDelegate {
         } catch {
             return done(.failure(ReplicationError(.malformed, "no state of the system group: \(error)")))
         }
+        guard snapshot.level <= ownLevel else {
+            halt(UnknownContent(level: snapshot.level, own: ownLevel))
+            return done(.failure(ReplicationError(.receiver, "this program can't do its feature level")))
+        }
         guard snapshot.appliedIndex == mark.index else {
             let error = "a system state as of \(snapshot.appliedIndex) came for \(mark.index)"
             return done(.failure(ReplicationError(.malformed, error)))
@@ -198,8 +213,9 @@ final class SystemHost: GroupLogDelegate {
 
     func log(_ log: GroupLog, didCommit entries: [Entry]) {
         for entry in entries {
+            guard !isStopped else { return }
             let completion = decide(entry)
-            if entry.kind == .command { apply(entry, completion) }
+            guard entry.kind != .command || apply(entry, completion) else { return }
             log.applied(upTo: entry.index)
         }
         settle()
@@ -243,13 +259,25 @@ final class SystemHost: GroupLogDelegate {
         fail(overdue.values)
     }
 
-    private func apply(_ entry: Entry, _ completion: Completion?) {
+    /// Applies nothing any more: the node is to end.
+    private func halt(_ reason: UnknownContent) {
+        isStopped = true
+        stop(reason)
+    }
+
+    /// - Returns: false for an entry that this program does not understand: nothing is applied from it on.
+    private func apply(_ entry: Entry, _ completion: Completion?) -> Bool {
         let command: SystemEntry
         do {
             command = try SystemCodec.decode(entry.payload)
         } catch {
             // Skipping it would make nodes differ.
-            preconditionFailure("the system log's entry \(entry.index) can't be understood: \(error)")
+            halt(UnknownContent(entry: entry.index, of: "the system group", error, own: ownLevel))
+            return false
+        }
+        if case .raiseLevel(let level, _) = command.command, level > ownLevel {
+            halt(UnknownContent(level: level, own: ownLevel))
+            return false
         }
         let (result, change) = state.value.withLock { $0.apply(command, index: entry.index) }
         lastStamp = max(lastStamp, command.time)
@@ -259,17 +287,19 @@ final class SystemHost: GroupLogDelegate {
         if let change {
             for observer in observers { observer(change) }
         }
-        guard let completion else { return }
+        guard let completion else { return true }
         if case .refused(let error) = result {
             completion(.failure(.failed(error)))
         } else {
             completion(.success(Applied(result: result, index: entry.index)))
         }
+        return true
     }
 
-    /// Tells `observer` of all nodes and settings that there are, then of each change.
+    /// Tells `observer` of the level, and of all nodes and settings that there are, then of each change.
     func observe(_ observer: @escaping @Sendable (SystemChange) -> Void) {
-        let (nodes, settings) = state.value.withLock { ($0.nodes, $0.settings) }
+        let (level, nodes, settings) = state.value.withLock { ($0.level, $0.nodes, $0.settings) }
+        observer(.level(level))
         if !nodes.isEmpty { observer(.nodes(nodes)) }
         for (name, setting) in settings.sorted(by: { $0.key < $1.key }) { observer(.setting(name, setting)) }
         observers.append(observer)

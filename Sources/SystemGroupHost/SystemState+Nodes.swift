@@ -104,6 +104,19 @@ extension SystemState {
         return true
     }
 
+    /// Nodes are asked before what they can do. One that was taken in since, or came with another store, was not.
+    mutating func raise(to new: FeatureLevel, _ stores: [UInt64]) -> (SystemResult, SystemChange?) {
+        guard new > level else { return (.done, nil) }
+        let asked = Set(stores)
+        if let other = nodes.first(where: { !asked.contains($0.store) }) {
+            return (
+                .refused(ChatError(.conflict, "\(other.node) has not said that it can do feature level \(new)")), nil
+            )
+        }
+        level = new
+        return (.done, .level(new))
+    }
+
     static func takenOut(_ node: NodeID) -> ChatError {
         ChatError(
             .conflict, "\(node) was taken out of the cluster: readmit it, and start it without its old data",

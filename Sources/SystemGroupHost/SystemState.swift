@@ -22,6 +22,8 @@ public enum SystemChange: Sendable, Hashable {
     case setting(SettingName, Setting?)
     /// The nodes that the cluster consists of are these now.
     case nodes([NodeRecord])
+    /// The cluster's feature level is another, higher one.
+    case level(FeatureLevel)
 }
 
 /// The state that belongs to no room: which cluster this is, its nodes, revocations, settings, and calls that were made
@@ -33,6 +35,8 @@ public struct SystemState: Sendable {
     public internal(set) var nodes: [NodeRecord] = []
     /// Nodes that were taken out, and former stores of nodes that came again with another one; oldest first.
     public internal(set) var removed: [RemovedNode] = []
+    /// The cluster's feature level.
+    public internal(set) var level = FeatureLevel.first
     /// The last command's stamp.
     public private(set) var time = Timestamp(0)
     public private(set) var revocations = Revocations()
@@ -91,8 +95,9 @@ public struct SystemState: Sendable {
 
     private mutating func perform(_ command: SystemCommand, index: UInt64) -> (SystemResult, SystemChange?) {
         switch command {
-        case .createCluster(let id, let shardCount, let node, let store):
+        case .createCluster(let id, let shardCount, let node, let store, let level):
             if cluster == nil {
+                self.level = level
                 cluster = ClusterIdentity(id: id, shardCount: shardCount)
                 nodes = [NodeRecord(node: node, store: store, takenInAt: time)]
                 return (.done, .nodes(nodes))
@@ -118,6 +123,7 @@ public struct SystemState: Sendable {
         case .removeNode(let node, let certificate): return remove(node, certificate)
         case .readmitNode(let node): return readmit(node)
         case .setDraining(let node, let isDraining): return setDraining(node, isDraining)
+        case .raiseLevel(let level, let stores): return raise(to: level, stores)
         case .begin, .finish, .nonce:
             // Without a key the first two say nothing; the last one does not get here.
             return (.done, nil)
@@ -136,6 +142,7 @@ extension SystemState {
     func changes(since old: SystemState) -> [SystemChange] {
         var changes: [SystemChange] =
             nodes == old.nodes && removed == old.removed ? [] : [.nodes(nodes)]
+        if level != old.level { changes.append(.level(level)) }
         for name in Set(settings.keys).union(old.settings.keys).sorted() where settings[name] != old.settings[name] {
             changes.append(.setting(name, settings[name]))
         }
@@ -155,6 +162,7 @@ extension SystemState {
         }
         nodes = snapshot.nodes
         removed = snapshot.removed
+        level = snapshot.level
         time = snapshot.time
         revocations = Revocations(floor: snapshot.floor, snapshot.revocations.map { ($0.user, $0.time) })
         for setting in snapshot.settings {
@@ -173,6 +181,7 @@ extension SystemState {
         snapshot.shardCount = Int64(cluster?.shardCount ?? 0)
         snapshot.nodes = nodes
         snapshot.removed = removed
+        snapshot.level = level
         snapshot.time = time
         snapshot.floor = revocations.floor
         snapshot.revocations = revocations.oldestFirst.map { SystemRevocation(user: $0.user, time: $0.time) }

@@ -59,7 +59,7 @@ struct Chatroomd: AsyncParsableCommand {
             try await group.run()
         } catch let error as NodeError {
             StandardStream.error.write("chatroomd: \(error.message)\n")
-            throw ExitCode.failure
+            throw ExitCode(error.exitCode)
         }
     }
 

@@ -53,7 +53,8 @@ import Testing
             #expect(code(ask(NodeRecord(node: a, store: 8))) == .forbidden)
             #expect(code(ask(NodeRecord(node: b, store: 7))) == .forbidden)
         }
-        #expect(code(.propose(.createCluster(id: "c", shardCount: 1, node: a, store: 7), key: nil)) == .forbidden)
+        let creation = SystemCommand.createCluster(id: "c", shardCount: 1, node: a, store: 7, level: .first)
+        #expect(code(.propose(creation, key: nil)) == .forbidden)
         // What operators and apps ask of it is asked of the whole cluster.
         let user = try #require(UserID("u"))
         for command in [

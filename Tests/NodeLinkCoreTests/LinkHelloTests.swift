@@ -32,6 +32,23 @@ import Testing
         #expect(refusal(mine, other) == .version)
     }
 
+    @Test func `a program that can't do the cluster's feature level is refused by both sides`() {
+        var (mine, other) = (hello("a"), hello("b"))
+        (mine.level, mine.clusterLevel) = (FeatureLevel(3), FeatureLevel(2))
+        #expect(refusal(mine, other) == .level)
+        #expect(refusal(other, mine) == .level)
+        other.level = FeatureLevel(2)
+        #expect(refusal(mine, other) == nil)
+        // It has not heard yet that the level was raised, and does not need to.
+        other.clusterLevel = FeatureLevel(1)
+        #expect(refusal(other, mine) == nil)
+        // A newcomer is told before it has any data.
+        var newcomer = LinkHello.newcomer(Names.node("n"))
+        #expect(throws: LinkError.self) { try newcomer.understand(mine, certified: nil) }
+        newcomer.level = FeatureLevel(2)
+        #expect(throws: Never.self) { try newcomer.understand(mine, certified: nil) }
+    }
+
     @Test func `another cluster, another node, another number of shards and oneself are refused`() {
         #expect(refusal(hello("a"), hello("b")) == nil)
         #expect(refusal(hello("a"), hello("b", cluster: "d")) == .cluster)

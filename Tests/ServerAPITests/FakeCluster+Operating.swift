@@ -75,6 +75,7 @@ extension FakeCluster {
             time: Timestamp(5), copies: [BackupCopy(node: Self.node, directory: "/backup/5", bytes: 7)])
     }
 
+    func raise(to level: FeatureLevel) async throws(ChatError) { try note(.operating("level \(level)")) }
     func setLogLevel(_ level: LogLevel) async throws(ChatError) { try note(.operating("log \(level)")) }
 
     func record(_ item: AuditItem) { state.withLock { $0.audited.append(item) } }

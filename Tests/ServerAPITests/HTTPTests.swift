@@ -16,7 +16,7 @@ import Testing
             #expect(
                 answer.json == [
                     "error": .object([
-                        "code": .integer(Int64(code.rawValue)), "name": .text(code.name),
+                        "code": .integer(Int64(code.number)), "name": .text(code.name),
                         "message": .text("because \"so\""), "retryAfterMs": .integer(1001), "field": .text("f"),
                     ])
                 ])

@@ -137,6 +137,7 @@ import Testing
         "sendBarrage": #"{"sender":"ann","text":"x","style":"s"}"#,
         "sendDirect": #"{"sender":"ann","type":"TEXT","text":"x"}"#,
         "broadcast": #"{"type":"TEXT","text":"x","ext":"e"}"#, "setLogLevel": #"{"level":"debug"}"#,
+        "raiseFeatureLevel": #"{"level":2}"#,
         "transferShard": #"{"to":"n2"}"#,
         "issueToken": #"{"ttlSeconds":5,"rooms":["r1"],"nick":"n","avatar":"a"}"#,
     ]

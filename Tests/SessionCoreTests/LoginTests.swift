@@ -31,8 +31,8 @@ import Wire
             "fetch \(session == nil ? "nothing" : "the session") of \(user.map { "\($0)" } ?? "nobody")"
         case .begin(let session, _, let claims):
             "\(session == nil ? "begin" : "resume") \(claims.map { "\($0.user)" } ?? "anonymously")"
-        case .reply(_, let error): "reply \(error.code.rawValue)"
-        case .refuse(_, let error): "refuse \(error.code.rawValue)"
+        case .reply(_, let error): "reply \(error.code.number)"
+        case .refuse(_, let error): "refuse \(error.code.number)"
         case .turnAway(_, let cause): cause == .tooMany ? "put off" : "turn away"
         case .keep: "keep"
         case .end: "end"

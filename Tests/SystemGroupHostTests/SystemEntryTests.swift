@@ -10,7 +10,7 @@ struct SystemEntryTests {
     private static func commands() throws -> [SystemCommand] {
         let (user, node) = (try #require(UserID("ann")), try #require(NodeID("n1")))
         return [
-            .createCluster(id: "c", shardCount: 16, node: node, store: .max), .revoke(user),
+            .createCluster(id: "c", shardCount: 16, node: node, store: .max, level: .first), .revoke(user),
             .put(setting: .webhook, value: [1, 2, 3]), .put(setting: .moderation, value: []),
             .put(setting: .webhook, value: nil), .begin, .nonce, .finish(answer: [9]), .finish(answer: nil),
             .addNode(
@@ -19,7 +19,8 @@ struct SystemEntryTests {
                     role: .gateway, isDraining: true, takenInAt: Timestamp(7))),
             .addNode(NodeRecord(node: node, store: 0)), .removeNode(node, certificate: nil),
             .removeNode(node, certificate: [7]), .readmitNode(node), .setDraining(node, true),
-            .setDraining(node, false),
+            .setDraining(node, false), .raiseLevel(FeatureLevel(3), stores: [1, .max]),
+            .createCluster(id: "c", shardCount: 16, node: node, store: 1, level: FeatureLevel(2)),
         ]
     }
 

@@ -19,7 +19,7 @@ struct SystemNodesTests {
         _ = state.apply(
             SystemEntry(
                 time: Timestamp(1), key: nil,
-                command: .createCluster(id: "c", shardCount: 16, node: first, store: 11)), index: 1)
+                command: .createCluster(id: "c", shardCount: 16, node: first, store: 11, level: .first)), index: 1)
     }
 
     private mutating func apply(_ command: SystemCommand, at milliseconds: Int64 = 10) -> (

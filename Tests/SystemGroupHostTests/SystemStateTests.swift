@@ -140,8 +140,8 @@ struct SystemStateTests {
     @Test func `a cluster is created once`() throws {
         var state = SystemState()
         let node = try #require(NodeID("n1"))
-        state.apply(.createCluster(id: "first", shardCount: 16, node: node, store: .max), at: 0)
-        state.apply(.createCluster(id: "second", shardCount: 8, node: node, store: 1), at: 0)
+        state.apply(.createCluster(id: "first", shardCount: 16, node: node, store: .max, level: .first), at: 0)
+        state.apply(.createCluster(id: "second", shardCount: 8, node: node, store: 1, level: .first), at: 0)
         #expect(state.cluster == ClusterIdentity(id: "first", shardCount: 16))
         #expect(state.nodes == [NodeRecord(node: node, store: .max)])
     }
@@ -149,7 +149,8 @@ struct SystemStateTests {
     @Test func `a snapshot restores everything`() throws {
         var state = SystemState()
         let (ann, bob) = (try user("ann"), try user("bob"))
-        state.apply(.createCluster(id: "c", shardCount: 16, node: try #require(NodeID("n1")), store: .max), at: 0)
+        let node = try #require(NodeID("n1"))
+        state.apply(.createCluster(id: "c", shardCount: 16, node: node, store: .max, level: .first), at: 0)
         state.apply(.revoke(ann), at: 10, key: "revoke")
         state.apply(.revoke(bob), at: 20)
         state.apply(.put(setting: .moderation, value: []), at: 30, key: "put", index: 4)

@@ -94,7 +94,7 @@ import Testing
             var bytes: [UInt8] = []
             ClientRequest(id: 3, operation: operation).appendProtobuf(to: &bytes)
             guard case .failure(let failure)? = read(protobuf: bytes).first else { return nil }
-            return "\(failure.error.code.rawValue) \(failure.error.field ?? "")"
+            return "\(failure.error.code.number) \(failure.error.field ?? "")"
         }
         let long = String(repeating: "x", count: 32769)
         #expect(

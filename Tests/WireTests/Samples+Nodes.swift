@@ -148,12 +148,14 @@ extension Samples {
 
     private mutating func systemCommands() -> [SystemCommand] {
         [
-            .createCluster(id: text(), shardCount: UInt16(int(0...65_535)), node: node(), store: uint64()),
+            .createCluster(
+                id: text(), shardCount: UInt16(int(0...65_535)), node: node(), store: uint64(),
+                level: FeatureLevel(int(1...9))),
             .revoke(user()), .put(setting: .webhook, value: maybe { _ in [1, 2] }), .begin, .nonce,
             .finish(answer: maybe { _ in [3] }), .addNode(nodeRecord()),
             .removeNode(node(), certificate: maybe { _ in [1, 2] }),
             .readmitNode(node()),
-            .setDraining(node(), bool()),
+            .setDraining(node(), bool()), .raiseLevel(FeatureLevel(int(1...9)), stores: list { $0.uint64() }),
         ]
     }
 
@@ -243,7 +245,7 @@ extension Samples {
             .cluster(id: text(), shardCount: UInt16(int(0...65_535))),
             .status(
                 NodeStatus(
-                    node: node(), version: text(), gateways: list { $0.text() },
+                    node: node(), version: text(), level: FeatureLevel(int(1...9)), gateways: list { $0.text() },
                     leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats)),
             .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
             .audit([audit]), .done, .clock(time()),

@@ -7,7 +7,7 @@ umask 077
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 here=$root/tools/faults
 
-minutes=10 trials=30 rounds=3 bots=60 rate=4 keep=0 seed=$((SRANDOM % 100000))
+minutes=10 trials=30 rounds=3 bots=60 rate=4 keep=0 old_dir='' seed=$((SRANDOM % 100000))
 
 usage() {
     cat <<USAGE
@@ -19,6 +19,7 @@ that was acked is lost, repeated or out of order, or when a room does not go on.
 
   --list         the scenarios; 'all' is all of them but those of gossip
   --bin DIR      built programs (default: builds .build/release)
+  --old DIR      programs of the release before, for 'upgrade' (default: those of the last tag, or of the parent commit)
   --minutes M    length of 'random' and 'gossip-busy' ($minutes)
   --trials T     of 'gossip-dead' ($trials)
   --rounds R     how often a scenario injects its fault ($rounds)
@@ -34,13 +35,14 @@ USAGE
 names=() scenario='' work=''
 while (($# > 0)); do
     case $1 in
-    --bin | --minutes | --trials | --rounds | --bots | --rate | --seed | --scenario | --work)
+    --bin | --old | --minutes | --trials | --rounds | --bots | --rate | --seed | --scenario | --work)
         [[ -n ${2:-} ]] || {
             echo "run.sh: $1 needs a value." >&2
             exit 2
         }
         case $1 in
         --bin) CLUSTER_BIN_DIR=$(cd "$2" && pwd) && export CLUSTER_BIN_DIR ;;
+        --old) old_dir=$(cd "$2" && pwd) ;;
         --minutes) minutes=$2 ;;
         --trials) trials=$2 ;;
         --rounds) rounds=$2 ;;
@@ -92,6 +94,8 @@ work=${work:-$(mktemp -d "${TMPDIR:-/tmp}/faults.XXXXXX")}
 . "$here/gossip.sh"
 # shellcheck source=tools/faults/hostile.sh
 . "$here/hostile.sh"
+# shellcheck source=tools/faults/upgrade.sh
+. "$here/upgrade.sh"
 
 # ---------------------------------------------------------------------------------------------------------------------
 # One scenario, in a process of its own
@@ -147,6 +151,7 @@ for name in "${chosen[@]}"; do
     began=$SECONDS status=0
     command=("$BASH" "$here/run.sh" --scenario "$name" --work "$work/$name" --minutes "$minutes" --trials "$trials"
         --rounds "$rounds" --bots "$bots" --rate "$rate" --seed "$seed")
+    [[ -z $old_dir ]] || command+=(--old "$old_dir")
     if [[ $name == net-* ]]; then
         if [[ -n $(missing_for_network) ]]; then
             say "skipped: $(missing_for_network)"

@@ -61,7 +61,7 @@ public struct ClientError: Error, Sendable, Hashable {
     /// The error of a request that the server refused.
     public init(_ refusal: ChatError) {
         // A code of a later version stands in the message already.
-        let code = refusal.code == .unknown ? "" : "\(refusal.code.rawValue) \(refusal.code.name): "
+        let code = refusal.code == .unknown ? "" : "\(refusal.code.number) \(refusal.code.name): "
         self.init(.refused, code + refusal.message, refusal: refusal)
     }
 }

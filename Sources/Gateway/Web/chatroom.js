@@ -962,7 +962,8 @@ export class ChatroomClient extends Emitter {
     if (request.repeating === "never") return null;
     const wait = waitingTime(refusal, request.refusals);
     if (Date.now() + wait >= this.#expiry(request)) return null;
-    if (refusal.code === 503) return wait;
+    // An upgrade takes longer than anybody waits.
+    if (refusal.code === 503) return refusal.name === "UPGRADING" ? null : wait;
     if (refusal.code === 416) return wait <= REFUSAL_WAIT_MS ? wait : null;
     if (refusal.code === 500) return request.refusals < 3 ? wait : null;
     return null;

@@ -103,7 +103,7 @@ extension ShardWriter {
         do {
             try FileSystem.syncDirectory(of: path)
             let old = catalogue
-            catalogue = try CatalogueFile(path: path, vfs: configuration.vfs)
+            catalogue = try CatalogueFile(path: path, vfs: configuration.vfs, level: configuration.level)
             old.close()
         } catch {
             // Which one a start would find is not known here, so nothing may be written to either.

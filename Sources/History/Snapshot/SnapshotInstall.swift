@@ -21,7 +21,7 @@ final class SnapshotInstall {
         path = directory + "/" + CatalogueName.stagingName(generation)
         checkpointPages = configuration.checkpointPages
         stream = SnapshotStream(index: index)
-        file = try CatalogueFile(path: path, vfs: configuration.vfs)
+        file = try CatalogueFile(path: path, vfs: configuration.vfs, level: configuration.level)
     }
 
     /// Takes the next bytes of the snapshot's stream.

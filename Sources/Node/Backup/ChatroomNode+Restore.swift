@@ -2,6 +2,7 @@ import ChatModel
 import Consensus
 import FoundationEssentials
 import Glibc
+import GroupDriver
 import History
 import LogStore
 import Rooms
@@ -26,12 +27,15 @@ extension ChatroomNode {
         let identity = ClusterIdentity(id: parts.cluster, shardCount: shardCount)
             .restored(uuid: UUID().uuidString.lowercased(), at: WallClock.now())
         do {
-            try copyShards(parts, to: directory, configuration)
-            let store = try openLog(configuration, directory, create: true, metrics: nil)
-            defer { store.close() }
             guard let state = try SystemGroup.read(BackupManifest.systemState(in: parts.system.directory)),
                 state.appliedIndex == parts.system.appliedIndex
             else { throw NodeError(.data, "\(parts.system.directory) has no whole system state") }
+            guard state.level <= configuration.levelMax else {
+                throw NodeError(UnknownContent(level: state.level, own: configuration.levelMax))
+            }
+            try copyShards(parts, to: directory, configuration, level: state.level)
+            let store = try openLog(configuration, directory, create: true, metrics: nil)
+            defer { store.close() }
             try await SystemGroup.restore(
                 state, as: identity, shards: parts.shards.map(\.appliedIndex), node: configuration.node,
                 server: ServerID(node: configuration.node.text, store: store.storeID), store: store,
@@ -46,7 +50,7 @@ extension ChatroomNode {
     }
 
     private static func copyShards(
-        _ parts: BackupParts, to directory: DataDirectory, _ configuration: NodeConfiguration
+        _ parts: BackupParts, to directory: DataDirectory, _ configuration: NodeConfiguration, level: FeatureLevel
     ) throws {
         for (number, copy) in zip(0..<UInt16.max, parts.shards) {
             try FileManager.default.copyItem(
@@ -55,7 +59,7 @@ extension ChatroomNode {
         let pool = StoragePool(writers: 1, readers: 1)
         defer { pool.close() }
         let map = ShardMap(shardCount: UInt16(clamping: parts.shards.count))
-        let storages = try openStorages(in: directory, map, configuration, pool: pool)
+        let storages = try openStorages(in: directory, map, configuration, level: level, pool: pool)
         defer { for storage in storages { storage.close() } }
         for (storage, copy) in zip(storages, parts.shards) {
             guard storage.appliedIndex == copy.appliedIndex, storage.isHistoryComplete else {

@@ -22,9 +22,10 @@ final class ClusterLinks: Sendable {
         logger: Logger, setUp: @escaping @Sendable (ClusterLink) -> Void
     ) async throws(NodeError) -> ClusterLinks {
         let tls = try configuration.linkTLS?.read()
-        let hello = LinkHello(
+        var hello = LinkHello(
             cluster: cluster.id, node: configuration.node, store: server.store, boot: .random(in: 0 ... .max),
             shards: UInt32(cluster.shardCount))
+        hello.level = configuration.levelMax
         var settings = ClusterLinkConfiguration()
         settings.requireProof = configuration.linkRequiresProof
         if !settings.requireProof {
@@ -34,7 +35,7 @@ final class ClusterLinks: Sendable {
                 believed; set it to true (or leave it out) when all nodes have been upgraded
                 """)
         }
-        return await loop.run { [settings] in
+        return await loop.run { [settings, hello] in
             let link = ClusterLink(
                 loop: loop, hello: hello, configuration: settings, keys: LinkKeys(ring), tls: tls)
             var complaints = LinkComplaints()
@@ -55,8 +56,11 @@ final class ClusterLinks: Sendable {
             do throws(LinkError) {
                 return try await ClusterLink.askIdentity(
                     loop: loop, host: host, port: port, keys: LinkKeys(ring),
-                    requireProof: configuration.linkRequiresProof, tls: tls, node: configuration.node)
+                    requireProof: configuration.linkRequiresProof, tls: tls, node: configuration.node,
+                    level: configuration.levelMax)
             } catch {
+                // Asking again would not help.
+                if error.code == .level { throw NodeError(.version, error.message) }
                 reasons.append("\(seed): \(error)")
             }
         }
@@ -81,7 +85,7 @@ final class ClusterLinks: Sendable {
             switch error.code {
             // An error that passes by itself, and is tried again.
             case .closed, .timedOut, .duplicate: logger.debug("link: \(error)", metadata: metadata)
-            case .malformed, .version, .cluster, .identity, .proof, .removed, .shards:
+            case .malformed, .version, .level, .cluster, .identity, .proof, .removed, .shards:
                 guard complaints.isDue(node, error.code, at: .now) else { return }
                 logger.warning("link: \(error)", metadata: metadata)
             }

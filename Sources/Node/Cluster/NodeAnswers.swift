@@ -100,7 +100,8 @@ struct NodeAnswers: Sendable {
         stats.rooms = Int64(rooms)
         stats.online = Int64(online)
         return NodeStatus(
-            node: configuration.node, version: BuildVersion.text, gateways: await gateway.ownURLs(),
+            node: configuration.node, version: BuildVersion.text, level: configuration.levelMax,
+            gateways: await gateway.ownURLs(),
             leads: await self.rooms.notices().map(\.shard), stats: stats)
     }
 }

@@ -39,7 +39,15 @@ final class NodeMembership: Sendable {
     func follow(_ own: NodeID) async {
         let (cluster, link, known, system) = (cluster, link, known, system)
         await system.observe { change in
-            guard case .nodes(let records) = change else { return }
+            let records: [NodeRecord]
+            switch change {
+            case .level(let level):
+                cluster.set(level: level)
+                link?.loop.execute { link?.value.use(level: level) }
+                return
+            case .nodes(let listed): records = listed
+            case .revoked, .setting: return
+            }
             cluster.set(records)
             guard let link else { return }
             let others = records.filter { $0.node != own }

@@ -6,7 +6,7 @@ extension ChatError: WireMessage {
 
     /// A code that this version does not know is `unknown` and stands in the message: clients never fail on it.
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        var number = Int64(code.rawValue)
+        var number = Int64(code.number)
         var name = code.name
         try walker.required(1, "code", &number)
         try walker.shown(2, "name", &name)
@@ -14,7 +14,7 @@ extension ChatError: WireMessage {
         try walker.optional(4, "retryAfterMs", &retryAfterMs)
         try walker.optional(5, "field", &field)
         guard W.isDecoding else { return }
-        let known = Int(exactly: number).flatMap { ErrorCode(rawValue: $0) } ?? .unknown
+        let known = Int(exactly: number).flatMap { ErrorCode(number: $0, name: name) } ?? .unknown
         code = known
         // The number of `unknown` itself: its message says the code already.
         if known == .unknown, number != Int64(ErrorCode.unknown.rawValue) {

@@ -13,12 +13,14 @@ public struct ConnectResult: WireMessage, Hashable {
     public var gateways: [String] = []
     /// Whether the session given was taken over.
     public var resumed = false
+    /// The features that every node of the cluster serves (PROTOCOL.md, "Versions").
+    public var features: [String] = []
 
     public static var blank: ConnectResult { ConnectResult(session: .blank, user: .blank, time: .blank) }
 
     public init(
         session: SessionID, user: UserID, time: Timestamp, anonymous: Bool = false, heartbeatSeconds: Int64 = 15,
-        gateways: [String] = [], resumed: Bool = false
+        gateways: [String] = [], resumed: Bool = false, features: [String] = []
     ) {
         self.session = session
         self.user = user
@@ -27,6 +29,7 @@ public struct ConnectResult: WireMessage, Hashable {
         self.heartbeatSeconds = heartbeatSeconds
         self.gateways = gateways
         self.resumed = resumed
+        self.features = features
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -37,6 +40,7 @@ public struct ConnectResult: WireMessage, Hashable {
         try walker.shown(5, "time", &time)
         try walker.list(6, "gateways", &gateways)
         try walker.defaulted(7, "resumed", &resumed, default: false)
+        try walker.list(8, "features", &features)
     }
 }
 

@@ -14,6 +14,20 @@ public struct TransferBody: WireMessage, Hashable {
     }
 }
 
+/// Body and answer of PUT /v1/cluster/featureLevel.
+public struct LevelSettings: WireMessage, Hashable {
+    public var level: Int64
+
+    public static var blank: LevelSettings { LevelSettings(level: 1) }
+    public static var schemaName: String { "FeatureLevelSettings" }
+
+    public init(level: Int64) { self.level = level }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "level", &level, .integers(1, 1_000_000))
+    }
+}
+
 /// Answer of POST /v1/backup: where the copies are.
 public struct BackupView: WireMessage, Hashable {
     /// As of when.

@@ -51,6 +51,8 @@ public struct NodeView: WireMessage, Hashable {
     /// The version of its program, with the revision; nil for a node that does not answer. Nodes should differ during
     /// an upgrade only.
     public var version: String?
+    /// The highest feature level that its program can do; nil for a node that does not answer.
+    public var featureLevel: Int64?
 
     public static var blank: NodeView { NodeView(id: .blank) }
     public static var schemaName: String { "Node" }
@@ -66,6 +68,7 @@ public struct NodeView: WireMessage, Hashable {
         try walker.optional(6, "state", &state)
         try walker.shown(7, "systemVoter", &systemVoter)
         try walker.optional(8, "version", &version, .none)
+        try walker.optional(9, "featureLevel", &featureLevel)
     }
 }
 

@@ -2,7 +2,8 @@ import ChatModel
 
 /// An entry of the system group's log, with the leader's stamp.
 ///
-/// Fields 1 to 4 alone are the entry that creates a cluster: the only one of version 0, and still written so.
+/// Fields 1 to 4, and 7 from level 2 on, are the entry that creates a cluster. Fields 1 to 4 alone are the only entry of
+/// version 0.
 public struct SystemEntry: WireMessage, Hashable {
     public var time: Timestamp
     /// The idempotency key of the call that made it.
@@ -25,6 +26,7 @@ public struct SystemEntry: WireMessage, Hashable {
         try walker.optional(4, "store", &creation.store)
         try walker.shown(5, "time", &time)
         try walker.optional(6, "key", &key)
+        try walker.optional(7, "featureLevel", &creation.level)
         let current = command
         var seen = 0
         try seen +=
@@ -85,6 +87,16 @@ public struct SystemEntry: WireMessage, Hashable {
                         nil
                     }
                 }, { command = .setDraining($0.node, $0.draining) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                18, "raiseLevel",
+                {
+                    if case .raiseLevel(let level, let stores) = current {
+                        LevelBody(level: level, stores: stores)
+                    } else {
+                        nil
+                    }
+                }, { command = .raiseLevel($0.level, stores: $0.stores) }) ? 1 : 0
         guard W.isDecoding else { return }
         if seen == 0 { command = try creation.command() }
     }
@@ -95,18 +107,23 @@ public struct SystemEntry: WireMessage, Hashable {
         var shardCount: Int64?
         var node: String?
         var store: Int64?
+        /// Absent: the first.
+        var level: Int64?
 
         init(_ command: SystemCommand) {
-            guard case .createCluster(let id, let shards, let node, let store) = command else { return }
+            guard case .createCluster(let id, let shards, let node, let store, let level) = command else { return }
             (clusterID, shardCount) = (id, Int64(shards))
             (self.node, self.store) = (node.text, Int64(bitPattern: store))
+            if level > .first { self.level = Int64(level.number) }
         }
 
         func command() throws(ChatError) -> SystemCommand {
             guard let clusterID, let node = node.flatMap(NodeID.init), let store,
                 let shards = shardCount.flatMap({ UInt16(exactly: $0) })
             else { throw .missing("command") }
-            return .createCluster(id: clusterID, shardCount: shards, node: node, store: UInt64(bitPattern: store))
+            return .createCluster(
+                id: clusterID, shardCount: shards, node: node, store: UInt64(bitPattern: store),
+                level: try FeatureLevel(stored: level))
         }
     }
 }
@@ -178,5 +195,39 @@ struct DrainingBody: WireMessage {
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "node", &node)
         try walker.shown(2, "draining", &draining)
+    }
+}
+
+/// A feature level, and the stores of the nodes that can do it.
+struct LevelBody: WireMessage {
+    var level: FeatureLevel
+    var stores: [UInt64]
+
+    static var blank: LevelBody { LevelBody(level: .first, stores: []) }
+    static var schemaName: String { "SystemLevelRaise" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var number = Int64(level.number)
+        // The bits of unsigned numbers.
+        var bits = stores.map { Int64(bitPattern: $0) }
+        try walker.required(1, "level", &number)
+        try walker.repeated(2, "stores", &bits)
+        guard W.isDecoding else { return }
+        level = try FeatureLevel(stored: number)
+        stores = bits.map { UInt64(bitPattern: $0) }
+    }
+}
+
+extension FeatureLevel {
+    /// - Parameter number: nil in what was written before there were levels.
+    init(stored number: Int64?) throws(ChatError) {
+        guard let number else {
+            self = .first
+            return
+        }
+        guard let exact = Int(exactly: number), exact >= FeatureLevel.first.number else {
+            throw .wrongType("a feature level")
+        }
+        self = FeatureLevel(exact)
     }
 }

@@ -20,6 +20,8 @@ public struct SystemSnapshot: WireMessage, Hashable {
     public var nonces: [SystemCall] = []
     /// Oldest first.
     public var removed: [RemovedNode] = []
+    /// The cluster's.
+    public var level = FeatureLevel.first
 
     public static var blank: SystemSnapshot { SystemSnapshot() }
 
@@ -37,6 +39,9 @@ public struct SystemSnapshot: WireMessage, Hashable {
         try walker.list(9, "calls", &calls)
         try walker.list(10, "nonces", &nonces)
         try walker.list(11, "removed", &removed)
+        var number = level == .first ? nil : Int64(level.number)
+        try walker.optional(12, "featureLevel", &number)
+        if W.isDecoding { level = try FeatureLevel(stored: number) }
     }
 }
 

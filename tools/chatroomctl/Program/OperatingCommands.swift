@@ -22,7 +22,7 @@ struct StatsCommand: AsyncParsableCommand {
 struct ClusterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster", abstract: "Show and change the cluster's nodes and shards.",
-        subcommands: [Nodes.self, Shards.self, Drain.self, Remove.self, Readmit.self, Transfer.self],
+        subcommands: [Nodes.self, Shards.self, Drain.self, Remove.self, Readmit.self, Transfer.self, Level.self],
         defaultSubcommand: Nodes.self)
 
     struct Nodes: AsyncParsableCommand {
@@ -32,12 +32,12 @@ struct ClusterCommand: AsyncParsableCommand {
 
         func run() async throws {
             common.show(try await common.client().call("GET", ["cluster"])) { cluster in
-                var table = Table(["NODE", "ALIVE", "LEADS", "VOTER", "STARTED", "VERSION", "GATEWAYS"])
+                var table = Table(["NODE", "ALIVE", "LEADS", "VOTER", "STARTED", "VERSION", "LEVEL", "GATEWAYS"])
                 for node in cluster["nodes"]?.items ?? [] {
                     table.add([
                         node["id"]?.shown ?? "", node["alive"]?.shown ?? "", node["leads"]?.shown ?? "",
                         node["systemVoter"]?.shown ?? "", node["startedAt"]?.integer.map(TimeText.full) ?? "",
-                        node["version"]?.shown ?? "",
+                        node["version"]?.shown ?? "", node["featureLevel"]?.shown ?? "",
                         (node["gateways"]?.items ?? []).map(\.shown).joined(separator: " "),
                     ])
                 }
@@ -120,6 +120,24 @@ extension ClusterCommand {
             let result = try await common.client().call(
                 "POST", ["cluster", "shards", "\(shard)", "transfer"], body: .object(["to": .text(node)]))
             common.show(result) { _ in ["\(node) leads shard \(shard)"] }
+        }
+    }
+}
+
+extension ClusterCommand {
+    struct Level: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Raise the cluster's feature level, when every node can do it; nothing lowers it.",
+            discussion: "By default it is raised by itself ten minutes after all nodes can. LEVEL in 'cluster nodes' is"
+                + " what each node's program can do.")
+
+        @Argument var level: Int
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let result = try await common.client().call(
+                "PUT", ["cluster", "featureLevel"], body: .object(["level": .integer(Int64(level))]))
+            common.show(result) { _ in ["the feature level is \(level)"] }
         }
     }
 }

@@ -151,7 +151,7 @@ struct StreamReplay {
             }
         return fits
             ? nil
-            : "\(code.rawValue) \(code.name), for which the stream has no reason after seq \(refusal.from)"
+            : "\(code.number) \(code.name), for which the stream has no reason after seq \(refusal.from)"
                 + (high.map { " and before \($0)" } ?? "") + "; it has: \(standing.text(of: refusal.user))"
     }
 

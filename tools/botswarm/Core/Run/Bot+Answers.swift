@@ -10,7 +10,7 @@ extension Bot {
         }
         switch result {
         case .failure(let error):
-            lane.counters.errors[error.code.rawValue, default: 0] += 1
+            lane.counters.errors[error.code.number, default: 0] += 1
             lane.counters.errorCount += 1
             failed(request, error)
         case .success(let value): succeeded(request, value)

@@ -73,16 +73,16 @@ extension Bot {
 
     /// An `enter` was refused: for now, or for good.
     func entryRefused(_ error: ChatError) {
-        lane.note(failure: "enter was answered \(error.code.rawValue) \(error.message)")
+        lane.note(failure: "enter was answered \(error.code.number) \(error.message)")
         if error.code == .blacklisted, lane.scenario.moderates { return stayOutside(error) }
         guard Self.isWorthRepeating(error.code) else {
-            return stop("may not enter: \(error.code.rawValue) \(error.message)")
+            return stop("may not enter: \(error.code.number) \(error.message)")
         }
         after(milliseconds: Self.wait(for: error)) { [weak self] in self?.enter() }
     }
 
     func connectRefused(_ error: ChatError) {
-        lane.note(failure: "connect was answered \(error.code.rawValue) \(error.message)")
+        lane.note(failure: "connect was answered \(error.code.number) \(error.message)")
         if let wait = error.retryAfterMs { backoff.obey(minMilliseconds: wait, maxMilliseconds: 2 * wait) }
         // 401 is followed by a close frame, which decides.
         if error.code != .unauthorized { drop() }

@@ -66,7 +66,7 @@ extension Bot {
         guard lane.scenario.needsNewRooms, !Self.isWorthRepeating(error.code) else { return }
         guard Self.refusalsOfSpeakers.contains(error.code) || more.contains(error.code) else {
             return book.ledger.withLock {
-                $0.noteWrongAnswer(viewer, "\(what) was answered \(error.code.rawValue) \(error.message)")
+                $0.noteWrongAnswer(viewer, "\(what) was answered \(error.code.number) \(error.message)")
             }
         }
         book.ledger.withLock { $0.refusal(viewer, error.code, what, from: from, n: n, version: version) }

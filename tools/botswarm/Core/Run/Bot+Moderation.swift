@@ -115,7 +115,7 @@ extension Bot {
         guard !expected.contains(error.code) else { return }
         book.ledger.withLock {
             $0.noteWrongAnswer(
-                viewer, "\(ask.act) of \(ask.user) was answered \(error.code.rawValue) \(error.message)")
+                viewer, "\(ask.act) of \(ask.user) was answered \(error.code.number) \(error.message)")
         }
     }
 

@@ -1,0 +1,69 @@
+/// How much of each other's logs, rows, events and link frames all nodes of a cluster understand (PROTOCOL.md,
+/// "Versions").
+///
+/// The system group holds the cluster's level: raised when every listed node's program can do the next one, and never
+/// lowered. Nobody writes what a level brings before the cluster has it, so until then each program of the level before
+/// can take over again.
+public struct FeatureLevel: Sendable, Hashable, Comparable, CustomStringConvertible {
+    public let number: Int
+
+    public init(_ number: Int) { self.number = number }
+
+    /// The level of programs and data that say nothing of one.
+    public static let first = FeatureLevel(1)
+
+    /// The highest level that this program can do.
+    public static let newest = Feature.allCases.map(\.level).max() ?? first
+
+    /// Whether the feature may be used where this is the cluster's level.
+    public func brings(_ feature: Feature) -> Bool { feature.level <= self }
+
+    /// The names of what clients can use of it, as `connect` lists them.
+    public var clientFeatures: [String] { Feature.allCases.filter(brings).compactMap(\.clientName) }
+
+    public var description: String { "\(number)" }
+    public static func < (a: FeatureLevel, b: FeatureLevel) -> Bool { a.number < b.number }
+}
+
+/// Something that programs of the level before do not understand: the table of levels. docs/contributing/level.md says
+/// how to add one.
+public enum Feature: String, Sendable, Hashable, CaseIterable {
+    /// The cluster's feature level itself, and the command that raises it.
+    case levels
+
+    /// The level that brings it.
+    public var level: FeatureLevel {
+        switch self {
+        case .levels: FeatureLevel(2)
+        }
+    }
+
+    /// Its name in the `features` of `connect`; nil for what clients need not know.
+    public var clientName: String? {
+        switch self {
+        case .levels: nil
+        }
+    }
+}
+
+extension CommandBody {
+    /// The feature that the command belongs to; nil for what every program understands. Rows and events that only this
+    /// command brings belong to it too.
+    public var feature: Feature? { nil }
+}
+
+extension SystemCommand {
+    /// The same. The command that raises the level is understood by whoever can do the level that it names, and is
+    /// proposed for no others.
+    public var feature: Feature? { nil }
+}
+
+extension ChatError {
+    /// Not every node can do it yet. It is not worth trying again soon: upgrades take as long as operators do.
+    public static func upgrading(_ feature: Feature) -> ChatError {
+        ChatError(
+            .upgrading,
+            "the cluster is being upgraded: \(feature.rawValue) needs its feature level \(feature.level) or higher",
+            retryAfterMs: 60_000)
+    }
+}

@@ -1,0 +1,37 @@
+import ChatModel
+
+/// Stored or replicated content that this program does not understand. Skipping it would make replicas differ, and
+/// guessing would break promises, so the node stops and says this.
+public struct UnknownContent: Error, Sendable, Hashable, CustomStringConvertible {
+    /// For the operator: where it is, and what to start instead.
+    public var message: String
+
+    public init(_ message: String) { self.message = message }
+
+    /// A command in a log.
+    /// - Parameter log: whose it is: "shard 3".
+    public init(entry index: UInt64, of log: String, _ error: some Error, own: FeatureLevel) {
+        message = """
+            the log entry \(index) of \(log) can't be understood (\(error)). A newer version of the program has written \
+            it; this one can do feature level \(own). Start the version that the other nodes run, on this data
+            """
+    }
+
+    /// A row of the catalogue.
+    public init(rowKind kind: UInt8, of room: String, own: FeatureLevel) {
+        message = """
+            \(room) has a row of kind \(kind), which is not known. A newer version of the program has written it; this \
+            one can do feature level \(own). Start the version that the other nodes run, on this data
+            """
+    }
+
+    /// The cluster's level is one that this program can't do.
+    public init(level: FeatureLevel, own: FeatureLevel) {
+        message = """
+            the cluster has feature level \(level), and this program can do \(own). Start the version that the other \
+            nodes run, or a newer one, on this data; the feature level is never lowered
+            """
+    }
+
+    public var description: String { message }
+}

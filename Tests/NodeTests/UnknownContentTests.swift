@@ -1,0 +1,87 @@
+import ChatModel
+import Consensus
+import Foundation
+import LogStore
+import Logging
+import Testing
+
+@testable import Node
+
+/// A node that meets content which its program does not understand stops with a sentence that says what to start, and
+/// with an exit code of its own. Nothing is skipped, and nothing traps.
+@Suite(.timeLimit(.minutes(3))) struct UnknownContentTests {
+    private let directory = FileManager.default.temporaryDirectory.path + "/unknown-\(UUID().uuidString)"
+
+    private func configuration(levelMax: Int = FeatureLevel.newest.number) throws -> NodeConfiguration {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let keys = #"{"token": [], "admin": [{"id": "a", "secret": "0123456789abcdef0123456789abcdef"}]}"#
+        let file = directory + "/keys.json"
+        try #require(
+            FileManager.default.createFile(
+                atPath: file, contents: Data(keys.utf8), attributes: [.posixPermissions: 0o600]))
+        let settings: [String: Any] = [
+            "nodeId": "n1", "dataDirectory": directory + "/store", "keysFile": file, "loops": 1, "shards": 1,
+            "client": ["port": 0], "api": ["port": 0], "featureLevel": ["max": levelMax],
+        ]
+        let path = directory + "/node.json"
+        try JSONSerialization.data(withJSONObject: settings).write(to: URL(fileURLWithPath: path))
+        return try NodeConfiguration(path: path, environment: [:])
+    }
+
+    private var logger: Logger {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        return logger
+    }
+
+    private func create(_ configuration: NodeConfiguration) async throws {
+        try await ChatroomNode.createCluster(configuration, logger: logger)
+    }
+
+    /// Runs a node until it ends by itself.
+    private func run(_ configuration: NodeConfiguration) async throws -> NodeError {
+        let node = try await ChatroomNode(
+            configuration: configuration, logger: logger, logControl: LogControl(.critical))
+        return try #require(await #expect(throws: NodeError.self) { try await node.run() })
+    }
+
+    /// A command of which this program knows nothing, as the last one of a log.
+    @Test(arguments: [GroupID(0), .system]) func `an entry of the log`(group: GroupID) async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let configuration = try configuration()
+        try await create(configuration)
+        let log = try LogStore.open(LogStoreConfiguration(directory: directory + "/store/log"))
+        let stored = try log.restored(group)
+        let term = max(stored.hardState.term, 1)
+        // Field 999, which no version has.
+        let entry = Entry(index: stored.lastIndex + 1, term: term, kind: .command, payload: [0xBA, 0x3E, 0])
+        let saved: Result<Void, LogStoreError> = await withCheckedContinuation { continuation in
+            log.save([GroupSave(group: group, hardState: HardState(term: term), entries: [entry])]) {
+                continuation.resume(returning: $0)
+            }
+        }
+        log.close()
+        try saved.get()
+
+        // Again and again: the log stays as it is.
+        for _ in 0..<2 {
+            let error = try await run(configuration)
+            #expect(error.code == .version && error.exitCode == 65)
+            for words in [
+                "the log entry \(entry.index) of", group == .system ? "the system group" : "shard 0",
+                "can't be understood", "feature level \(FeatureLevel.newest)", "Start the version",
+            ] {
+                #expect(error.message.contains(words), "\(error.message)")
+            }
+        }
+    }
+
+    @Test func `the level of the cluster`() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await create(try configuration())
+        let error = try await run(try configuration(levelMax: 1))
+        #expect(error.code == .version && error.exitCode == 65)
+        #expect(error.message.contains("the cluster has feature level \(FeatureLevel.newest)"), "\(error.message)")
+        #expect(error.message.contains("this program can do 1"), "\(error.message)")
+    }
+}
