@@ -163,7 +163,8 @@ extension ChatroomNode {
         addGauges(common, system, gossip, clocks)
         let service = NodeService(
             configuration: configuration, rooms: rooms, calls: calls, system: system, keys: keys, gateway: gateway,
-            nodes: nodes, gossip: gossip, callbacks: callbacks, registry: metrics, ready: ReadyFigure(in: metrics),
+            nodes: nodes, membership: membership, gossip: gossip, callbacks: callbacks, registry: metrics,
+            ready: ReadyFigure(in: metrics),
             auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt)
         try await services.open(close: { $0.stop() }) { MemoryKeeper.start(logger: logger) }
         let linkPort = gossip?.address.hostAndPort?.port

@@ -115,6 +115,15 @@ extension NodeService {
         return best.values.map(\.view).sorted { $0.shard < $1.shard }
     }
 
+    func health() async throws(ChatError) -> ClusterHealthView {
+        let shards = await nodes.askAll(.shards).compactMap { item -> (node: NodeID, views: [ShardView])? in
+            if case .shards(let views) = item.answer { (item.node, views) } else { nil }
+        }
+        return ClusterHealth(
+            shardCount: Int(rooms.shardCount), listed: system.nodes, statuses: await statuses(), shards: shards
+        ).view
+    }
+
     func drain(_ node: NodeID) async throws(ChatError) {
         try requireOthers(than: node)
         try await system.changeNodes(.setDraining(node, true))

@@ -17,6 +17,7 @@ struct NodeService: ClusterService {
     let keys: TokenKeys
     let gateway: Gateway
     let nodes: ClusterNodes
+    let membership: NodeMembership
     /// nil where this node speaks to no other.
     let gossip: ClusterGossip?
     let callbacks: AppCallbacks
@@ -154,17 +155,12 @@ struct NodeService: ClusterService {
         try await keys.administrator(bearer: bearer)
     }
 
-    /// Whether every shard has a leader that is known here, and the system group one that is heard.
     func unreadiness() async -> String? {
-        if let reason = await rooms.unreadiness() { return reason }
-        let leaders = nodes.leaders
-        let missing = Int(rooms.shardCount) - leaders.count
-        if missing > 0 { return "\(missing) shards have no leader yet" }
-        if await !system.hearsLeader() { return "the system group has no leader that is heard" }
-        guard system.nodes.contains(where: { $0.node == configuration.node }) else {
-            return "the cluster has not taken this node in yet"
-        }
-        return nil
+        let listed = system.nodes.first { $0.node == configuration.node }
+        let readiness = Readiness(
+            storeRefusal: await rooms.unreadiness(), hearsMajority: await membership.hearsMajority(),
+            isListed: listed != nil, isDraining: listed?.isDraining ?? false)
+        return readiness.refusal
     }
 
     func metrics() async -> String {

@@ -25,6 +25,7 @@ public protocol OperatingService: Sendable {
     func stats() async throws(ChatError) -> StatsView
     func nodes() async throws(ChatError) -> [NodeView]
     func shards() async throws(ChatError) -> [ShardView]
+    func health() async throws(ChatError) -> ClusterHealthView
     /// Begins to empty a node: its shards and clients go to others. Returns when that is decided, not when it is done.
     /// Throws 404 for a node that there is not, 409 when the others could not keep what it holds.
     func drain(_ node: NodeID) async throws(ChatError)

@@ -13,6 +13,11 @@ extension Routes {
             summary: "The shards: who leads them, and how far they are.", answer: .json(ShardsView.self)
         ) { _, service throws(ChatError) in APIResponse(ShardsView(shards: try await service.shards())) },
         Route(
+            method: .get, path: "/v1/cluster/health", name: "getClusterHealth",
+            summary: "Whether the cluster is whole: shards without leader or replicas, nodes that do not answer.",
+            answer: .json(ClusterHealthView.self)
+        ) { _, service throws(ChatError) in APIResponse(try await service.health()) },
+        Route(
             method: .post, path: "/v1/cluster/nodes/{node}/drain", name: "drainNode",
             summary: "Begin to empty a node: its shards and clients go to others.", answer: .json(DoneAnswer.self),
             isIdempotent: true, keepsAnswer: true, refusals: [.notFound, .conflict, .unavailable]

@@ -11,7 +11,8 @@ extension Routes {
             APIResponse(StatusAnswer(status: "ok"))
         },
         Route(
-            method: .get, path: "/readyz", name: "getReadiness", summary: "Whether the node serves; 503 says why not.",
+            method: .get, path: "/readyz", name: "getReadiness",
+            summary: "Whether this node serves; 503 says why not. Shards without a leader: GET /v1/cluster/health.",
             answer: .json(StatusAnswer.self), needsAuthorization: false, refusals: [.unavailable]
         ) { _, service throws(ChatError) in
             if let reason = await service.unreadiness() {

@@ -46,6 +46,7 @@ extension IntegrationTests {
                     try await ledger.acks(10)
                     let refused = try await ann.refusal(of: .text(stuck, "stuck", clientID: "stuck"))
                     #expect(refused.code == .unavailable)
+                    try await Self.expectServing(alive, shards: 8)
                     try await dying[0].start()
                     let mended = try await retrying("a send") { try await ann.send(stuck, "stuck", clientID: "stuck") }
                     #expect(mended.place == .kept(seq: 2))
@@ -54,6 +55,23 @@ extension IntegrationTests {
                 let again = try await ann.send(stuck, "before", clientID: "before")
                 #expect(again == before)
                 #expect(try await ann.wholeHistory(stuck).compactMap(\.text) == ["before", "stuck"])
+            }
+        }
+
+        /// A load balancer takes out none of these; that shards have no leader is told by the cluster's health.
+        private static func expectServing(_ alive: [TestNode], shards: Int) async throws {
+            for node in alive {
+                try await poll("the health of the cluster") {
+                    let health = try await node.api("GET", "/v1/cluster/health").fields()
+                    let nodes = health["nodes"] as? [String: Any]
+                    guard let leaderless = health["withoutLeader"] as? Int, leaderless > 0, leaderless < shards,
+                        let incomplete = health["underReplicated"] as? Int, incomplete >= leaderless
+                    else { return false }
+                    return health["shards"] as? Int == shards && nodes?["alive"] as? Int == alive.count
+                        && nodes?["dead"] as? Int == 2 && (nodes?["versions"] as? [String])?.count == 1
+                }
+                let ready = try await node.api("GET", "/readyz", bearer: nil)
+                #expect(ready.status == 200, "\(ready)")
             }
         }
 

@@ -56,6 +56,14 @@ extension FakeCluster {
         [ShardView(shard: ShardID(0), leader: Self.node, replicas: [Self.node], term: 1, applied: 7)]
     }
 
+    func health() async throws(ChatError) -> ClusterHealthView {
+        var health = ClusterHealthView()
+        health.shards = 16
+        health.withoutLeader = 2
+        health.nodes.versions = ["0.9.0"]
+        return health
+    }
+
     func drain(_ node: NodeID) async throws(ChatError) { try note(.operating("drain \(node)")) }
 
     func remove(_ node: NodeID) async throws(ChatError) {

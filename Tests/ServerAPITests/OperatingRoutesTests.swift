@@ -121,6 +121,18 @@ import Wire
         }
     }
 
+    @Test func `the cluster's health is told in numbers, the zeros too`() async throws {
+        try await withServer { client, _ in
+            let answer = try await client.call("GET", "/v1/cluster/health")
+            #expect(answer.status == 200)
+            let expected =
+                #"{"shards":16,"withoutLeader":2,"underReplicated":0,"#
+                + #""nodes":{"alive":0,"dead":0,"versions":["0.9.0"]},"featureLevel":1}"#
+            #expect(String(decoding: answer.body, as: UTF8.self) == expected)
+            #expect(try await client.call("GET", "/v1/cluster/health", bearer: nil).status == 401)
+        }
+    }
+
     @Test(arguments: [
         ("/v1/cluster/nodes/a%20b/drain", "", "node"), ("/v1/cluster/nodes/a%20b/remove", "", "node"),
         ("/v1/cluster/shards/65536/transfer", #"{"to":"n2"}"#, "shard"),

@@ -188,11 +188,15 @@ public final class SimulatedCluster: Sendable {
         host.kill()
     }
 
-    /// Waits until a node answers that it is ready. False when it does not in time.
+    /// Waits until a node answers that it is ready, and that all shards have leaders. False when it does not in time.
     public func ready(_ node: Int, within limit: Duration) async throws -> Bool {
         let end = SimulatedTime.now + limit
         while SimulatedTime.now < end {
-            if let answer = await call(node, "GET", "/readyz"), answer.status == 200 { return true }
+            if let answer = await call(node, "GET", "/readyz"), answer.status == 200,
+                await text(node, "/v1/cluster/health")?.contains(#""withoutLeader":0"#) == true
+            {
+                return true
+            }
             try await Task.sleep(for: .milliseconds(50))
         }
         return false

@@ -22,6 +22,13 @@ final class NodeMembership: Sendable {
     private let logger: Logger
     private let tasks = Mutex<[Task<Void, Never>]>([])
     private let known = KnownNodes()
+    private let hearing = Mutex(Hearing())
+
+    /// Whether the system group's leader is heard, which a majority has elected.
+    private struct Hearing {
+        var hasBegun = false
+        var isCutOff = false
+    }
 
     init(
         _ directory: DataDirectory, system: SystemGroup, cluster: ClusterView, nodes: ClusterNodes,
@@ -114,11 +121,22 @@ final class NodeMembership: Sendable {
             let sendsAway = watch.look(isHeard: isHeard, after: now - lookedAt)
             lookedAt = now
             await gateway.set(cutOff: watch.isCutOff)
+            hearing.withLock { [isCutOff = watch.isCutOff] in $0.isCutOff = isCutOff }
             if sendsAway {
                 logger.error("this node is cut off from its cluster and sends its clients elsewhere")
                 await gateway.sendAllAway()
             }
             try? await Task.sleep(for: .milliseconds(watch.silence > .seconds(1) ? 100 : 500))
+        }
+    }
+
+    /// Whether this node hears the majority of the system group. While the group elects another leader it does, as long
+    /// as new clients are let in: all nodes miss the former one at once, and a load balancer would take out all of them.
+    func hearsMajority() async -> Bool {
+        let hearsLeader = await system.hearsLeader()
+        return hearing.withLock { hearing in
+            if hearsLeader { hearing.hasBegun = true }
+            return hearsLeader || hearing.hasBegun && !hearing.isCutOff
         }
     }
 

@@ -181,6 +181,20 @@ extension ConformanceCheck {
                 try expect(answer.status == 200, "\(path) was answered \(answer.status)")
             }
         },
+        .init("4", "the cluster's health counts shards, nodes and versions") { run in
+            let health = try await run.done("GET", ["cluster", "health"])
+            let shards = health["shards"]?.integer ?? 0
+            try expect(shards > 0, "the answer is \(health.line)")
+            for name in ["withoutLeader", "underReplicated"] {
+                let count = health[name]?.integer ?? -1
+                try expect((0...shards).contains(count), "\(name): \(health.line)")
+            }
+            let nodes = health["nodes"]
+            try expect(
+                nodes?["alive"]?.integer ?? 0 > 0 && nodes?["dead"]?.integer != nil
+                    && nodes?["versions"]?.items.isEmpty == false && health["featureLevel"]?.integer ?? 0 > 0,
+                "the answer is \(health.line)")
+        },
         .init("4 Metrics", "the stable metric names are there") { run in
             let text = try await run.plain("GET", "/metrics").body.text ?? ""
             let names = [
@@ -211,7 +225,8 @@ extension ConformanceCheck {
                 "/v1/rooms/{room}/address", "/v1/rooms/{room}/explain", "/v1/users/{user}/token",
                 "/v1/users/{user}/revoke", "/v1/users/{user}/offline", "/v1/users/{user}/messages",
                 "/v1/users/{user}/sessions", "/v1/broadcast", "/v1/webhook", "/v1/moderation", "/v1/cluster",
-                "/v1/cluster/shards", "/v1/stats", "/v1/sessions", "/v1/sessions/{session}", "/v1/audit", "/v1/log",
+                "/v1/cluster/health", "/v1/cluster/shards", "/v1/stats", "/v1/sessions", "/v1/sessions/{session}",
+                "/v1/audit", "/v1/log",
                 "/v1/cluster/nodes/{node}/drain", "/v1/cluster/nodes/{node}/remove",
                 "/v1/cluster/shards/{shard}/transfer", "/v1/backup",
             ]

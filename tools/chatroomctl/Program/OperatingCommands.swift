@@ -22,7 +22,9 @@ struct StatsCommand: AsyncParsableCommand {
 struct ClusterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster", abstract: "Show and change the cluster's nodes and shards.",
-        subcommands: [Nodes.self, Shards.self, Drain.self, Remove.self, Readmit.self, Transfer.self, Level.self],
+        subcommands: [
+            Nodes.self, Shards.self, Health.self, Drain.self, Remove.self, Readmit.self, Transfer.self, Level.self,
+        ],
         defaultSubcommand: Nodes.self)
 
     struct Nodes: AsyncParsableCommand {
@@ -70,6 +72,33 @@ struct ClusterCommand: AsyncParsableCommand {
 }
 
 extension ClusterCommand {
+    struct Health: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Whether the cluster is whole: its shards, its nodes, their versions.",
+            discussion: "Exit code 1 when a shard has no leader. Whether each node serves: chatroomctl health.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let health = try await common.client().call("GET", ["cluster", "health"])
+            common.show(health) { health in
+                let nodes = health["nodes"]
+                return Table.facts([
+                    ("shards", health["shards"]?.shown ?? ""),
+                    ("without leader", health["withoutLeader"]?.shown ?? ""),
+                    ("under-replicated", health["underReplicated"]?.shown ?? ""),
+                    ("nodes alive", nodes?["alive"]?.shown ?? ""), ("nodes dead", nodes?["dead"]?.shown ?? ""),
+                    ("versions", (nodes?["versions"]?.items ?? []).map(\.shown).joined(separator: ", ")),
+                    ("feature level", health["featureLevel"]?.shown ?? ""),
+                ])
+            }
+            let leaderless = health["withoutLeader"]?.integer ?? 0
+            guard leaderless > 0 else { return }
+            throw CommandFailure(
+                .refused, "\(leaderless) shards have no leader: chatroomctl cluster shards names their replicas")
+        }
+    }
+
     struct Drain: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Begin to empty a node: its shards and clients go to others.")

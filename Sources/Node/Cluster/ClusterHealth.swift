@@ -1,0 +1,46 @@
+import ChatModel
+import RoomProtocol
+import ServerAPI
+import Wire
+
+/// The health of the cluster, made of what its nodes answer (PROTOCOL.md, "Health"). Pure.
+struct ClusterHealth: Sendable {
+    /// The replicas that a shard is to have, where there are as many data nodes.
+    static let replicasWanted = 3
+
+    var shardCount: Int
+    /// The nodes that the system group lists.
+    var listed: [NodeRecord]
+    /// Those that answer.
+    var statuses: [NodeStatus]
+    /// The shards as each node that answers knows them.
+    var shards: [(node: NodeID, views: [ShardView])]
+
+    var view: ClusterHealthView {
+        let alive = Set(statuses.map(\.node))
+        // A shard whose replicas are all away is in nobody's list.
+        var led: Set<Int64> = []
+        var replicas: [Int64: (term: UInt64, applied: UInt64, alive: Int)] = [:]
+        for (node, views) in shards {
+            for view in views {
+                // Only its own word: who follows a leader may not have noticed its death yet.
+                if view.leader == node { led.insert(view.shard) }
+                let known = replicas[view.shard]
+                guard known.map({ ($0.term, $0.applied) < (view.term, view.applied) }) ?? true else { continue }
+                replicas[view.shard] = (view.term, view.applied, view.replicas.count(where: alive.contains))
+            }
+        }
+        let dataNodes = listed.count { $0.role == .data && !$0.isDraining }
+        let wanted = dataNodes >= Self.replicasWanted ? Self.replicasWanted : 1
+        let complete = replicas.values.count { $0.alive >= wanted }
+        var view = ClusterHealthView()
+        view.shards = Int64(shardCount)
+        view.withoutLeader = Int64(max(0, shardCount - led.count))
+        view.underReplicated = Int64(max(0, shardCount - complete))
+        view.nodes.alive = Int64(alive.count)
+        view.nodes.dead = Int64(listed.count { !alive.contains($0.node) })
+        view.nodes.versions = Set(statuses.map(\.version)).sorted()
+        view.featureLevel = FeatureLevel.current
+        return view
+    }
+}
