@@ -18,12 +18,14 @@ public enum Actor: Sendable, Hashable {
     case system
     /// The server API in the name of a user, who is shown: a message's sender, or an operator with the rank of his own.
     case server(UserName)
+    /// The server API in the name of somebody who moderates by it: shown, and above every rank like the system.
+    case moderator(UserName)
     /// A user who is in the room, with the profile of that stay.
     case member(UserID, Profile, anonymous: Bool)
 
     public var user: UserID? {
         switch self {
-        case .system: nil
+        case .system, .moderator: nil
         case .server(let name): name.user
         case .member(let user, _, _): user
         }

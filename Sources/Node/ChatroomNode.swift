@@ -44,8 +44,16 @@ public final class ChatroomNode: Service, Sendable {
         self.onReady = onReady
         tls = try configuration.tls?.clientContext()
         apiCertificate = configuration.apiTLS ? try configuration.tls?.apiCertificate() : nil
-        keys = try await TokenKeys(
-            try KeysFile.read(configuration.keysFile), keySets: KeySetReader(logger: logger), now: WallClock.now)
+        let file = try KeysFile.read(configuration.keysFile)
+        keys = try await TokenKeys(file, keySets: KeySetReader(logger: logger), now: WallClock.now)
+        Self.warn(of: file, logger)
+    }
+
+    private static func warn(of file: KeysFile, _ logger: Logger) {
+        let names = file.keysOfUnknownRoles
+        guard !names.isEmpty else { return }
+        logger.warning(
+            "keys have a role that this program does not know; they may do nothing", metadata: ["keys": "\(names)"])
     }
 
     /// Reads keys and certificates again and takes over the limits of `new` (SIGHUP); everything else of it waits for
@@ -59,6 +67,7 @@ public final class ChatroomNode: Service, Sendable {
         let linkTLS = configuration.linkTLS == nil ? nil : try (new.linkTLS ?? configuration.linkTLS)?.read()
         let ring = try file.clusterRing()
         try await keys.replace(with: file)
+        Self.warn(of: file, logger)
         if let ring {
             await gossip?.use(ring)
             await links?.use(ring)

@@ -259,16 +259,16 @@ extension NodeService {
 
     /// The nonce goes through the system group's log, and only behind a signature that is right: it works once in the
     /// whole cluster, over restarts too.
-    func administrator(signed request: SignedRequest) async throws(ChatError) -> String {
+    func administrator(signed request: SignedRequest) async throws(ChatError) -> Administrator {
         try RequestSignature.check(request, at: WallClock.now())
         // An unknown key costs the same time as a wrong signature.
         let key = keys.adminKey(request.key)
-        let isValid = RequestSignature.isValid(request, key: key ?? HMACKey(SecureRandom.bytes(32)))
-        guard key != nil, isValid else { throw ChatError(.unauthorized, "the signature is not valid") }
+        let isValid = RequestSignature.isValid(request, key: key?.key ?? HMACKey(SecureRandom.bytes(32)))
+        guard let key, isValid else { throw ChatError(.unauthorized, "the signature is not valid") }
         guard try await system.use(nonce: "\(request.key)\n\(request.nonce)") else {
             throw ChatError(.unauthorized, "X-Chatroom-Nonce was used before")
         }
-        return request.key
+        return key.administrator
     }
 
     func begin(call key: String) async throws(ChatError) -> BegunCall {

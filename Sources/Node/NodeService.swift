@@ -151,7 +151,7 @@ struct NodeService: ClusterService {
         return GatewayAddresses(gateways: await gateway.urls(), ttlSeconds: 60)
     }
 
-    func administrator(bearer: String) async throws(ChatError) -> String? {
+    func administrator(bearer: String) async throws(ChatError) -> Administrator? {
         try await keys.administrator(bearer: bearer)
     }
 

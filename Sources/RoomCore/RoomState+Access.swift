@@ -12,7 +12,7 @@ extension RoomState {
     /// manager, and the protocol has no exception from "nobody acts on an equal or higher rank".
     func rank(of actor: Actor) -> Int {
         switch actor {
-        case .system: Self.serverRank
+        case .system, .moderator: Self.serverRank
         case .server(let name): role(of: name.user).rank
         case .member(let user, _, let anonymous): anonymous ? 0 : role(of: user).rank
         }

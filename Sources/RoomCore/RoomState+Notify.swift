@@ -31,6 +31,7 @@ extension RoomState {
     private func operatorName(_ command: Command) -> UserName? {
         switch command.actor {
         case .system: nil
+        case .moderator(let name): name
         case .server(let name):
             name.nick.isEmpty ? UserName(user: name.user, nick: nick(of: name.user, command.facts)) : name
         case .member(let user, let profile, _): UserName(user: user, nick: profile.nick)

@@ -51,7 +51,7 @@ extension RoomState {
 
     private func sender(_ command: Command) -> Sender? {
         switch command.actor {
-        case .system:
+        case .system, .moderator:
             return nil
         case .server(let name):
             var profile = profile(of: name.user, command.facts)

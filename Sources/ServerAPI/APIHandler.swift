@@ -35,7 +35,7 @@ struct APIHandler: Sendable {
     ///   signed it with.
     func answer(_ head: Head, body: () async throws(ChatError) -> [UInt8]) async -> APIResponse {
         let begin = ContinuousClock.now
-        var administrator: String?
+        var administrator: Administrator?
         var route: Route?
         var refusal: ChatError?
         let response: APIResponse
@@ -49,7 +49,7 @@ struct APIHandler: Sendable {
             response = APIResponse(error)
         }
         if APIMethod(exactly: head.method)?.changes ?? true {
-            record(head, by: administrator, status: response.status, refusal)
+            record(head, by: administrator?.name, status: response.status, refusal)
         }
         figures?.count(route, status: response.status, seconds: (ContinuousClock.now - begin) / .seconds(1))
         return response
@@ -71,7 +71,7 @@ struct APIHandler: Sendable {
     private static let auditedPathMax = 512  // bytes
 
     private func respond(
-        _ head: Head, _ administrator: inout String?, _ matched: inout Route?,
+        _ head: Head, _ administrator: inout Administrator?, _ matched: inout Route?,
         body: () async throws(ChatError) -> [UInt8]
     ) async throws(ChatError) -> APIResponse {
         // A target is ASCII (RFC 9112 §3.2): what follows may divide it as text, at the cost of bytes.
@@ -103,6 +103,7 @@ struct APIHandler: Sendable {
             } else {
                 administrator = try await authorize(head)
             }
+            try administrator?.requireMay(route, parameters)
         }
         let bytes: [UInt8] =
             if route.request == nil { [] } else if let signedBody { signedBody } else { try await body() }
@@ -144,7 +145,7 @@ struct APIHandler: Sendable {
     }
 
     /// RFC 6750, section 2.1: `Bearer` in any case, one space or more, the token.
-    private func authorize(_ head: Head) async throws(ChatError) -> String {
+    private func authorize(_ head: Head) async throws(ChatError) -> Administrator {
         guard let field = head.authorization else {
             throw ChatError(.unauthorized, "Authorization: Bearer <admin key> is missing, and so is a signature")
         }

@@ -1,9 +1,10 @@
 import ChatModel
+import Wire
 
 /// One request as a route's handler sees it: authorized, its path matched, its body read.
 struct APIRequest: Sendable {
     /// The caller; nil on routes without authorization.
-    var administrator: String?
+    var administrator: Administrator?
     /// The path's parameters, decoded.
     var path: [String: String]
     var query: QueryParameters
@@ -74,6 +75,11 @@ struct APIRequest: Sendable {
             }
             return text
         }
+    }
+
+    /// In whose name the call is made.
+    func actor(_ options: ServerOptions) -> Actor {
+        administrator?.actor(options) ?? options.operator.map(Actor.server) ?? .system
     }
 
     private static func invalid(_ field: String, _ what: String) -> ChatError {

@@ -31,7 +31,8 @@ struct OpenAPIDocument: Sendable {
                     "admin": .object([
                         "type": .text("http"),
                         "scheme": .text("bearer"),
-                        "description": .text("The admin key, or a JWT of an admin key."),
+                        "description": .text(
+                            "An admin key, or a JWT of an admin key. x-roles of a call: whose role may do it."),
                     ]),
                     "signature": .object([
                         "type": .text("apiKey"), "in": .text("header"), "name": .text("X-Chatroom-Signature"),
@@ -67,7 +68,12 @@ struct OpenAPIDocument: Sendable {
         func add(_ name: String, _ value: DocumentValue) {
             members.append(DocumentValue.Member(name: name, value: value))
         }
-        if !route.needsAuthorization { add("security", .array([])) }
+        if route.needsAuthorization {
+            // "x-" is what the specification leaves to others.
+            add("x-roles", .array(AdminRole.allCases.filter(route.roles.contains).map { .text($0.rawValue) }))
+        } else {
+            add("security", .array([]))
+        }
         let parameters = self.parameters(of: route)
         if !parameters.isEmpty { add("parameters", .array(parameters)) }
         if let request = route.request {
@@ -159,7 +165,7 @@ extension Route {
     /// Every code that this route may refuse with.
     var errors: Set<ErrorCode> {
         var errors = Set(refusals)
-        if needsAuthorization { errors.formUnion([.unauthorized, .internal, .unavailable]) }
+        if needsAuthorization { errors.formUnion([.unauthorized, .forbidden, .internal, .unavailable]) }
         let takesParameters = segments.contains { if case .parameter = $0 { true } else { false } }
         if takesParameters || !query.isEmpty || request != nil || isIdempotent { errors.insert(.badParameter) }
         if request != nil { errors.formUnion([.malformed, .tooLarge]) }

@@ -22,6 +22,8 @@ struct Route: Sendable {
     var path: String
     /// OpenAPI's `operationId`.
     var name: String
+    /// The roles that may call it; a route of which nothing is said is for ADMIN alone.
+    var roles: Set<AdminRole> = .onlyAdmin
     var summary: String
     var query: [QueryDescription] = []
     var request: RequestDescription?
@@ -38,6 +40,9 @@ struct Route: Sendable {
     var handler: Handler
 
     var segments: [PathSegment] { PathSegment.parse(path) }
+
+    /// Whether it is about the room that its path names, and no other one.
+    var isOfOneRoom: Bool { segments.starts(with: [.literal("v1"), .literal("rooms"), .parameter("room")]) }
 }
 
 /// A query parameter as the OpenAPI document shows it.

@@ -5,7 +5,8 @@ extension Routes {
     /// Routes about the members of a room.
     static let members: [Route] = [
         Route(
-            method: .get, path: "/v1/rooms/{room}/members", name: "listMembers", summary: "List a room's members.",
+            method: .get, path: "/v1/rooms/{room}/members", name: "listMembers", roles: .reading,
+            summary: "List a room's members.",
             query: [
                 QueryDescription(
                     name: "kind", meaning: "Which of them; FIXED when absent.", schema: .oneOf(MemberKind.self)),
@@ -21,7 +22,8 @@ extension Routes {
             return APIResponse(MembersResult(page))
         },
         Route(
-            method: .get, path: "/v1/rooms/{room}/members/{user}", name: "getMember", summary: "One member of a room.",
+            method: .get, path: "/v1/rooms/{room}/members/{user}", name: "getMember", roles: .reading,
+            summary: "One member of a room.",
             answer: .json(Member.self), refusals: [.notFound]
         ) { request, service throws(ChatError) in
             APIResponse(try await service.member(try request.user, of: try request.room))
@@ -44,7 +46,7 @@ extension Routes {
             (user, body: TempMuteBody) in (.tempMute(user, seconds: body.seconds, body.options.notify), body.options)
         },
         Route(
-            method: .post, path: "/v1/rooms/{room}/members/{user}/kick", name: "kickMember",
+            method: .post, path: "/v1/rooms/{room}/members/{user}/kick", name: "kickMember", roles: .moderation,
             summary: "Put a user out; with banSeconds also forbid entering for that time; 0 lifts a ban.",
             request: RequestDescription(body: KickBody.self, required: false), answer: .json(DoneAnswer.self),
             isIdempotent: true, refusals: [.forbidden, .notFound, .roomClosed]
@@ -62,12 +64,13 @@ extension Routes {
         _ change: @escaping @Sendable (UserID, Body) -> (CommandBody, ServerOptions)
     ) -> Route {
         Route(
-            method: method, path: "/v1/rooms/{room}/members/{user}/\(action)", name: name, summary: summary,
+            method: method, path: "/v1/rooms/{room}/members/{user}/\(action)", name: name, roles: .moderation,
+            summary: summary,
             request: RequestDescription(body: Body.self), answer: .json(MemberResult.self), isIdempotent: true,
             refusals: [.forbidden, .notFound, .conflict, .roomClosed]
         ) { request, service throws(ChatError) in
             let (command, options) = change(try request.user, try request.decode(Body.self))
-            let result = try await request.perform(command, as: options.actor, service)
+            let result = try await request.perform(command, as: request.actor(options), service)
             guard case .member(let member) = result else { throw request.unexpected(result) }
             return APIResponse(MemberResult(member: member))
         }

@@ -5,7 +5,8 @@ extension Routes {
     /// Sending, history, barrage.
     static let messages: [Route] = [
         Route(
-            method: .post, path: "/v1/rooms/{room}/messages", name: "sendMessage", summary: "Send a message.",
+            method: .post, path: "/v1/rooms/{room}/messages", name: "sendMessage", roles: .moderation,
+            summary: "Send a message.",
             request: RequestDescription(body: ServerSendRequest.self), answer: .json(SendResult.self),
             isIdempotent: true, refusals: [.notFound, .roomClosed, .rejected]
         ) { request, service throws(ChatError) in
@@ -23,20 +24,22 @@ extension Routes {
             return APIResponse(answer)
         },
         Route(
-            method: .get, path: "/v1/rooms/{room}/messages", name: "getHistory", summary: "A page of history.",
+            method: .get, path: "/v1/rooms/{room}/messages", name: "getHistory", roles: .reading,
+            summary: "A page of history.",
             query: historyQuery, answer: .json(MessagesResult.self), refusals: [.notFound]
         ) { request, service throws(ChatError) in
             let page = try await service.history(of: try request.room, try historyRequest(request.query))
             return APIResponse(MessagesResult(page))
         },
         Route(
-            method: .get, path: "/v1/rooms/{room}/messages/{messageId}", name: "getMessage", summary: "One message.",
+            method: .get, path: "/v1/rooms/{room}/messages/{messageId}", name: "getMessage", roles: .reading,
+            summary: "One message.",
             answer: .json(Message.self), refusals: [.notFound]
         ) { request, service throws(ChatError) in
             APIResponse(try await service.message(try request.messageID, in: try request.room))
         },
         Route(
-            method: .post, path: "/v1/rooms/{room}/barrage", name: "sendBarrage",
+            method: .post, path: "/v1/rooms/{room}/barrage", name: "sendBarrage", roles: .moderation,
             summary: "Send a barrage item: shown at once, droppable, never kept.",
             request: RequestDescription(body: ServerBarrageRequest.self), answer: .json(BarrageResult.self),
             isIdempotent: true, keepsAnswer: true, refusals: [.notFound, .roomClosed]
@@ -85,9 +88,4 @@ extension ServerBarrageRequest {
         item.priority = priority
         return item
     }
-}
-
-extension ServerOptions {
-    /// In whose name the call is made.
-    var actor: Actor { `operator`.map(Actor.server) ?? .system }
 }

@@ -5,7 +5,8 @@ extension Routes {
     /// The queue of a room. `queueLevel` does not hold here, as in NIM: it is for the people in the room.
     static let queue: [Route] = [
         Route(
-            method: .get, path: "/v1/rooms/{room}/queue", name: "getQueue", summary: "A page of the queue, in order.",
+            method: .get, path: "/v1/rooms/{room}/queue", name: "getQueue", roles: .reading,
+            summary: "A page of the queue, in order.",
             query: [
                 QueryDescription(
                     name: "after", meaning: "`next` of an earlier page.", schema: .text(bytes: Limits.opaqueIDBytes)),
@@ -19,7 +20,7 @@ extension Routes {
             return APIResponse(page)
         },
         Route(
-            method: .put, path: "/v1/rooms/{room}/queue/{key}", name: "setQueueElement",
+            method: .put, path: "/v1/rooms/{room}/queue/{key}", name: "setQueueElement", roles: .moderation,
             summary: "Add or overwrite an element; 409 when ifVersion is not its version.",
             request: RequestDescription(body: QueueSetBody.self), answer: .json(ElementResult.self),
             isIdempotent: true, refusals: [.notFound, .conflict, .tooLarge, .roomClosed]
@@ -31,19 +32,19 @@ extension Routes {
             return try await element(of: set, body.options, request, service)
         },
         Route(
-            method: .patch, path: "/v1/rooms/{room}/queue", name: "setQueueElements",
+            method: .patch, path: "/v1/rooms/{room}/queue", name: "setQueueElements", roles: .moderation,
             summary: "New values for elements that are there; answers the keys that are not.",
             request: RequestDescription(body: QueueSetManyBody.self), answer: .json(MissingResult.self),
             isIdempotent: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let body = try request.decode(QueueSetManyBody.self)
             let result = try await request.perform(
-                .queueSetMany(body.values, body.options.notify), as: body.options.actor, service)
+                .queueSetMany(body.values, body.options.notify), as: request.actor(body.options), service)
             guard case .missing(let keys) = result else { throw request.unexpected(result) }
             return APIResponse(MissingResult(missing: keys))
         },
         Route(
-            method: .post, path: "/v1/rooms/{room}/queue/take", name: "takeQueueElement",
+            method: .post, path: "/v1/rooms/{room}/queue/take", name: "takeQueueElement", roles: .moderation,
             summary: "Take an element out, the head when no key is given; 404 when there is none.",
             request: RequestDescription(body: QueueTakeBody.self, required: false), answer: .json(ElementResult.self),
             isIdempotent: true, refusals: [.notFound, .roomClosed]
@@ -52,7 +53,8 @@ extension Routes {
             return try await element(of: .queueTake(key: body.key, body.options.notify), body.options, request, service)
         },
         Route(
-            method: .delete, path: "/v1/rooms/{room}/queue", name: "clearQueue", summary: "Remove all elements.",
+            method: .delete, path: "/v1/rooms/{room}/queue", name: "clearQueue", roles: .moderation,
+            summary: "Remove all elements.",
             request: RequestDescription(body: ServerOptions.self, required: false), answer: .json(DoneAnswer.self),
             isIdempotent: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
@@ -65,7 +67,7 @@ extension Routes {
     private static func element(
         of command: CommandBody, _ options: ServerOptions, _ request: APIRequest, _ service: any ClusterService
     ) async throws(ChatError) -> APIResponse {
-        let result = try await request.perform(command, as: options.actor, service)
+        let result = try await request.perform(command, as: request.actor(options), service)
         guard case .element(let element) = result else { throw request.unexpected(result) }
         return APIResponse(ElementResult(element: element))
     }

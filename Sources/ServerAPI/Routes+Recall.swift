@@ -6,25 +6,27 @@ extension Routes {
     static let recall: [Route] = [
         Route(
             method: .post, path: "/v1/rooms/{room}/messages/{messageId}/recall", name: "recallMessage",
+            roles: .moderation,
             summary: "Take a message back; it stays without its body.",
             request: RequestDescription(body: ServerOptions.self, required: false), answer: .json(DoneAnswer.self),
             isIdempotent: true, refusals: [.forbidden, .notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let options = try request.decodeIfGiven(ServerOptions.self)
             try await service.recall(
-                try request.messageID, in: try request.room, as: options.actor, options.notify,
+                try request.messageID, in: try request.room, as: request.actor(options), options.notify,
                 id: request.callKey)
             return .done
         },
         Route(
-            method: .post, path: "/v1/rooms/{room}/messages/recall", name: "recallMessagesOfUser",
+            method: .post, path: "/v1/rooms/{room}/messages/recall", name: "recallMessagesOfUser", roles: .moderation,
             summary: "Take back all kept messages of a user, in one notification of at most 1,000 messages each.",
             request: RequestDescription(body: RecallAllBody.self), answer: .json(DoneAnswer.self), isIdempotent: true,
             refusals: [.forbidden, .notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let body = try request.decode(RecallAllBody.self)
             try await service.recallAll(
-                of: body.user, since: body.since, in: try request.room, as: body.options.actor, body.options.notify,
+                of: body.user, since: body.since, in: try request.room, as: request.actor(body.options),
+                body.options.notify,
                 id: request.callKey)
             return .done
         },

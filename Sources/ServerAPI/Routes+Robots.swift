@@ -5,7 +5,7 @@ extension Routes {
     /// Members that exist on the server only.
     static let robots: [Route] = [
         Route(
-            method: .post, path: "/v1/rooms/{room}/robots", name: "addRobots",
+            method: .post, path: "/v1/rooms/{room}/robots", name: "addRobots", roles: .moderation,
             summary: "Let robots enter; those who are here get the profile given.",
             request: RequestDescription(body: RobotsBody.self), answer: .json(RobotsAdded.self), isIdempotent: true,
             refusals: [.notFound, .roomClosed, .blacklisted]
@@ -19,7 +19,8 @@ extension Routes {
             return APIResponse(answer)
         },
         Route(
-            method: .delete, path: "/v1/rooms/{room}/robots", name: "removeRobots", summary: "Let robots leave.",
+            method: .delete, path: "/v1/rooms/{room}/robots", name: "removeRobots", roles: .moderation,
+            summary: "Let robots leave.",
             request: RequestDescription(body: RobotsBody.self), answer: .json(RobotsRemoved.self), isIdempotent: true,
             refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in

@@ -5,7 +5,8 @@ extension Routes {
     /// Creating, reading, changing and ending rooms.
     static let rooms: [Route] = [
         Route(
-            method: .post, path: "/v1/rooms", name: "createRoom", summary: "Create a room; 409 if it exists.",
+            method: .post, path: "/v1/rooms", name: "createRoom", roles: .moderation,
+            summary: "Create a room; 409 if it exists.",
             request: RequestDescription(body: CreateRoomRequest.self), answer: .json(RoomView.self),
             isIdempotent: true, refusals: [.conflict]
         ) { request, service throws(ChatError) in
@@ -18,7 +19,8 @@ extension Routes {
             return APIResponse(await view(info, service))
         },
         Route(
-            method: .get, path: "/v1/rooms", name: "listRooms", summary: "List rooms, by ID or those with most people.",
+            method: .get, path: "/v1/rooms", name: "listRooms", roles: .everybody,
+            summary: "List rooms, by ID or those with most people.",
             query: [
                 QueryDescription(
                     name: "after", meaning: "`next` of an earlier page, with the same sort.",
@@ -47,20 +49,20 @@ extension Routes {
             return APIResponse(RoomsView(try await service.rooms(after: cursor, limit: limit)))
         },
         Route(
-            method: .get, path: "/v1/rooms/{room}", name: "getRoom", summary: "Read a room.",
+            method: .get, path: "/v1/rooms/{room}", name: "getRoom", roles: .everybody, summary: "Read a room.",
             answer: .json(RoomView.self), refusals: [.notFound]
         ) { request, service throws(ChatError) in
             APIResponse(try await service.room(try request.room))
         },
         Route(
-            method: .patch, path: "/v1/rooms/{room}", name: "updateRoom",
+            method: .patch, path: "/v1/rooms/{room}", name: "updateRoom", roles: .moderation,
             summary: "Change a room; what is not given stays.",
             request: RequestDescription(body: UpdateRoomBody.self), answer: .json(RoomView.self),
             isIdempotent: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let update = try request.decode(UpdateRoomBody.self)
             let info = try await request.performOnRoom(
-                .updateRoom(set: update.set, update.options.notify), as: update.options.actor, service)
+                .updateRoom(set: update.set, update.options.notify), as: request.actor(update.options), service)
             return APIResponse(await view(info, service))
         },
         Route(
@@ -72,17 +74,17 @@ extension Routes {
             return .done
         },
         Route(
-            method: .post, path: "/v1/rooms/{room}/close", name: "closeRoom",
+            method: .post, path: "/v1/rooms/{room}/close", name: "closeRoom", roles: .moderation,
             summary: "Close a room: everybody leaves, nobody enters.",
             request: RequestDescription(body: ServerOptions.self, required: false), answer: .json(DoneAnswer.self),
             isIdempotent: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let options = try request.decodeIfGiven(ServerOptions.self)
-            _ = try await request.performOnRoom(.closeRoom(options.notify), as: options.actor, service)
+            _ = try await request.performOnRoom(.closeRoom(options.notify), as: request.actor(options), service)
             return .done
         },
         Route(
-            method: .post, path: "/v1/rooms/{room}/reopen", name: "reopenRoom",
+            method: .post, path: "/v1/rooms/{room}/reopen", name: "reopenRoom", roles: .moderation,
             summary: "Reopen a closed room with everything in it.", answer: .json(DoneAnswer.self), isIdempotent: true,
             refusals: [.notFound, .conflict]
         ) { request, service throws(ChatError) in
@@ -90,7 +92,7 @@ extension Routes {
             return .done
         },
         Route(
-            method: .put, path: "/v1/rooms/{room}/mute", name: "muteRoom",
+            method: .put, path: "/v1/rooms/{room}/mute", name: "muteRoom", roles: .moderation,
             summary: "Only creator and managers may send while a room is muted.",
             request: RequestDescription(body: EnableBody.self), answer: .json(DoneAnswer.self), isIdempotent: true,
             refusals: [.forbidden, .notFound, .roomClosed]
@@ -101,7 +103,7 @@ extension Routes {
             return .done
         },
         Route(
-            method: .get, path: "/v1/rooms/{room}/explain", name: "explainRoom",
+            method: .get, path: "/v1/rooms/{room}/explain", name: "explainRoom", roles: .everybody,
             summary: "Why a room is slow or silent, in words and numbers.", answer: .json(RoomExplanation.self),
             refusals: [.notFound]
         ) { request, service throws(ChatError) in
@@ -110,7 +112,7 @@ extension Routes {
             return APIResponse(explanation)
         },
         Route(
-            method: .get, path: "/v1/rooms/{room}/address", name: "getAddress",
+            method: .get, path: "/v1/rooms/{room}/address", name: "getAddress", roles: .everybody,
             summary: "Where clients of a room connect, best first.",
             query: [
                 QueryDescription(

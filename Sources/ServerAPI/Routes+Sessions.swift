@@ -5,7 +5,8 @@ extension Routes {
     /// Sessions, and operating the cluster.
     static let sessions: [Route] = [
         Route(
-            method: .get, path: "/v1/sessions", name: "listSessions", summary: "Sessions, by ID, or the slow ones.",
+            method: .get, path: "/v1/sessions", name: "listSessions", roles: .operation,
+            summary: "Sessions, by ID, or the slow ones.",
             query: [
                 QueryDescription(
                     name: "slow", meaning: "true: those that don't take what they are sent, worst first; one page.",
@@ -29,7 +30,7 @@ extension Routes {
             return APIResponse(SessionsView(sessions: page.items, next: page.next))
         },
         Route(
-            method: .delete, path: "/v1/sessions/{session}", name: "endSession",
+            method: .delete, path: "/v1/sessions/{session}", name: "endSession", roles: .operation,
             summary: "End a session; closed with 4403.", answer: .json(DoneAnswer.self), isIdempotent: true,
             keepsAnswer: true, refusals: [.notFound]
         ) { request, service throws(ChatError) in
@@ -37,7 +38,7 @@ extension Routes {
             return .done
         },
         Route(
-            method: .get, path: "/v1/stats", name: "getStats", summary: "How much there is.",
+            method: .get, path: "/v1/stats", name: "getStats", roles: .figures, summary: "How much there is.",
             answer: .json(StatsView.self)
         ) { _, service throws(ChatError) in APIResponse(try await service.stats()) },
         Route(
@@ -51,7 +52,7 @@ extension Routes {
             return APIResponse(settings)
         },
         Route(
-            method: .get, path: "/v1/audit", name: "getAudit",
+            method: .get, path: "/v1/audit", name: "getAudit", roles: .operation,
             summary: "Changing calls of this API, done or refused, newest first.",
             query: [
                 QueryDescription(

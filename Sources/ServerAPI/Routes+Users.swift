@@ -23,20 +23,20 @@ extension Routes {
             return APIResponse(RevokedAnswer(revokedAt: try await service.revoke(try request.user, id: key)))
         },
         Route(
-            method: .post, path: "/v1/users/{user}/offline", name: "forceOffline",
+            method: .post, path: "/v1/users/{user}/offline", name: "forceOffline", roles: .operation,
             summary: "End the user's sessions; closed with 4403. Tokens stay valid.",
             answer: .json(SessionCountAnswer.self), isIdempotent: true, keepsAnswer: true
         ) { request, service throws(ChatError) in
             APIResponse(SessionCountAnswer(sessions: Int64(try await service.forceOffline(try request.user))))
         },
         Route(
-            method: .get, path: "/v1/users/{user}/sessions", name: "listUserSessions",
+            method: .get, path: "/v1/users/{user}/sessions", name: "listUserSessions", roles: .operation,
             summary: "A user's sessions, oldest first.", answer: .json(SessionsView.self)
         ) { request, service throws(ChatError) in
             APIResponse(SessionsView(sessions: try await service.sessions(of: try request.user)))
         },
         Route(
-            method: .post, path: "/v1/users/{user}/messages", name: "sendDirect",
+            method: .post, path: "/v1/users/{user}/messages", name: "sendDirect", roles: .moderation,
             summary: "Show a message to the user's connected sessions; answers how many took it.",
             request: RequestDescription(body: ServerSendRequest.self), answer: .json(ShownAnswer.self),
             isIdempotent: true, keepsAnswer: true, keyInBody: clientID, refusals: [.rejected]

@@ -23,7 +23,7 @@ enum Routes {
 
     private static func document(_ bytes: [UInt8]) -> Route {
         Route(
-            method: .get, path: "/v1/openapi.json", name: "getOpenAPI", summary: "This document.",
+            method: .get, path: "/v1/openapi.json", name: "getOpenAPI", roles: .everybody, summary: "This document.",
             answer: .json(DocumentAnswer.self)
         ) { _, _ throws(ChatError) in APIResponse(body: bytes) }
     }
@@ -68,7 +68,7 @@ extension APIRequest {
     func performDone(_ command: CommandBody, _ options: ServerOptions, _ service: any ClusterService)
         async throws(ChatError)
     {
-        let result = try await perform(command, as: options.actor, service)
+        let result = try await perform(command, as: actor(options), service)
         guard case .done = result else { throw unexpected(result) }
     }
 

@@ -105,12 +105,12 @@ extension FakeCluster {
     }
 
     /// The signature is the key twice.
-    func administrator(signed request: SignedRequest) async throws(ChatError) -> String {
+    func administrator(signed request: SignedRequest) async throws(ChatError) -> Administrator {
         try note(.operating("signed \(request.method) \(request.path) \(request.query) \(request.body.count)"))
         guard request.signature == request.key + request.key else {
             throw ChatError(.unauthorized, "the signature is not valid")
         }
-        return request.key
+        return Administrator(name: request.key)
     }
 
     func begin(call key: String) async throws(ChatError) -> BegunCall {

@@ -189,7 +189,14 @@ final class FakeCluster: ClusterService {
         return GatewayAddresses(gateways: ["ws://127.0.0.1:7400/v1/ws"], ttlSeconds: 60)
     }
 
-    func administrator(bearer: String) async -> String? { bearer == Self.adminKey ? "root" : nil }
+    /// The admin key; else a role, maybe with a prefix of rooms behind a slash.
+    func administrator(bearer: String) async -> Administrator? {
+        guard bearer != Self.adminKey else { return Administrator(name: "root") }
+        let parts = bearer.split(separator: "/").map(String.init)
+        return parts.first.flatMap {
+            Administrator(name: "key-of-\($0)", role: $0, roomPrefix: parts.dropFirst().first)
+        }
+    }
 
     func unreadiness() async -> String? { state.withLock { $0.unreadiness } }
 

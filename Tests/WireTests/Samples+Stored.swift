@@ -48,9 +48,10 @@ extension Samples {
         (facts.addressHash, facts.addressBarSeconds) = (maybe { $0.uint64() }, int64())
         facts.copies = list { $0.message() }
         let actor: Actor =
-            switch int(0...2) {
+            switch int(0...3) {
             case 0: .system
             case 1: .server(UserName(user: user(), nick: text()))
+            case 2: .moderator(UserName(user: user(), nick: text()))
             default: .member(user(), profile(), anonymous: bool())
             }
         return Command(

@@ -1,6 +1,7 @@
 import ChatModel
 import Cryptography
 import FoundationEssentials
+import ServerAPI
 import SwimDriver
 
 /// The secrets of a node, from a file that only its owner can read. Never logged.
@@ -8,6 +9,12 @@ struct KeysFile: Sendable, Decodable {
     struct AdminKey: Sendable, Decodable {
         var id: String
         var secret: String
+        /// ADMIN when absent.
+        var role: String?
+        var roomPrefix: String?
+
+        /// nil for a role that this program does not know: the key may do nothing.
+        var administrator: Administrator? { AdminClaims(role: role, roomPrefix: roomPrefix).administrator(id) }
     }
 
     /// Seals what nodes tell each other; the same file on all nodes.
@@ -62,6 +69,13 @@ struct KeysFile: Sendable, Decodable {
         return keys
     }
 
+    /// Keys with roles of which this program knows nothing: they are refused (401) wherever they are used.
+    var keysOfUnknownRoles: [String] {
+        func isUnknown(_ role: String?) -> Bool { role.map { AdminRole(rawValue: $0) == nil } ?? false }
+        return admin.filter { isUnknown($0.role) }.map(\.id) + token.filter { isUnknown($0.role) }.map(\.kid)
+            + keySets.filter { isUnknown($0.role) }.map(\.iss)
+    }
+
     /// Throws unless every key is as docs/CONFIGURATION.md wants it; public keys are read by ``TokenKeys``.
     func check() throws(NodeError) {
         for key in token { try key.check() }
@@ -71,6 +85,19 @@ struct KeysFile: Sendable, Decodable {
         }
         for key in admin where key.secret.utf8.count < JWSKey.secretBytesMin {
             throw NodeError(.configuration, "admin key \(key.id) needs a secret of at least 32 bytes")
+        }
+        for key in admin {
+            if let prefix = key.roomPrefix, !Administrator.isRoomPrefix(prefix) {
+                throw NodeError(.configuration, "the roomPrefix of admin key \(key.id) is none: no room ID begins so")
+            }
+            if key.role == AdminRole.moderate.rawValue, UserID(key.id) == nil {
+                throw NodeError(
+                    .configuration, "the id of admin key \(key.id) must be a user ID: MODERATE shows it as operator")
+            }
+        }
+        for prefix in token.map(\.roomPrefix) + keySets.map(\.roomPrefix) {
+            guard let prefix, !Administrator.isRoomPrefix(prefix) else { continue }
+            throw NodeError(.configuration, "the roomPrefix \(prefix) of a token record is none: no room ID begins so")
         }
         for key in cluster ?? [] where key.secret.utf8.count < 32 {
             throw NodeError(.configuration, "a cluster key needs a secret of at least 32 bytes")

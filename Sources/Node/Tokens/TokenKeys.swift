@@ -19,13 +19,19 @@ final class TokenKeys: Sendable {
         var terms: TokenTerms
     }
 
+    /// An admin key that signs requests.
+    struct AdminKey: Sendable {
+        var administrator: Administrator
+        var key: HMACKey
+    }
+
     private struct State: Sendable {
         var keys: [String: Key]
         var issuing: Key?
         /// SHA-256 of the admin keys, so that comparing takes the same time for all.
-        var adminDigests: [(id: String, digest: [UInt8])]
+        var adminDigests: [(administrator: Administrator, digest: [UInt8])]
         /// The admin keys by their IDs, for signed requests.
-        var adminKeys: [String: HMACKey]
+        var adminKeys: [String: AdminKey]
     }
 
     private let state: Mutex<State>
@@ -57,16 +63,19 @@ final class TokenKeys: Sendable {
             }
             if issuing == nil, record.algorithm == .HS256, record.use == .client { issuing = key }
         }
-        return State(
-            keys: keys, issuing: issuing,
-            adminDigests: file.admin.map { ($0.id, SHA256.digest(of: Array($0.secret.utf8))) },
-            adminKeys: Dictionary(file.admin.map { ($0.id, HMACKey($0.secret.utf8)) }, uniquingKeysWith: { $1 }))
+        var state = State(keys: keys, issuing: issuing, adminDigests: [], adminKeys: [:])
+        for record in file.admin {
+            guard let administrator = record.administrator else { continue }
+            state.adminDigests.append((administrator, SHA256.digest(of: Array(record.secret.utf8))))
+            state.adminKeys[record.id] = AdminKey(administrator: administrator, key: HMACKey(record.secret.utf8))
+        }
+        return state
     }
 
     /// - Parameter skewSeconds: how far the issuer's clock may be off.
     /// - Throws: 401, or 503 while the set that may have its key has never been read.
     @concurrent func verify(_ token: String, skewSeconds: Int64) async throws(ChatError) -> TokenClaims {
-        let payload = try await verified(token, use: .client, skewSeconds: skewSeconds)
+        let payload = try await verified(token, use: .client, skewSeconds: skewSeconds).payload
         guard let user = UserID(payload.sub) else { throw Self.refusal("its sub is not a user ID") }
         var rooms: [RoomID]?
         if let names = payload.rooms {
@@ -83,17 +92,18 @@ final class TokenKeys: Sendable {
             rooms: rooms, nick: nick, avatar: avatar)
     }
 
-    /// The name of the administrator whose key or token this is; nil for anything else.
+    /// The administrator whose key or token this is; nil for anything else, and for a role that is unknown.
     /// - Throws: 503 while the set that may have the token's key has never been read.
-    @concurrent func administrator(bearer: String) async throws(ChatError) -> String? {
+    @concurrent func administrator(bearer: String) async throws(ChatError) -> Administrator? {
         let digest = SHA256.digest(of: Array(bearer.utf8))
         let digests = state.withLock { $0.adminDigests }
-        var found: String?
+        var found: Administrator?
         // All of them are compared.
-        for one in digests where ConstantTime.areEqual(one.digest, digest) { found = one.id }
+        for one in digests where ConstantTime.areEqual(one.digest, digest) { found = one.administrator }
         if found != nil { return found }
         do throws(ChatError) {
-            return try await verified(bearer, use: .admin, skewSeconds: Self.adminSkewSeconds).sub
+            let token = try await verified(bearer, use: .admin, skewSeconds: Self.adminSkewSeconds)
+            return token.claims.administrator(token.payload.sub, within: token.rights)
         } catch {
             guard error.code == .unavailable else { return nil }
             throw error
@@ -101,7 +111,7 @@ final class TokenKeys: Sendable {
     }
 
     /// The admin key with that ID, for signed requests.
-    func adminKey(_ id: String) -> HMACKey? { state.withLock { $0.adminKeys[id] } }
+    func adminKey(_ id: String) -> AdminKey? { state.withLock { $0.adminKeys[id] } }
 
     /// - Parameter issuedAt: its `iat`, to the millisecond, so that a revocation tells exactly which tokens are older.
     func issue(_ request: TokenRequest, issuedAt: Timestamp) throws(ChatError) -> IssuedToken {
@@ -127,8 +137,17 @@ final class TokenKeys: Sendable {
         }
     }
 
+    /// A token that is genuine.
+    private struct VerifiedToken: Sendable {
+        var payload: TokenPayload
+        /// Nothing in client tokens.
+        var claims = AdminClaims()
+        /// Those of its key's record.
+        var rights: AdminClaims
+    }
+
     private func verified(_ token: String, use: TokenTerms.Use, skewSeconds: Int64) async throws(ChatError)
-        -> TokenPayload
+        -> VerifiedToken
     {
         guard token.utf8.count <= Limits.tokenBytes else { throw Self.refusal("it is too long") }
         let jws: CompactJWS
@@ -155,15 +174,18 @@ final class TokenKeys: Sendable {
     }
 
     private func check(_ jws: CompactJWS, _ key: Key, use: TokenTerms.Use, skewSeconds: Int64) throws(ChatError)
-        -> TokenPayload
+        -> VerifiedToken
     {
         guard jws.claimedAlgorithm == key.key.algorithm.rawValue else {
             throw Self.refusal("its algorithm is not that of its key")
         }
         guard key.terms.use == use else { throw Self.refusal("its key is for another use") }
         let payload: TokenPayload
+        var claims = AdminClaims()
         do {
-            payload = try JSONDecoder().decode(TokenPayload.self, from: Data(jws.payload(signedBy: key.key)))
+            let data = Data(try jws.payload(signedBy: key.key))
+            payload = try JSONDecoder().decode(TokenPayload.self, from: data)
+            if use == .admin { claims = try JSONDecoder().decode(AdminClaims.self, from: data) }
         } catch {
             throw Self.refusal("its signature or its claims are wrong")
         }
@@ -184,7 +206,7 @@ final class TokenKeys: Sendable {
         if let issuedAt = payload.iat, issuedAt - Self.issuerSkewSeconds > nowSeconds {
             throw Self.refusal("its iat is in the future")
         }
-        return payload
+        return VerifiedToken(payload: payload, claims: claims, rights: key.terms.rights)
     }
 
     private static let adminSkewSeconds: Int64 = 30

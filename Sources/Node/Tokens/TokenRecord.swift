@@ -12,6 +12,8 @@ struct TokenTerms: Sendable, Hashable {
     var iss: String?
     /// If present, a token's `aud` must be or contain it.
     var aud: String?
+    /// The most that tokens of an admin key may.
+    var rights = AdminClaims()
 }
 
 /// One record of the keys file's `token` list.
@@ -43,8 +45,13 @@ struct TokenKey: Sendable, Decodable {
     var publicKey: String?
     var iss: String?
     var aud: String?
+    /// It and `roomPrefix` are for admin keys only.
+    var role: String?
+    var roomPrefix: String?
 
-    var terms: TokenTerms { TokenTerms(use: use, iss: iss, aud: aud) }
+    var terms: TokenTerms {
+        TokenTerms(use: use, iss: iss, aud: aud, rights: AdminClaims(role: role, roomPrefix: roomPrefix))
+    }
 
     func check() throws(NodeError) {
         if algorithm.isSymmetric {
@@ -87,11 +94,16 @@ struct KeySetRecord: Sendable, Hashable, Decodable {
     var use: TokenTerms.Use
     var iss: String
     var aud: String?
+    /// It and `roomPrefix` are for admin keys only.
+    var role: String?
+    var roomPrefix: String?
 
-    var terms: TokenTerms { TokenTerms(use: use, iss: iss, aud: aud) }
+    var terms: TokenTerms {
+        TokenTerms(use: use, iss: iss, aud: aud, rights: AdminClaims(role: role, roomPrefix: roomPrefix))
+    }
 
     private enum CodingKeys: CodingKey, CaseIterable {
-        case jwksUrl, algorithms, use, iss, aud
+        case jwksUrl, algorithms, use, iss, aud, role, roomPrefix
         case kid, algorithm, secret, publicKey
     }
 
@@ -107,6 +119,8 @@ struct KeySetRecord: Sendable, Hashable, Decodable {
         // Without an issuer, whoever publishes one set could speak for the users of another.
         iss = try members.decode(String.self, forKey: .iss)
         aud = try members.decodeIfPresent(String.self, forKey: .aud)
+        role = try members.decodeIfPresent(String.self, forKey: .role)
+        roomPrefix = try members.decodeIfPresent(String.self, forKey: .roomPrefix)
     }
 
     func check() throws(NodeError) {

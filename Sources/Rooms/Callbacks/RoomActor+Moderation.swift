@@ -124,7 +124,7 @@ extension RoomActor {
 
     private func sender(of command: Command) -> Sender? {
         switch command.actor {
-        case .system: nil
+        case .system, .moderator: nil
         case .server(let name):
             Sender(
                 user: name.user, profile: presence.profile(of: name.user) ?? Profile(nick: name.nick),

@@ -52,6 +52,10 @@ extension Actor: WireMessage {
                         nil
                     }
                 }, { self = .member($0.user, $0.profile, anonymous: $0.anonymous) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                4, "moderator", { if case .moderator(let it) = current { it } else { nil } }, { self = .moderator($0) })
+            ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("actor") }
     }
 }
