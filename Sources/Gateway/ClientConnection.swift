@@ -433,11 +433,12 @@ final class ClientConnection: ConnectionHandler {
     }
 
     /// Answers an enter with what many have missed.
-    /// - Parameter missed: nil when it got lost on its way: then all of it is more, and read from history.
+    /// - Parameter missed: nil when it got lost on its way: then all of it is more, and read from history. An enter that
+    ///   asked for the newest messages gets none then.
     func reply(_ request: UInt32, _ result: EnterResult, missed: MissedMessages?) {
         guard let encoded = missed?[encoding] else {
             var result = result
-            (result.missed, result.missedMore) = ([], true)
+            (result.missed, result.missedMore) = ([], result.recovered == true ? true : nil)
             return reply(request, .enter(result))
         }
         enqueue(LaneFrame(result, to: request, missed: encoded, in: encoding))

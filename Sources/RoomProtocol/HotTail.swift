@@ -9,6 +9,8 @@ package struct HotTail {
     private var messages: ContiguousArray<Message> = []
     private var head = 0
     private var bytes = 0
+    /// Whether older messages had to go for newer ones.
+    package private(set) var isFull = false
     /// Users that were put out, for longer than those messages are here: an announced session may not have heard of it.
     private var kicks = Kicks()
 
@@ -29,6 +31,7 @@ package struct HotTail {
         while messages.count - head > Self.messagesMax || (bytes > Self.bytesMax && messages.count - head > 1) {
             bytes -= Self.size(messages[head])
             head += 1
+            isFull = true
         }
         if head > Self.messagesMax {
             messages.removeFirst(head)
@@ -61,6 +64,33 @@ package struct HotTail {
         let from = head + Int(seq + 1 - first)
         guard from <= messages.count else { return nil }
         return Array(messages[from..<min(messages.count, from + limit)])
+    }
+
+    /// The newest messages, oldest first, at most `count`: those that are here, up to `lastSeq`.
+    package func newest(_ count: Int, lastSeq: UInt64) -> [Message] {
+        guard last?.seq == lastSeq else { return [] }
+        return Array(messages[head...].suffix(count))
+    }
+
+    /// Puts older messages in front, as far as they lead up to the first one without a hole and there is place for them.
+    /// - Parameters:
+    ///   - older: oldest first, without holes.
+    ///   - lastSeq: the room's.
+    package mutating func prepend(_ older: [Message], lastSeq: UInt64) {
+        let fitting = older.filter { $0.seq.map { $0 < firstSeq ?? lastSeq + 1 } ?? false }
+        guard let newest = fitting.last?.seq, newest + 1 == firstSeq ?? lastSeq + 1 else { return }
+        var added: [Message] = []
+        var next = newest
+        for message in fitting.reversed() {
+            guard message.seq == next, messages.count - head + added.count < Self.messagesMax,
+                bytes + Self.size(message) <= Self.bytesMax
+            else { break }
+            bytes += Self.size(message)
+            added.append(message)
+            next -= 1
+        }
+        messages.replaceSubrange(..<head, with: added.reversed())
+        head = 0
     }
 
     /// Notes that a user, or everybody (nil), was put out, of which no message may tell.

@@ -18,6 +18,8 @@ struct MissedPages {
     private let lastSeq: UInt64
     /// No more than the room's tail has messages.
     private var pages: [UInt64: Page] = [:]
+    /// The seq in front of the newest messages, by how many are asked for: at most `Limits.missedMessages`.
+    private var newest: [Int: UInt64] = [:]
     private var told: [Lane: Set<UInt64>] = [:]
 
     init(encodings: ClientEncodings = [], lastSeq: UInt64 = 0) {
@@ -50,6 +52,15 @@ struct MissedPages {
         let page = Page(messages: encoded, lastSeq: missed.last?.seq ?? seq)
         pages[seq] = page
         return page
+    }
+
+    /// The seq after which the newest messages begin.
+    /// - Parameter find: asked when nobody has asked for as many.
+    mutating func start(ofNewest count: Int, _ find: () -> UInt64) -> UInt64 {
+        if let start = newest[count] { return start }
+        let start = find()
+        newest[count] = start
+        return start
     }
 
     /// Whether the lane has not been told it yet; it is from now on.

@@ -17,7 +17,7 @@ extension RoomActor {
         if let since = request.since, needsStorage(since, epoch: request.epoch) {
             readMissed(Arrival(call: call, key: key, request: request), since)
         } else {
-            arrivals.append(Arrival(call: call, key: key, request: request))
+            arrive(Arrival(call: call, key: key, request: request), at: now)
         }
     }
 
@@ -68,11 +68,9 @@ extension RoomActor {
                 let isWhole = page.messages.first?.seq == since + 1
                 arrival.stored = Missed(
                     recovered: isWhole, messages: isWhole ? page.messages : [], more: isWhole && page.more)
-                room.arrivals.append(arrival)
+                room.arrive(arrival, at: room.context.now())
             } catch {
-                room.tell(
-                    arrival.call,
-                    .entered(arrival.call.address.session, request: arrival.call.request, .failure(error)))
+                room.refuse(arrival, error)
             }
             room.endReading(arrival.key, reader)
             room.release(arrival.key, at: room.context.now())
@@ -116,11 +114,14 @@ extension RoomActor {
                 try checkMayEnter(arrival.request, arrival.call, at: now)
                 try settle(arrival, at: now)
             } catch {
-                tell(
-                    arrival.call,
-                    .entered(arrival.call.address.session, request: arrival.call.request, .failure(error)))
+                refuse(arrival, error)
             }
         }
+    }
+
+    func refuse(_ arrival: Arrival, _ error: ChatError) {
+        let call = arrival.call
+        tell(call, .entered(call.address.session, request: call.request, .failure(error)))
     }
 
     /// Lets the lanes forget what they were told of what was missed.
@@ -159,9 +160,9 @@ extension RoomActor {
             room: roomView ?? RoomView(info: info, online: Int64(presence.online)),
             me: presence.overlay(state.member(caller.user, at: now)), epoch: epoch,
             seq: state.lastSeq)
-        let missed = request.since.map { fillMissed(&result, arrival, info, since: $0) }
-        let missedAfter = missed?.after
-        if request.withQueue { fillQueue(&result, beside: missed?.bytes ?? 0, info) }
+        let missed = fillMissed(&result, arrival, info)
+        let missedAfter = missed.after
+        if request.withQueue { fillQueue(&result, beside: missed.bytes, info) }
         tell(
             arrival.call,
             .entered(
@@ -173,17 +174,15 @@ extension RoomActor {
     }
 
     /// The messages after `since`, at most 100 messages and at most as long as they may be, without a hole before the
-    /// reply's `seq`.
+    /// reply's `seq`; without `since`, and where they can't be given, the newest.
     /// - Returns: how many bytes they have; and the seq for which the lane has been told what the result lacks, nil
     ///   when it lacks nothing.
-    private func fillMissed(_ result: inout EnterResult, _ arrival: Arrival, _ info: RoomInfo, since: UInt64)
+    private func fillMissed(_ result: inout EnterResult, _ arrival: Arrival, _ info: RoomInfo)
         -> (bytes: Int, after: UInt64?)
     {
-        guard arrival.request.epoch == epoch, since <= state.lastSeq, arrival.stored?.recovered != false else {
-            result.recovered = false
-            return (0, nil)
-        }
-        result.recovered = true
+        let isUnrecoverable = isUnrecoverable(arrival)
+        if arrival.request.since != nil { result.recovered = !isUnrecoverable }
+        guard !isUnrecoverable, let since = arrival.request.since else { return fillNewest(&result, arrival, info) }
         let bytesMax = missedBytes(info)
         if let stored = arrival.stored {
             var (missed, more) = (stored.messages, stored.more)
@@ -211,12 +210,17 @@ extension RoomActor {
             return (0, nil)
         }
         result.missedMore = page.lastSeq < state.lastSeq
-        let lane = Lane(node: arrival.call.address.node, number: arrival.call.address.lane)
-        if missedPages.mustTell(lane, after: since) { stream.tell(lane, .missed(page.messages)) }
+        tellMissed(page.messages, after: since, to: arrival.call.address)
         return (bytes, since)
     }
 
-    private func newer(than seq: UInt64, limit: Int) -> [Message] {
+    /// Tells it to the session's lane, unless that has been told already.
+    func tellMissed(_ messages: MissedMessages, after seq: UInt64, to address: SessionAddress) {
+        let lane = Lane(node: address.node, number: address.lane)
+        if missedPages.mustTell(lane, after: seq) { stream.tell(lane, .missed(messages)) }
+    }
+
+    func newer(than seq: UInt64, limit: Int) -> [Message] {
         tail.messages(after: seq, lastSeq: state.lastSeq, limit: limit) ?? []
     }
 }

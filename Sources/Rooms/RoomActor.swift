@@ -39,6 +39,7 @@ actor RoomActor {
     var arrivals = Arrivals()
     /// The messages that they have missed; kept until none of them is left.
     var missedPages = MissedPages()
+    var older = OlderMessages()
     var waiting = WaitingSessions()
     var reading = RoomReading()
     var graces = Graces()
@@ -198,6 +199,7 @@ actor RoomActor {
         case .erase(let seq, let day):
             guard let incarnation else { return }
             tail.erase(seq: seq)
+            older.noteErased(seq, of: state.lastSeq)
             turn.hasUnwrittenHistory = true
             rows.erasures.append(Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index))
         case .publish(let message):

@@ -26,6 +26,27 @@ import Wire
         #expect(script.roomEvents == [.message(Script.message(11))])
     }
 
+    @Test func `the newest messages that the app asks for and the live ones are one sequence, also in another epoch`() {
+        let script = Script()
+        script.goOnline()
+        script.happens(.enter(ticket: script.ticket(), Script.room, EnterOptions(history: 3)))
+        #expect(script.written.map(\.operation) == [.enter(EnterRequest(room: Script.room, history: 3))])
+        var result = Script.entry(seq: 10)
+        result.missed = (8...10).map { Script.message($0) }
+        script.answer(script.written.first, .enter(result))
+        script.push(seq: 10)
+        script.push(seq: 11)
+        #expect(Script.seqs(Script.roomEvents(script.effects)) == [8, 9, 10, 11])
+        let enter = script.comeBack()
+        #expect(enter?.operation == .enter(EnterRequest(room: Script.room, since: 11, epoch: "e", history: 3)))
+        result = Script.entry(seq: 3, epoch: "f")
+        result.recovered = false
+        result.missed = (2...3).map { Script.message($0) }
+        script.answer(enter, .enter(result))
+        script.push(seq: 4)
+        #expect(Script.seqs(Script.roomEvents(script.effects)) == [8, 9, 10, 11, 2, 3, 4])
+    }
+
     @Test func `a message comes once`() {
         let script = Script()
         script.goIn(seq: 10)

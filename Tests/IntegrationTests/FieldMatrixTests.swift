@@ -29,7 +29,7 @@ extension IntegrationTests {
             ("refresh", #"{"token":"x"}"#), ("ping", "{}"),
             (
                 "enter",
-                #"{"room":"matrix","nick":"n","avatar":"a","ext":"e","notifyExt":"x","since":0,"epoch":"e","withQueue":true}"#
+                #"{"room":"matrix","nick":"n","avatar":"a","ext":"e","notifyExt":"x","since":0,"epoch":"e","withQueue":true,"history":5}"#
             ),
             ("exit", #"{"room":"matrix"}"#),
             (

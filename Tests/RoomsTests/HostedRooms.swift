@@ -171,6 +171,7 @@ final class HostedRooms: Sendable {
         /// Which storage beside the log; another one than before has to be filled from the log.
         var storage = "first"
         var waitingLoadsMax = 1_024
+        var hotTailRows = 200
         var now = HostedRooms.now
     }
 
@@ -199,6 +200,7 @@ final class HostedRooms: Sendable {
         configuration.erased = RoomHost.erased
         configuration.shownBytes = RoomHost.shownBytes
         configuration.waitingLoadsMax = options.waitingLoadsMax
+        configuration.hotTailRows = options.hotTailRows
         storage = try ShardStorage.open(
             ShardID(0), directory: directory.path + "/" + options.storage, pool: pool, configuration: configuration)
         var logger = Logger(label: "test")

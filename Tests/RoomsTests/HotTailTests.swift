@@ -28,6 +28,25 @@ struct HotTailTests {
         #expect(tail.messages(after: 1_000, lastSeq: 1_000, limit: 2) == [])
     }
 
+    @Test func `older messages come in front of it, as far as they lead up to it and there is place`() throws {
+        var tail = HotTail()
+        tail.prepend(try (1...9).map { try message($0) }, lastSeq: 10)
+        #expect(tail.isEmpty, "they do not lead up to the room's seq")
+        tail.append(try message(10))
+        tail.prepend(try (1...7).map { try message($0) }, lastSeq: 10)
+        #expect(tail.firstSeq == 10)
+        tail.prepend(try [4, 6, 7, 8, 9, 10].map { try message($0) }, lastSeq: 10)
+        #expect(tail.newest(100, lastSeq: 10).compactMap(\.seq) == [6, 7, 8, 9, 10], "up to the hole")
+        #expect(tail.newest(2, lastSeq: 10).compactMap(\.seq) == [9, 10] && tail.newest(2, lastSeq: 11) == [])
+        #expect(!tail.isFull)
+        for seq in 11...300 as ClosedRange<UInt64> { tail.append(try message(seq)) }
+        #expect(tail.firstSeq == 45 && tail.isFull)
+        tail.prepend(try (1...44).map { try message($0) }, lastSeq: 300)
+        #expect(tail.firstSeq == 45 && tail.message(seq: 300)?.seq == 300)
+        tail.erase(seq: 300)
+        #expect(tail.message(seq: 300)?.body == .recalled(.text))
+    }
+
     @Test func `a kick is known for ten minutes, whatever is said meanwhile, to whoever was there then`() throws {
         var tail = HotTail()
         tail.append(try kick(1, "ann"))

@@ -124,6 +124,7 @@ import Testing
             expect(request(range.lowerBound - 1), .badParameter, field)
             if range.upperBound < .max { expect(request(range.upperBound + 1), .badParameter, field) }
         }
+        check(0...100, "history") { "\"enter\":{\"room\":\"r\",\"history\":\($0)}" }
         check(1...100, "limit") { "\"history\":{\"room\":\"r\",\"limit\":\($0)}" }
         check(1...100, "limit") { "\"members\":{\"room\":\"r\",\"kind\":\"FIXED\",\"limit\":\($0)}" }
         check(1...100, "limit") { "\"queue\":{\"room\":\"r\",\"limit\":\($0)}" }

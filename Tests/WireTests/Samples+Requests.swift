@@ -22,7 +22,8 @@ extension Samples {
             .enter(
                 EnterRequest(
                     room: room(), nick: maybe { $0.text() }, avatar: maybe { $0.text() }, ext: maybe { $0.text() },
-                    notifyExt: maybe { $0.text() }, since: maybe { $0.uint64() }, epoch: text(64), withQueue: bool())),
+                    notifyExt: maybe { $0.text() }, since: maybe { $0.uint64() }, epoch: text(64), withQueue: bool(),
+                    history: int64(0...100))),
             .exit(RoomNameRequest(room: room())),
             .send(SendRequest(room: room(), clientID: text(64, least: 1), draft: draft())),
             .barrage(

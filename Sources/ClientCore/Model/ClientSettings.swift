@@ -56,15 +56,19 @@ public struct EnterOptions: Sendable, Hashable {
     public var notifyExt: String?
     /// Asks for the queue, at every entry.
     public var withQueue: Bool
+    /// So many of the newest messages come as events in front of the live ones, in one sequence: 0 to 100. When the
+    /// client comes back, what was missed comes instead; these where it can't be told (`recovery` is `impossible`).
+    public var history: Int
 
     public init(
         nick: String? = nil, avatar: String? = nil, ext: String? = nil, notifyExt: String? = nil,
-        withQueue: Bool = false
+        withQueue: Bool = false, history: Int = 0
     ) {
         self.nick = nick
         self.avatar = avatar
         self.ext = ext
         self.notifyExt = notifyExt
         self.withQueue = withQueue
+        self.history = history
     }
 }

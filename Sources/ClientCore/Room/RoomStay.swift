@@ -32,7 +32,8 @@ struct RoomStay: Sendable {
     func request() -> EnterRequest {
         var request = EnterRequest(
             room: room, nick: options.nick, avatar: options.avatar, ext: options.ext,
-            notifyExt: hasEntered ? nil : options.notifyExt, withQueue: options.withQueue)
+            notifyExt: hasEntered ? nil : options.notifyExt, withQueue: options.withQueue,
+            history: Int64(options.history))
         if let point = stream.resumePoint {
             request.since = point.since
             request.epoch = point.epoch

@@ -56,8 +56,10 @@ struct RoomStream: Sendable {
             recovery: recovered ? .complete : resumes ? .impossible : .fresh)
         (entry.queue, entry.queueNext) = (result.queue, result.queueNext)
         guard recovered else {
-            begin(epoch: result.epoch, seq: result.seq)
-            return [.event(.entered(entry))]
+            // The newest messages, if the app asked for some: live ones follow them.
+            let newest = (result.missed ?? []).filter { $0.seq.map { 1...max(1, result.seq) ~= $0 } ?? false }
+            begin(epoch: result.epoch, seq: newest.first?.seq.map { $0 - 1 } ?? result.seq)
+            return [.event(.entered(entry))] + newest.flatMap { kept($0) } + giveUp(upTo: result.seq)
         }
         var outputs = [Output.event(.entered(entry))]
         for message in result.missed ?? [] { outputs += kept(message) }

@@ -156,7 +156,8 @@ export class Room extends Emitter {
   // Entering and leaving
 
   /** Enters, and stays over lost connections until exit, a kick or a failure. Options: nick, avatar, ext, notifyExt,
-   * withQueue. Resolves with the answer {room, me, epoch, seq, recovery, [queue, queueNext]}. */
+   * withQueue, history (so many of the newest messages, at most 100, come as `message` in front of the live ones, and
+   * again where what was missed can't be told). Resolves with the answer {room, me, epoch, seq, recovery, [queue, queueNext]}. */
   enter(options = {}) {
     if (!this.#client.isRunning) return Promise.reject(new ChatroomError("notConnected", "the client is not connected"));
     if (!this.isWanted) {
@@ -259,22 +260,21 @@ export class Room extends Emitter {
     this.#refusals = 0;
     const recovered = resumes && result.recovered === true && result.epoch === this.#epoch;
     const recovery = recovered ? "complete" : resumes ? "impossible" : "fresh";
+    const { missed = [], missedMore, recovered: _, ...entry } = result;
     if (!recovered) {
       this.#forget();
-      [this.#epoch, this.#seq] = [result.epoch, result.seq];
+      // Without `since`, `missed` has the newest messages that `history` asks for: live ones follow them.
+      [this.#epoch, this.#seq] = [result.epoch, missed.length > 0 ? missed[0].seq - 1 : result.seq];
     }
-    const { missed = [], missedMore, recovered: _, ...entry } = result;
     entry.recovery = recovery;
     this._move("entered");
     this.emit("entered", entry);
-    if (recovered) {
-      for (const message of missed) this.#kept(message);
-      if (this.#seq < result.seq && missedMore) {
-        this.#catchUpEnd = Math.max(this.#catchUpEnd ?? 0, result.seq);
-        if (this.#readingFrom === null) this.#catchUp();
-      } else if (this.#catchUpEnd === null) {
-        this.#giveUp(result.seq);
-      }
+    for (const message of missed) this.#kept(message);
+    if (recovered && this.#seq < result.seq && missedMore) {
+      this.#catchUpEnd = Math.max(this.#catchUpEnd ?? 0, result.seq);
+      if (this.#readingFrom === null) this.#catchUp();
+    } else if (this.#catchUpEnd === null) {
+      this.#giveUp(result.seq);
     }
     if (comesBack) {
       this.#reads = 0;

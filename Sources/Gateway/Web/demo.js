@@ -38,15 +38,27 @@ function showMessage(message) {
   show(isNote ? text : `${name(message.from)}: ${text}`, isNote ? "note" : "");
 }
 
+/** How it stands with the room. It is lost with its leader, or with the connection. */
+function stateWords(state, error) {
+  if (error) return `out of the room: ${error.message}`;
+  switch (state) {
+    case "entered": return "in the room";
+    case "lost":
+      return client.isOnline
+        ? "the room's node is away: nothing new comes until another one takes over; no message is lost"
+        : "the connection is lost: it is being made again";
+    case "exited": return "outside";
+    default: return `${state}…`;
+  }
+}
+
 find("entry").addEventListener("submit", async (event) => {
   event.preventDefault();
   const { room: id, nick, token } = Object.fromEntries(new FormData(event.target));
   client?.close();
   client = new ChatroomClient(token ? { tokenProvider: () => token } : { anonymous: true });
   room = client.room(id);
-  room.on("state", ({ state, error }) => {
-    find("state").textContent = error ? `${state}: ${error.message}` : state;
-  });
+  room.on("state", ({ state, error }) => { find("state").textContent = stateWords(state, error); });
   room.on("message", showMessage);
   room.on("unsupported", ({ type, event }) => show(`(${event ?? type}: this page is too old to show it)`, "note"));
   room.on("filled", (messages) => messages.forEach(showMessage));
@@ -59,10 +71,8 @@ find("entry").addEventListener("submit", async (event) => {
   try {
     await client.connect();
     const avatar = token ? undefined : `${location.origin}/favicon.ico`;
-    const entry = await room.enter({ nick, avatar });
+    const entry = await room.enter({ nick, avatar, history: 20 });
     find("online").textContent = `${entry.room.online} online`;
-    const { messages } = await room.history({ limit: 20 });
-    messages.reverse().forEach(showMessage);
   } catch (error) {
     show(error.message, "note");
     find("state").textContent = error.message;

@@ -83,9 +83,10 @@ public struct EnterResult: WireMessage, Hashable {
     public var queue: [QueueElement]?
     /// Whether `missed` (and, with `missedMore`, history) closes the hole since `since`.
     public var recovered: Bool?
-    /// Oldest first, at most 100. Read from protobuf, an empty list is nil.
+    /// The messages after `since`; or, without it and where it can't be recovered, the newest that `history` asked for,
+    /// up to `seq`. Oldest first, at most 100. Read from protobuf, an empty list is nil.
     public var missed: [Message]?
-    /// Whether history holds more, up to `seq`.
+    /// Whether history holds more, up to `seq`. There when `missed` begins behind `since`.
     public var missedMore: Bool?
     /// There when `queue` holds only the first elements: what `queue` takes as `after` for the others.
     public var queueNext: String?

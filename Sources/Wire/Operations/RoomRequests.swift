@@ -14,6 +14,8 @@ public struct EnterRequest: WireMessage, OperationBody, Hashable {
     public var epoch: String?
     /// Asks for the queue in the reply.
     public var withQueue = false
+    /// Asks for so many of the newest messages, where `since` is absent or can't be recovered; 0 for none.
+    public var history: Int64 = 0
 
     public static var blank: EnterRequest { EnterRequest(room: .blank) }
 
@@ -21,7 +23,7 @@ public struct EnterRequest: WireMessage, OperationBody, Hashable {
 
     public init(
         room: RoomID, nick: String? = nil, avatar: String? = nil, ext: String? = nil, notifyExt: String? = nil,
-        since: UInt64? = nil, epoch: String? = nil, withQueue: Bool = false
+        since: UInt64? = nil, epoch: String? = nil, withQueue: Bool = false, history: Int64 = 0
     ) {
         self.room = room
         self.nick = nick
@@ -31,6 +33,7 @@ public struct EnterRequest: WireMessage, OperationBody, Hashable {
         self.since = since
         self.epoch = epoch
         self.withQueue = withQueue
+        self.history = history
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -42,6 +45,7 @@ public struct EnterRequest: WireMessage, OperationBody, Hashable {
         try walker.optional(6, "since", &since)
         try walker.optional(7, "epoch", &epoch, .bytes(Limits.opaqueIDBytes))
         try walker.defaulted(8, "withQueue", &withQueue, default: false)
+        try walker.defaulted(9, "history", &history, default: 0, .integers(0, Int64(Limits.missedMessages)))
         if W.isDecoding, since != nil, epoch == nil { throw .missing("epoch") }
     }
 }

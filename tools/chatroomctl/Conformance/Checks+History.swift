@@ -90,6 +90,44 @@ extension ConformanceCheck {
                 "enter", ["room": .text(room), "since": 1_000_000, "epoch": first["epoch"] ?? .null])
             try expect(beyond["recovered"], is: false, "recovered with a since beyond")
         },
+        .init("2 Newest messages", "enter with history gives the newest, oldest first, and the live stream follows") {
+            run in
+            let room = try await run.room(["enterExitNotify": "NONE"])
+            let sender = try await run.entered(room, run.name("ann"))
+            for text in ["1", "2", "3"] { try await sender.send(room, text) }
+            let gone = try await sender.send(room, "4")
+            try await sender.ask("recall", ["room": .text(room), "messageId": gone["messageId"] ?? .null])
+            let viewer = try await run.connected(run.name("bob"))
+            let answer = try await viewer.ask("enter", ["room": .text(room), "history": 4])
+            let missed = answer["missed"]?.items ?? []
+            try expect(missed.compactMap { $0["seq"]?.integer } == [2, 3, 4, 5], "missed: \(answer.line)")
+            try expect(missed.last?["seq"], is: answer["seq"], "the last seq of missed")
+            try expect(missed.first { $0["seq"]?.integer == 4 }?["recalled"], is: true, "recalled")
+            try expect(missed.first { $0["seq"]?.integer == 4 }?["text"], is: nil, "the text of a recalled message")
+            try expect(answer["recovered"], is: nil, "recovered")
+            try expect(answer["missedMore"], is: nil, "missedMore")
+            try await sender.send(room, "live")
+            try expect(try await viewer.message("live")["seq"], is: 6, "the live stream begins elsewhere")
+            try expect(await viewer.texts() == ["live"], "what missed has came twice")
+        },
+        .init("2 Newest messages", "where recovered is false, missed has the newest that history asks for") { run in
+            let room = try await run.room(["enterExitNotify": "NONE"])
+            let client = try await run.entered(room, run.name("ann"))
+            for text in ["1", "2", "3"] { try await client.send(room, text) }
+            let lost = try await client.ask(
+                "enter", ["room": .text(room), "since": 0, "epoch": "another", "history": 2])
+            try expect(lost["recovered"], is: false, "recovered with another epoch")
+            try expect(lost["missed"]?.items.compactMap { $0["text"]?.text } == ["2", "3"], "missed: \(lost.line)")
+            let found = try await client.ask(
+                "enter", ["room": .text(room), "since": 2, "epoch": lost["epoch"] ?? .null, "history": 3])
+            try expect(found["missed"]?.items.compactMap { $0["text"]?.text } == ["3"], "missed: \(found.line)")
+        },
+        .init("2 Newest messages", "history up to 100; 101 is refused (414)") { run in
+            let room = try await run.room()
+            let client = try await run.connected(run.name("ann"))
+            try expect(try await client.refusal("enter", ["room": .text(room), "history": 101]), code: 414)
+            try await client.ask("enter", ["room": .text(room), "history": 100])
+        },
         .init("2 Resume", "entering again by the same session answers like enter") { run in
             let room = try await run.room()
             let client = try await run.entered(room, run.name("ann"), ["nick": "Old"])

@@ -41,7 +41,8 @@ struct ChatExample: AsyncParsableCommand {
         let printing = Task { for await event in events { Self.show(event) } }
         try await client.connect()
         let avatar = token == nil ? "https://example.org/guest.png" : nil
-        let entry = try await room.enter(EnterOptions(nick: nick ?? (token == nil ? "guest" : nil), avatar: avatar))
+        let nick = nick ?? (token == nil ? "guest" : nil)
+        let entry = try await room.enter(EnterOptions(nick: nick, avatar: avatar, history: 20))
         print("In \(entry.room.info.name) with \(entry.room.online) online, at seq \(entry.seq).")
         await Self.typing(in: room)
         await client.close()
