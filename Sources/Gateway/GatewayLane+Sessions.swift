@@ -49,9 +49,11 @@ extension GatewayLane {
         } else {
             connection.reply(entry.request, .enter(result))
         }
+        let isAway = isAwayForNewcomer(room)
         let hub = hubs[room] ?? Hub(room: room, lane: self)
         hubs[room] = hub
         hub.add(connection)
+        if isAway { connection.push(.state(StatePush(room: room, state: .lost))) }
         hub.isMuted = result.room.info.muted
         hub.shown.enter(at: StreamPlace(epoch: result.epoch, seq: result.seq))
     }

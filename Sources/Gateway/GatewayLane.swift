@@ -53,6 +53,7 @@ final class GatewayLane {
     var open = OpenRequests()
     /// Rooms that have been told what their viewers were shown.
     var awaited = AwaitedStreams()
+    var away = AwayLeaders()
     /// The rooms of each session, to be compared with what their leaders believe.
     var roster = LaneRoster()
     var watch = StreamWatch()
@@ -116,6 +117,7 @@ final class GatewayLane {
         loop.every(milliseconds: 100) { [unowned self] in
             giveUpHeldCalls()
             askOverdueAgain()
+            tellOfAwayLeaders(at: loop.nowMilliseconds)
         }
         return listener.port
     }

@@ -7,6 +7,7 @@ import ShardPlacement
 import Synchronization
 import TLS
 import Telemetry
+import Wire
 
 /// The state that all lanes of a node share. Nothing in it is touched on the delivery path but counters.
 final class GatewayShared: Sendable {
@@ -85,6 +86,8 @@ struct GatewayFigures: Sendable {
     let inflatedConnects: Counter
     let inflatedRefusals: Counter
     let roomsSaidAnew: Counter
+    /// By what viewers were told of a room's leader.
+    private let roomStates: [RoomStatus: Counter]
     let queueBytes: Counter
     /// Bytes that the sockets of clients were given, before TLS. Each lane adds its sum at the end of a turn.
     let sentBytes: Counter
@@ -139,6 +142,14 @@ struct GatewayFigures: Sendable {
         roomsSaidAnew = metrics.counter(
             "chatroom_rooms_announced_anew_total",
             "Rooms whose sessions were announced to their leader once more, because something had got lost.")
+        roomStates = Dictionary(
+            uniqueKeysWithValues: RoomStatus.allCases.map { status in
+                let counter = metrics.counter(
+                    "chatroom_room_states_total",
+                    "Rooms whose viewers on a loop were told that the leader is away, is back, or does not come back.",
+                    labels: [("state", status.rawValue)])
+                return (status, counter)
+            })
         malformed = metrics.counter("chatroom_malformed_total", "Client frames that could not be understood.")
         func inflated(_ result: String) -> Counter {
             metrics.counter(
@@ -152,6 +163,8 @@ struct GatewayFigures: Sendable {
 
     /// - Parameter code: nil without a close frame of this node.
     func closed(_ code: CloseCode?) { (code.flatMap { closedByCode[$0] } ?? closedWithout).add() }
+
+    func told(_ status: RoomStatus) { roomStates[status]?.add() }
 
     func dropped(_ traffic: FrameTraffic, count: Int) {
         switch traffic {

@@ -93,6 +93,13 @@ final class Hub {
         if !untold.isEmpty { tellGap(untold, .budget) }
     }
 
+    /// Tells all viewers how it stands with the room: made once for each audience.
+    func tell(_ state: StatePush) {
+        for audience in audiences where !audience.isEmpty {
+            audience.append(LaneFrame(.push(.state(state)), in: audience.encoding))
+        }
+    }
+
     private func tellGap(_ ranges: [ClosedRange<UInt64>], _ cause: GapCause) {
         let told = ranges.map { SeqRange(from: $0.lowerBound, to: $0.upperBound) }
         let push = ServerItem.push(.gap(GapPush(room: room, ranges: told, cause: cause)))

@@ -69,6 +69,11 @@ public struct AwaitedStreams: Sendable {
     /// Whether the room's stream has not begun to go on.
     public func awaits(_ room: RoomID) -> Bool { waits[room] != nil }
 
+    /// The rooms whose streams have not begun to go on, and their shards.
+    public var rooms: some Sequence<(room: RoomID, shard: ShardID)> {
+        waits.lazy.compactMap { entry in entry.value.shard.map { (entry.key, $0) } }
+    }
+
     /// Whether that is so for any room of the shard.
     public func awaitsAny(of shard: ShardID) -> Bool {
         !waits.isEmpty && waits.values.contains { $0.shard == shard }

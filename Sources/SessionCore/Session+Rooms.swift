@@ -141,7 +141,7 @@ extension Session {
         ChatError(.forbidden, "the token does not allow room \(room)", field: "room")
     }
 
-    private mutating func noteLeave(of room: RoomID) {
+    mutating func noteLeave(of room: RoomID) {
         if leftBehind.count == Self.leftBehindMax { leftBehind = [:] }
         leftBehind[room] = UInt32(truncatingIfNeeded: requests.count)
     }

@@ -275,6 +275,45 @@ import Wire
         }
     }
 
+    @Test func `sessions of a room that does not come back are out of it, and its next leader is told of none`()
+        async throws
+    {
+        try await withLane { lane, id in
+            lane.hubs[room] = Hub(room: room, lane: lane)
+            let now = lane.loop.nowMilliseconds
+            lane.onLeaderLost(leader, nil)
+            lane.tellOfAwayLeaders(at: now)
+            #expect(!lane.isAwayForNewcomer(room))
+            lane.tellOfAwayLeaders(at: now + AwayLeaders.lostMilliseconds)
+            #expect(lane.isAwayForNewcomer(room), "somebody who comes by an answer of before is told")
+            #expect(lane.sessions[id]?.state.isIn(room) == true)
+            lane.tellOfAwayLeaders(at: now + AwayLeaders.lostMilliseconds + AwayLeaders.failedMilliseconds)
+            #expect(lane.sessions[id]?.state.isIn(room) == false && Array(lane.roster.shards).isEmpty)
+            #expect(!lane.isAwayForNewcomer(room))
+            _ = sent.take()
+            lane.onLeaderKnown(ShardNotice(shard: shard, term: 4), by: leader)
+            #expect(sent.take() == [])
+        }
+    }
+
+    @Test func `a newcomer by the next leader is told of no absence`() async throws {
+        try await withLane { lane, _ in
+            let now = lane.loop.nowMilliseconds
+            lane.onLeaderLost(leader, nil)
+            lane.tellOfAwayLeaders(at: now)
+            lane.tellOfAwayLeaders(at: now + AwayLeaders.lostMilliseconds)
+            lane.onLeaderKnown(ShardNotice(shard: shard, term: 4), by: leader)
+            #expect(lane.isAwayForNewcomer(room), "it has not gone on")
+            guard case .call(let follow)? = sent.take().last, let number = follow.session?.number else {
+                return #expect(Bool(false), "the leader is told what viewers were shown")
+            }
+            let following = NodePublication.Output.lane(0, .following(number, through: 5))
+            let publication = NodePublication(room: room, term: 4, lanes: [], outputs: [following])
+            lane.perform([publication], at: [0], from: leader)
+            #expect(!lane.isAwayForNewcomer(room) && !lane.away.isLost(room))
+        }
+    }
+
     @Test func `the silence of a leader of an older version means nothing`() async throws {
         try await withLane { lane, _ in
             sent.hasPulses.withLock { $0 = false }

@@ -62,6 +62,32 @@ extension IntegrationTests.ClusterTests {
             #expect(await ledger.viewers[2].reconnects == 0)
         }
 
+        @Test func `a viewer who says nothing is told that its room's leader is away, and is back without a hole`()
+            async throws
+        {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("away")
+            let (_, follower, other) = try await cluster.roles(in: room)
+            let viewer = try await TestClient.connected(follower, "viewer")
+            try await retrying("enter") { _ = try await viewer.enter(room) }
+            func state(_ status: RoomStatus) async throws {
+                _ = try await viewer.item("\(status)") {
+                    if case .push(.state(let push)) = $0, push.room == room, push.state == status { true } else { nil }
+                }
+            }
+            for node in cluster.others(than: follower) { node.pause() }
+            try await state(.lost)
+            for node in cluster.nodes { node.resume() }
+            try await state(.entered)
+            let writer = try await TestClient.connected(other, "writer")
+            try await retrying("enter") { _ = try await writer.enter(room) }
+            try await retrying("a send") { _ = try await writer.send(room, "after", clientID: "after") }
+            try await viewer.message("after")
+            let seqs = await viewer.messages(of: room).compactMap(\.seq)
+            #expect(seqs == Array((seqs.first ?? 0)...(seqs.last ?? 0)), "each once, and without a hole")
+            try await cluster.settled()
+        }
+
         @Test func `a minority acks nothing, and everything comes together again`() async throws {
             let cluster = try await TestCluster.whole()
             let room = try await cluster.room("minority")

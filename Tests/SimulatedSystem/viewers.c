@@ -12,6 +12,8 @@ typedef struct sim_viewer {
     bool has_ended;
     /// It was told of messages that are only in history.
     bool was_told;
+    /// It was told that the room's leader is away, and not since that it is back.
+    bool is_away;
     /// Of the message that was shown last; 0 before the first.
     uint32_t last;
     const unsigned char *hello;
@@ -86,12 +88,33 @@ static void show(sim_viewer_state *viewer, uint32_t number) {
     viewer->last = number;
 }
 
+/// What pushes say of the room's leader.
+static void hear_states(sim_viewer_state *viewer, const unsigned char *bytes, const unsigned char *end) {
+    static const char key[] = "\"state\":\"";
+    sim_viewers *sum = &sums[viewer->to];
+    const unsigned char *place = bytes;
+    while ((place = memmem(place, (size_t)(end - place), key, sizeof key - 1)) != NULL) {
+        place += sizeof key - 1;
+        size_t left = (size_t)(end - place);
+        if (left >= 4 && memcmp(place, "LOST", 4) == 0) {
+            sum->lost += 1;
+            viewer->is_away = true;
+        } else if (left >= 7 && memcmp(place, "ENTERED", 7) == 0) {
+            if (!viewer->is_away) sum->unexpected += 1;
+            viewer->is_away = false;
+        } else if (left >= 6 && memcmp(place, "FAILED", 6) == 0) {
+            sim_viewer_ended(viewer->socket);
+        }
+    }
+}
+
 void sim_viewer_receives(sim_socket *socket, const unsigned char *bytes, size_t count) {
     sim_viewer_state *viewer = socket->viewer;
     sums[viewer->to].bytes += count;
     const unsigned char *place = bytes, *end = bytes + count;
     if (memmem(bytes, count, "\"gap\":", 6) != NULL) viewer->was_told = true;
     if (memmem(bytes, count, "\"kicked\":", 9) != NULL) sim_viewer_ended(socket);
+    hear_states(viewer, bytes, end);
     // No frame that has a message is cut in two: nobody's window is full.
     while ((place = memmem(place, (size_t)(end - place), "no.", 3)) != NULL) {
         place += 3;
@@ -111,6 +134,7 @@ sim_viewers sim_viewers_of(uint8_t to) {
     for (size_t index = 0; index < viewers_count; index++) {
         const sim_viewer_state *viewer = viewers[index];
         if (viewer->to != to || viewer->has_ended) continue;
+        if (viewer->is_away) sum.away += 1;
         if (viewer->last < sum.least) sum.least = viewer->last;
         if (viewer->last > sum.greatest) sum.greatest = viewer->last;
     }

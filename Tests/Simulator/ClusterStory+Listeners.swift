@@ -64,7 +64,22 @@ extension ClusterStory {
             if sum.missing > 0 {
                 complain(.notShown, "listeners of n\(node + 1) were not shown \(sum.missing) messages \(what)")
             }
+            lookForStates(sum, "listeners of n\(node + 1)", what)
         }
+    }
+
+    /// Whoever hears the room again has been told that its leader is back, if they were told that it was away.
+    private func lookForStates(_ sum: sim_viewers, _ listeners: String, _ what: String) {
+        if sum.away > 0 {
+            complain(.leaderToldWrongly, "\(sum.away) \(listeners) were not told that the leader is back \(what)")
+        }
+        if sum.unexpected > 0 {
+            complain(.leaderToldWrongly, "\(sum.unexpected) \(listeners) were only told that it is back \(what)")
+        }
+        if isLossless, sum.lost > 0 {
+            complain(.leaderToldWrongly, "\(sum.lost) \(listeners) were told that the leader is away \(what)")
+        }
+        if sum.lost > 0 { count("leaders away") }
     }
 
     /// Waits until the rooms count those who listen, and nobody else: whoever is gone has left when its grace is over.

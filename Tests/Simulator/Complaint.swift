@@ -23,6 +23,9 @@ public struct Complaint: Sendable, CustomStringConvertible {
         case notShown
         /// Somebody who only listens was shown a message again, or behind a later one.
         case shownAgain
+        /// Somebody who only listens was told that the room's leader is away and not that it is back, or the other way
+        /// round; or was told of it where leadership was handed over only.
+        case leaderToldWrongly
         /// Where no node and no link has failed, a request or a call was answered late, or not at all.
         case late
         /// A room counts somebody who is not there any more, or does not count somebody who is.

@@ -82,6 +82,9 @@ typedef struct {
     uint64_t shown, repeated, missing;
     /// Of those that are connected: the least and the greatest number that was shown last.
     uint64_t least, greatest;
+    /// How many were told that the room's leader is away, and how many that it is back without having been told so; and of
+    /// those that are connected: how many were told that it is away, and not since that it is back.
+    uint64_t lost, unexpected, away;
 } sim_viewers;
 
 /// Connects a client that is nothing but counters: it sends `hello` and reads all that comes, at once.
