@@ -94,7 +94,7 @@ import Wire
                 let seqs = result.missed?.compactMap(\.seq) ?? []
                 #expect(seqs.count == 30 && seqs == Array((seqs.first ?? 0)...result.seq))
             }
-            #expect(hosted.storage.historyReadCount <= 1)
+            #expect(hosted.storage.historyReadCount == 1)
         }
     }
 }
