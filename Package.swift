@@ -126,9 +126,7 @@ let package = Package(
             "Gateway",
             [
                 "ChatModel", "Wire", "HTTPWebSocket", "RoomCore", "RoomProtocol", "SessionCore", "ShardPlacement",
-                "Moderation", "EventLoop",
-                "TLS", "Transport", "Deflate", "Telemetry",
-                logging,
+                "Moderation", "Cryptography", "EventLoop", "TLS", "Transport", "Deflate", "Telemetry", logging,
             ], resources: [.embedInCode("Web")]),
         core(
             "ServerAPI",
@@ -261,9 +259,9 @@ let package = Package(
         tests(
             "ClusterRoutingTests",
             [
-                "ClusterRouting", "ChatModel", "Consensus", "NodeLinkCore", "NodeLink", "RoomProtocol", "Relay",
-                "Rooms",
-                "Replication", "EventLoop", "Transport", "Telemetry", "WaitTestKit", logging,
+                "ClusterRouting", "ChatModel", "Consensus", "Gateway", "NodeLinkCore", "NodeLink", "RoomProtocol",
+                "Relay",
+                "Rooms", "Replication", "EventLoop", "Transport", "Telemetry", "WaitTestKit", logging,
             ]),
         tests(
             "NodeTests",

@@ -75,26 +75,33 @@ public struct SessionID: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// 128 random bits, and the node where it begins, if there is room for its name.
-    public init(random: (UInt64, UInt64), at node: NodeID) {
-        let secret = Self.hex(random.0) + Self.hex(random.1)
-        let named = secret + "-" + node.text
-        text = named.utf8.count <= Self.bytesMax ? named : secret
+    /// A secret, and behind it the node where the session begins (``birthplaceText(of:)``).
+    /// - Parameter secret: ``secretBytes`` bytes of `[A-Za-z0-9_-]`.
+    public init(secret: String, at node: NodeID) {
+        precondition(secret.utf8.count == Self.secretBytes, "a secret has \(Self.secretBytes) bytes")
+        text = secret + "-" + Self.birthplaceText(of: node)
     }
 
-    /// The node where it began, as far as it says; it may be held by another one since.
-    public var birthplace: NodeID? {
-        let name = text.dropFirst(Self.secretDigits)
-        return name.first == "-" ? NodeID(String(name.dropFirst())) : nil
+    /// The part that nobody can guess.
+    public var secret: Substring { text.prefix(Self.secretBytes) }
+
+    /// Whether it began at that node, as far as it says; it may be held by another one since.
+    public func isBorn(at node: NodeID) -> Bool {
+        let name = text.dropFirst(Self.secretBytes)
+        return name.first == "-" && name.dropFirst() == Self.birthplaceText(of: node)
     }
 
+    /// The name of a node in the IDs of the sessions that begin there: its beginning and a hash where it is too long.
+    public static func birthplaceText(of node: NodeID) -> String {
+        guard node.text.utf8.count > birthplaceBytesMax else { return node.text }
+        let hash = String(FNV1a.hash(of: node.text), radix: 16)
+        return String(node.text.prefix(birthplaceBytesMax - 9)) + "~" + String(repeating: "0", count: 8 - hash.count)
+            + hash
+    }
+
+    public static let secretBytes = 36
     private static let bytesMax = 64
-    private static let secretDigits = 32
-
-    private static func hex(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: secretDigits / 2 - digits.count) + digits
-    }
+    private static let birthplaceBytesMax = bytesMax - secretBytes - 1
 
     public var description: String { text }
 }
@@ -118,9 +125,7 @@ public struct Incarnation: Hashable, Sendable, Comparable {
     public init(_ number: UInt64) { self.number = number }
 
     public init(of room: RoomID, createdAt index: UInt64) {
-        // FNV-1a, 32 bits (draft-eastlake-fnv): the same on every node.
-        let hash = room.text.utf8.reduce(UInt32(0x811c_9dc5)) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
-        self.init(index &<< 24 | UInt64(hash & 0xff_ffff))
+        self.init(index &<< 24 | UInt64(FNV1a.hash(of: room.text) & 0xff_ffff))
     }
 
     public static func < (a: Incarnation, b: Incarnation) -> Bool { a.number < b.number }
@@ -156,4 +161,11 @@ public struct Timestamp: Hashable, Sendable, Comparable {
     }
 
     public static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
+}
+
+/// FNV-1a, 32 bits (draft-eastlake-fnv): the same on every node.
+private enum FNV1a {
+    static func hash(of text: String) -> UInt32 {
+        text.utf8.reduce(0x811c_9dc5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
+    }
 }

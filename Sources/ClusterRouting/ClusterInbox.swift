@@ -87,6 +87,9 @@ package final class ClusterInbox {
             stores[node] = store
             // Before anything is sent because of it, on every loop.
             router.note(node, reachedBy: link.connection(to: node), version: version)
+            // Before anything that is said to its sessions.
+            let taken = nodes.taken(since: node)
+            if !taken.isEmpty { router.send(.takenOver(taken), on: .publications, to: node) }
             readers[node] = [:]
             router.tree.reached(node, version: version)
             nodes.note(node, isReached: true)
@@ -145,6 +148,7 @@ package final class ClusterInbox {
         case .tallies(let tallies): router.current?.gateway.hear(tallies, from: node)
         case .recount(let recount): router.current?.rooms.receive(recount, from: node)
         case .uses(let uses): router.current?.gateway.hear(uses)
+        case .takenOver(let sessions): router.current?.gateway.end(copiesOf: sessions)
         case .bodyRequest(let request): intake?.answer(request, of: node)
         // Taken by the intake.
         case .body, .bodiesGone: break

@@ -1,6 +1,5 @@
 import ChatModel
 import NodeLink
-import Gateway
 import NodeLinkCore
 import RoomProtocol
 import Rooms
@@ -8,18 +7,21 @@ import Synchronization
 import Wire
 
 /// The nodes of the cluster as whoever asks them sees them: this one, and those that are reached.
-package final class ClusterNodes: SessionsElsewhere, Sendable {
+package final class ClusterNodes: Sendable {
     private let node: NodeID
-    private let router: ClusterRouter
+    let router: ClusterRouter
     package let questions = NodeQuestions()
     private let answers = Mutex<Answers?>(nil)
     private let reachedNodes = Mutex<Set<NodeID>>([])
+    let sessionHolders: Mutex<SessionHolders>
 
     /// Answers questions to this node.
     package typealias Answers = @Sendable (NodeQuestion) async -> Result<NodeAnswer, ChatError>
 
-    package init(_ router: ClusterRouter) {
+    /// - Parameter grace: how long a session outlives its connection.
+    package init(_ router: ClusterRouter, grace: Duration) {
         self.router = router
+        sessionHolders = Mutex(SessionHolders(grace: grace, begunAt: .now))
         node = router.node
     }
 
@@ -30,6 +32,7 @@ package final class ClusterNodes: SessionsElsewhere, Sendable {
         reachedNodes.withLock {
             if isReached { $0.insert(node) } else { $0.remove(node) }
         }
+        if !isReached { sessionHolders.withLock { $0.lose(node, at: .now) } }
     }
 
     /// Other nodes that are reached.
@@ -78,7 +81,7 @@ package final class ClusterNodes: SessionsElsewhere, Sendable {
         return all
     }
 
-    private func result(of question: NodeQuestion, _ other: NodeID) async -> Result<NodeAnswer, ChatError> {
+    func result(of question: NodeQuestion, _ other: NodeID) async -> Result<NodeAnswer, ChatError> {
         do throws(ChatError) {
             return .success(try await ask(other, question))
         } catch {
@@ -91,34 +94,6 @@ package final class ClusterNodes: SessionsElsewhere, Sendable {
         await askAll(question).reduce(0) { sum, item in
             if case .count(let count) = item.answer { sum + count } else { sum }
         }
-    }
-
-    // MARK: - SessionsElsewhere
-
-    /// Asks the node where the session began, which mostly holds it, and else all others at once.
-    package func take(_ session: SessionID, for user: UserID?) async -> (from: NodeID, session: HandedSession)? {
-        let question = NodeQuestion.migrateSession(session, to: user)
-        var others = reached
-        if let birthplace = session.birthplace, others.remove(birthplace) != nil,
-            case .success(.session(let handed)) = await result(of: question, birthplace)
-        {
-            return (birthplace, handed)
-        }
-        // One at most holds it: nobody waits for the rest then, of whom one may hang.
-        let (answers, answered) = AsyncStream<(from: NodeID, session: HandedSession)?>.makeStream()
-        for other in others {
-            Task { [self] in
-                guard case .success(.session(let handed)) = await result(of: question, other) else {
-                    answered.yield(nil)
-                    return
-                }
-                answered.yield((from: other, session: handed))
-            }
-        }
-        for await answer in answers.prefix(others.count) {
-            if let answer { return answer }
-        }
-        return nil
     }
 
     // MARK: - Leaders

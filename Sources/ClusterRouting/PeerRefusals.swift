@@ -78,7 +78,7 @@ package struct PeerRefusals: Sendable {
         case .requests(let requests): named = requests.first { $0.node != node }?.node
         case .question(_, .join(let record)): named = record.node == node ? nil : record.node
         case .answers, .publications, .leads, .question, .answer, .body, .bodyRequest, .bodiesGone, .pulses,
-            .tallyRequest, .tallies, .recount, .uses:
+            .tallyRequest, .tallies, .recount, .uses, .takenOver:
             named = nil
         }
         if let named { throw LinkError(.identity, "\(node) speaks in the name of \(named)") }

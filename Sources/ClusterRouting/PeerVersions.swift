@@ -30,6 +30,7 @@ extension NodeMessage {
         case .body, .bodyRequest, .bodiesGone: LinkHello.relayVersion
         case .pulses, .tallyRequest, .tallies, .recount: LinkHello.pulseVersion
         case .uses: LinkHello.usesVersion
+        case .takenOver: LinkHello.takenOverVersion
         }
     }
 }

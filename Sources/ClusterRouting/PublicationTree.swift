@@ -14,6 +14,8 @@ final class PublicationTree: Sendable {
         var relays: Set<NodeID> = []
         /// Those of a version that is to be told with each answer what was missed, and what that is.
         var elders: [NodeID: [RoomID: [Int: [UInt64: MissedMessages]]]] = [:]
+        /// Those of a version that knows no `RoomOutput.takenOver`.
+        var withoutTakenOver: Set<NodeID> = []
         /// Whether there is a task that lets go of old bodies.
         var isForgetting = false
     }
@@ -30,6 +32,7 @@ final class PublicationTree: Sendable {
         state.withLock { state in
             if version >= LinkHello.relayVersion { state.relays.insert(node) }
             if version < LinkHello.missedVersion { state.elders[node] = [:] }
+            if version < LinkHello.takenOverVersion { state.withoutTakenOver.insert(node) }
         }
     }
 
@@ -37,14 +40,16 @@ final class PublicationTree: Sendable {
         state.withLock { state in
             state.relays.remove(node)
             state.elders[node] = nil
+            state.withoutTakenOver.remove(node)
         }
     }
 
     /// The turn as each node understands it.
     func understood(_ turn: [NodeID: [NodePublication]]) -> [NodeID: [NodePublication]] {
         state.withLock { state in
-            guard !state.elders.isEmpty else { return turn }
+            guard !state.elders.isEmpty || !state.withoutTakenOver.isEmpty else { return turn }
             var turn = turn
+            for node in state.withoutTakenOver { turn[node] = turn[node]?.map(\.withoutTakenOver) }
             for (node, publications) in turn {
                 guard var heard = state.elders[node] else { continue }
                 turn[node] = publications.map { $0.withMissedInAnswers(&heard) }

@@ -40,6 +40,18 @@ extension Gateway {
         return await lane.loop.run { lane.value.migrateSession(session, to: user) }
     }
 
+    /// Another node has taken these sessions up: older copies here end with 4410 before anything else is done for them.
+    public func end(copiesOf sessions: [TakenSession]) {
+        for taken in sessions {
+            guard let lane = shared.directory.lane(of: taken.session).flatMap({ self.lane($0) }) else { continue }
+            if lane.loop.isOnLoop {
+                lane.value.end(copyOf: taken)
+            } else {
+                lane.loop.execute { lane.value.end(copyOf: taken) }
+            }
+        }
+    }
+
     /// Shows a message to the user's connected sessions. Returns how many took it.
     public func direct(_ message: Message, to user: UserID) async -> Int {
         let frame = Self.frame(.direct(message))

@@ -20,16 +20,17 @@ public final class Gateway: Sendable {
 
     public init(
         configuration: GatewayConfiguration, loops: [EventLoop], router: any RoomRouter,
-        elsewhere: any SessionsElsewhere = NoSessionsElsewhere(), shardMap: ShardMap, verifier: any TokenVerifier,
-        metrics: MetricsRegistry, logger: Logger, tls: TLSContext? = nil,
+        elsewhere: any SessionsElsewhere = NoSessionsElsewhere(), seal: SessionSeal = .ofThisRun(),
+        shardMap: ShardMap, verifier: any TokenVerifier, metrics: MetricsRegistry, logger: Logger,
+        tls: TLSContext? = nil,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.configuration = configuration
         self.loops = loops
         self.logger = logger
         shared = GatewayShared(
-            configuration: configuration, router: router, elsewhere: elsewhere, shardMap: shardMap, verifier: verifier,
-            metrics: metrics, tls: tls, now: now)
+            configuration: configuration, router: router, elsewhere: elsewhere, seal: seal, shardMap: shardMap,
+            verifier: verifier, metrics: metrics, tls: tls, now: now)
     }
 
     /// Binds the client port on every loop and begins to serve. Returns the port. Throws `TransportError` when it is
@@ -110,8 +111,10 @@ public final class Gateway: Sendable {
 
     /// Puts other limits and another certificate in force (SIGHUP): for sessions from now on, for connections that come.
     /// Nobody who is here is put out. Whether there is TLS at all does not change.
-    public func reload(limits: GatewayConfiguration, tls: TLSContext?) async {
+    /// - Parameter seal: nil: as before.
+    public func reload(limits: GatewayConfiguration, tls: TLSContext?, seal: SessionSeal?) async {
         if let tls { shared.renew(tls) }
+        if let seal { shared.use(seal) }
         shared.budget.set(limits.connections)
         shared.admission.set(limits.admission)
         shared.userRates.withLock { $0.set(limits.rateLimits) }
@@ -120,11 +123,46 @@ public final class Gateway: Sendable {
         }
     }
 
-    /// Tells every client to come back elsewhere, closes their connections and stops accepting.
-    public func drain() async {
-        for lane in shared.lanes.withLock({ $0 }) {
-            await lane.loop.run { lane.value.stop() }
+    /// Clients leave for other nodes, and are served until they have: a planned stop is no loss to them (PROTOCOL.md,
+    /// "Moving"). Returns when nobody is left, or after `drainSeconds`. Then closes what is left, and accepts nobody.
+    /// - Parameter hasOthers: whether there is another node to go to.
+    public func drain(toOthers hasOthers: Bool) async {
+        let seconds = configuration.drainSeconds
+        let movesClients = hasOthers && seconds > 0
+        if movesClients {
+            let windowMs = Self.drainWindowMs(connections: shared.budget.total, drainSeconds: seconds)
+            for lane in shared.lanes.withLock({ $0 }) {
+                await lane.loop.run { lane.value.beginDraining(windowMs: windowMs) }
+            }
+            let end = ContinuousClock.now + .seconds(seconds)
+            while ContinuousClock.now < end, await hasAttendedSessions() {
+                try? await Task.sleep(for: Self.drainLook)
+            }
         }
+        for lane in shared.lanes.withLock({ $0 }) {
+            await lane.loop.run { lane.value.stop(isTold: movesClients) }
+        }
+    }
+
+    /// So many clients a second other nodes take without a thought.
+    private static let movesPerSecond: Int64 = 2_000
+    private static let drainWindowMinMs: Int64 = 250
+    /// At the end of the window the last ones still have so long to arrive.
+    private static let drainReserveMs: Int64 = 2_000
+    private static let drainLook = Duration.milliseconds(50)
+
+    /// How long clients may wait before they move: as few a second as drainSeconds allow, and no longer than others need
+    /// to take them.
+    static func drainWindowMs(connections: Int, drainSeconds: Int64) -> Int64 {
+        let longest = max(0, drainSeconds * 1_000 - drainReserveMs)
+        return min(longest, drainWindowMinMs + Int64(connections) * 1_000 / movesPerSecond)
+    }
+
+    private func hasAttendedSessions() async -> Bool {
+        for lane in shared.lanes.withLock({ $0 }) where await lane.loop.run({ lane.value.hasAttendedSessions }) {
+            return true
+        }
+        return false
     }
 
     /// Cuts what is still open.

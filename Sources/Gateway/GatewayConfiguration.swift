@@ -17,6 +17,8 @@ public struct GatewayConfiguration: Sendable {
     public var heartbeatSeconds: Int64 = 15
     /// How long a session outlives its connection.
     public var graceSeconds: Int64 = 10
+    /// How long a node that stops serves clients that have not moved yet.
+    public var drainSeconds: Int64 = 10
     /// How long a connection may take to finish its handshake and to `connect`, each.
     public var connectSeconds: Int64 = 10
     public var roomsPerSessionMax = 10

@@ -10,7 +10,7 @@ import Wire
 /// Connections become sessions: what `Login` says is carried out.
 extension GatewayLane {
     func connect(_ request: ConnectRequest, _ id: UInt32?, _ connection: ClientConnection) {
-        let steps = connection.login.onConnect(request, id: id, isCutOff: isCutOff) {
+        let steps = connection.login.onConnect(request, id: id, isCutOff: isCutOff, isDraining: isDraining) {
             let isAdmitted = shared.admission.take(.connect, nowMilliseconds: loop.nowMilliseconds)
             if !isAdmitted { shared.figures.connectsPutOff.add() }
             return isAdmitted
@@ -106,22 +106,14 @@ extension GatewayLane {
 
     /// - Parameter user: nil for an anonymous one.
     private func newSession(of user: UserID?, on connection: ClientConnection) -> Session {
+        let isAnonymous = user == nil
+        let now = shared.now()
         // From the system's generator, which is cryptographically secure on Linux.
-        let id = SessionID(random: (.random(in: .min ... .max), .random(in: .min ... .max)), at: configuration.node)
+        let (id, user) = shared.seal.make(
+            for: user, at: configuration.node, startedAt: now, random: .random(in: .min ... .max))
         return Session(
-            id: id, user: user ?? Self.anonymousUser(), isAnonymous: user == nil, encoding: connection.encoding,
-            startedAt: shared.now(), rates: Rates(configuration.rateLimits, nowMilliseconds: loop.nowMilliseconds))
-    }
-
-    private static func anonymousUser() -> UserID {
-        guard let user = UserID("anon-\(randomHex())") else { preconditionFailure("anon- and hex are a user ID") }
-        return user
-    }
-
-    /// 64 bits of the system's generator, which is cryptographically secure on Linux.
-    private static func randomHex() -> String {
-        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+            id: id, user: user, isAnonymous: isAnonymous, encoding: connection.encoding, startedAt: now,
+            rates: Rates(configuration.rateLimits, nowMilliseconds: loop.nowMilliseconds))
     }
 
     // MARK: - Refresh

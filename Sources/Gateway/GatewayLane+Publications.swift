@@ -82,6 +82,7 @@ extension GatewayLane {
             entered(id, room, Session.EnterAnswer(request: request, result: result, missedAfter: missedAfter))
         case .exited(let id, let request):
             exited(id, room, request)
+        case .takenOver(let taken): end(copyOf: taken)
         case .kicked(let id, let reason, let ext):
             kicked(id, room, reason, ext)
         }

@@ -4,6 +4,7 @@ import RoomProtocol
 import SessionCore
 import ShardPlacement
 import Synchronization
+import Telemetry
 import Wire
 
 /// A client that comes back with the session that it held before: on this lane, on another one, or at another node
@@ -31,19 +32,18 @@ extension GatewayLane {
         connection.holdRequests()
         let me = LoopBound(onLoop: self, loop: loop)
         let connectionNumber = connection.number
+        let isKnown = shared.seal.open(held, of: user) != nil
+        let wait = isKnown ? Self.holderMilliseconds : Self.takingOverMilliseconds
         let patience = LoopBound(
-            onLoop: loop.schedule(afterMilliseconds: Self.takingOverMilliseconds) { [unowned self] in
-                received(nil, for: connectionNumber)
+            onLoop: loop.schedule(afterMilliseconds: wait) { [unowned self] in
+                missed(held, of: user, for: connectionNumber)
             }, loop: loop)
-        let (elsewhere, limits, now) = (shared.elsewhere, configuration.rateLimits, loop.nowMilliseconds)
+        let elsewhere = shared.elsewhere
         Task {
-            let taken = await elsewhere.take(held, for: user)
-            let session = taken.map {
-                Session($0.session, id: held, from: $0.from, rates: Rates(limits, nowMilliseconds: now))
-            }
+            let search = await elsewhere.take(held, for: user)
             me.loop.execute {
                 patience.value.cancel()
-                me.value.received(session, for: connectionNumber)
+                me.value.ended(search, of: held, user, for: connectionNumber)
             }
         }
     }
@@ -51,6 +51,38 @@ extension GatewayLane {
     /// For so long a client waits for its session to come from another node; then it begins a new one. Longer than a
     /// silent link is kept: who first waited for a node that hangs still gets the session from the one that holds it.
     private static let takingOverMilliseconds: UInt64 = 6_000
+    /// The same for a session that need not come, since its ID tells enough: a node that does not answer for so long
+    /// can't be reached. A session that comes later all the same is dropped, as it is here.
+    private static let holderMilliseconds: UInt64 = 2_000
+
+    private func ended(_ search: SessionSearch, of held: SessionID, _ user: UserID?, for number: UInt64) {
+        switch search {
+        case .nobody: received(nil, for: number)
+        case .unreached: missed(held, of: user, for: number)
+        case .found(let node, let handed):
+            // Another connection of the client may have had it taken up meanwhile.
+            guard shared.directory.lane(of: held) == nil else { return received(nil, for: number) }
+            let rates = Rates(configuration.rateLimits, nowMilliseconds: loop.nowMilliseconds)
+            received(Session(handed, id: held, from: node, rates: rates), for: number)
+        }
+    }
+
+    /// The session's holder can't be reached: its ID tells that it is one of this cluster's, and whose it is. A session
+    /// that has been put offline or revoked is not taken up.
+    private func missed(_ held: SessionID, of user: UserID?, for number: UInt64) {
+        guard let connection = connections[number], connection.login.isFetching else { return }
+        let now = shared.now()
+        guard let opened = shared.seal.open(held, of: user), shared.directory.lane(of: held) == nil,
+            !shared.directory.isToEnd(held, of: opened.user, startedAt: opened.startedAt, at: configuration.node),
+            user != nil || !shared.verifier.isRevoked(opened.user, issuedAt: opened.startedAt)
+        else { return received(nil, for: number) }
+        let session = Session(
+            revived: held, user: opened.user, isAnonymous: user == nil, startedAt: opened.startedAt, at: now,
+            rates: Rates(configuration.rateLimits, nowMilliseconds: loop.nowMilliseconds))
+        shared.figures.revivedSessions.add()
+        shared.elsewhere.tookOver(TakenSession(session: held, at: now))
+        received(session, for: number)
+    }
 
     /// - Parameter number: of the connection that waits, or has waited.
     func received(_ session: Session?, for number: UInt64) {
@@ -60,6 +92,18 @@ extension GatewayLane {
             keepUnlessRevoked(session)
         }
         if let session { endIfPutOffline(session.id) }
+    }
+
+    /// Another node has taken the session up. An older copy of it here has nothing to say any more.
+    func end(copyOf taken: TakenSession) {
+        guard let session = sessions[taken.session], (session.state.caller.revivedAt ?? Timestamp(.min)) < taken.at
+        else {
+            return
+        }
+        _ = release(session)
+        shared.directory.remove(taken.session)
+        // Asked again, an enter would bring it back here.
+        open.forget(taken.session)
     }
 
     /// A call that puts a session offline finds it where it is held, but not on its way.
@@ -74,7 +118,11 @@ extension GatewayLane {
     /// Ends this lane's hold on a session, if `user` may have it (nil: an anonymous one).
     private func giveAway(_ id: SessionID, to user: UserID?) -> Session? {
         guard let session = sessions[id], session.state.mayBeTaken(by: user) else { return nil }
-        sessions[id] = nil
+        return release(session)
+    }
+
+    private func release(_ session: LaneSession) -> Session {
+        sessions[session.id] = nil
         for room in session.state.rooms { roster.remove(session, from: room, of: shared.shardMap.shard(of: room)) }
         // Not away: it goes on elsewhere at once.
         session.connection?.session = nil

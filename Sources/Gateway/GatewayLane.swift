@@ -122,8 +122,9 @@ final class GatewayLane {
         return listener.port
     }
 
-    /// Stops accepting, tells every client to come back elsewhere and closes.
-    func stop() {
+    /// Stops accepting and closes every connection.
+    /// - Parameter isTold: whether clients were told before where to go; else they are told now.
+    func stop(isTold: Bool) {
         isDraining = true
         listener?.close()
         listener = nil
@@ -132,7 +133,7 @@ final class GatewayLane {
                 connection.cut()
                 continue
             }
-            tellToReconnect(connection)
+            if !isTold { tellToReconnect(connection, .drain) }
             connection.close(.draining, "this node is stopping")
         }
     }
@@ -141,23 +142,26 @@ final class GatewayLane {
     func sendAllAway() {
         for connection in connections.values {
             guard case .open = connection.phase else { continue }
-            tellToReconnect(connection)
+            tellToReconnect(connection, .full)
             connection.close(.draining, "this node is cut off from its cluster")
         }
     }
 
     /// - Parameter waitMs: when there is a place for it; nil while nobody knows.
-    func tellToReconnect(_ connection: ClientConnection, waitMs: Int64? = nil) {
-        var reconnect = ReconnectPush(minMs: 500, maxMs: 8000)
+    func tellToReconnect(_ connection: ClientConnection, _ cause: ReconnectCause, waitMs: Int64? = nil) {
+        var reconnect = ReconnectPush(minMs: 500, maxMs: 8000, cause: cause, gateways: gatewaysElsewhere)
         if let waitMs {
             // Each is told another time, so the window only has to blur them.
             reconnect.minMs = max(reconnect.minMs, waitMs)
             reconnect.maxMs = reconnect.minMs + max(500, waitMs / 4)
         }
-        // Those of other nodes first: this one is full, or goes.
-        reconnect.gateways = gateways.filter { !ownGateways.contains($0) }
-        if reconnect.gateways.isEmpty { reconnect.gateways = gateways }
         connection.push(.reconnect(reconnect))
+    }
+
+    /// Those of other nodes: this one is full, or goes.
+    var gatewaysElsewhere: [String] {
+        let others = gateways.filter { !ownGateways.contains($0) }
+        return others.isEmpty ? gateways : others
     }
 
     /// Closes without waiting for clients any more.
@@ -166,7 +170,7 @@ final class GatewayLane {
     }
 
     private func accept(_ tcp: TCPConnection) {
-        guard !isDraining, let peer = IPAddress(tcp.remoteAddress), secure(tcp) else { return tcp.close() }
+        guard let peer = IPAddress(tcp.remoteAddress), secure(tcp) else { return tcp.close() }
         nextConnectionNumber += 1
         let connection = ClientConnection(number: nextConnectionNumber, tcp: tcp, lane: self, address: peer)
         connections[connection.number] = connection
@@ -227,7 +231,7 @@ final class GatewayLane {
 
     /// Sends a client away, to come back when there is a place.
     func turnAway(_ connection: ClientConnection, _ reason: String, waitMs: Int64? = nil) {
-        tellToReconnect(connection, waitMs: waitMs)
+        tellToReconnect(connection, .full, waitMs: waitMs)
         connection.close(.connectionLimit, reason)
     }
 

@@ -25,6 +25,7 @@ final class GatewayShared: Sendable {
     let now: @Sendable () -> Timestamp
     /// The TLS context of new connections; nil serves them without TLS.
     private let context: Mutex<TLSContext?>
+    private let sessionSeal: Mutex<SessionSeal>
     /// The words by which barrage is moderated.
     private let wordFilter = Mutex(WordFilter())
     /// The features that every node of the cluster serves (PROTOCOL.md, "Versions"); read by each `connect`.
@@ -34,14 +35,14 @@ final class GatewayShared: Sendable {
 
     init(
         configuration: GatewayConfiguration, router: any RoomRouter, elsewhere: any SessionsElsewhere,
-        shardMap: ShardMap,
-        verifier: any TokenVerifier, metrics: MetricsRegistry, tls: TLSContext?,
+        seal: SessionSeal, shardMap: ShardMap, verifier: any TokenVerifier, metrics: MetricsRegistry, tls: TLSContext?,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.router = router
         self.elsewhere = elsewhere
         self.shardMap = shardMap
         self.verifier = verifier
+        sessionSeal = Mutex(seal)
         self.now = now
         context = Mutex(tls)
         budget = ConnectionBudget(configuration.connections)
@@ -65,6 +66,11 @@ final class GatewayShared: Sendable {
     /// For lanes that begin; those that run have their own.
     func set(words: WordFilter) { wordFilter.withLock { $0 = words } }
 
+    /// Makes the IDs of sessions, and tells those of this cluster.
+    var seal: SessionSeal { sessionSeal.withLock { $0 } }
+
+    func use(_ seal: SessionSeal) { sessionSeal.withLock { $0 = seal } }
+
     var tls: TLSContext? { context.withLock { $0 } }
 
     /// Puts a new certificate in the place of the old one.
@@ -76,6 +82,7 @@ struct GatewayFigures: Sendable {
     let droppedMessages: Counter
     let droppedBarrage: Counter
     let shedSessions: Counter
+    let revivedSessions: Counter
     let refusedTokens: Counter
     let refusedOrigins: Counter
     let handshakesPutOff: Counter
@@ -107,6 +114,9 @@ struct GatewayFigures: Sendable {
             "chatroom_dropped_total", help, labels: [("class", "message"), ("cause", "slow")])
         droppedBarrage = metrics.counter(
             "chatroom_dropped_total", help, labels: [("class", "barrage"), ("cause", "slow")])
+        revivedSessions = metrics.counter(
+            "chatroom_sessions_revived_total",
+            "Sessions that clients went on with here because their holder could not be reached.")
         shedSessions = metrics.counter("chatroom_slow_sessions_total", "How often a slow session lost frames.")
         closedForMemory = metrics.counter(
             "chatroom_dropped_total", help, labels: [("class", "connection"), ("cause", "memory")])

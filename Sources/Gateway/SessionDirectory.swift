@@ -75,7 +75,7 @@ final class SessionDirectory: Sendable {
     /// Whether a session that has just been taken up was put offline while nobody held it.
     func isToEnd(_ session: SessionID, of user: UserID, startedAt: Timestamp, at node: NodeID) -> Bool {
         let now = ContinuousClock.now
-        let skew = session.birthplace == node ? 0 : Self.clockSkewSeconds
+        let skew = session.isBorn(at: node) ? 0 : Self.clockSkewSeconds
         return state.withLock { state in
             guard !state.offline.isEmpty else { return false }
             return [Offline.session(session), .user(user)].contains { target in

@@ -100,7 +100,8 @@ extension ChatroomNode {
         let rooms = RoomHost(
             node: configuration.node, loops: loops, shardMap: shardMap, storages: storages, calls: calls)
         let gateway = Gateway(
-            configuration: configuration.gateway, loops: loops, router: router, elsewhere: nodes, shardMap: shardMap,
+            configuration: configuration.gateway, loops: loops, router: router, elsewhere: nodes,
+            seal: try KeysFile.read(configuration.keysFile).sessionSeal(), shardMap: shardMap,
             verifier: TokenGate(keys: keys, system: system), metrics: metrics,
             logger: logger, tls: tls, now: WallClock.now)
         router.connect(rooms, calls, gateway)
@@ -139,7 +140,11 @@ extension ChatroomNode {
         let clientPort = try await start(gateway, router, &services)
 
         let auditRecorder = AuditRecorder(file: audit)
-        try await services.start(stop: { [self] in await leave(rooms, system, gateway, nodes) }) {
+        let handOver: @Sendable () async -> Void = { [self] in await self.handOver(rooms, system, gateway, nodes) }
+        try await services.start(stop: { [self] in
+            await handOver()
+            await leave(nodes)
+        }) {
             tell(gossip, rooms, gateway)
             let answers = NodeAnswers(
                 configuration: configuration, rooms: rooms, system: system, gateway: gateway,
@@ -165,10 +170,13 @@ extension ChatroomNode {
             configuration: configuration, rooms: rooms, calls: calls, system: system, keys: keys, gateway: gateway,
             nodes: nodes, membership: membership, gossip: gossip, callbacks: callbacks, registry: metrics,
             ready: ReadyFigure(in: metrics),
-            auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt)
+            auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt,
+            plannedStop: plannedStop)
         try await services.open(close: { $0.stop() }) { MemoryKeeper.start(logger: logger) }
         let linkPort = gossip?.address.hostAndPort?.port
-        let serving = Task { try await serve(service, clientPort: clientPort, linkPort: linkPort) }
+        let serving = Task {
+            try await serve(service, clientPort: clientPort, linkPort: linkPort, whileStopping: handOver)
+        }
         let stopping = Task {
             await common.stop.wait()
             if common.stop.reason != nil { serving.cancel() }
@@ -209,7 +217,8 @@ extension ChatroomNode {
             directory: directory, identity: ClusterIdentity(id: owner.cluster, shardCount: owner.shards),
             server: ServerID(node: configuration.node.text, store: store.storeID), loops: loops, metrics: metrics,
             refusedTerms: PeerRefusals.counter(in: metrics), store: store,
-            cluster: ClusterView(shardCount: owner.shards), router: router, nodes: ClusterNodes(router))
+            cluster: ClusterView(shardCount: owner.shards), router: router,
+            nodes: ClusterNodes(router, grace: .seconds(configuration.gateway.graceSeconds)))
     }
 
     private func observeTurns(of loops: [EventLoop], _ metrics: MetricsRegistry) {
@@ -249,18 +258,21 @@ extension ChatroomNode {
         return bound
     }
 
-    /// Serves probes and the server API until the node is to stop.
-    private func serve(_ service: NodeService, clientPort: Int, linkPort: Int?) async throws {
+    /// Serves probes and the server API until the node is to stop and others have taken over.
+    private func serve(
+        _ service: NodeService, clientPort: Int, linkPort: Int?, whileStopping: @escaping @Sendable () async -> Void
+    ) async throws {
         let (node, onReady, logger) = (configuration.node, onReady, logger)
         let figures = APIFigures(in: service.registry)
         let probes = ProbePort(
-            configuration, service: service, certificate: apiCertificate, figures: figures, logger: logger)
+            configuration, service: service, certificate: apiCertificate, figures: figures, logger: logger,
+            whileStopping: whileStopping)
         var apiConfiguration = APIServerConfiguration(host: configuration.apiHost, port: configuration.apiPort)
         apiConfiguration.connectionsMax = configuration.apiConnectionsMax
         apiConfiguration.connectionsPerAddressMax = configuration.apiConnectionsPerAddressMax
         let api = APIServer(
             configuration: apiConfiguration, service: service, logger: logger, certificate: apiCertificate,
-            figures: figures
+            figures: figures, whileStopping: whileStopping
         ) { apiPort in
             var metadata: Logger.Metadata = [
                 "node": "\(node)", "client": "\(clientPort)", "api": "\(apiPort)",

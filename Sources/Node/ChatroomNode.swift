@@ -12,6 +12,7 @@ import Rooms
 import ServerAPI
 import ServiceLifecycle
 import ShardPlacement
+import SwimDriver
 import Synchronization
 import SystemGroupHost
 import TLS
@@ -28,6 +29,7 @@ public final class ChatroomNode: Service, Sendable {
     let roomLimits: RoomLimits
     /// While it serves.
     let gateway = Mutex<Gateway?>(nil)
+    let plannedStop = PlannedStop()
     /// While it belongs to a cluster.
     let links = Mutex<Links?>(nil)
     let onReady: @Sendable (NodePorts) -> Void
@@ -75,7 +77,8 @@ public final class ChatroomNode: Service, Sendable {
         if let linkTLS { await links?.use(linkTLS) }
         if let certificate { apiCertificate?.renew(from: certificate) }
         roomLimits.entersPerSecond = new.roomEntersPerSecond
-        await gateway.withLock { $0 }?.reload(limits: new.gateway, tls: context)
+        await gateway.withLock { $0 }?.reload(
+            limits: new.gateway, tls: context, seal: ring.map { SessionSeal(secrets: $0.sessionSecrets) })
     }
 
     /// Creates a cluster of this one node in its data directory: one explicit act, never repeated.

@@ -173,6 +173,7 @@ public struct NodeConfiguration: Sendable {
         gateway.isCompressing = try settings.bool("client.compression", default: false)
         gateway.allowAnonymous = try settings.bool("allowAnonymous", default: false)
         gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))
+        gateway.drainSeconds = Int64(try settings.int("session.drainSeconds", default: 10, in: 0...3600))
         gateway.graceSeconds = Int64(try settings.int("session.graceSeconds", default: 10, in: 0...3600))
         gateway.connectSeconds = Int64(try settings.int("session.connectSeconds", default: 10, in: 1...600))
         gateway.roomsPerSessionMax = try settings.int("session.rooms", default: 10, in: 1...1000)

@@ -120,7 +120,8 @@ extension NodeService {
             if case .shards(let views) = item.answer { (item.node, views) } else { nil }
         }
         return ClusterHealth(
-            shardCount: Int(rooms.shardCount), listed: system.nodes, statuses: await statuses(), shards: shards
+            shardCount: Int(rooms.shardCount), listed: system.nodes, statuses: await statuses(), shards: shards,
+            level: system.level
         ).view
     }
 

@@ -26,6 +26,7 @@ struct NodeService: ClusterService {
     let auditRecorder: AuditRecorder
     let logControl: LogControl
     let startedAt: Timestamp
+    let plannedStop: PlannedStop
 
     func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: CallKey?) async throws(ChatError)
         -> CommandResult
@@ -156,6 +157,7 @@ struct NodeService: ClusterService {
     }
 
     func unreadiness() async -> String? {
+        if plannedStop.hasBegun { return "this node is stopping" }
         let listed = system.nodes.first { $0.node == configuration.node }
         let readiness = Readiness(
             storeRefusal: await rooms.unreadiness(), hearsMajority: await membership.hearsMajority(),

@@ -10,12 +10,13 @@ final class ProbePort: Sendable {
     private let certificate: APICertificate?
     private let figures: APIFigures
     private let logger: Logger
+    private let whileStopping: @Sendable () async -> Void
     private let bound = Mutex<Int?>(nil)
 
     /// nil where no such port is wanted.
     init?(
         _ configuration: NodeConfiguration, service: any ClusterService, certificate: APICertificate?,
-        figures: APIFigures, logger: Logger
+        figures: APIFigures, logger: Logger, whileStopping: @escaping @Sendable () async -> Void
     ) {
         guard let port = configuration.probesPort else { return nil }
         self.configuration = APIServerConfiguration(host: configuration.probesHost, port: port)
@@ -23,6 +24,7 @@ final class ProbePort: Sendable {
         self.certificate = certificate
         self.figures = figures
         self.logger = logger
+        self.whileStopping = whileStopping
     }
 
     /// The port; nil before it is bound.
@@ -32,7 +34,8 @@ final class ProbePort: Sendable {
     func run(beside api: APIServer) async throws {
         let (isBound, bind) = AsyncStream.makeStream(of: Void.self)
         let probes = APIServer(
-            probes: configuration, service: service, logger: logger, certificate: certificate, figures: figures
+            probes: configuration, service: service, logger: logger, certificate: certificate, figures: figures,
+            whileStopping: whileStopping
         ) { [self] port in
             bound.withLock { $0 = port }
             bind.finish()

@@ -5,7 +5,7 @@ import Wire
 public struct LinkHello: WireMessage, Sendable, Hashable {
     /// The versions that this program speaks. A version is added when the meaning of anything on the link changes, and
     /// the oldest is dropped two releases later, so that a cluster can be upgraded node by node.
-    public static let versions: ClosedRange<UInt32> = 1...5
+    public static let versions: ClosedRange<UInt32> = 1...6
     /// From this version on the bodies of frames may come by other nodes.
     public static let relayVersion: UInt32 = 2
     /// From this version on what many have missed is said once, apart from their answers (`RoomOutput.missed`).
@@ -17,6 +17,9 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
     public static let pulseVersion: UInt32 = 4
     /// From this version on nodes tell each other who has asked for much (`UserUse`).
     public static let usesVersion: UInt32 = 5
+    /// From this version on a node hears that another one has taken its sessions up (`NodeMessage.takenOver`,
+    /// `RoomOutput.takenOver`).
+    public static let takenOverVersion: UInt32 = 6
     /// Bytes of `nonce`.
     public static let nonceBytes = 32
 

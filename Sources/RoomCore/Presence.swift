@@ -138,8 +138,11 @@ public struct Presence: Sendable {
     // MARK: - Coming
 
     /// Lets a session in, after `RoomState.mayEnter`. The same session entering again updates its own info and is
-    /// told to nobody. Throws 409 where the policy is `rejectNewer` and the user is here with another session.
-    public mutating func enter(_ visitor: Visitor, role: Role, notify: EnterExitNotify, at now: Timestamp)
+    /// told to nobody. Throws 409 where the policy is `rejectNewer` and the user is here with another session that has
+    /// a connection: one in its grace is replaced, since its client may be the one that comes.
+    ///
+    /// - Parameter notify: nil: the session may have been here before this leader was, and nobody is told.
+    public mutating func enter(_ visitor: Visitor, role: Role, notify: EnterExitNotify?, at now: Timestamp)
         throws(ChatError) -> [PresenceEffect]
     {
         if var same = visitors[visitor.key], same.user == visitor.user {
@@ -147,6 +150,7 @@ public struct Presence: Sendable {
             same.notifyExt = visitor.notifyExt
             same.isAway = false
             same.enteredBy = visitor.enteredBy
+            same.revivedAt = visitor.revivedAt
             move(visitor.key, lane: visitor.laneNumber, encoding: visitor.encoding)
             same.laneNumber = visitor.laneNumber
             same.encoding = visitor.encoding
@@ -155,18 +159,23 @@ public struct Presence: Sendable {
             return []
         }
         let older = visitors(of: visitor.user).filter { conflicts($0, visitor) }
-        guard older.isEmpty || policy.conflictPolicy != .rejectNewer else {
+        guard policy.conflictPolicy != .rejectNewer || older.allSatisfy(\.isAway) else {
             throw ChatError(.conflict, "\(visitor.user) is in this room with another session")
         }
         let isNew = add(visitor, Standing(role))
         // The user stays while the older sessions go.
         for session in older { remove(session.key) }
         var effects = older.map { PresenceEffect.kick($0, reason: .conflictingLogin) }
-        if isNew {
+        if isNew, let notify {
             effects.append(.arrived(visitor.user))
             if let enter = tellEnter(visitor, role: role, notify: notify, at: now) { effects.append(.show(enter)) }
         }
         return effects
+    }
+
+    /// The place of a session at another node, which may be a copy of it or be gone.
+    public func otherCopy(of key: PresenceKey, _ user: UserID) -> Visitor? {
+        visitors(of: user).first { $0.key.session == key.session && $0.key.node != key.node && !$0.isRobot }
     }
 
     /// Takes note of a session that was here before this leader was: nobody is told, but older sessions of its user

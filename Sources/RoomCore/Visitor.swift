@@ -50,6 +50,8 @@ public struct Visitor: Sendable, Hashable {
     public var addressHash: UInt64?
     /// The client's connection is gone, and its session in its grace.
     public var isAway = false
+    /// When a node last took the session up without its holder; nil: never (`Caller.revivedAt`).
+    public var revivedAt: Timestamp?
     /// The number of the request, of all that its session asks, with which it has entered last; 0 when that is not known.
     public var enteredBy: UInt64 = 0
 

@@ -111,6 +111,8 @@ public struct AwaitedStreams: Sendable {
         }
         // A session that was put out meanwhile is told so when it is announced.
         if case .kicked = output { return true }
+        // The copy of a session that another node has would only be announced again.
+        if case .takenOver = output { return true }
         // It is told anew with each announcement.
         if case .voice = output { return true }
         return output.isAnswer

@@ -18,6 +18,7 @@ extension HandedSession: WireMessage {
         try walker.optional(8, "levels", &levels)
         try walker.optional(9, "userLevels", &userLevels)
         try walker.list(10, "kicks", &kicks)
+        try walker.optional(11, "revivedAt", &revivedAt)
     }
 }
 

@@ -19,6 +19,8 @@ public struct HandedSession: Sendable, Equatable {
     public var userLevels: RateLevels?
     /// Kicks that its client has not been told, because it was away.
     public var kicks: [KickedPush] = []
+    /// `Caller.revivedAt`.
+    public var revivedAt: Timestamp?
 
     /// A stay with its room.
     public struct RoomStay: Sendable, Equatable {

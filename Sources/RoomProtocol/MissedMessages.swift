@@ -42,6 +42,13 @@ public struct MissedMessages: Sendable, Equatable {
 }
 
 extension NodePublication {
+    /// The same for a node of a version that does not know `RoomOutput.takenOver`: such a node drops the link for it.
+    public var withoutTakenOver: NodePublication {
+        var known = self
+        known.outputs.removeAll { if case .takenOver = $0.output { true } else { false } }
+        return known
+    }
+
     /// The same for a node of a version that knows only answers which have everything in them.
     /// - Parameter heard: what was said before and is still referred to, by room and lane.
     public func withMissedInAnswers(_ heard: inout [RoomID: [Int: [UInt64: MissedMessages]]]) -> NodePublication {

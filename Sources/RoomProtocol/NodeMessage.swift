@@ -30,6 +30,8 @@ public enum NodeMessage: Sendable, Equatable {
     /// The requests of users at the sending node within about a second; at most `UserUse.usersMax` users. The report
     /// may get lost.
     case uses([UserUse])
+    /// The sending node has taken these sessions up: a node that holds an older copy of one ends it.
+    case takenOver([TakenSession])
 }
 
 /// A message from another node that can't be understood.

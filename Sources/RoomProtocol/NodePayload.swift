@@ -39,6 +39,7 @@ public enum NodePayload {
         case answers = 16
         /// 1 were calls, in another form.
         case requests = 17
+        case takenOver = 18
     }
 
     /// The message in as many payloads as it takes, in order; none for an empty list. The payloads of one message must
@@ -86,6 +87,10 @@ public enum NodePayload {
         case .uses(let uses):
             var writer = PayloadWriter([Kind.uses.rawValue])
             for use in uses { writer.append { WireProtobuf.appendDelimited(WiredUse(use), to: &$0) } }
+            return writer.finish()
+        case .takenOver(let sessions):
+            var writer = PayloadWriter([Kind.takenOver.rawValue])
+            for session in sessions { writer.append { WireProtobuf.appendDelimited(session, to: &$0) } }
             return writer.finish()
         }
     }

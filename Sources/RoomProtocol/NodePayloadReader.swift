@@ -68,6 +68,10 @@ public struct NodePayloadReader: Sendable {
                     uses.append(try cursor.delimited(WiredUse.self).use)
                 }
                 return .uses(uses)
+            case .takenOver:
+                var sessions: [TakenSession] = []
+                while !cursor.isAtEnd { sessions.append(try cursor.delimited(TakenSession.self)) }
+                return .takenOver(sessions)
             case .part: throw NodeMessageError(.malformed, "a part of a part")
             }
         }

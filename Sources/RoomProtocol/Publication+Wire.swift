@@ -116,6 +116,9 @@ struct WiredOutput: WireMessage {
                 read = .missed(it.missed)
                 (jsonBytes, protobufBytes) = (it.jsonBytes, it.protobufBytes)
             })
+        try walker.choice(
+            32, "takenOver",
+            { if case .takenOver(let taken) = current { taken } else { nil } }, { read = .takenOver($0) })
         guard W.isDecoding else { return }
         if let frame {
             (jsonBytes, protobufBytes, self.body) = (frame.jsonBytes, frame.protobufBytes, frame.reference)

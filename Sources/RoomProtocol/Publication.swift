@@ -18,6 +18,8 @@ public enum RoomOutput: Sendable, Equatable {
     case exited(SessionID, request: UInt32?)
     /// The session is put out, for a reason that it is told.
     case kicked(SessionID, KickReason, ext: String?)
+    /// Another node has taken the session up: an older copy of it on the lane ends, and tells nobody.
+    case takenOver(TakenSession)
     /// For all viewers of the room.
     case frame(SharedFrame)
     /// For some of them: directed messages, barrage echoes.

@@ -100,6 +100,7 @@ private struct WiredSessionOrigin: WireMessage {
         try walker.shown(13, "number", &origin.number)
         try walker.repeated(14, "rooms", &origin.rooms)
         try walker.optional(15, "overRateMs", &origin.overRateMs)
+        try walker.optional(16, "revivedAt", &origin.caller.revivedAt)
     }
 
     private mutating func walkAddress<W: FieldWalker>(_ walker: inout W) throws(ChatError) {

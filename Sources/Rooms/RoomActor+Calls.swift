@@ -36,6 +36,7 @@ extension RoomActor {
         if case .barrages(let batch) = body {
             return take(batch, from: Lane(node: call.address.node, number: call.address.lane), at: now)
         }
+        if settleCopies(body, call, key) { return }
         if body.endsReads(presence.visitor(key), from: call.address) { cancelReads(of: key) }
         // A client need not wait for its enter's answer: what it asks next comes after it.
         if arrivals.contains(key) { settleArrivals() }
@@ -247,7 +248,7 @@ extension RoomActor {
     }
 
     /// Nobody gets answers to the session's open calls at the other node; its client asks again.
-    private func takeOver(_ old: PresenceKey, _ key: PresenceKey, _ call: SessionOrigin) {
+    func takeOver(_ old: PresenceKey, _ key: PresenceKey, _ call: SessionOrigin) {
         arrivals.forget(old)
         cancelReads(of: old)
         // Its word for its lane still holds.

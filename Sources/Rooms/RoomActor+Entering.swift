@@ -147,12 +147,13 @@ extension RoomActor {
         visitor.addressHash = caller.addressHash
         visitor.encoding = arrival.call.address.encoding
         visitor.enteredBy = arrival.call.number
+        visitor.revivedAt = caller.revivedAt
         // Its node is reached again, and may have nothing to announce: an enter without an answer is asked again.
         graces.unreachable[arrival.key] = nil
         _ = context.departed.value.remove(arrival.key, of: id)
         let isNew = presence.visitor(arrival.key) == nil
         let effects = try presence.enter(
-            visitor, role: role(of: visitor), notify: info.enterExitNotify, at: now)
+            visitor, role: role(of: visitor), notify: mayHaveBeenHere(caller) ? nil : info.enterExitNotify, at: now)
         // Those who go by this see no more but their own end, so what only they understand ends here too.
         stream.encodings = presence.encodings
         if isNew { budget.noteEntered(arrival.key) }

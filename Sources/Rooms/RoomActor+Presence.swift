@@ -21,7 +21,8 @@ extension RoomActor {
             do throws(ChatError) {
                 perform(
                     try presence.enter(
-                        visitor, role: role(of: visitor), notify: state.info?.enterExitNotify ?? .none, at: now))
+                        visitor, role: role(of: visitor), notify: state.info?.enterExitNotify ?? EnterExitNotify.none,
+                        at: now))
             } catch {
                 // Nobody conflicts with a robot.
                 context.logger.error("a robot could not enter", metadata: ["room": "\(id)", "error": "\(error)"])

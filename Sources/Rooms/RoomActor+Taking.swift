@@ -32,6 +32,7 @@ extension RoomActor {
         visitor.encoding = call.address.encoding
         visitor.isAway = stay.isAway
         visitor.addressHash = call.caller.addressHash
+        visitor.revivedAt = call.caller.revivedAt
         if presence.isSuperseded(visitor, ledSince: ledSince) {
             return stream.tell(lane, .kicked(key.session, .conflictingLogin, ext: nil))
         }
@@ -42,6 +43,40 @@ extension RoomActor {
         perform(presence.announce(visitor, role: role(of: visitor), telling: notify, at: context.now()))
         suspend(lane)
         tellVoice(of: visitor, at: context.now())
+    }
+
+    // MARK: - Copies of a session
+
+    /// Of two copies of a session at different nodes the one counts that was taken up last without the other; the
+    /// other one ends, before it is served anything more. A stay goes along with its session, and nobody is told.
+    /// - Returns: whether the request is of an older copy, and nothing is done for it.
+    func settleCopies(_ body: RoomRequest.Body, _ call: SessionOrigin, _ key: PresenceKey) -> Bool {
+        guard presence.visitor(key) == nil, let other = presence.otherCopy(of: key, call.caller.user) else {
+            return false
+        }
+        let (own, others) = (call.caller.revivedAt ?? Timestamp(.min), other.revivedAt ?? Timestamp(.min))
+        if own < others {
+            if let at = other.revivedAt { tell(call, .takenOver(TakenSession(session: key.session, at: at))) }
+            return true
+        }
+        switch body {
+        case .operation(.enter), .announce:
+            guard own > others else {
+                // Handed over, and it has entered here before the room was told of that.
+                if case .operation = body { takeOver(other.key, key, call) }
+                return false
+            }
+            takeOver(other.key, key, call)
+            stream.tell(other.lane, .takenOver(TakenSession(session: key.session, at: own)))
+        default: break
+        }
+        return false
+    }
+
+    /// Whether a session that nobody knows here was maybe here before this leader led: its gateway and the former
+    /// leader have died together.
+    func mayHaveBeenHere(_ caller: Caller) -> Bool {
+        caller.revivedAt != nil && context.now() < ledSince.adding(seconds: context.policy.graceSeconds)
     }
 
     /// The lane says what its viewers have been shown when it has announced all of them.

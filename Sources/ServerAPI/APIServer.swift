@@ -16,22 +16,26 @@ public struct APIServer: Service {
     private let certificate: APICertificate?
     private let name: String
     private let onBound: @Sendable (Int) async -> Void
+    private let whileStopping: @Sendable () async -> Void
     private let logger: Logger
 
     /// - Parameters:
     ///   - certificate: with one, the port speaks TLS only.
     ///   - figures: counts the requests; nil: nobody does.
+    ///   - whileStopping: after a graceful shutdown has begun, requests are served until it returns.
     ///   - onBound: called once with the port, when connections are accepted.
     ///   - now: the clock by which barrage is stamped.
     public init(
         configuration: APIServerConfiguration, service: any ClusterService, logger: Logger,
         certificate: APICertificate? = nil, figures: APIFigures? = nil,
+        whileStopping: @escaping @Sendable () async -> Void = {},
         onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         now: @escaping @Sendable () -> Timestamp = Self.systemTime
     ) {
         self.init(
             "server API", Routes.all(bodyBytesMax: configuration.bodyBytesMax), configuration, service: service,
-            logger: logger, certificate: certificate, onBound: onBound, now: now, figures: figures)
+            logger: logger, certificate: certificate, onBound: onBound, now: now, figures: figures,
+            whileStopping: whileStopping)
     }
 
     /// The port of probes and metrics alone: they have connections of their own, so that whatever goes on at the server
@@ -39,19 +43,22 @@ public struct APIServer: Service {
     public init(
         probes configuration: APIServerConfiguration, service: any ClusterService, logger: Logger,
         certificate: APICertificate? = nil, figures: APIFigures? = nil,
+        whileStopping: @escaping @Sendable () async -> Void = {},
         onBound: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) {
         self.init(
             "probes", Routes.operating, configuration, service: service, logger: logger, certificate: certificate,
-            onBound: onBound, now: Self.systemTime, figures: figures)
+            onBound: onBound, now: Self.systemTime, figures: figures, whileStopping: whileStopping)
     }
 
     init(
         _ name: String, _ routes: [Route], _ configuration: APIServerConfiguration, service: any ClusterService,
         logger: Logger, certificate: APICertificate?, onBound: @escaping @Sendable (Int) async -> Void,
-        now: @escaping @Sendable () -> Timestamp, figures: APIFigures? = nil
+        now: @escaping @Sendable () -> Timestamp, figures: APIFigures? = nil,
+        whileStopping: @escaping @Sendable () async -> Void = {}
     ) {
         self.name = name
+        self.whileStopping = whileStopping
         self.configuration = configuration
         self.certificate = certificate
         self.onBound = onBound
@@ -91,31 +98,42 @@ public struct APIServer: Service {
         case .success(let number): await onBound(number)
         }
         // Whether the loop takes work; a signal to end may come when it has just ended.
-        let isServing = Mutex(true)
+        let isServing = Served()
+        let whileStopping = whileStopping
+        let endServing: @Sendable () -> Void = {
+            isServing.value.withLock { isServing in
+                guard isServing else { return }
+                loop.execute {
+                    port.value.drain()
+                    loop.schedule(afterMilliseconds: Self.drainMilliseconds) { port.value.cut() }
+                }
+            }
+        }
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await withCheckedContinuation { continuation in
                     loop.execute { port.value.whenEmpty(continuation) }
                 }
             } onGracefulShutdown: {
-                isServing.withLock { isServing in
-                    guard isServing else { return }
-                    loop.execute {
-                        port.value.drain()
-                        loop.schedule(afterMilliseconds: Self.drainMilliseconds) { port.value.cut() }
-                    }
+                Task {
+                    await whileStopping()
+                    endServing()
                 }
             }
         } onCancel: {
-            isServing.withLock { isServing in
+            isServing.value.withLock { isServing in
                 guard isServing else { return }
                 loop.execute { port.value.cut() }
             }
         }
-        isServing.withLock { $0 = false }
+        isServing.value.withLock { $0 = false }
         loop.shutdown()
         await loop.joined()
         try Task.checkCancellation()
+    }
+
+    private final class Served: Sendable {
+        let value = Mutex(true)
     }
 
     /// So long requests under way may take after a graceful shutdown has begun.

@@ -56,6 +56,9 @@ public struct Login: Sendable {
 
     public init() {}
 
+    /// Whether the session that the client names is looked for.
+    public var isFetching: Bool { if case .fetching = state { true } else { false } }
+
     /// The connection has gone.
     public static var over: Login {
         var login = Login()
@@ -67,8 +70,9 @@ public struct Login: Sendable {
     /// - Parameters:
     ///   - admit: takes a place among those who connect in this second; false when there is none.
     ///   - isCutOff: the node does not hear its cluster.
+    ///   - isDraining: the node stops, and serves only those who are here until they have moved.
     public mutating func onConnect(
-        _ connect: ConnectRequest, id: UInt32?, isCutOff: Bool, admit: () -> Bool
+        _ connect: ConnectRequest, id: UInt32?, isCutOff: Bool, isDraining: Bool = false, admit: () -> Bool
     ) -> [Step] {
         let request = Request(connect: connect, id: id)
         guard case .expected = state else {
@@ -81,6 +85,10 @@ public struct Login: Sendable {
         guard !isCutOff else {
             state = .over
             return [.turnAway("this node is cut off from its cluster", .other)]
+        }
+        guard !isDraining else {
+            state = .over
+            return [.turnAway("this node is stopping", .other)]
         }
         if connect.anonymous { return look(for: request, nil) }
         guard let token = connect.token else {

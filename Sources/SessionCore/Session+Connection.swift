@@ -43,6 +43,7 @@ extension Session {
     /// The client is here: for the first time, or back.
     public mutating func onConnect(_ connection: Connection, _ greeting: Greeting, at now: Timestamp) -> [Effect] {
         let isResumed = presence != .fresh
+        let revivedAt = caller.revivedAt
         presence = .connected
         encoding = connection.encoding
         if let claims = connection.claims {
@@ -53,6 +54,7 @@ extension Session {
             caller = Caller(user: caller.user, anonymous: true, device: connection.device)
             caller.addressHash = connection.addressHash
         }
+        caller.revivedAt = revivedAt
         rely(on: connection.claims, at: now)
         var effects = tellMoved()
         // In front of the reply, on which clients enter their rooms again.
@@ -142,6 +144,7 @@ extension Session {
         handed.levels = rates.levels(nowMilliseconds: now)
         handed.userLevels = users.levels(of: caller.user, nowMilliseconds: now)
         handed.kicks = untoldKicks
+        handed.revivedAt = caller.revivedAt
         return handed
     }
 

@@ -98,12 +98,31 @@ public struct Session: Sendable {
         requests = SessionRequests(count: handed.requestCount)
         formerNode = node
         self.rates = rates
+        caller.revivedAt = handed.revivedAt
         if let levels = handed.levels {
             self.rates.restrict(to: levels)
             handedUserLevels = handed.userLevels
         }
         for kick in handed.kicks { note(kick) }
         for item in handed.stays { _ = join(item.room, item.stay) }
+    }
+
+    /// A session whose holder can't be reached, as its ID tells it: it has no rooms until its client enters them again,
+    /// whose leaders know that it is the same session by its ID.
+    /// - Parameters:
+    ///   - user: of the token, or the one that follows from an anonymous session's ID.
+    ///   - startedAt: by the clock of the node where it began.
+    public init(
+        revived id: SessionID, user: UserID, isAnonymous: Bool, startedAt: Timestamp, at now: Timestamp, rates: Rates
+    ) {
+        self.id = id
+        caller = Caller(user: user, anonymous: isAnonymous)
+        caller.revivedAt = now
+        encoding = .json
+        self.startedAt = startedAt
+        presence = .moving
+        self.rates = rates
+        requests = SessionRequests(revivedAfterMilliseconds: now.milliseconds - startedAt.milliseconds)
     }
 
     public var isConnected: Bool { presence == .connected }

@@ -14,6 +14,12 @@ public struct SessionRequests: Sendable {
     /// - Parameter count: how many requests the session has had before, on another lane or node.
     public init(count: UInt64 = 0) { self.count = count }
 
+    /// Those of a session whose count nobody knows any more. Rooms take a number that comes again for a repeat, so it
+    /// begins where no earlier life of the session has been: 2^32 further for each quarter of a second since it began.
+    public init(revivedAfterMilliseconds age: Int64) {
+        count = (UInt64(clamping: age) / 256 + 1) << 32
+    }
+
     /// A request that nobody waits for, which only has its place in the count.
     public mutating func pass() { count += 1 }
 

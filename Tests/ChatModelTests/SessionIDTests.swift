@@ -2,27 +2,32 @@ import ChatModel
 import Testing
 
 @Suite struct `Session IDs` {
-    @Test func `tell where the session began, behind 128 bits that nobody can guess`() throws {
+    private let secret = String(repeating: "s", count: SessionID.secretBytes)
+
+    @Test func `tell where the session began, behind a secret`() throws {
         let node = try #require(NodeID("node-1.example"))
-        let id = SessionID(random: (0xab, .max), at: node)
-        #expect(id.text == "00000000000000abffffffffffffffff-node-1.example")
-        #expect(id.birthplace == node)
+        let id = SessionID(secret: secret, at: node)
+        #expect(id.text == secret + "-node-1.example")
+        #expect(id.secret == secret)
+        #expect(id.isBorn(at: node))
+        #expect(!id.isBorn(at: try #require(NodeID("node-1.exampl"))))
         #expect(SessionID(id.text) == id)
     }
 
-    @Test func `have room for 64 bytes, secret first`() throws {
+    @Test func `have room for 64 bytes, and tell nodes with long names apart all the same`() throws {
         for length in 1...64 {
             let node = try #require(NodeID(String(repeating: "n", count: length)))
-            let id = SessionID(random: (1, 2), at: node)
-            #expect(id.text.utf8.count <= 64 && id.text.hasPrefix("00000000000000010000000000000002"))
-            #expect(id.birthplace == (length <= 31 ? node : nil))
+            let other = try #require(NodeID(String(repeating: "n", count: length - 1) + "m"))
+            let id = SessionID(secret: secret, at: node)
+            #expect(id.text.utf8.count <= 64 && id.text.hasPrefix(secret))
+            #expect(id.isBorn(at: node) && !id.isBorn(at: other))
         }
     }
 
-    @Test func `of any other form tell nothing`() {
-        let secret = String(repeating: "0", count: 32)
+    @Test func `of any other form are born nowhere`() throws {
+        let node = try #require(NodeID("n1"))
         for text in ["unknown", secret, secret + "-", secret + "n1", secret + "-n 1", "-n1"] {
-            #expect(SessionID(text)?.birthplace == nil, "\(text)")
+            #expect(SessionID(text)?.isBorn(at: node) == false, "\(text)")
         }
     }
 }

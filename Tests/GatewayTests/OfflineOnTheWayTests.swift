@@ -29,7 +29,7 @@ import Wire
 
     /// The session arrives; its client has gone again.
     private func take(_ number: UInt64, startedAt: Int64, _ gateway: Gateway) async throws -> SessionID {
-        let id = SessionID(random: (number, number), at: former)
+        let id = TestGateway.session(number, at: former)
         let handed = HandedSession(
             user: user, anonymous: false, device: .web, startedAt: Timestamp(startedAt))
         let lane = try #require(gateway.lane(0))
@@ -59,7 +59,7 @@ import Wire
     @Test func `a session that was on its way when it was ended ends when it comes`() async throws {
         try await withGateway { gateway in
             let other = try await take(1, startedAt: 900, gateway)
-            let wasHere = await gateway.forceOffline(SessionID(random: (2, 2), at: former))
+            let wasHere = await gateway.forceOffline(TestGateway.session(2, at: former))
             #expect(!wasHere)
             _ = try await take(2, startedAt: 900, gateway)
             let sessions = await gateway.sessions(of: user)

@@ -61,7 +61,7 @@ import Wire
         let (room, leader, sent, here, user) = (room, leader, sent, here, user)
         try await TestGateway.run(at: here, router: sent) { gateway in
             let lane = try #require(gateway.lane(0))
-            let id = SessionID(random: (1, 1), at: here)
+            let id = TestGateway.session(1, at: here)
             let stay = Stay(profile: Profile(), enteredAt: Timestamp(900))
             let handed = HandedSession(
                 user: user, anonymous: false, device: .web, startedAt: Timestamp(800),
@@ -227,7 +227,7 @@ import Wire
                         lane.address(of: session), session.state.caller, request: request, number: UInt64(request)),
                     .operation(operation))
             }
-            let other = lane.adopt(Session(id: SessionID(random: (2, 2), at: here), user: user, on: lane))
+            let other = lane.adopt(Session(id: TestGateway.session(2, at: here), user: user, on: lane))
             var enter = call(9, .enter(EnterRequest(room: room)))
             enter.session?.address = lane.address(of: other)
             let read = ClientOperation.room(RoomNameRequest(room: room))
@@ -394,7 +394,7 @@ import Wire
 
     @Test func `sessions that go elsewhere are not counted`() async throws {
         try await withLane { lane, id in
-            let other = lane.adopt(Session(id: SessionID(random: (2, 2), at: here), user: user, on: lane))
+            let other = lane.adopt(Session(id: TestGateway.session(2, at: here), user: user, on: lane))
             lane.end(other)
             #expect(lane.roster.tallies(of: shard)[room]?.sessions == 1)
             #expect(lane.migrateSession(id, to: user) != nil)

@@ -24,6 +24,13 @@ enum TestGateway {
         func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { false }
     }
 
+    /// A session's ID that no seal has made.
+    static func session(_ number: UInt64, at node: NodeID) -> SessionID {
+        let digits = String(number, radix: 16)
+        return SessionID(
+            secret: String(repeating: "0", count: SessionID.secretBytes - digits.count) + digits, at: node)
+    }
+
     /// Runs the body with the gateway, whose wall clock stands still at 1000, and stops the gateway whatever the outcome.
     static func run(
         at node: NodeID, router: any RoomRouter = NoRooms(), _ body: (Gateway) async throws -> Void
@@ -51,7 +58,7 @@ enum TestGateway {
         } catch {
             result = .failure(error)
         }
-        await gateway.drain()
+        await gateway.drain(toOthers: false)
         await gateway.stop()
         loop.shutdown()
         await loop.joined()

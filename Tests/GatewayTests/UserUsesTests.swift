@@ -54,7 +54,7 @@ import Wire
     private func ask(_ operation: ClientOperation, times: Int, _ user: UserID, _ lane: LoopBound<GatewayLane>) async
         -> ChatError?
     {
-        let id = SessionID(random: (.random(in: .min ... .max), 1), at: here)
+        let id = TestGateway.session(.random(in: .min ... .max), at: here)
         return await lane.loop.run {
             let handed = HandedSession(user: user, anonymous: false, device: .web, startedAt: Timestamp(800))
             let session = lane.value.keep(Session(handed, id: id, from: here, on: lane.value))

@@ -62,7 +62,9 @@ extension IntegrationTests.ClusterTests {
             #expect(!foreign.resumed && foreign.session != session)
             let nobody = try await TestClient.open(port: other.clientPort)
             let unknown = try await nobody.connect(
-                token: other.token("wanda"), session: SessionID(random: (1, 2), at: try #require(NodeID("n2"))))
+                token: other.token("wanda"),
+                session: SessionID(
+                    secret: String(repeating: "x", count: SessionID.secretBytes), at: try #require(NodeID("n2"))))
             #expect(!unknown.resumed)
             try await watcher.send(room, "while away")
             let back = try await TestClient.open(port: other.clientPort)

@@ -50,7 +50,7 @@ import Wire
         ClusterHealth(
             shardCount: count, listed: Self.names.map { NodeRecord(node: $0, store: 1) },
             statuses: shards.map { status(Self.names[$0.node]) },
-            shards: shards.map { (Self.names[$0.node], $0.views) }
+            shards: shards.map { (Self.names[$0.node], $0.views) }, level: .first
         ).view
     }
 
@@ -87,7 +87,7 @@ import Wire
         let view = ClusterHealth(
             shardCount: 1, listed: Self.names.map { NodeRecord(node: $0, store: 1) },
             statuses: [status(Self.names[0], "2"), status(Self.names[1], "1"), status(Self.names[2], "2")],
-            shards: [(Self.names[0], [old]), (Self.names[1], [new])]
+            shards: [(Self.names[0], [old]), (Self.names[1], [new])], level: .first
         ).view
         #expect([view.withoutLeader, view.underReplicated] == [0, 0])
         #expect(view.nodes.versions == ["1", "2"])
@@ -96,7 +96,7 @@ import Wire
     @Test func `where there are fewer than three data nodes one replica is enough`() {
         let view = ClusterHealth(
             shardCount: 1, listed: Self.names.prefix(2).map { NodeRecord(node: $0, store: 1) },
-            statuses: [status(Self.names[0])], shards: [(Self.names[0], [shard(0, 0, [0])])]
+            statuses: [status(Self.names[0])], shards: [(Self.names[0], [shard(0, 0, [0])])], level: .first
         ).view
         #expect([view.withoutLeader, view.underReplicated] == [0, 0])
         #expect([view.nodes.alive, view.nodes.dead] == [1, 1])

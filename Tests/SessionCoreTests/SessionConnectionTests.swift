@@ -61,6 +61,36 @@ import Wire
         #expect(dialogue.session.presence == .ended && dialogue.rooms == [])
     }
 
+    @Test func `a session that is taken up by its ID alone is the same one, in no room, with numbers of its own`()
+        throws
+    {
+        var dialogue = SessionDialogue.connected(in: "a")
+        let former = dialogue.session.requests.count
+        dialogue.revive(after: 60_000)
+        let first = dialogue.session.requests.count
+        #expect(first > 1 << 32 && former < 1 << 32)
+        let effects = dialogue.connect()
+        let result = try #require(effects.last?.connectResult)
+        #expect(effects.count == 1 && result.resumed && result.session == SessionDialogue.id)
+        #expect(dialogue.rooms == [])
+        #expect(dialogue.session.caller.revivedAt == dialogue.time)
+        // In a later life they are others again.
+        dialogue.revive(after: 500)
+        #expect(dialogue.session.requests.count > first + 1 << 31)
+    }
+
+    @Test func `when it was taken up goes along from node to node`() {
+        var dialogue = SessionDialogue.connected(in: "a")
+        dialogue.revive(after: 1)
+        _ = dialogue.connect()
+        let handed = dialogue.session.handed(users: dialogue.users, nowMilliseconds: dialogue.now)
+        #expect(handed.revivedAt == dialogue.time)
+        let next = Session(
+            handed, id: SessionDialogue.id, from: SessionDialogue.here,
+            rates: Rates(RateLimits(), nowMilliseconds: dialogue.now))
+        #expect(next.caller.revivedAt == dialogue.time)
+    }
+
     @Test func `a session that is connected has no grace to outlive`() {
         let dialogue = SessionDialogue.connected(in: "a")
         #expect(!dialogue.session.hasOutlivedGrace(ofMilliseconds: 0, nowMilliseconds: .max / 2))

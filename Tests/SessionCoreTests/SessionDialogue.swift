@@ -17,7 +17,7 @@ struct SessionDialogue {
     var putOff: ChatError?
 
     static let here = node("n1")
-    static let id = SessionID(random: (1, 2), at: here)
+    static let id = SessionID(secret: String(repeating: "1", count: SessionID.secretBytes), at: here)
 
     /// A session that has begun and whose client has not connected yet.
     init(of user: String = "ann", isAnonymous: Bool = false) {
@@ -45,6 +45,14 @@ struct SessionDialogue {
     private static func made<T>(_ value: T?) -> T {
         guard let value else { preconditionFailure("not a name") }
         return value
+    }
+
+    /// The holder has died; another node takes the session up by its ID.
+    mutating func revive(after milliseconds: Int64) {
+        time = time.adding(milliseconds: milliseconds)
+        session = Session(
+            revived: Self.id, user: session.caller.user, isAnonymous: session.caller.anonymous,
+            startedAt: session.startedAt, at: time, rates: Rates(RateLimits(), nowMilliseconds: now))
     }
 
     // MARK: - Connections

@@ -215,6 +215,10 @@ import Wire
                 UserUse(user: samples.user(), changes: samples.int(0...100), reads: .max, bytes: samples.int(0...9)),
                 UserUse(user: samples.user()),
             ]),
+            .takenOver([
+                TakenSession(session: samples.session(), at: samples.time()),
+                TakenSession(session: samples.session(), at: Timestamp(0)),
+            ]),
         ]
     }
 

@@ -26,6 +26,7 @@ extension Samples {
                 user: user(), anonymous: bool(), device: any(Device.self), rooms: maybe { $0.list { $0.room() } },
                 tokenProfile: bool() ? profile() : Profile()),
             request: maybe { UInt32(truncatingIfNeeded: $0.uint64()) }, number: uint64(), rooms: list { $0.room() })
+        origin.caller.revivedAt = maybe { $0.time() }
         (origin.caller.addressHash, origin.overRateMs) = (maybe { $0.uint64() }, maybe { $0.int64() })
         return origin
     }
@@ -109,6 +110,7 @@ extension Samples {
             .missed(missed(encodings: [.json, .protobuf])), .missed(missed(encodings: .json)),
             .missed(missed(encodings: .protobuf)), .missed(missed(encodings: [])),
             .entered(session(), request: maybe(request), .success(entered()), missedAfter: uint64()), .missed(nil),
+            .takenOver(TakenSession(session: session(), at: time())),
             .exited(session(), request: maybe(request)), .kicked(session(), reason, ext: maybe { $0.text() }),
             .frame(sharedFrame()), .frameFor(list { $0.session() }, sharedFrame()),
             .frameExcept(list { $0.session() }, sharedFrame()), .retry(session(), request: request(&self)),
@@ -213,6 +215,7 @@ extension Samples {
                     room: $0.room(), stay: Stay(profile: $0.profile(), enteredAt: $0.time(), isAway: $0.bool()))
             })
         (handed.levels, handed.userLevels) = (levels(), maybe { $0.levels() })
+        handed.revivedAt = maybe { $0.time() }
         handed.kicks = list {
             var kick = KickedPush(room: $0.room(), reason: $0.any(KickReason.self))
             kick.ext = $0.maybe { $0.text() }

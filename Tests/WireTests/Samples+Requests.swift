@@ -146,7 +146,10 @@ extension Samples {
             .online(OnlinePush(room: room(), online: int64())),
             .state(StatePush(room: room(), state: any(RoomStatus.self), error: maybe { $0.error() })),
             .token(TokenPush(expiresInSeconds: int64())),
-            .reconnect(ReconnectPush(minMs: int64(), maxMs: int64(), gateways: list { $0.text() })),
+            .reconnect(
+                ReconnectPush(
+                    minMs: int64(), maxMs: int64(), cause: maybe { $0.any(ReconnectCause.self) },
+                    gateways: list { $0.text() })),
         ]
     }
 

@@ -52,13 +52,19 @@ extension ChatroomNode {
         return membership
     }
 
-    /// Hands over what this node leads, then its clients, and says good-bye. Nobody waits for an answer of another node
-    /// afterwards, since the loops end on which answers are taken.
-    func leave(_ rooms: RoomHost, _ system: SystemGroup, _ gateway: Gateway, _ nodes: ClusterNodes) async {
-        // Others lead before clients go there.
-        await rooms.transferAllLeaderships(within: Self.handOverLimit)
-        await system.transferLeadership()
-        await gateway.drain()
+    /// Hands over what this node leads, then its clients, all while it still serves (PROTOCOL.md, "Moving").
+    func handOver(_ rooms: RoomHost, _ system: SystemGroup, _ gateway: Gateway, _ nodes: ClusterNodes) async {
+        await plannedStop.run {
+            // Others lead before clients go there.
+            await rooms.transferAllLeaderships(within: Self.handOverLimit)
+            await system.transferLeadership()
+            await gateway.drain(toOthers: !nodes.reached.isEmpty)
+        }
+    }
+
+    /// Says good-bye. Nobody waits for an answer of another node afterwards, since the loops end on which answers are taken.
+    func leave(_ nodes: ClusterNodes) async {
+        // What the closing connections and rooms still say to others is on its way.
         try? await Task.sleep(for: .milliseconds(200))
         await leaveCluster()
         nodes.questions.endAll()

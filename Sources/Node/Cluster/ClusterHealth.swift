@@ -15,6 +15,8 @@ struct ClusterHealth: Sendable {
     var statuses: [NodeStatus]
     /// The shards as each node that answers knows them.
     var shards: [(node: NodeID, views: [ShardView])]
+    /// The cluster's.
+    var level: FeatureLevel
 
     var view: ClusterHealthView {
         let alive = Set(statuses.map(\.node))
@@ -40,7 +42,7 @@ struct ClusterHealth: Sendable {
         view.nodes.alive = Int64(alive.count)
         view.nodes.dead = Int64(listed.count { !alive.contains($0.node) })
         view.nodes.versions = Set(statuses.map(\.version)).sorted()
-        view.featureLevel = FeatureLevel.current
+        view.featureLevel = Int64(level.number)
         return view
     }
 }

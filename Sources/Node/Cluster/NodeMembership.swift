@@ -101,7 +101,7 @@ final class NodeMembership: Sendable {
                 if listed?.isDraining == true, !isDrained, await rooms.notices().isEmpty {
                     isDrained = true
                     logger.notice("this node is drained: it leads nothing and sends its clients elsewhere")
-                    await gateway.drain()
+                    await gateway.drain(toOthers: true)
                 }
                 await tell(gateway)
                 try? await Task.sleep(for: .seconds(1))

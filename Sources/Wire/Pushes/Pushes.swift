@@ -135,18 +135,20 @@ public struct TokenPush: WireMessage, Hashable {
     }
 }
 
-/// The node is draining or full: connect again after a random wait in the window.
+/// The node is draining or full: connect again after a random wait in the window (PROTOCOL.md, "Moving").
 public struct ReconnectPush: WireMessage, Hashable {
     public var minMs: Int64
     public var maxMs: Int64
+    public var cause: ReconnectCause?
     /// URLs, best first.
     public var gateways: [String] = []
 
     public static var blank: ReconnectPush { ReconnectPush(minMs: 0, maxMs: 0) }
 
-    public init(minMs: Int64, maxMs: Int64, gateways: [String] = []) {
+    public init(minMs: Int64, maxMs: Int64, cause: ReconnectCause? = nil, gateways: [String] = []) {
         self.minMs = minMs
         self.maxMs = maxMs
+        self.cause = cause
         self.gateways = gateways
     }
 
@@ -154,5 +156,30 @@ public struct ReconnectPush: WireMessage, Hashable {
         try walker.shown(1, "minMs", &minMs)
         try walker.shown(2, "maxMs", &maxMs)
         try walker.list(3, "gateways", &gateways)
+        try walker.optional(4, "cause", &cause)
+    }
+}
+
+/// Why a client is to connect elsewhere.
+public enum ReconnectCause: String, WireEnum, Hashable {
+    /// The node stops, and serves on until the client has another connection.
+    case drain = "DRAIN"
+    /// The node closes the connection at once.
+    case full = "FULL"
+
+    public static var blank: ReconnectCause { .full }
+    public var number: Int {
+        switch self {
+        case .drain: 1
+        case .full: 2
+        }
+    }
+
+    /// Only clients read causes. With a cause of a later version the node may close at once.
+    public static func readJSON(_ value: JSONValue) throws(ChatError) -> ReconnectCause {
+        ReconnectCause(exactly: try value.string()) ?? .full
+    }
+    public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> ReconnectCause {
+        try value.varint() == UInt64(ReconnectCause.drain.number) ? .drain : .full
     }
 }

@@ -1,0 +1,122 @@
+import ChatModel
+import Foundation
+import RoomCore
+import RoomProtocol
+import StorageTestKit
+import Synchronization
+import Testing
+import WaitTestKit
+import Wire
+
+@testable import Rooms
+
+/// Sessions that a node has taken up because their holder could not be reached, as the room's leader sees them.
+@Suite(.timeLimit(.minutes(3))) struct RevivedSessionTests {
+    private let holder: NodeID
+    private let taker: NodeID
+
+    init() throws {
+        holder = try #require(NodeID("n2"))
+        taker = try #require(NodeID("n3"))
+    }
+
+    /// The events that were shown.
+    private func shown(_ hosted: HostedRooms) -> String {
+        // Each node is told the same.
+        var frames: [[UInt8]] = []
+        for case .frame(let frame) in hosted.told.all {
+            guard let json = frame.json, !frames.contains(json) else { continue }
+            frames.append(json)
+        }
+        let text = frames.map { String(decoding: $0, as: UTF8.self) }.joined()
+        return ["301", "302"].map { $0 + "x" + "\(text.components(separatedBy: "\"event\":" + $0).count - 1)" }
+            .joined(separator: " ")
+    }
+
+    private func taken(_ hosted: HostedRooms) -> [TakenSession] {
+        hosted.told.all.compactMap { if case .takenOver(let taken) = $0 { taken } else { nil } }
+    }
+
+    private func call(
+        _ hosted: HostedRooms, _ name: String, at node: NodeID, revivedAt: Int64?, _ body: RoomRequest.Body
+    ) throws -> RoomRequest {
+        var call = try hosted.call(name, from: node, body)
+        call.session?.caller.revivedAt = revivedAt.map { Timestamp($0) }
+        return call
+    }
+
+    private var enter: RoomRequest.Body { .operation(.enter(EnterRequest(room: HostedRooms.room))) }
+
+    /// A room that has been led for longer than the grace, with its owner and eve, who came at `holder`.
+    private func withRoom(_ body: (HostedRooms) async throws -> Void) async throws {
+        let ahead = ClockAhead()
+        var options = HostedRooms.Options()
+        options.now = { HostedRooms.now().adding(milliseconds: ahead.milliseconds) }
+        try await HostedRooms.run(try TemporaryDirectory(), options) { hosted in
+            try await hosted.createRoom()
+            ahead.milliseconds = 11_000
+            try await hosted.ask(hosted.enter("owner"))
+            try await hosted.ask(call(hosted, "eve", at: holder, revivedAt: nil, enter))
+            try await poll("both have come") { shown(hosted) == "301x2 302x0" }
+            try await body(hosted)
+        }
+    }
+
+    @Test func `whose node died stay here, and nobody is told`() async throws {
+        try await withRoom { hosted in
+            hosted.rooms.lost(holder)
+            let answer = try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: 5, enter))
+            guard case .success(.enter(let result)) = answer[0] else { return #expect(Bool(false), "\(answer)") }
+            #expect(result.room.online == 2)
+            try await hosted.ask(hosted.send("owner", "on"))
+            #expect(shown(hosted) == "301x2 302x0")
+        }
+    }
+
+    @Test func `whose node was only cut off end there, and what that still asks for them is not done`() async throws {
+        try await withRoom { hosted in
+            try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: 5, enter))
+            let session = try #require(SessionID("eve"))
+            #expect(taken(hosted) == [TakenSession(session: session, at: Timestamp(5))])
+            let stale = SendRequest(
+                room: HostedRooms.room, clientID: "c", draft: MessageDraft(body: .text("stale")))
+            hosted.rooms.receive([
+                try call(hosted, "eve", at: holder, revivedAt: nil, .leave),
+                try call(hosted, "eve", at: holder, revivedAt: nil, .operation(.send(stale))),
+                try call(
+                    hosted, "eve", at: holder, revivedAt: nil,
+                    .announce(Stay(profile: Profile(), enteredAt: HostedRooms.now()))),
+            ])
+            try await poll("each is told") { taken(hosted).count == 4 }
+            try await hosted.ask(hosted.send("owner", "on"))
+            #expect(try await hosted.history().map(\.body) == [.text("on")])
+            #expect(shown(hosted) == "301x2 302x0")
+        }
+    }
+
+    @Test func `that a new leader does not know were here, and others come`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: 5, enter))
+            #expect(shown(hosted) == "301x0 302x0")
+            try await hosted.ask(call(hosted, "bob", at: taker, revivedAt: nil, enter))
+            #expect(shown(hosted) == "301x1 302x0")
+        }
+    }
+
+    @Test func `that come to a leader of long ago come`() async throws {
+        try await withRoom { hosted in
+            try await hosted.ask(call(hosted, "bob", at: taker, revivedAt: 5, enter))
+            #expect(shown(hosted) == "301x3 302x0")
+        }
+    }
+}
+
+/// How far a test's clock is ahead.
+private final class ClockAhead: Sendable {
+    private let value = Mutex<Int64>(0)
+    var milliseconds: Int64 {
+        get { value.withLock { $0 } }
+        set { value.withLock { $0 = newValue } }
+    }
+}
