@@ -6,8 +6,8 @@ import Wire
 
 /// A planned stop: clients go while their connections here still work (PROTOCOL.md, "Moving").
 extension GatewayLane {
-    /// Tells every client to make a connection elsewhere, within a window in which all of them find a place. Who comes from
-    /// now on is sent elsewhere, too.
+    /// Tells every client to make a connection elsewhere, within a window in which all of them find a place. Newcomers
+    /// are sent elsewhere, too.
     func beginDraining(windowMs: Int64) {
         isDraining = true
         var told: [ClientEncoding: LaneFrame] = [:]

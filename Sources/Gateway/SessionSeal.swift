@@ -45,7 +45,7 @@ public struct SessionSeal: Sendable {
         return (id, user ?? Self.anonymousUser(keys[0], Array(nonce)))
     }
 
-    /// What an ID tells; nil for one that no node of this cluster has made for that user.
+    /// The session that an ID names; nil for an ID that no node of this cluster has made for that user.
     /// - Parameter user: nil for an anonymous session.
     func open(_ id: SessionID, of user: UserID?) -> Opened? {
         let named = id.text.dropFirst(SessionID.secretBytes)

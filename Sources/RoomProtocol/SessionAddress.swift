@@ -29,8 +29,8 @@ public struct Caller: Sendable, Hashable {
     public var addressHash: UInt64?
     /// The token's nick and avatar: the last fallback of the profile.
     public var tokenProfile: Profile
-    /// When a gateway last took the session up without its holder, which could not be reached; nil: never. Of two copies
-    /// of a session the one with the later time counts (PROTOCOL.md, "Resume").
+    /// When a gateway last took the session up without its holder, which could not be reached; nil: never. The
+    /// copy of a session with the later time counts (PROTOCOL.md, "Resume").
     public var revivedAt: Timestamp?
 
     public init(

@@ -47,8 +47,8 @@ extension RoomActor {
 
     // MARK: - Copies of a session
 
-    /// Of two copies of a session at different nodes the one counts that was taken up last without the other; the
-    /// other one ends, before it is served anything more. A stay goes along with its session, and nobody is told.
+    /// Two nodes may have copies of a session. The copy counts that was taken up last without the other, which ends
+    /// before it is served anything more. A stay goes along with its session, and nobody is told.
     /// - Returns: whether the request is of an older copy, and nothing is done for it.
     func settleCopies(_ body: RoomRequest.Body, _ call: SessionOrigin, _ key: PresenceKey) -> Bool {
         guard presence.visitor(key) == nil, let other = presence.otherCopy(of: key, call.caller.user) else {

@@ -64,7 +64,7 @@ extension ChatroomNode {
 
     /// Says good-bye. Nobody waits for an answer of another node afterwards, since the loops end on which answers are taken.
     func leave(_ nodes: ClusterNodes) async {
-        // What the closing connections and rooms still say to others is on its way.
+        // The last words of closing connections and rooms are on their way to others.
         try? await Task.sleep(for: .milliseconds(200))
         await leaveCluster()
         nodes.questions.endAll()

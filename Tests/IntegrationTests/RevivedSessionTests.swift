@@ -1,0 +1,115 @@
+import ChatModel
+import Foundation
+import Testing
+import WaitTestKit
+import Wire
+
+extension IntegrationTests.ClusterTests {
+    /// A session whose node has died or can't be reached, and whose client goes on with it at another node.
+    @Suite(AskingAgain()) struct RevivedSessions {
+        /// What others saw of wanda.
+        private func comings(_ watcher: TestClient, _ room: RoomID) async -> [EventCode] {
+            await watcher.events(of: room, about: "wanda").filter { $0 == .enter || $0 == .exit }
+        }
+
+        private func connect(_ node: TestNode, _ user: String?, _ session: SessionID) async throws -> (
+            client: TestClient, result: ConnectResult
+        ) {
+            let client = try await TestClient.open(port: node.clientPort)
+            var request = ConnectRequest(session: session)
+            if let user { request.token = try node.token(user) } else { request.anonymous = true }
+            return (client, try await client.connect(request))
+        }
+
+        @Test func `whose node was killed goes on at another one, with its seat, and nobody is told`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("revived")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let watcher = try await TestClient.entered(leader, "watcher", room)
+            let holder = try await TestClient.connected(follower, "wanda")
+            let entered = try await holder.enter(room)
+            try await holder.set(room, "seat", "mic", transient: true)
+            let session = await holder.session
+            await follower.kill()
+            try await watcher.send(room, "while away")
+            let (back, result) = try await connect(other, "wanda", session)
+            #expect(result.resumed && result.session == session)
+            let again = try await back.enter(room, since: 0, epoch: entered.epoch)
+            #expect(again.recovered == true && again.room.online == 2)
+            let missed: [Message] = again.missed ?? []
+            #expect(missed.compactMap(\.text) == ["while away"])
+            #expect(try await back.queue(room).map(\.held) == [false])
+            // Its numbers are others than those of its former life.
+            try await back.send(room, "back")
+            try await watcher.message("back")
+            // Longer than the grace of the copy that has died.
+            try await Task.sleep(for: .seconds(TestCluster.graceSeconds + 2))
+            #expect(await comings(watcher, room) == [.enter])
+            #expect(try await back.queue(room).map(\.key) == ["seat"])
+            try await cluster.start([follower])
+        }
+
+        @Test func `whose node led the room, too, goes on, with its seat, and nobody is told`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("both")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let watcher = try await TestClient.entered(follower, "watcher", room)
+            let holder = try await TestClient.connected(leader, "wanda")
+            let entered = try await holder.enter(room)
+            try await holder.set(room, "seat", "mic", transient: true)
+            let session = await holder.session
+            await leader.kill()
+            let (back, result) = try await connect(other, "wanda", session)
+            #expect(result.resumed && result.session == session)
+            let again = try await back.enter(room, since: 0, epoch: entered.epoch)
+            #expect(again.recovered == true)
+            #expect(try await back.queue(room).map(\.held) == [false])
+            try await Task.sleep(for: .seconds(TestCluster.graceSeconds + 2))
+            #expect(await comings(watcher, room) == [.enter])
+            #expect(try await back.queue(room).map(\.key) == ["seat"])
+            try await cluster.start([leader])
+        }
+
+        @Test func `in no room, or an anonymous one, is the same one elsewhere, and nobody else's`() async throws {
+            let cluster = try await TestCluster.whole()
+            let (first, second) = (cluster.nodes[0], cluster.nodes[1])
+            let wanda = try await TestClient.connected(first, "wanda")
+            let session = await wanda.session
+            let visitor = try await TestClient.open(port: first.clientPort)
+            var request = ConnectRequest()
+            request.anonymous = true
+            let anonymous = try await visitor.connect(request)
+            await first.kill()
+            #expect(try await !connect(second, "mallory", session).result.resumed)
+            #expect(try await !connect(second, nil, session).result.resumed)
+            let back = try await connect(second, "wanda", session).result
+            #expect(back.resumed && back.session == session)
+            let again = try await connect(second, nil, anonymous.session).result
+            #expect(again.resumed && again.session == anonymous.session && again.user == anonymous.user)
+            try await cluster.start([first])
+        }
+
+        @Test func `whose node only stood still ends there with 4410, and is not told anything more`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("frozen")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let watcher = try await TestClient.entered(leader, "watcher", room)
+            let holder = try await TestClient.connected(follower, "wanda")
+            let entered = try await holder.enter(room)
+            let session = await holder.session
+            follower.pause()
+            let (back, result) = try await connect(other, "wanda", session)
+            #expect(result.resumed && result.session == session)
+            let again = try await back.enter(room, since: 0, epoch: entered.epoch)
+            #expect(again.recovered == true && again.room.online == 2)
+            try await watcher.send(room, "since")
+            try await back.message("since")
+            follower.resume()
+            #expect(try await holder.closing() == 4410)
+            #expect(await holder.texts(of: room) == [])
+            try await back.send(room, "still here")
+            try await watcher.message("still here")
+            #expect(await comings(watcher, room) == [.enter])
+        }
+    }
+}
