@@ -273,6 +273,16 @@ import Testing
         #expect(try items(json) == [.push(.gap(gap))])
     }
 
+    @Test func `learns that it is to leave whatever the cause`() throws {
+        for (text, cause) in [("DRAIN", .drain), ("FULL", .full), ("WEATHER", .full)] as [(String, ReconnectCause)] {
+            let push = ReconnectPush(minMs: 0, maxMs: 2_000, cause: cause, gateways: ["ws://b"])
+            let json = #"{"reconnect":{"minMs":0,"maxMs":2000,"cause":"\#(text)","gateways":["ws://b"]}}"#
+            #expect(try items(json) == [.push(.reconnect(push))])
+        }
+        let push = ReconnectPush(minMs: 0, maxMs: 1)
+        #expect(try items(#"{"reconnect":{"minMs":0,"maxMs":1,"gateways":[]}}"#) == [.push(.reconnect(push))])
+    }
+
     @Test func `says so when a frame is not JSON`() {
         #expect(throws: ChatError.self) { try items("{") }
         #expect(throws: ChatError.self) { try items(#"{"token":{}} x"#) }
