@@ -12,7 +12,8 @@ public actor ChatroomClient {
     private var core: ClientCore
     private var inbox: [ClientInput] = []
     private var isWorking = false
-    private var line: Line?
+    /// By connection. Two at most, while a connection takes the place of another.
+    private var lines: [UInt64: Line] = [:]
     private var alarm: (at: ClientInstant, task: Task<Void, Never>)?
 
     private var nextTicket: UInt64 = 1
@@ -25,6 +26,7 @@ public actor ChatroomClient {
     /// The app's providers that were asked last. One that takes too long is cancelled when it is asked again.
     private var findingAddresses: Task<Void, Never>?
     private var fetchingToken: Task<Void, Never>?
+    private var renewingToken: Task<Void, Never>?
 
     public init(_ configuration: ChatroomConfiguration) {
         self.configuration = configuration
@@ -36,8 +38,8 @@ public actor ChatroomClient {
 
     deinit {
         alarm?.task.cancel()
-        line?.socket.close(code: nil)
-        for task in [findingAddresses, fetchingToken] { task?.cancel() }
+        for line in lines.values { line.socket.close(code: nil) }
+        for task in [findingAddresses, fetchingToken, renewingToken] { task?.cancel() }
         for listener in listeners.values { listener.cancel() }
         // Nobody waits for what cannot come any more.
         for feed in stayFeeds.values.joined() { feed.feed?.finish() }
@@ -104,7 +106,7 @@ public actor ChatroomClient {
         }
         inbox.removeAll(keepingCapacity: inbox.capacity <= 64)
         isWorking = false
-        line?.flush()
+        for line in lines.values { line.flush() }
         setAlarm()
     }
 
@@ -137,8 +139,12 @@ public actor ChatroomClient {
     private func perform(_ effect: ClientEffect) {
         switch effect {
         case .findAddresses(let attempt): findAddresses(attempt)
-        case .fetchToken(let attempt): fetchToken { .token(attempt: attempt, $0) }
-        case .renewToken: fetchToken { .renewedToken($0) }
+        case .fetchToken(let attempt):
+            fetchingToken?.cancel()
+            fetchingToken = fetchToken { .token(attempt: attempt, $0) }
+        case .renewToken:
+            renewingToken?.cancel()
+            renewingToken = fetchToken { .renewedToken($0) }
         case .open(let connection, let url): open(connection, url)
         case .write(let connection, let request): write(connection, request)
         case .close(let connection, let code): close(connection, code)
@@ -187,10 +193,9 @@ public actor ChatroomClient {
         }
     }
 
-    private func fetchToken(_ input: @escaping @Sendable (String?) -> ClientInput) {
+    private func fetchToken(_ input: @escaping @Sendable (String?) -> ClientInput) -> Task<Void, Never> {
         let provider = configuration.tokenProvider
-        fetchingToken?.cancel()
-        fetchingToken = Task { [weak self] in
+        return Task { [weak self] in
             let token = try? await provider?()
             await self?.take([input(token)])
         }
@@ -199,8 +204,10 @@ public actor ChatroomClient {
     // MARK: - The connection
 
     private func open(_ connection: UInt64, _ url: String) {
-        line?.socket.close(code: nil)
-        line = nil
+        for (number, line) in lines where !core.wants(number) {
+            line.socket.close(code: nil)
+            lines[number] = nil
+        }
         // A task for what comes together, not for each thing. The mailbox keeps the order.
         let mailbox = SocketMailbox { [weak self] mailbox in
             Task { [weak self] in await self?.empty(mailbox, of: connection) }
@@ -209,7 +216,7 @@ public actor ChatroomClient {
             let socket = PlatformSocket.open(
                 try GatewayAddress(url), tls: configuration.tls,
                 connectMilliseconds: configuration.settings.connectMilliseconds, mailbox: mailbox)
-            line = Line(connection: connection, socket: socket)
+            lines[connection] = Line(socket: socket)
         } catch {
             mailbox.put([.closed(code: nil, reason: error.message)])
         }
@@ -220,11 +227,11 @@ public actor ChatroomClient {
         var inputs: [ClientInput] = []
         for event in events { event.appendInputs(connection: connection, to: &inputs) }
         take(inputs)
-        if wasFull, let line, line.connection == connection { line.socket.readOn() }
+        if wasFull { lines[connection]?.socket.readOn() }
     }
 
     private func write(_ connection: UInt64, _ request: ClientRequest) {
-        guard let line, line.connection == connection else { return }
+        guard let line = lines[connection] else { return }
         // Nobody waits for a request without an answer, so nothing else bounds it.
         guard request.id != nil || line.takesMore else { return }
         var json: [UInt8] = []
@@ -233,10 +240,9 @@ public actor ChatroomClient {
     }
 
     private func close(_ connection: UInt64, _ code: UInt16) {
-        guard let line, line.connection == connection else { return }
+        guard let line = lines.removeValue(forKey: connection) else { return }
         // Bytes that were written in this turn go out before: the exits of a client that stops.
         line.flush()
-        self.line = nil
         line.socket.close(code: code)
     }
 

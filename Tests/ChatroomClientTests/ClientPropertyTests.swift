@@ -16,7 +16,8 @@ import Wire
         var world = World(seed: seed)
         for _ in 0..<600 { world.step() }
         world.settle()
-        let problems = world.problems()
+        let noticed = world.moveUnnoticed()
+        let problems = noticed + world.problems()
         #expect(problems.isEmpty, "SEED=\(seed): \(problems.joined(separator: "; "))")
     }
 }
@@ -28,6 +29,10 @@ private struct World {
     var server = FakeServer()
     var sent: [String: UInt64] = [:]
     var isBad = true
+    /// The connection on which the server has the session.
+    var held: UInt64 = 0
+    /// Connections that a newer one has taken the session from, and that are not closed yet.
+    var replaced: [UInt64] = []
 
     init(seed: UInt64) {
         random = SplitMix64(seed: seed)
@@ -55,15 +60,17 @@ private struct World {
                 switch effect {
                 case .fetchToken(let attempt): inputs.append(.token(attempt: attempt, isBad && chance(10) ? nil : "t"))
                 case .open(let connection, _):
-                    server.connectionLost()
                     let fails = isBad && chance(20)
                     inputs.append(
                         fails ? .closed(connection: connection, code: nil, reason: "") : .opened(connection: connection)
                     )
                 case .write(let connection, let request):
-                    guard connection == script.connection else { continue }
+                    if case .connect = request.operation { inputs += takeOver(connection) }
+                    guard connection == held else { continue }
                     server.perform(request, refuses: isBad && chance(15))
-                case .close: server.connectionLost()
+                case .close(let connection, _):
+                    replaced.removeAll { $0 == connection }
+                    if connection == held { server.connectionLost() }
                 default: break
                 }
             }
@@ -72,23 +79,44 @@ private struct World {
         }
     }
 
+    /// The session goes to a new connection. Some of what was on its way on the old one arrives, and its close frame may
+    /// come before or after the answer on the new one.
+    private mutating func takeOver(_ connection: UInt64) -> [ClientInput] {
+        var inputs: [ClientInput] = []
+        let old = held
+        held = connection
+        let onTheWay = server.takeOutbox()
+        server.connectionLost()
+        guard old != 0, script.core.wants(old) else { return [] }
+        for item in onTheWay.prefix(Int.random(in: 0...onTheWay.count, using: &random)) {
+            inputs.append(.received(connection: old, item))
+        }
+        if chance(50) { replaced.append(old) } else { inputs.append(.closed(connection: old, code: 4410, reason: "")) }
+        return inputs
+    }
+
     /// Delivers some of what the server has said; or loses the connection in the middle of it.
     mutating func deliver() {
+        if chance(50), let old = replaced.popLast() {
+            script.happens(.closed(connection: old, code: 4410, reason: ""))
+            react()
+        }
+        let connection = held
         for item in server.takeOutbox() {
             if isBad, chance(3) {
                 // The rest is lost, acks and all.
-                server.connectionLost()
-                script.happens(.closed(connection: script.connection, code: chance(50) ? nil : 1001, reason: ""))
+                if connection == held { server.connectionLost() }
+                script.happens(.closed(connection: connection, code: chance(50) ? nil : 1001, reason: ""))
                 return react()
             }
-            script.happens(.received(connection: script.connection, item))
+            script.happens(.received(connection: connection, item))
             react()
         }
     }
 
     mutating func step() {
-        script.happens(.heard(connection: script.connection))
-        switch Int.random(in: 0..<12, using: &random) {
+        script.happens(.heard(connection: held))
+        switch Int.random(in: 0..<13, using: &random) {
         case 0..<3:
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 server.post("x", FakeServer.Delivery.allCases.randomElement(using: &random) ?? .normal)
@@ -101,6 +129,7 @@ private struct World {
             script.happens(.perform(ticket: ticket, Script.send(id)))
             react()
         case 7: server.tellBudget()
+        case 11: if chance(50), held != 0 { server.askToLeave() }
         case 8...10: deliver()
         default:
             let wait = Int64.random(in: 1...1_500, using: &random)
@@ -117,7 +146,7 @@ private struct World {
             deliver()
         }
         script.now = max(script.now, end)
-        script.happens(.heard(connection: script.connection))
+        script.happens(.heard(connection: held))
     }
 
     /// The network becomes good, and everybody comes to rest.
@@ -129,6 +158,32 @@ private struct World {
             pass(milliseconds: 1_000)
         }
         deliver()
+    }
+
+    /// The client moves in a good network, while it sends and hears.
+    mutating func moveUnnoticed() -> [String] {
+        let count = script.effects.count
+        let connection = held
+        server.askToLeave()
+        for number in 0..<40 {
+            server.post("meanwhile", .normal)
+            let id = "moving\(sent.count) \(number)"
+            let ticket = script.ticket()
+            sent[id] = ticket
+            script.happens(.perform(ticket: ticket, Script.send(id)))
+            react()
+            if chance(50) { deliver() }
+            pass(milliseconds: 25)
+        }
+        settle()
+        let noticed = script.effects.dropFirst(count).filter {
+            switch $0 {
+            case .clientEvent, .roomEvent(_, .state), .roomEvent(_, .gap), .roomEvent(_, .skipped): true
+            case .roomEvent(_, .delivery(let change)): change.status == .unknown
+            default: false
+            }
+        }
+        return (held == connection ? ["it has not moved"] : []) + noticed.map { "noticed: \($0)" }
     }
 
     func problems() -> [String] {

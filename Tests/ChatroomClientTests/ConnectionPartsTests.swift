@@ -37,7 +37,7 @@ import Testing
 
     @Test func `a line counts what has not left, and gives together what was written together`() {
         let socket = NotingSocket()
-        let line = Line(connection: 1, socket: socket)
+        let line = Line(socket: socket)
         line.flush()
         line.write([1])
         line.write([UInt8](repeating: 2, count: Line.unsentBytesMax))

@@ -30,6 +30,11 @@ struct FakeServer {
         (isIn, owed, outbox) = (false, [], [])
     }
 
+    /// Asks the client to leave.
+    mutating func askToLeave() {
+        outbox.append(.push(.reconnect(ReconnectPush(minMs: 0, maxMs: 500, cause: .drain))))
+    }
+
     /// Somebody says something.
     mutating func post(_ text: String, clientID: String? = nil) -> Message {
         var message = Message(

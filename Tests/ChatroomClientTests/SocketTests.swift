@@ -139,6 +139,42 @@ import Testing
         #expect(gateway.tokens.count == 1 && other.tokens.count == 1)
     }
 
+    private static let arrival: [RoomEvent] = [.state(.connecting), .state(.entering), .state(.entered)]
+
+    @Test func `a node that stops is left over a second socket, and neither sends nor messages are lost`() async throws
+    {
+        let gateway = try await FakeGateway()
+        let client = ChatroomClient(configuration(gateway))
+        try await client.connect()
+        let room = client.room(Script.room)
+        let roomEvents = await room.events()
+        try await room.enter()
+        let clientEvents = await client.events()
+        let hasMoved = Mutex(false)
+        let sending = Task {
+            var seqs: [UInt64?] = []
+            while !hasMoved.withLock({ $0 }) { seqs.append(try await room.send("x").seq) }
+            return seqs + [try await room.send("x").seq]
+        }
+        var told = try await events(roomEvents) { if case .message = $0 { true } else { false } }
+        gateway.say(#"{"reconnect":{"minMs":1,"maxMs":2,"cause":"DRAIN","gateways":["\#(gateway.url)"]}}"#)
+        told += try await events(roomEvents) {
+            if case .entered(let entry) = $0 { entry.recovery == .complete } else { false }
+        }
+        hasMoved.withLock { $0 = true }
+        let seqs = try await sending.value
+        #expect(seqs.compactMap { $0 } == Array(1...UInt64(seqs.count)))
+        told += try await events(roomEvents) {
+            if case .message(let message) = $0 { message.seq == seqs.last } else { false }
+        }
+        #expect(Script.seqs(told) == seqs.compactMap { $0 })
+        #expect(told.filter { if case .state = $0 { true } else { false } } == Self.arrival)
+        #expect(gateway.tokens.count == 2)
+        gateway.close(1001)
+        let first = try await events(clientEvents) { _ in true }
+        #expect(first == [.state(.lost)], "nothing before")
+    }
+
     @Test func `a provider that takes too long is cancelled when it is asked again`() async throws {
         let gateway = try await FakeGateway()
         let asked = Mutex(0)

@@ -1,7 +1,6 @@
 /// The client's end of one socket: collects what is to be sent until the core has nothing more to say, and counts what
 /// the system has not taken yet. The client's actor uses it; the socket tells it what has been sent.
 final class Line: Sendable {
-    let connection: UInt64
     let socket: any ClientSocket
 
     private struct State {
@@ -17,10 +16,7 @@ final class Line: Sendable {
     /// Frames that nobody waits for are dropped when this much has not left yet.
     static let unsentBytesMax = 64 << 10
 
-    init(connection: UInt64, socket: any ClientSocket) {
-        self.connection = connection
-        self.socket = socket
-    }
+    init(socket: any ClientSocket) { self.socket = socket }
 
     /// Whether there is room for what may be dropped.
     var takesMore: Bool { state.withLock { $0.unsentBytes < Self.unsentBytesMax } }

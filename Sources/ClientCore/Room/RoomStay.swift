@@ -9,6 +9,9 @@ struct RoomStay: Sendable {
     var stream: RoomStream
     /// Whether an `enter` has succeeded during this stay.
     var hasEntered = false
+    /// Whether the connection was replaced since the last entry: the room is entered for the app, and no push of it comes
+    /// before it is entered on the new connection.
+    var isMoving = false
     /// Whether an `enter` is on the connection.
     var isAsking = false
     /// The app's calls that wait for the next entry.
@@ -27,6 +30,9 @@ struct RoomStay: Sendable {
         self.options = options
         stream = RoomStream(heldMax: settings.heldPushesMax, gapReadsMax: settings.gapReadsMax)
     }
+
+    /// Whether requests for the room may be sent, and pushes of it count.
+    var takesRequests: Bool { state == .entered && !isMoving }
 
     /// The request for the next entry: anew, or with what was received before.
     func request() -> EnterRequest {

@@ -4,13 +4,17 @@ import Wire
 /// Input from the server.
 extension ClientCore {
     mutating func received(_ number: UInt64, _ item: ServerItem, _ now: ClientInstant) {
-        guard number == connection else { return }
+        guard wants(number) else { return }
         switch item {
-        case .reply(let id?, let result): answered(id, result, now)
+        case .reply(let id?, let result):
+            answered(id, result, on: number, now)
+            connectIfSettled(now)
         case .reply(nil, .failure(let error)):
             log(.error, "the server did not understand a request: \(error.message)")
         case .reply(nil, .success): break
-        case .push(let push): pushed(push, now)
+        case .push(.reconnect(let push)): reconnect(push, on: number, now)
+        // A connection that is not in use yet has nothing to say about rooms.
+        case .push(let push): if number == onlineConnection { pushed(push, now) }
         case .unknown:
             effects.append(.clientEvent(.unsupported(Unsupported("a push of a later version"))))
         }
@@ -18,8 +22,8 @@ extension ClientCore {
 
     /// RFC 6455 or JSON was broken: nothing that comes after can be trusted, and the next connection tells the rest.
     mutating func broken(_ number: UInt64, _ what: String, _ now: ClientInstant) {
-        guard number == connection else { return }
-        drop("the server said what cannot be read: \(what)", now)
+        guard wants(number) else { return }
+        drop(number, "the server said what cannot be read: \(what)", now)
     }
 
     private mutating func pushed(_ push: Push, _ now: ClientInstant) {
@@ -39,13 +43,13 @@ extension ClientCore {
         case .token(let it):
             effects.append(.clientEvent(.tokenExpiring(seconds: it.expiresInSeconds)))
             if !settings.anonymous { effects.append(.renewToken) }
-        case .reconnect(let it): reconnect(it, now)
+        case .reconnect: break
         }
     }
 
     /// Pushes of a room count from the reply to `enter` on.
     private mutating func toRoom(_ room: RoomID?, _ push: Push, _ now: ClientInstant) {
-        guard let room, var stay = stays[room], stay.state == .entered || stay.state == .lost else { return }
+        guard let room, var stay = stays[room], stay.takesRequests || stay.state == .lost else { return }
         let outputs = stay.stream.push(push)
         stays[room] = stay
         perform(outputs, room, now)
@@ -63,16 +67,6 @@ extension ClientCore {
             let error = push.error.map { ClientError($0) } ?? ClientError(.notInRoom, "\(push.room) does not come back")
             end(push.room, .failed(error), error)
         }
-    }
-
-    private mutating func reconnect(_ push: ReconnectPush, _ now: ClientInstant) {
-        namedGateways = Array(push.gateways.prefix(Self.addressesMax))
-        addressIndex = 0
-        backoff.obey(minMilliseconds: push.minMs, maxMilliseconds: push.maxMs)
-        let wait = backoff.next(using: &random)
-        if onlineConnection != nil { moveAt = now.adding(milliseconds: wait) }
-        // If the server closes first, the same window counts.
-        backoff.obey(minMilliseconds: push.minMs, maxMilliseconds: push.maxMs)
     }
 
     mutating func renewedTokenCame(_ token: String?, _ now: ClientInstant) {

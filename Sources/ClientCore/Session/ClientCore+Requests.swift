@@ -31,14 +31,19 @@ extension ClientCore {
 
     /// Whether the connection takes it: a room's requests wait for the room.
     func canSend(_ request: PendingRequest) -> Bool {
-        guard request.wireID == nil else { return false }
-        if case .connect = request.purpose { return connection != nil }
-        guard onlineConnection != nil else { return false }
+        guard request.wireID == nil, connection(of: request) != nil else { return false }
+        if case .connect = request.purpose { return true }
+        guard !waitsForSuccessor(request) else { return false }
         guard let room = request.room else { return true }
         switch request.operation {
         case .enter, .exit: return true
-        default: return stays[room]?.state == .entered
+        default: return stays[room]?.takesRequests == true
         }
+    }
+
+    /// The connection on which a request is asked.
+    func connection(of request: PendingRequest) -> UInt64? {
+        request.purpose == .connect ? triedConnection : onlineConnection
     }
 
     /// Sends what can be sent, in the order in which it was asked.
@@ -51,9 +56,10 @@ extension ClientCore {
     }
 
     private mutating func put(_ serial: UInt64, _ now: ClientInstant) {
-        guard let number = connection, var request = requests[serial] else { return }
+        guard var request = requests[serial], let number = connection(of: request) else { return }
         let id = takeWireID()
-        if request.firstSentAt != nil { tell(request, .sending) }
+        if request.firstSentAt != nil, !request.isMoving { tell(request, .sending) }
+        request.isMoving = false
         request.wireID = id
         request.notBefore = nil
         request.firstSentAt = request.firstSentAt ?? now
@@ -71,8 +77,11 @@ extension ClientCore {
 
     // MARK: - Answers
 
-    mutating func answered(_ id: UInt32, _ answer: Result<OperationResult, ChatError>, _ now: ClientInstant) {
-        guard let serial = onWire.removeValue(forKey: id), var request = requests[serial] else { return }
+    mutating func answered(
+        _ id: UInt32, _ answer: Result<OperationResult, ChatError>, on number: UInt64, _ now: ClientInstant
+    ) {
+        guard let serial = onWire[id], var request = requests[serial], number == connection(of: request) else { return }
+        onWire[id] = nil
         request.wireID = nil
         switch answer {
         case .success(let result):
@@ -162,7 +171,7 @@ extension ClientCore {
                 fetched(range, of: room, page, now)
             }
         case (.refresh, _), (.ping, _), (.exit, _): break
-        default: drop("the server answered another operation than was asked", now)
+        default: drop(connection(of: request), "the server answered another operation than was asked", now)
         }
     }
 
@@ -207,17 +216,18 @@ extension ClientCore {
 
     // MARK: - No answers
 
-    /// The connection is gone: what may be repeated waits for the next one.
-    mutating func requestsLost(_ now: ClientInstant) {
-        onWire = [:]
+    /// The connection in use is gone: what may be repeated waits for the next one.
+    /// - Parameter isMoving: the next one is there already, and no word is said about it.
+    mutating func requestsLost(_ now: ClientInstant, isMoving: Bool = false) {
+        onWire = onWire.filter { requests[$0.value]?.purpose == .connect }
         for serial in requests.keys.sorted() {
-            guard var request = requests[serial] else { continue }
+            guard var request = requests[serial], request.purpose != .connect else { continue }
             guard !request.endsWithConnection else {
                 requests[serial] = nil
                 continue
             }
             guard request.wireID != nil else { continue }
-            if case .app(let ticket) = request.purpose, request.repeating == .never {
+            if case .app(let ticket) = request.purpose, request.isSpentByLoss {
                 requests[serial] = nil
                 fail(ticket, ClientError(.connectionLost, "the connection was lost before the answer"))
             } else if case .app(let ticket) = request.purpose, case .exit = request.operation {
@@ -226,9 +236,18 @@ extension ClientCore {
                 complete(ticket, .done)
             } else {
                 request.wireID = nil
+                request.isMoving = isMoving
                 requests[serial] = request
-                tell(request, .unknown)
+                if !isMoving { tell(request, .unknown) }
             }
+        }
+    }
+
+    /// The attempt has ended: its `connect` is not answered any more.
+    mutating func forgetConnect() {
+        for (serial, request) in requests where request.purpose == .connect {
+            requests[serial] = nil
+            if let id = request.wireID { onWire[id] = nil }
         }
     }
 
@@ -236,7 +255,9 @@ extension ClientCore {
         for serial in requests.keys.sorted() {
             guard let request = requests[serial], let expiry = request.expiry(settings), expiry <= now else { continue }
             // A server that does not answer these is no use; dropping the connection ends them all.
-            if request.endsWithConnection { return drop("no answer to a request in time", now) }
+            if request.endsWithConnection {
+                return drop(connection(of: request), "no answer to a request in time", now)
+            }
             abandon(serial, ClientError(.timedOut, "no answer in time"))
         }
     }

@@ -3,7 +3,7 @@ import Wire
 
 /// The stays: entering, coming back, leaving.
 extension ClientCore {
-    func isEntered(_ stay: RoomStay) -> Bool { stay.state == .entered && onlineConnection != nil }
+    func isEntered(_ stay: RoomStay) -> Bool { stay.takesRequests && onlineConnection != nil }
 
     mutating func move(_ room: RoomID, to state: ConnectionState) {
         guard let stay = stays[room], stay.state != state else { return }
@@ -37,8 +37,9 @@ extension ClientCore {
 
     mutating func entered(_ room: RoomID, _ result: EnterResult, resumes: Bool, _ now: ClientInstant) {
         guard var stay = stays[room] else { return }
-        let comesBack = stay.state != .entered
+        let comesBack = !stay.takesRequests
         stay.isAsking = false
+        stay.isMoving = false
         stay.hasEntered = true
         stay.refusals = 0
         let outputs = stay.stream.enter(result, resumes: resumes)
@@ -56,6 +57,8 @@ extension ClientCore {
     }
 
     mutating func enterRefused(_ room: RoomID, _ refusal: ChatError, _ now: ClientInstant) {
+        // The room is away after all.
+        if stays[room]?.isMoving == true { interrupt(room) }
         guard var stay = stays[room] else { return }
         stay.isAsking = false
         stay.refusals += 1
@@ -116,14 +119,21 @@ extension ClientCore {
 
     /// The connection is gone.
     mutating func interrupt(_ room: RoomID) {
+        leaveOff(room)
+        guard let stay = stays[room] else { return }
+        move(room, to: stay.hasEntered ? .lost : .connecting)
+    }
+
+    /// Ends what a stay has under way on its connection.
+    mutating func leaveOff(_ room: RoomID) {
         guard var stay = stays[room] else { return }
+        stay.isMoving = false
         stay.isAsking = false
         stay.retryAt = nil
         stay.fetches = []
         let outputs = stay.stream.interrupt()
         stays[room] = stay
         for output in outputs { if case .event(let event) = output { emit(room, event) } }
-        move(room, to: stay.hasEntered ? .lost : .connecting)
     }
 
     // MARK: - What a stream wants

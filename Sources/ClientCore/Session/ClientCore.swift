@@ -4,8 +4,9 @@ import Wire
 /// The client as a value: what happens goes in, what is to be done comes out. It reads no clock, throws no dice of its
 /// own and touches no socket.
 ///
-/// One session, any number of rooms (the server allows 10). Its parts: `+Connecting` makes and keeps the connection,
-/// `+Rooms` the stays, `+Requests` what waits for an answer, `+Receiving` what the server says.
+/// One session, any number of rooms (the server allows 10). Its parts: `+Connecting` makes a connection, `+Ending` says
+/// what follows its end, `+Moving` puts another in its place, `+Deadlines` keeps the time of both; `+Rooms` the stays,
+/// `+Requests` what waits for an answer, `+Receiving` what the server says.
 package struct ClientCore: Sendable {
     /// How far the connection is.
     enum Phase: Sendable, Hashable {
@@ -15,8 +16,11 @@ package struct ClientCore: Sendable {
         case findingAddress(attempt: UInt64, until: ClientInstant)
         /// Next: opening, waiting, stopped.
         case gettingToken(attempt: UInt64, until: ClientInstant)
-        /// The WebSocket is being opened. Next: authenticating, waiting, stopped.
+        /// The WebSocket is being opened. Next: settling, authenticating, waiting, stopped.
         case opening(connection: UInt64, until: ClientInstant)
+        /// The WebSocket of a successor is open. `connect` waits for answers that the connection in use still owes, because
+        /// it ends that connection. Next: authenticating, waiting, stopped.
+        case settling(connection: UInt64, until: ClientInstant, connectBy: ClientInstant)
         /// `connect` was sent. Next: online, waiting, stopped.
         case authenticating(connection: UInt64, until: ClientInstant)
         /// Next: waiting, stopped.
@@ -34,6 +38,12 @@ package struct ClientCore: Sendable {
     let configuredAddresses: [String]
 
     var phase = Phase.idle
+    /// The attempt at the connection that takes the place of the one in use, at another node. There only while `phase` is
+    /// online, so that there are two connections at most; its phases are those of an attempt.
+    var successor: Phase?
+    /// Whether a successor has sent `connect` since this connection is in use: if it ends with 4410 now, the client itself
+    /// has replaced it.
+    var isBeingReplaced = false
     package internal(set) var state = ClientState.idle
     var stays: [RoomID: RoomStay] = [:]
     /// By the order in which they were asked.
@@ -55,6 +65,9 @@ package struct ClientCore: Sendable {
     var knownGateways: [String] = []
     /// Where a `reconnect` push has sent the client, until it is connected again.
     var namedGateways: [String] = []
+    /// The address of the connection in use, and of the one that is being made.
+    var usedAddress = ""
+    var triedAddress = ""
     var token: String?
     var session: SessionID?
     package internal(set) var user: UserID?
@@ -165,6 +178,8 @@ extension ClientCore {
     /// How the client stands with a room; nil without a stay.
     package func connectionState(of room: RoomID) -> ConnectionState? { stays[room]?.state }
 
-    /// Whether that connection is still the one that is wanted.
-    package func wants(_ connection: UInt64) -> Bool { connection == self.connection }
+    /// Whether that connection is in use, or being made.
+    package func wants(_ connection: UInt64) -> Bool {
+        connection == onlineConnection || connection == triedConnection
+    }
 }

@@ -40,6 +40,8 @@ struct PendingRequest: Sendable {
     var lastSentAt: ClientInstant?
     /// Set while it is on the connection.
     var wireID: UInt32?
+    /// It was on a connection that was replaced, and the app knows nothing of that.
+    var isMoving = false
     /// After a refusal for now.
     var notBefore: ClientInstant?
     /// How often it was refused for now.
@@ -66,6 +68,9 @@ struct PendingRequest: Sendable {
         case .connect, .refresh, .ping, .enter, .exit, .catchUp, .fetch: true
         }
     }
+
+    /// Whether it must not be repeated when its connection ends before the answer.
+    var isSpentByLoss: Bool { !endsWithConnection && repeating == .never }
 
     /// When it is given up; nil for a request of the client's own that waits for its room or for a refusal to pass,
     /// which takes as long as it takes. A change may not be repeated when the server may have forgotten its `clientId`,

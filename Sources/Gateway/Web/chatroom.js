@@ -10,8 +10,9 @@
  *     await room.send("hello");
  *
  * It behaves as the Swift SDK does: it reconnects with jitter, resumes without holes or duplicates, repeats changes
- * whose answer was lost with the same clientId, and tells what was not received. Names, fields and codes are those of
- * docs/PROTOCOL.md.
+ * whose answer was lost with the same clientId, and tells what was not received. It leaves a node that stops over a second
+ * connection, which takes the place of the first without a word to the app (docs/PROTOCOL.md, "Moving"). Names, fields and
+ * codes are those of docs/PROTOCOL.md.
  */
 
 /** Why a call failed. `code` is for programs: refused, notConnected, closed, notInRoom, kicked, connectionFailed,
@@ -94,6 +95,8 @@ const READ_MS = 30_000;
 const PROVIDER_MS = 10_000;
 const CONNECT_MS = 10_000;
 const STEADY_MS = 10_000;
+/** For so long `connect` waits for answers to requests that must not be repeated. */
+const SETTLE_MS = 1_000;
 /** A refusal for now is waited for by itself if it asks for no more than this. */
 const REFUSAL_WAIT_MS = 5_000;
 const WINDOW_MS_MAX = 600_000;
@@ -127,6 +130,8 @@ export class Room extends Emitter {
   #options = {};
   #waiters = [];
   #asking = false;
+  // The connection was replaced since the last entry: entered for the app, and not yet on the new one.
+  #moving = false;
   #refusals = 0;
   #retry = null;
   // The stream: below `#seq` everything came, is in one of the two sets, or was told.
@@ -152,6 +157,8 @@ export class Room extends Emitter {
 
   /** Whether the app wants to be in it. */
   get isWanted() { return !["exited", "failed"].includes(this.state); }
+  /** For the client: whether requests may be sent, and pushes count. */
+  get _takesRequests() { return this.state === "entered" && !this.#moving; }
 
   // Entering and leaving
 
@@ -256,7 +263,8 @@ export class Room extends Emitter {
   }
 
   #entered(result, resumes) {
-    const comesBack = this.state !== "entered";
+    const comesBack = !this._takesRequests;
+    this.#moving = false;
     this.#refusals = 0;
     const recovered = resumes && result.recovered === true && result.epoch === this.#epoch;
     const recovery = recovered ? "complete" : resumes ? "impossible" : "fresh";
@@ -285,6 +293,8 @@ export class Room extends Emitter {
   }
 
   #refused(refusal) {
+    // The room is away after all.
+    if (this.#moving) this._interrupt();
     const mayPass = [416, 500, 503].includes(refusal.code);
     const { retryCount } = this.#client.options;
     this.#refusals += 1;
@@ -308,7 +318,18 @@ export class Room extends Emitter {
 
   /** The connection is gone. */
   _interrupt() {
-    this.#asking = false;
+    this.#leaveOff();
+    this._move(this.#epoch === null ? "connecting" : "lost");
+  }
+
+  /** Another connection has taken the place of the one in use. */
+  _carryOver() {
+    this.#leaveOff();
+    this.#moving = this.state === "entered";
+  }
+
+  #leaveOff() {
+    [this.#asking, this.#moving] = [false, false];
     this.#cancelTimers();
     this.#loseHeld();
     [this.#catchUpEnd, this.#readingFrom] = [null, null];
@@ -316,7 +337,6 @@ export class Room extends Emitter {
     this.#unexplained = new SeqRanges();
     // A SLOW gap is told before the messages behind it, so these are BUDGET's.
     if (ranges.length > 0) this.emit("gap", { ranges, cause: "BUDGET" });
-    this._move(this.#epoch === null ? "connecting" : "lost");
   }
 
   /** The server does not know of this stay. */
@@ -335,7 +355,7 @@ export class Room extends Emitter {
     this.#cancelTimers();
     [this.#epoch, this.#seq, this.#reads, this.#catchUpEnd, this.#readingFrom, this.#held] = [null, 0, 0, null, null, []];
     [this.#unexplained, this.#slow] = [new SeqRanges(), new SeqRanges()];
-    this.#asking = false;
+    [this.#asking, this.#moving] = [false, false];
   }
 
   // The stream
@@ -348,6 +368,7 @@ export class Room extends Emitter {
     }
     if (this.state !== "entered" && this.state !== "lost") return;
     if (key === "state") return this.#ownerIs(value);
+    if (this.#moving) return;
     if (key === "online" || this.#catchUpEnd === null) return this.#live(key, value);
     this.#held.push([key, value]);
     if (this.#held.length > HELD_PUSHES_MAX) this.#shorten();
@@ -506,6 +527,9 @@ function waitingTime(refusal, refusals) {
   return Math.min(500 * 2 ** Math.min(refusals, 6), 30_000);
 }
 
+/** Whether a request must not be repeated when its connection ends before the answer. */
+function isSpentByLoss({ internal, repeating }) { return !internal && repeating === "never"; }
+
 /** Gives up on a promise after a while; resolves with undefined then, and when it fails. */
 function within(milliseconds, work) {
   return new Promise((resolve) => {
@@ -533,10 +557,22 @@ export class ChatroomClient extends Emitter {
     this._rooms = new Map();
   }
 
+  // The connection in use, and the one that is being made. There are two only while the client moves.
   #socket = null;
-  #online = false;
+  #trial = null;
+  #usedAddress = null;
+  #triedAddress = null;
   #onlineSince = 0;
   #attempt = 0;
+  // Whether the node has asked to leave; whether the attempt under way is at a connection that replaces the one in use;
+  // whether it rests until the next try.
+  #leaving = false;
+  #moving = false;
+  #resting = false;
+  // Sends `connect`, while that waits for answers. And where a successor has sent it last: if the connection in use ends
+  // with 4410 then, the client itself has replaced it.
+  #authenticate = null;
+  #offered = null;
   #tries = 0;
   #failures = 0;
   #addressIndex = 0;
@@ -559,12 +595,12 @@ export class ChatroomClient extends Emitter {
   #watch = null;
   #patience = null;
 
-  get isOnline() { return this.#online; }
+  get isOnline() { return this.#socket !== null; }
   get isRunning() { return ["connecting", "connected", "lost"].includes(this.state); }
 
   /** Connects, and stays connected until `close`. Resolves when the first connection is up. */
   connect() {
-    if (this.#online) return Promise.resolve();
+    if (this.isOnline) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#waiters.push({ resolve, reject });
       if (this.isRunning) return;
@@ -576,7 +612,7 @@ export class ChatroomClient extends Emitter {
 
   /** Leaves all rooms and closes. */
   close() {
-    if (this.#online) for (const id of this._rooms.keys()) this.#write({ id: this.#takeId(), exit: { room: id } });
+    for (const id of this._rooms.keys()) this.#write(this.#socket, { id: this.#takeId(), exit: { room: id } });
     this.#stop("closed", new ChatroomError("closed", "the client was closed"), "exited");
   }
 
@@ -603,12 +639,16 @@ export class ChatroomClient extends Emitter {
       that were known before: they may be out of date. */
   #addresses(given) {
     const current = given ?? [...this.#found, ...this.#known, ...this.options.gateways];
-    return [...new Set([...this.#named, ...current])];
+    const all = [...new Set([...this.#named, ...current])];
+    // The node that is to be left comes last: it may be the only one, or hidden behind an address of them all.
+    return this.#moving ? all.sort((a, b) => (a === this.#usedAddress) - (b === this.#usedAddress)) : all;
   }
 
   async #attemptConnection() {
     const attempt = (this.#attempt += 1);
-    this.#tries += 1;
+    this.#resting = false;
+    // No connection is lost while there is one to be replaced.
+    if (!this.#moving) this.#tries += 1;
     const { addressProvider, tokenProvider, anonymous } = this.options;
     let given;
     if (addressProvider) {
@@ -624,10 +664,10 @@ export class ChatroomClient extends Emitter {
       if (attempt !== this.#attempt) return;
       if (!token) return this.#failed(new ChatroomError("tokenUnavailable", "the token provider gave no token"));
     }
-    this.#open(addresses[this.#addressIndex % addresses.length], token, attempt);
+    this.#open(addresses[this.#addressIndex % addresses.length], token);
   }
 
-  #open(address, token, attempt) {
+  #open(address, token) {
     this.options.log("info", `connecting to ${address}`);
     let socket;
     try {
@@ -637,29 +677,34 @@ export class ChatroomClient extends Emitter {
     } catch (error) {
       return this.#failed(new ChatroomError("noAddress", String(error)));
     }
-    this.#socket = socket;
-    const isCurrent = () => socket === this.#socket && attempt === this.#attempt;
-    this.#patience = this._later(() => isCurrent() && this.#drop("the server did not answer in time"), CONNECT_MS);
+    [this.#trial, this.#triedAddress] = [socket, address];
+    const isWanted = () => socket === this.#socket || socket === this.#trial;
+    this.#patience = this._later(() => this.#drop(socket, "the server did not answer in time"), CONNECT_MS);
     socket.onopen = () => {
-      if (!isCurrent()) return socket.close();
-      this.#heard();
-      const fields = { device: this.options.device };
-      if (this.#session) fields.session = this.#session;
-      if (this.options.anonymous) fields.anonymous = true; else fields.token = token;
-      this._internal("connect", fields, (error, result) => {
-        this._cancel(this.#patience);
-        if (error) this.#connectRefused(error); else this.#connected(result);
-      }, { isConnect: true });
+      if (!isWanted()) return socket.close();
+      this.#authenticate = () => {
+        this.#authenticate = null;
+        this.#offered = this.#moving ? socket : null;
+        const fields = { device: this.options.device };
+        if (this.#session) fields.session = this.#session;
+        if (this.options.anonymous) fields.anonymous = true; else fields.token = token;
+        this._internal("connect", fields, (error, result) => {
+          this._cancel(this.#patience);
+          if (error) this.#connectRefused(error); else this.#connected(result);
+        }, { isConnect: true });
+      };
+      // It ends the connection in use, which still owes answers.
+      if (this.#moving && this.#isOwed()) this._later(() => socket === this.#trial && this.#authenticate?.(), SETTLE_MS);
+      else this.#authenticate();
     };
-    socket.onmessage = ({ data }) => { if (isCurrent()) this.#received(data); };
-    socket.onclose = ({ code, reason }) => {
-      if (isCurrent()) this.#closed(code, reason);
-    };
+    socket.onmessage = ({ data }) => { if (isWanted()) this.#received(socket, data); };
+    socket.onclose = ({ code, reason }) => { if (isWanted()) this.#closed(socket, code, reason); };
     socket.onerror = () => {};
   }
 
   #connected(result) {
-    this.#online = true;
+    if (this.#moving) this.#succeed();
+    [this.#socket, this.#trial, this.#usedAddress] = [this.#trial, null, this.#triedAddress];
     this.#onlineSince = Date.now();
     [this.#wasConnected, this.#tries, this.#refusedTokens] = [true, 0, 0];
     this.#session = result.session;
@@ -687,88 +732,133 @@ export class ChatroomClient extends Emitter {
       }
       return this.#failed(error);
     }
-    this.#stop("failed", error);
+    if (this.#moving) this.#failed(error); else this.#stop("failed", error);
   }
 
   #tokenRefused() {
     this.emit("tokenExpired");
     const error = new ChatroomError("unauthorized", "the token was refused");
     this.#refusedTokens += 1;
-    if (this.#refusedTokens >= REFUSED_TOKENS_MAX || this.options.anonymous) return this.#stop("failed", error);
-    this.#failed(error);
+    const isLast = this.#refusedTokens >= REFUSED_TOKENS_MAX || this.options.anonymous;
+    if (isLast && !this.#moving) this.#stop("failed", error); else this.#failed(error);
   }
 
-  /** A try came to nothing. */
+  /** A try came to nothing. A connection in use stays so. */
   #failed(error) {
-    this.#disconnect();
+    this.#endAttempt();
     this.#failures += 1;
     if (!this.#window) this.#addressIndex += 1;
     this.options.log("warning", `connecting failed: ${error.message}`);
+    if (this.#moving) {
+      this.#rest();
+      // Requests that waited for the successor go on.
+      return this._transmit();
+    }
+    this.#endConnection();
+    if (this.state === "connected") this.#move("lost");
     this.#wait(error);
   }
 
-  /** Full jitter below a bound that doubles, or the window of a reconnect push. */
   #wait(error) {
-    if (!this.#mayTry()) return this.#stop("failed", error);
+    if (this.#mayTry()) this.#rest(); else this.#stop("failed", error);
+  }
+
+  /** Full jitter below a bound that doubles, or the window of a reconnect push. */
+  #rest() {
     const { reconnectMinMs, reconnectMaxMs } = this.options;
     const [low, high] = this.#window
       ?? [reconnectMinMs, Math.min(reconnectMaxMs, reconnectMinMs * 2 ** Math.min(this.#failures + 1, 30))];
-    this.#window = null;
+    [this.#window, this.#resting] = [null, true];
     const attempt = this.#attempt;
     this._later(() => attempt === this.#attempt && this.#attemptConnection(), low + Math.random() * (high - low));
   }
 
-  #closed(code, reason) {
+  #closed(socket, code, reason) {
     const words = `${code} ${reason}`;
-    if (STOPS[code]) {
+    const inUse = socket === this.#socket;
+    const isReplaced = inUse && code === 4410 && this.#offered !== null;
+    // The expected end. Else the answer to `connect` was lost.
+    if (isReplaced && this.#offered === this.#trial) return this.#succeed();
+    if (STOPS[code] && !isReplaced) {
       this.emit(STOPS[code]);
       return this.#stop("failed", new ChatroomError(STOPS[code], `the server closed: ${words}`));
     }
-    if (MISTAKES.has(code)) return this.#stop("failed", new ChatroomError("protocolViolation", words));
-    if (code === 4401) {
-      if (!this.#online) return this.#tokenRefused();
-      this.emit("tokenExpired");
-      this.#lost();
-      if (this.#mayTry() && this.#failures === 0) return this.#attemptConnection();
-      return this.#wait(new ChatroomError("unauthorized", "the token has ended"));
+    if (MISTAKES.has(code) && (inUse || !this.#moving)) {
+      return this.#stop("failed", new ChatroomError("protocolViolation", words));
     }
-    if (!this.#online) return this.#failed(new ChatroomError("connectionFailed", `the connection was closed: ${words}`));
-    this.#lost();
-    this.#wait(new ChatroomError("connectionLost", `the connection was lost: ${words}`));
+    if (code === 4401) {
+      if (!inUse) return this.#tokenRefused();
+      this.emit("tokenExpired");
+      return this.#lost(new ChatroomError("unauthorized", "the token has ended"), { isToken: true });
+    }
+    if (!inUse) return this.#failed(new ChatroomError("connectionFailed", `the connection was closed: ${words}`));
+    this.#lost(new ChatroomError("connectionLost", `the connection was lost: ${words}`));
   }
 
-  #lost() {
+  /** The connection in use is gone. An attempt under way goes on; else another begins, after a wait or with a new token. */
+  #lost(error, { isToken = false } = {}) {
+    const wasMoving = this.#moving;
     if (Date.now() - this.#onlineSince >= STEADY_MS) this.#failures = 0;
     // One that does not hold is as good as none, unless the node asked to leave.
-    else if (!this.#window) { this.#failures += 1; this.#addressIndex += 1; }
-    this.#disconnect();
+    else if (!this.#window && !wasMoving) { this.#failures += 1; this.#addressIndex += 1; }
+    this.#endConnection();
     this.#move("lost");
-  }
-
-  /** Ends the connection from this side and makes another. */
-  #drop(words) {
-    const wasOnline = this.#online;
-    const error = new ChatroomError(wasOnline ? "connectionLost" : "connectionFailed", words);
-    if (!wasOnline) return this.#failed(error);
-    this.#lost();
-    this.#wait(error);
-  }
-
-  #disconnect(isTold = true) {
-    const socket = this.#socket;
-    this.#socket = null;
-    this.#online = false;
-    this.#attempt += 1;
-    clearInterval(this.#watch);
-    this._cancel(this.#patience);
-    if (socket) {
-      socket.onmessage = socket.onclose = null;
-      try { socket.close(1000); } catch { /* It was never open. */ }
+    if (!wasMoving) {
+      return isToken && this.#mayTry() && this.#failures === 0 ? void this.#attemptConnection() : this.#wait(error);
     }
-    this.#onWire.clear();
+    if (!this.#mayTry()) return this.#stop("failed", error);
+    if (!this.#resting) this.#tries += 1;
+    this.#authenticate?.();
+  }
+
+  /** Ends a connection from this side and makes another. */
+  #drop(socket, words) {
+    if (socket === this.#trial) this.#failed(new ChatroomError("connectionFailed", words));
+    else if (socket === this.#socket) this.#lost(new ChatroomError("connectionLost", words));
+  }
+
+  /** The new connection takes the place of the one in use: what is unanswered is asked again and the rooms are entered
+   * again, without a word to the app. */
+  #succeed() {
+    this.#leave();
+    this.#requestsLost(true);
+    for (const room of [...this._rooms.values()]) room._carryOver();
+  }
+
+  #endConnection(isTold = true) {
+    this.#leave();
+    this.#requestsLost(false);
+    if (isTold) for (const room of [...this._rooms.values()]) room._interrupt();
+  }
+
+  #leave() {
+    this.#release(this.#socket);
+    [this.#socket, this.#offered, this.#leaving, this.#moving] = [null, null, false, false];
+    clearInterval(this.#watch);
+  }
+
+  #endAttempt() {
+    this.#release(this.#trial);
+    [this.#trial, this.#authenticate] = [null, null];
+    this.#attempt += 1;
+    this._cancel(this.#patience);
+    for (const [serial, request] of [...this.#pending]) if (request.isConnect) this.#abandon(serial);
+  }
+
+  #release(socket) {
+    if (!socket) return;
+    socket.onmessage = socket.onclose = null;
+    try { socket.close(1000); } catch { /* It was never open. */ }
+  }
+
+  /** The connection in use is gone: what may be repeated waits for the next one. If that is there already, no word is said
+   * about it. */
+  #requestsLost(isMoving) {
     for (const [serial, request] of [...this.#pending]) {
-      if (request.internal) { this.#pending.delete(serial); continue; }
+      if (request.isConnect) continue;
+      if (request.internal) { this.#abandon(serial); continue; }
       if (request.wireId === null) continue;
+      this.#onWire.delete(request.wireId);
       request.wireId = null;
       if (request.operation === "exit") {
         this.#owedExits.add(request.fields.room);
@@ -776,14 +866,15 @@ export class ChatroomClient extends Emitter {
       } else if (request.repeating === "never") {
         this.#finish(serial, new ChatroomError("connectionLost", "the connection was lost before the answer"));
       } else {
-        this.#tell(request, "unknown");
+        request.isMoving = isMoving;
+        if (!isMoving) this.#tell(request, "unknown");
       }
     }
-    if (isTold) for (const room of [...this._rooms.values()]) room._interrupt();
   }
 
   #stop(state, error, roomState = "failed") {
-    this.#disconnect(state !== "closed");
+    this.#endAttempt();
+    this.#endConnection(state !== "closed");
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     this.#session = null;
@@ -797,17 +888,17 @@ export class ChatroomClient extends Emitter {
   /** Browsers don't show the server's pings, so silence is broken by one of our own. */
   #watchOver() {
     let isPinged = false;
+    this.#lastHeard = Date.now();
+    clearInterval(this.#watch);
     this.#watch = setInterval(() => {
       const silence = Date.now() - this.#lastHeard;
-      if (silence >= 2.5 * this.#heartbeatMs) return this.#drop("nothing was heard for 2.5 heartbeats");
+      if (silence >= 2.5 * this.#heartbeatMs) return this.#drop(this.#socket, "nothing was heard for 2.5 heartbeats");
       if (silence < this.#heartbeatMs) isPinged = false;
       else if (!isPinged) { isPinged = true; this._internal("ping", {}, () => {}); }
       this.#expire();
     }, Math.min(1000, this.#heartbeatMs / 4));
     this.#watch.unref?.();
   }
-
-  #heard() { this.#lastHeard = Date.now(); }
 
   _later(work, milliseconds) {
     const timer = setTimeout(() => { this.#timers.delete(timer); work(); }, milliseconds);
@@ -837,7 +928,7 @@ export class ChatroomClient extends Emitter {
   }
 
   _exit(room) {
-    if (!this.#online) {
+    if (!this.isOnline) {
       if (this.#session) this.#owedExits.add(room);
       return Promise.resolve();
     }
@@ -871,10 +962,17 @@ export class ChatroomClient extends Emitter {
 
   #canSend(request) {
     if (request.wireId !== null || request.notBefore > Date.now()) return false;
-    if (request.isConnect) return this.#socket !== null;
-    if (!this.#online) return false;
-    return !request.room || request.room.state === "entered";
+    if (!this.#connectionOf(request)) return false;
+    // The server is about to end the connection in use.
+    if (this.#moving && this.#trial?.readyState === 1 && isSpentByLoss(request)) return false;
+    return !request.room || request.room._takesRequests;
   }
+
+  /** The connection on which a request is asked. */
+  #connectionOf(request) { return request.isConnect ? this.#trial : this.#socket; }
+
+  /** Whether the connection in use owes answers to requests that must not be repeated. */
+  #isOwed() { return [...this.#pending.values()].some((request) => request.wireId !== null && isSpentByLoss(request)); }
 
   /** Sends what can be sent, in the order in which it was asked. */
   _transmit() {
@@ -886,7 +984,8 @@ export class ChatroomClient extends Emitter {
   #takeId() { return this.#nextId = this.#nextId >= 4_294_967_295 ? 1 : this.#nextId + 1; }
 
   #put(serial, request) {
-    if (request.sentAt !== null) this.#tell(request, "sending");
+    if (request.sentAt !== null && !request.isMoving) this.#tell(request, "sending");
+    request.isMoving = false;
     request.wireId = this.#takeId();
     if (request.sentAt === null) {
       request.sentAt = Date.now();
@@ -894,11 +993,11 @@ export class ChatroomClient extends Emitter {
     }
     request.lastSentAt = Date.now();
     this.#onWire.set(request.wireId, serial);
-    this.#write({ id: request.wireId, [request.operation]: request.fields });
+    this.#write(this.#connectionOf(request), { id: request.wireId, [request.operation]: request.fields });
   }
 
-  #write(object) {
-    if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(object));
+  #write(socket, object) {
+    if (socket?.readyState === 1) socket.send(JSON.stringify(object));
   }
 
   #tell(request, status, more = {}) {
@@ -913,11 +1012,11 @@ export class ChatroomClient extends Emitter {
     request.done(error, result);
   }
 
-  #answered(id, error, result) {
+  #answered(socket, id, error, result) {
     const serial = this.#onWire.get(id);
     const request = this.#pending.get(serial);
+    if (!request || socket !== this.#connectionOf(request)) return;
     this.#onWire.delete(id);
-    if (!request) return;
     request.wireId = null;
     if (!error) {
       this.#tell(request, "sent", { receipt: result });
@@ -979,7 +1078,7 @@ export class ChatroomClient extends Emitter {
     const now = Date.now();
     for (const [serial, request] of [...this.#pending]) {
       if (this.#expiry(request) > now) continue;
-      if (request.internal) return this.#drop("no answer to a request in time");
+      if (request.internal) return this.#drop(this.#connectionOf(request), "no answer to a request in time");
       this.#abandon(serial, new ChatroomError("timedOut", "no answer in time"));
     }
   }
@@ -1004,27 +1103,31 @@ export class ChatroomClient extends Emitter {
 
   // Input from the server
 
-  #received(data) {
-    this.#heard();
+  #received(socket, data) {
+    if (socket === this.#socket) this.#lastHeard = Date.now();
     for (const line of String(data).split("\n")) {
       if (line.trim() === "") continue;
       let object;
-      try { object = JSON.parse(line); } catch { return this.#drop("the server said what cannot be read"); }
-      this.#item(object);
+      try { object = JSON.parse(line); } catch { return this.#drop(socket, "the server said what cannot be read"); }
+      this.#item(socket, object);
+      if (socket !== this.#socket && socket !== this.#trial) return;
     }
+    if (this.#authenticate && !this.#isOwed()) this.#authenticate();
   }
 
-  #item(object) {
+  #item(socket, object) {
     const { id, error, ...rest } = object;
-    if (id !== undefined) return this.#answered(id, error, Object.values(rest)[0]);
+    if (id !== undefined) return this.#answered(socket, id, error, Object.values(rest)[0]);
     if (error) return this.options.log("error", `the server did not understand a request: ${error.message}`);
     const [key, value] = Object.entries(rest)[0] ?? [];
+    if (key === "reconnect") return this.#sentAway(socket, value);
+    // A connection that is not in use yet has nothing to say about rooms.
+    if (socket !== this.#socket) return;
     switch (key) {
       case "message": case "barrage": case "kicked": case "gap": case "skipped": case "online": case "state":
         return this._rooms.get(value?.room)?._push(key, value);
       case "broadcast": case "direct": return this.emit(isUnknown(value) ? "unsupported" : key, value);
       case "token": return this.#renew(value.expiresInSeconds);
-      case "reconnect": return this.#sentAway(value);
       default: this.emit("unsupported", object);
     }
   }
@@ -1032,25 +1135,28 @@ export class ChatroomClient extends Emitter {
   async #renew(seconds) {
     this.emit("tokenExpiring", seconds);
     if (this.options.anonymous || !this.options.tokenProvider) return;
-    const attempt = this.#attempt;
+    const socket = this.#socket;
     const token = await within(PROVIDER_MS, this.options.tokenProvider);
-    if (token && attempt === this.#attempt && this.#online) this._internal("refresh", { token }, () => {});
+    if (token && socket === this.#socket) this._internal("refresh", { token }, () => {});
   }
 
-  /** Moves to another node after a random wait in the window that was named. */
-  #sentAway({ minMs = 500, maxMs = 30_000, gateways = [] }) {
+  /** Moves to another node after a random wait in the window that was named. One such push counts at a time. On a
+   * connection that is being made it says when and where to try again. */
+  #sentAway(socket, { minMs = 500, maxMs = 30_000, gateways = [] }) {
+    const inUse = socket === this.#socket;
+    if (inUse && this.#leaving) return;
     this.#named = gateways.slice(0, 64);
     this.#addressIndex = 0;
     const low = Math.min(Math.max(minMs, 0), WINDOW_MS_MAX);
     this.#window = [low, Math.min(Math.max(low, maxMs), WINDOW_MS_MAX)];
-    const attempt = this.#attempt;
+    if (!inUse) return;
+    this.#leaving = true;
     this._later(() => {
-      if (attempt !== this.#attempt || !this.#online) return;
-      this.#lost();
+      if (socket !== this.#socket) return;
       // The wait was before.
-      this.#window = null;
-      if (this.#mayTry()) this.#attemptConnection();
-      else this.#stop("failed", new ChatroomError("connectionLost", "the node asked to connect elsewhere"));
+      [this.#moving, this.#window] = [true, null];
+      this.options.log("info", "moving to another node");
+      this.#attemptConnection();
     }, low + Math.random() * (this.#window[1] - low));
   }
 }

@@ -84,6 +84,13 @@ async function nextSocket(client, number = FakeSocket.all.length + 1) {
   return socket;
 }
 
+/** The next socket that the client opens after a node has asked it to leave. */
+async function successor(socket) {
+  const number = FakeSocket.all.length;
+  socket.say({ reconnect: { minMs: 0, maxMs: 1, cause: "DRAIN", gateways: ["ws://other"] } });
+  return until("successor", () => FakeSocket.all[number]);
+}
+
 const tests = {
   async "a message comes once and in order"() {
     const { socket, seqs, client } = await inRoom(10);
@@ -399,6 +406,147 @@ const tests = {
     assert.equal(client.state, "connected");
     const next = await until("socket", () => FakeSocket.all[1]);
     assert.equal(next.url, "ws://other/v1/ws");
+    client.close();
+  },
+
+  async "a move is not noticed: the old connection serves until the new one is connected"() {
+    const { socket, room, told, seqs, client } = await inRoom(10);
+    told.length = 0;
+    const first = room.send("one");
+    const next = await successor(socket);
+    assert.equal(next.url, "ws://other/v1/ws");
+    const second = room.send("two");
+    assert.equal(socket.last("send").send.text, "two", "it is in use");
+    next.open();
+    assert.equal(next.last("connect").connect.session, "s");
+    socket.answer("send", { messageId: "m12", time: 1, seq: 12 });
+    socket.say(push(11), push(12));
+    next.say(push(13));
+    assert.deepEqual(seqs(), [11, 12], "the new connection has nothing to say yet");
+    next.answer("connect", session({ resumed: true }));
+    assert.equal(socket.readyState, 3);
+    socket.say(push(13));
+    socket.lose(4410);
+    assert.deepEqual(next.sent.map((request) => Object.keys(request)[1]), ["connect", "enter"]);
+    assert.deepEqual(next.last("enter").enter, { room: "r", nick: "Ann", since: 12, epoch: "e" });
+    const third = room.send("three");
+    assert.equal(next.last("send"), undefined, "the room comes first");
+    next.answer("enter", entry(14, { recovered: true, missed: range(13, 14).map(message), missedMore: false }));
+    const sends = next.sent.filter((request) => "send" in request);
+    assert.deepEqual(sends.map(({ send }) => send.text), ["one", "three"]);
+    assert.deepEqual(sends[0].send, socket.sent.find((request) => "send" in request).send);
+    for (const { id } of sends) next.say({ id, send: { messageId: `m${id}`, time: 1, seq: id } });
+    await Promise.all([first, second, third]);
+    next.say(push(15));
+    assert.deepEqual(seqs(), range(11, 15));
+    const statuses = told.filter(([event]) => event === "delivery").map(([, { status }]) => status);
+    assert.deepEqual(statuses, ["sending", "sending", "sent", "sending", "sent", "sent"]);
+    assert.deepEqual(told.filter(([event]) => ["client", "room", "gap", "skipped"].includes(event)), []);
+    assert.equal(FakeSocket.all.length, 2);
+    client.close();
+  },
+
+  async "4410 on the old connection may come before the new one is connected"() {
+    const { socket, told, client, room } = await inRoom(10);
+    told.length = 0;
+    const next = await successor(socket);
+    next.open();
+    socket.lose(4410);
+    const sending = room.send("hello");
+    next.answer("connect", session({ resumed: true }));
+    next.answer("enter", entry(10, { recovered: true, missed: [], missedMore: false }));
+    next.answer("send", { messageId: "m11", time: 1, seq: 11 });
+    await sending;
+    assert.deepEqual(told.filter(([event]) => event === "client" || event === "room"), []);
+    client.close();
+  },
+
+  async "4410 is the end if the client has not replaced the connection itself"() {
+    const { socket, told, client } = await inRoom(10);
+    const next = await successor(socket);
+    socket.lose(4410);
+    assert.equal(client.state, "failed");
+    assert.ok(told.some(([who, state, error]) => who === "client" && state === "failed" && error === "takenOver"));
+    assert.equal(next.readyState, 3);
+  },
+
+  async "a successor that fails is followed by another, and the connection in use stays so"() {
+    const { socket, told, client, room } = await inRoom(10, { gateways: ["ws://fake", "ws://third"] });
+    told.length = 0;
+    (await successor(socket)).lose();
+    const next = await until("another", () => FakeSocket.all[2]);
+    assert.equal(next.url, "ws://third/v1/ws");
+    next.open();
+    next.refuse("connect", 403);
+    const last = await until("a third", () => FakeSocket.all[3]);
+    assert.equal(last.url, "ws://fake/v1/ws", "the node that is to be left comes last");
+    const sending = room.send("hello");
+    socket.answer("send", { messageId: "m11", time: 1, seq: 11 });
+    await sending;
+    last.open();
+    // Its answer is lost, and the old connection ends for it.
+    last.lose();
+    socket.lose(4410);
+    assert.equal(client.state, "lost");
+    await nextSocket(client, 5);
+    assert.equal(client.state, "connected");
+    client.close();
+  },
+
+  async "a connection that is lost while the client moves is followed by the attempt under way"() {
+    for (const step of ["opening", "open", "resting"]) {
+      const { socket, told, client } = await inRoom(10, { reconnectMinMs: 20, reconnectMaxMs: 40 });
+      const next = await successor(socket);
+      if (step === "open") next.open();
+      if (step === "resting") next.lose();
+      socket.lose(1001);
+      assert.deepEqual(told.slice(-2), [["room", "lost"], ["client", "lost", undefined]]);
+      const last = step === "resting" ? await until("another", () => FakeSocket.all[2]) : next;
+      if (step !== "open") last.open();
+      last.answer("connect", session({ resumed: true }));
+      assert.equal(last.last("enter").enter.since, 10);
+      assert.equal(client.state, "connected");
+      client.close();
+      assert.equal(FakeSocket.all.length, step === "resting" ? 3 : 2);
+    }
+  },
+
+  async "a successor waits for the answers to what must not be repeated"() {
+    const { socket, client, room } = await inRoom(10);
+    const barrage = room.barrage("one");
+    const next = await successor(socket);
+    next.open();
+    assert.equal(next.last("connect"), undefined);
+    const waiting = room.barrage("two");
+    assert.equal(socket.last("barrage").barrage.text, "one", "another one waits for the successor");
+    socket.answer("barrage", {});
+    await barrage;
+    next.answer("connect", session({ resumed: true }));
+    next.answer("enter", entry(10, { recovered: true, missed: [], missedMore: false }));
+    assert.equal(next.last("barrage").barrage.text, "two");
+    next.answer("barrage", {});
+    await waiting;
+    // Not for ever.
+    const lost = room.barrage("three");
+    const third = await successor(next);
+    third.open();
+    await until("patience", () => third.last("connect"));
+    third.answer("connect", session({ resumed: true }));
+    await assert.rejects(lost, (error) => error.code === "connectionLost");
+    client.close();
+  },
+
+  async "a room that is not there on the new connection is lost after all"() {
+    const { socket, told, client } = await inRoom(10);
+    const next = await successor(socket);
+    next.open();
+    next.answer("connect", session({ resumed: true }));
+    assert.deepEqual(told.at(-1), ["room", "entered"]);
+    next.refuse("enter", 503, { retryAfterMs: 10 });
+    assert.deepEqual(told.at(-1), ["room", "lost"]);
+    await until("another try", () => next.sent.filter((request) => "enter" in request).length === 2);
+    next.refuse("enter", 13002);
+    assert.deepEqual(told.at(-1), ["room", "failed"]);
     client.close();
   },
 };
