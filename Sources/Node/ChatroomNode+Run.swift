@@ -135,6 +135,8 @@ extension ChatroomNode {
         if await !system.settled(within: Self.systemWait) {
             logger.warning("the system group has no leader yet; settings and revocations may be old")
         }
+        // Nobody is served by a program that may not go on.
+        if let reason = common.stop.reason { throw NodeError(reason) }
         await callbacks.start(rooms, gateway)
         cluster.set(knowsSettings: true)
         let clientPort = try await start(gateway, router, &services)

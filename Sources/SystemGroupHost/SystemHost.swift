@@ -104,6 +104,7 @@ final class SystemHost: GroupLogDelegate {
     /// Proposes a command. The completion is called once, on the loop: when it is applied, when it is certain that it
     /// never will be, or when nobody has said so for a while.
     func propose(_ command: SystemCommand, key: String?, to log: GroupLog, _ completion: @escaping Completion) {
+        guard !isStopped else { return completion(.failure(.failed(Self.unavailable("the node is stopping")))) }
         guard log.isEstablished else { return completion(.failure(.notLeader)) }
         // It is about to leave leading to a replica whose disk takes something.
         guard log.isSoleVoter || log.takesWrites else { return completion(.failure(.notLeader)) }
@@ -112,6 +113,11 @@ final class SystemHost: GroupLogDelegate {
         }
         if let feature = command.feature, !present.level.brings(feature) {
             return completion(.failure(.failed(.upgrading(feature))))
+        }
+        // No matter which node asks: nothing brings a cluster back from a level that nobody can do.
+        if case .raiseLevel(let level, _) = command, level > ownLevel {
+            let reason = "this program can't do feature level \(level)"
+            return completion(.failure(.failed(ChatError(.conflict, reason, field: "level"))))
         }
         let time = max(now(), lastStamp)
         do throws(RaftError) {
@@ -215,7 +221,10 @@ final class SystemHost: GroupLogDelegate {
         for entry in entries {
             guard !isStopped else { return }
             let completion = decide(entry)
-            guard entry.kind != .command || apply(entry, completion) else { return }
+            guard entry.kind != .command || apply(entry, completion) else {
+                completion?(.failure(.failed(Self.unavailable("the node is stopping"))))
+                return
+            }
             log.applied(upTo: entry.index)
         }
         settle()
@@ -259,9 +268,10 @@ final class SystemHost: GroupLogDelegate {
         fail(overdue.values)
     }
 
-    /// Applies nothing any more: the node is to end.
+    /// Applies nothing any more: the node is to end, and nobody waits for what would have been applied.
     private func halt(_ reason: UnknownContent) {
         isStopped = true
+        failPending()
         stop(reason)
     }
 
@@ -275,9 +285,12 @@ final class SystemHost: GroupLogDelegate {
             halt(UnknownContent(entry: entry.index, of: "the system group", error, own: ownLevel))
             return false
         }
-        if case .raiseLevel(let level, _) = command.command, level > ownLevel {
+        switch command.command {
+        case .raiseLevel(let level, _) where level > ownLevel,
+            .createCluster(_, _, _, _, let level) where level > ownLevel:
             halt(UnknownContent(level: level, own: ownLevel))
             return false
+        default: break
         }
         let (result, change) = state.value.withLock { $0.apply(command, index: entry.index) }
         lastStamp = max(lastStamp, command.time)

@@ -94,7 +94,8 @@ struct SystemGroupTests {
             let heard = Mutex<[SystemChange]>([])
             await system.observe { change in heard.withLock { $0.append(change) } }
             let before = try #require(system.setting(.webhook))
-            #expect(heard.withLock { $0 } == [.nodes(system.nodes), .setting(.webhook, before)])
+            #expect(
+                heard.withLock { $0 } == [.level(.newest), .nodes(system.nodes), .setting(.webhook, before)])
             try await system.put([2], for: .webhook)
             let after = try #require(system.setting(.webhook))
             #expect(after.value == [2])
@@ -102,7 +103,7 @@ struct SystemGroupTests {
             let time = try await system.revoke(ann)
             try await system.put(nil, for: .webhook)
             #expect(
-                heard.withLock { Array($0.dropFirst(2)) } == [
+                heard.withLock { Array($0.dropFirst(3)) } == [
                     .setting(.webhook, after), .revoked(ann, at: time), .setting(.webhook, nil),
                 ])
         }

@@ -117,8 +117,8 @@ stop_node() {
     tail -n 3 "$data/$1/node.log" | grep -q 'node has stopped' || fail "$1 did not stop cleanly: $data/$1/node.log"
 }
 
-# start_node NODE: as cluster/up does, one node alone and without waiting for anything.
-start_node() {
+# launch_node NODE: as cluster/up does, one node alone and without waiting for anything.
+launch_node() {
     local pid log=$data/$1/node.log
     local enter=()
     [[ -z ${holder[$1]:-} ]] || enter=(nsenter --net --target "${holder[$1]}")
@@ -133,6 +133,11 @@ start_node() {
     # The shell says nothing when it is killed.
     disown "$pid"
     sed -i -E "s/(\"id\": *\"$1\".*\"pid\": *)[0-9]+/\1$pid/" "$cluster_file"
+}
+
+# start_node NODE: the same, and waits until it runs.
+start_node() {
+    launch_node "$1"
     wait_until "$1 runs" runs "$1"
 }
 

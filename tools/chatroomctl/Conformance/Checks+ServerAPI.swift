@@ -228,7 +228,7 @@ extension ConformanceCheck {
                 "/v1/cluster/health", "/v1/cluster/shards", "/v1/stats", "/v1/sessions", "/v1/sessions/{session}",
                 "/v1/audit", "/v1/log",
                 "/v1/cluster/nodes/{node}/drain", "/v1/cluster/nodes/{node}/remove",
-                "/v1/cluster/shards/{shard}/transfer", "/v1/backup",
+                "/v1/cluster/shards/{shard}/transfer", "/v1/cluster/featureLevel", "/v1/backup",
             ]
             let missing = wanted.filter { document["paths"]?[$0] == nil }
             try expect(missing.isEmpty, "missing: \(missing.joined(separator: ", "))")
