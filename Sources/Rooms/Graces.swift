@@ -8,6 +8,8 @@ struct Graces {
     /// Sessions whose node can't be reached, and when their grace ends.
     var unreachable: [PresenceKey: Timestamp] = [:] { didSet { unreachableVersion &+= 1 } }
     private(set) var unreachableVersion: UInt64 = 0
+    /// Those whose grace was over when it was last looked: a lost node may have had very many.
+    private var due: [PresenceKey] = []
     /// Whether anybody but robots was here when it was last asked.
     var hadPeople = false
     /// When the last one left since the room was loaded.
@@ -16,4 +18,16 @@ struct Graces {
     var doubtedSince: Timestamp?
 
     var isEmpty: Bool { absentOwners.isEmpty && unreachable.isEmpty }
+
+    /// The next session whose grace is over; nil: no more.
+    mutating func takeDue(at now: Timestamp) -> PresenceKey? {
+        if due.isEmpty, !unreachable.isEmpty { due = unreachable.filter { $0.value <= now }.map(\.key) }
+        while let key = due.popLast() {
+            // It may have been announced meanwhile, or be lost anew.
+            guard let end = unreachable[key], end <= now else { continue }
+            unreachable[key] = nil
+            return key
+        }
+        return nil
+    }
 }

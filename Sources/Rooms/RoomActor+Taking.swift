@@ -140,12 +140,15 @@ extension RoomActor {
     }
 
     /// A session that has not been announced again has left.
-    func endGraces(at now: Timestamp) {
-        guard !graces.unreachable.isEmpty else { return }
-        for (key, end) in graces.unreachable where end <= now {
-            graces.unreachable[key] = nil
+    /// - Parameter end: of the time that there is for it, by `EventLoop.nowNanoseconds`; at least one session leaves.
+    /// - Returns: whether the time was too short for all.
+    func endGraces(at now: Timestamp, untilNanoseconds end: UInt64) -> Bool {
+        guard !graces.unreachable.isEmpty else { return false }
+        while let key = graces.takeDue(at: now) {
             if presence.visitor(key) != nil { context.departed.value.add(key, of: id, at: now) }
             exit(key, at: now)
+            if EventLoop.nowNanoseconds >= end { return true }
         }
+        return false
     }
 }

@@ -399,7 +399,6 @@ actor RoomActor {
 
     /// Deadlines, digests and counts.
     func tick(at now: Timestamp) {
-        endGraces(at: now)
         let due = presence.tick(at: now)
         if !due.isEmpty {
             touch()

@@ -26,6 +26,7 @@ extension ShardHost {
         keeper.step(log, own: context.server, context.cluster, mayHandOver: ClusterView.ticks() >= gracesEnd)
         guard ledTerm != nil else { return }
         let now = context.now()
+        endGraces()
         for room in rooms.active {
             room.assumeIsolated { $0.tick(at: now) }
             collect(room)
@@ -37,6 +38,19 @@ extension ShardHost {
             findRoomsToRecover()
         }
         loadRoomsToRecover()
+    }
+
+    /// Sessions leave that a lost node had, a share of a turn at a time.
+    private func endGraces() {
+        guard ledTerm != nil else { return }
+        let (now, end) = (context.now(), EventLoop.nowNanoseconds + EventLoop.shareNanoseconds)
+        var isDone = true
+        for room in rooms.active where isDone {
+            guard room.assumeIsolated({ !$0.graces.unreachable.isEmpty }) else { continue }
+            isDone = !room.assumeIsolated { $0.endGraces(at: now, untilNanoseconds: end) }
+            collect(room)
+        }
+        if !isDone { context.loop.executeLater { [weak self] in self?.endGraces() } }
     }
 
     private func noteDisk() {

@@ -29,7 +29,7 @@ extension IntegrationTests.ClusterTests {
             let holder = try await TestClient.connected(follower, "wanda")
             let entered = try await holder.enter(room)
             try await holder.set(room, "seat", "mic", transient: true)
-            let session = await holder.session
+            let session = try #require(await holder.session)
             await follower.kill()
             try await watcher.send(room, "while away")
             let (back, result) = try await connect(other, "wanda", session)
@@ -57,7 +57,7 @@ extension IntegrationTests.ClusterTests {
             let holder = try await TestClient.connected(leader, "wanda")
             let entered = try await holder.enter(room)
             try await holder.set(room, "seat", "mic", transient: true)
-            let session = await holder.session
+            let session = try #require(await holder.session)
             await leader.kill()
             let (back, result) = try await connect(other, "wanda", session)
             #expect(result.resumed && result.session == session)
@@ -74,7 +74,7 @@ extension IntegrationTests.ClusterTests {
             let cluster = try await TestCluster.whole()
             let (first, second) = (cluster.nodes[0], cluster.nodes[1])
             let wanda = try await TestClient.connected(first, "wanda")
-            let session = await wanda.session
+            let session = try #require(await wanda.session)
             let visitor = try await TestClient.open(port: first.clientPort)
             var request = ConnectRequest()
             request.anonymous = true
@@ -96,7 +96,7 @@ extension IntegrationTests.ClusterTests {
             let watcher = try await TestClient.entered(leader, "watcher", room)
             let holder = try await TestClient.connected(follower, "wanda")
             let entered = try await holder.enter(room)
-            let session = await holder.session
+            let session = try #require(await holder.session)
             follower.pause()
             let (back, result) = try await connect(other, "wanda", session)
             #expect(result.resumed && result.session == session)
