@@ -117,8 +117,11 @@ struct TokenLifeTests {
             }
             var staff = TestToken(kid: "staff", secret: TestNode.adminTokenSecret)
             #expect(try await status(staff) == 200)
-            staff.claims["role"] = "admin"
+            staff.claims["role"] = "ADMIN"
             #expect(try await status(staff) == 200)
+            staff.claims["role"] = "admin"
+            #expect(try await status(staff) == 401, "there is no such role")
+            staff.claims["role"] = "ADMIN"
             staff.claims["exp"] = Date().timeIntervalSince1970 - 30.01
             #expect(try await status(staff) == 401)
             staff = TestToken(kid: "staff")

@@ -116,6 +116,23 @@ converge() {
     say 'ok  healed: everything is whole again, and every room goes on at every node'
 }
 
+scenario net-sessions 'three nodes, one is cut off from the others: its sessions go on there, and its copies end'
+net_sessions() {
+    local round id
+    network_cluster 3
+    for ((round = 1; round <= rounds; round++)); do
+        settle
+        id=n$((round % 3 + 1))
+        sessions_begin "$id" --comes-back
+        say "$id is cut off"
+        between both cut_one "$id" "$(others_than "$id")"
+        echo >&"${sessions[1]}"
+        sessions_wait back
+        between both heal_one "$id" "$(others_than "$id")"
+        sessions_end
+    done
+}
+
 scenario net-minority 'three nodes, one is cut off from the others: it acks nothing, they go on'
 net_minority() {
     local round id

@@ -90,6 +90,8 @@ work=${work:-$(mktemp -d "${TMPDIR:-/tmp}/faults.XXXXXX")}
 . "$here/disks.sh"
 # shellcheck source=tools/faults/network.sh
 . "$here/network.sh"
+# shellcheck source=tools/faults/sessions.sh
+. "$here/sessions.sh"
 # shellcheck source=tools/faults/gossip.sh
 . "$here/gossip.sh"
 # shellcheck source=tools/faults/hostile.sh
