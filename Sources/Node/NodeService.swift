@@ -68,6 +68,12 @@ struct NodeService: ClusterService {
         return Page(items: Array(page), next: page.count == limit ? page.last?.info.id : nil)
     }
 
+    func deletedRooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
+        let all = try await pages(.deletedRooms(after: after, limit: limit)).sorted { $0.info.id < $1.info.id }
+        let page = all.prefix(limit)
+        return Page(items: Array(page), next: page.count == limit ? page.last?.info.id : nil)
+    }
+
     func roomsByOnline(after: String?, limit: Int) async throws(ChatError) -> Page<RoomView, String> {
         let all = try await pages(.onlineRooms(after: after, limit: limit)).sorted { OnlinePlace($0) < OnlinePlace($1) }
         let page = all.prefix(limit)

@@ -32,11 +32,21 @@ extension ShardHost {
         }
         webhook?.tick()
         expireDue(now)
+        countDeletedRooms()
         if !hasFoundRoomsToRecover {
             hasFoundRoomsToRecover = true
             findRoomsToRecover()
         }
         loadRoomsToRecover()
+    }
+
+    private func countDeletedRooms() {
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        storage.count(.deletedRoom) { result in
+            // The former count holds until the catalogue can be read.
+            guard case .success(let count) = result else { return }
+            me.loop.execute { me.value.deletedRooms = count }
+        }
     }
 
     private func noteDisk() {
