@@ -129,9 +129,9 @@ final class ShardHost: GroupLogDelegate {
 
     /// States for how long a room that is deleted can be had back: not at all while the shard keeps too many.
     private func keepingDeleted(_ proposal: Proposal) -> Proposal {
-        guard case .deleteRoom = proposal.command.body, deletedRooms < RoomPolicy.deletedRoomsMax else {
-            return proposal
-        }
+        guard case .deleteRoom = proposal.command.body, context.cluster.level.brings(.undelete),
+            deletedRooms < RoomPolicy.deletedRoomsMax
+        else { return proposal }
         deletedRooms += 1
         var kept = proposal
         kept.command.facts.keepDeletedSeconds = context.policy.undeleteSeconds
