@@ -12,7 +12,7 @@ extension RoomState {
     /// Whether there is a deleted room of this ID that can be had back.
     public var isKeptDeleted: Bool { @inline(never) get { deleted != nil } }
 
-    /// The room ends like one that is closed, and stays aside. Who was here, what was transient, and slow mode's times
+    /// The room ends like one that is closed, and stays aside. People, transient elements and slow mode's times
     /// go; posts are remembered, for history has them.
     mutating func keepDeleted(for command: Command, _ outcome: inout Outcome) {
         for element in queue.transientElements { drop(element.key, &outcome) }
@@ -34,7 +34,7 @@ extension RoomState {
         outcome.touchesRoom = true
     }
 
-    /// What is in the room goes aside.
+    /// The room's content goes aside.
     mutating func bury(_ kept: DeletedRoomRecord) {
         deleted = DeletedRoom(record: kept, members: members, queue: queue)
         record = nil

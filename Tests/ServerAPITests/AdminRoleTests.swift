@@ -24,7 +24,7 @@ import Wire
         [.moderate, .read]: ["getHistory", "getMessage", "listMembers", "getMember", "getQueue"],
         [.operate]: [
             "forceOffline", "listUserSessions", "listSessions", "endSession", "drainNode", "removeNode", "readmitNode",
-            "transferShard", "getAudit",
+            "transferShard", "raiseFeatureLevel", "getAudit",
         ],
         [.operate, .read]: ["getStats", "getCluster", "listShards", "getClusterHealth"],
         [.operate, .moderate, .read]: ["listRooms", "getRoom", "explainRoom", "getAddress", "getOpenAPI"],

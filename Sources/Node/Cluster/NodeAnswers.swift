@@ -100,7 +100,7 @@ struct NodeAnswers: Sendable {
         stats.users = Int64(counts.users)
         stats.connections = Int64(counts.connections)
         stats.slowSessions = Int64(counts.slowSessions)
-        // Of a shard whose catalogue can't be read nothing is known.
+        // About a shard whose catalogue can't be read nothing is known.
         stats.rooms = Int64((try? await rooms.count()) ?? 0)
         stats.activeRooms = Int64(activeRooms)
         stats.online = Int64(online)
