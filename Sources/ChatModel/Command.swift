@@ -117,7 +117,12 @@ public enum CommandBody: Sendable, Hashable {
     case updateRoom(set: RoomChanges, NotifyOptions)
     case closeRoom(NotifyOptions)
     case reopenRoom
+    /// With `CommandFacts.keepDeletedSeconds` the room can be had back for that long.
     case deleteRoom
+    /// A deleted room that can be had back exists again, closed.
+    case undeleteRoom
+    /// Deletes a room for good, also one that was deleted and could be had back.
+    case purgeRoom
     /// The actor is the sender shown; `.system` is no sender.
     case post(MessageDraft)
     case recall([RecallTarget], NotifyOptions)
@@ -196,6 +201,8 @@ public struct CommandFacts: Sendable, Hashable {
 
     /// Whether the app has a webhook, to which what happens is owed.
     public var webhook = false
+    /// For how long a room that `deleteRoom` deletes can be had back; 0: it can't.
+    public var keepDeletedSeconds: Int64 = 0
 
     public init(policy: RoomPolicy = RoomPolicy(), names: [UserID: Profile] = [:]) {
         fixedMembersMax = policy.fixedMembersMax

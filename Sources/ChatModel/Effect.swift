@@ -14,8 +14,7 @@ public enum CommandResult: Sendable, Hashable {
 
 /// A consequence of an applied command. `apply` decides all of it; the host only performs it, in this order.
 public enum Effect: Sendable, Hashable {
-    /// A row of the room's catalogue has changed. Removing the `.room` row removes with it all rows of the room
-    /// except the `.command` and `.webhook` rows, which outlive a deletion.
+    /// A row of the room's catalogue has changed.
     case catalogue(CatalogueChange)
     /// A kept message came into being.
     case append(Message, commandKey: CommandKey?)
@@ -31,7 +30,8 @@ public enum Effect: Sendable, Hashable {
     case robotsEnter([Robot])
     /// Robots have left.
     case robotsExit([UserID])
-    /// The room's incarnation is over; its history is unreachable from here on.
+    /// The room's incarnation is over: all its rows go, except the `.command` and `.webhook` rows, which outlive it,
+    /// and its history is unreachable from here on.
     case retire(Incarnation)
     /// The answer. Exactly one per command, always last.
     case result(CommandResult)
@@ -64,6 +64,8 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case robot = 7
     /// The app's webhook is owed something; key: empty.
     case webhook = 8
+    /// In place of `.room`: the room was deleted and can be had back; key: empty.
+    case deletedRoom = 9
 }
 
 /// One row of a room's catalogue put or removed (`value` nil). Values are encoded by the host, keys are text.
@@ -91,6 +93,7 @@ public enum CatalogueValue: Sendable, Hashable {
     case time(Timestamp)
     case robot(RobotRecord)
     case webhook(WebhookRecord)
+    case deletedRoom(DeletedRoomRecord)
 }
 
 /// A robot that is here, as its room keeps it.
@@ -139,6 +142,20 @@ public struct RoomRecord: Sendable, Hashable {
         self.incarnation = incarnation
         self.lastSeq = lastSeq
         self.nextQueuePosition = nextQueuePosition
+    }
+}
+
+/// A deleted room that can be had back, as it will be then. Its members and its queue keep their rows.
+public struct DeletedRoomRecord: Sendable, Hashable {
+    public var room: RoomRecord
+    public var deletedAt: Timestamp
+    /// When it is gone for good.
+    public var purgeAt: Timestamp
+
+    public init(room: RoomRecord, deletedAt: Timestamp, purgeAt: Timestamp) {
+        self.room = room
+        self.deletedAt = deletedAt
+        self.purgeAt = purgeAt
     }
 }
 

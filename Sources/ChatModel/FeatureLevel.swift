@@ -30,18 +30,23 @@ public struct FeatureLevel: Sendable, Hashable, Comparable, CustomStringConverti
 public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// The cluster's feature level itself, and the command that raises it.
     case levels
+    /// Having a deleted room back: the commands `undeleteRoom` and `purgeRoom`, the fact `keepDeletedSeconds` and the
+    /// row `deletedRoom` that follows from it, and the webhook's kind UNDELETED.
+    case undelete
+    /// The actor `moderator`: an operator above every rank.
+    case moderators
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
-        case .levels: FeatureLevel(2)
+        case .levels, .undelete, .moderators: FeatureLevel(2)
         }
     }
 
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels: nil
+        case .levels, .undelete, .moderators: nil
         }
     }
 }
@@ -49,7 +54,12 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
 extension CommandBody {
     /// The feature that the command belongs to; nil for what every program understands. Rows and events that only this
     /// command brings belong to it too.
-    public var feature: Feature? { nil }
+    public var feature: Feature? {
+        switch self {
+        case .undeleteRoom, .purgeRoom: .undelete
+        default: nil
+        }
+    }
 }
 
 extension SystemCommand {

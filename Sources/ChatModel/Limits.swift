@@ -91,6 +91,10 @@ public struct RoomPolicy: Sendable, Hashable {
     /// For how long nobody enters anonymously from the address of an anonymous member who was blacklisted; 0: not at
     /// all.
     public var anonymousBarSeconds: Int64 = 600
+    /// For how long a deleted room can be had back; 0: not at all.
+    public var undeleteSeconds: Int64 = 86_400
+    /// The deleted rooms of a shard that can be had back; further ones are gone at once.
+    public static let deletedRoomsMax = 10_000
 
     public init() {}
 }

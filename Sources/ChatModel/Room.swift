@@ -75,6 +75,10 @@ public struct RoomView: Sendable, Hashable {
     public var shard: ShardID?
     /// Server API only.
     public var leader: NodeID?
+    /// Only of a deleted room that can be had back, as `purgeAt`. Server API only.
+    public var deletedAt: Timestamp?
+    /// When it is gone for good.
+    public var purgeAt: Timestamp?
 
     public init(info: RoomInfo, online: Int64, shard: ShardID? = nil, leader: NodeID? = nil) {
         self.info = info

@@ -27,6 +27,7 @@ public struct RoomLifeEvent: Sendable, Hashable {
         case reopened = "REOPENED"
         case closed = "CLOSED"
         case deleted = "DELETED"
+        case undeleted = "UNDELETED"
     }
 
     public var kind: Kind

@@ -239,6 +239,24 @@ final class CatalogueFile {
         return Array(found.sorted { $0.room < $1.room }.prefix(limit))
     }
 
+    /// How many rows there are of a kind of which a room has one at most, with an empty key, `changes` included.
+    func count(_ kind: UInt8, _ changes: CatalogueChanges) throws(SQLiteError) -> Int {
+        let counted = try database.cached("SELECT count(*) FROM catalogue WHERE kind = ?")
+        counted.bind(1, Int64(kind))
+        defer { counted.reset() }
+        var count = try counted.step() ? Int(counted.int64(0)) : 0
+        for (room, change) in changes.rooms
+        where !change.retired.isEmpty || change.rows[CatalogueChanges.Key(kind: kind, key: "")] != nil {
+            load.bind(1, Int64(kind))
+            load.bind(2, room.text)
+            defer { load.reset() }
+            while try load.step() {
+                if changes.hides(room, Incarnation(load.bits(1)), kind: kind, key: load.text(0)) { count -= 1 }
+            }
+        }
+        return count + changes.existing.count { $0.kind == kind }
+    }
+
     /// The earliest deadline of each room at or before `time`, and not before `first`, earliest first, `changes`
     /// included. A room's many rows do not keep others from being found, unless they are more than
     /// `dueRowsPerRoom` times the limit.

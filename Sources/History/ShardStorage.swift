@@ -133,7 +133,7 @@ public final class ShardStorage: Sendable {
         withReads(completion, waitingMax: configuration.waitingLoadsMax) { [self] writer, done in
             let rows = try writer.load(room)
             let catalogue = rows.filter { $0.kind != CommandRows.kind }
-            guard let record = catalogue.first(where: { $0.kind == CatalogueKind.room.rawValue }) else {
+            guard let record = catalogue.first(where: \.isOfLife) else {
                 done(.success(LoadedRoom(catalogue: catalogue, tail: [], commands: [])))
                 return
             }
@@ -194,6 +194,13 @@ public final class ShardStorage: Sendable {
         withReads(completion) { writer, done in
             done(.success(try writer.rooms(kind.rawValue, after: after, limit: max(0, limit))))
         }
+    }
+
+    /// How many rows there are of a kind of which a room has one at most.
+    public func count(
+        _ kind: CatalogueKind, completion: @escaping @Sendable (Result<Int, StorageError>) -> Void
+    ) {
+        withReads(completion) { writer, done in done(.success(try writer.count(kind.rawValue))) }
     }
 
     /// The earliest deadline of each room at or before `time`, and not before `first`, earliest first, of at most

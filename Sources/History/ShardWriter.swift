@@ -325,6 +325,8 @@ final class ShardWriter {
         try catalogue.rooms(kind, after: after, limit: limit, changes)
     }
 
+    func count(_ kind: UInt8) throws -> Int { try catalogue.count(kind, changes) }
+
     func due(from first: Timestamp, at time: Timestamp, limit: Int) throws -> [DueDeadline] {
         try catalogue.due(from: first, at: time, limit: limit, changes)
     }

@@ -29,6 +29,12 @@ public struct CatalogueRow: Sendable, Hashable {
     }
 }
 
+extension CatalogueRow {
+    /// Whether the row is that of a life of the room, which has history: of a room, or of one that was deleted and can
+    /// be had back. There is one of these at most.
+    var isOfLife: Bool { kind == CatalogueKind.room.rawValue || kind == CatalogueKind.deletedRoom.rawValue }
+}
+
 /// One kept message. Within an incarnation, `time` must not fall while `seq` grows.
 public struct HistoryRow: Sendable, Hashable {
     public var incarnation: Incarnation

@@ -217,6 +217,8 @@ public struct NodeConfiguration: Sendable {
         rooms.robotsMax = try settings.int("rooms.robots", default: RoomPolicy.robotsMaxDefault, in: 0...100_000)
         rooms.anonymousBarSeconds = Int64(
             try settings.int("rooms.anonymousBarSeconds", default: 600, in: 0...86_400))
+        rooms.undeleteSeconds = Int64(
+            try settings.int("rooms.undeleteSeconds", default: 86_400, in: 0...2_592_000))
         rooms.recallWindowSeconds = Int64(try settings.int("rooms.recallSeconds", default: 120, in: 0...864_000))
         rooms.digestAboveOnline = try settings.int("rooms.digestAboveOnline", default: 1000, in: 0...10_000_000)
         rooms.onlinePushSeconds = Int64(try settings.int("rooms.onlinePushSeconds", default: 2, in: 1...3600))

@@ -65,6 +65,7 @@ extension NodeService {
             sum.connections += status.stats.connections
             sum.slowSessions += status.stats.slowSessions
             sum.rooms += status.stats.rooms
+            sum.activeRooms += status.stats.activeRooms
             sum.online += status.stats.online
         }
         sum.time = WallClock.now()

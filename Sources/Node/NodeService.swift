@@ -31,7 +31,12 @@ struct NodeService: ClusterService {
     func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: CallKey?) async throws(ChatError)
         -> CommandResult
     {
-        try await calls.perform(body, in: room, as: actor, id: id.map(Self.commandID))
+        try await calls.perform(body, in: room, as: known(actor), id: id.map(Self.commandID))
+    }
+
+    /// The actor as all nodes understand it. Until the cluster's level brings moderators they are not shown.
+    private func known(_ actor: Actor) -> Actor {
+        if case .moderator = actor, !system.level.brings(.moderators) { .system } else { actor }
     }
 
     /// The scope is a name outside the user alphabet, so that no user's clientId can collide with it.
@@ -64,6 +69,12 @@ struct NodeService: ClusterService {
 
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
         let all = try await pages(.rooms(after: after, limit: limit)).sorted { $0.info.id < $1.info.id }
+        let page = all.prefix(limit)
+        return Page(items: Array(page), next: page.count == limit ? page.last?.info.id : nil)
+    }
+
+    func deletedRooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
+        let all = try await pages(.deletedRooms(after: after, limit: limit)).sorted { $0.info.id < $1.info.id }
         let page = all.prefix(limit)
         return Page(items: Array(page), next: page.count == limit ? page.last?.info.id : nil)
     }
@@ -102,14 +113,14 @@ struct NodeService: ClusterService {
     func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?)
         async throws(ChatError)
     {
-        try await calls.recall(messageID, in: room, as: actor, id: id.map(Self.commandID), options: options)
+        try await calls.recall(messageID, in: room, as: known(actor), id: id.map(Self.commandID), options: options)
     }
 
     func recallAll(
         of user: UserID, since: Timestamp?, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?
     ) async throws(ChatError) {
         try await calls.recallAll(
-            of: user, since: since, in: room, as: actor, id: id.map(Self.commandID), options: options)
+            of: user, since: since, in: room, as: known(actor), id: id.map(Self.commandID), options: options)
     }
 
     func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)

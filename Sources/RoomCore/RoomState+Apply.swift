@@ -33,10 +33,13 @@ extension RoomState {
         if case .expire = command.body { return try expire(for: command, &outcome) }
         // Debts to the webhook outlive the room.
         if case .webhookDelivered(let progress) = command.body { return webhookDelivered(progress, &outcome) }
+        // These concern a deleted room.
+        if case .undeleteRoom = command.body { return try undeleteRoom(for: command, &outcome) }
+        if case .purgeRoom = command.body { return try purgeRoom(for: command, &outcome) }
         guard exists else { throw ChatError(.notFound, "there is no room \(room)") }
         switch command.body {
         // These concern a closed room too.
-        case .createRoom, .expire, .webhookDelivered:
+        case .createRoom, .expire, .webhookDelivered, .undeleteRoom, .purgeRoom:
             throw ChatError(.conflict, "the room \(room) exists")
         case .closeRoom(let options):
             return try closeRoom(options, for: command, &outcome)
@@ -97,7 +100,8 @@ extension RoomState {
             return try addRobots(robots, for: command, &outcome)
         case .removeRobots(let users):
             return try removeRobots(users, for: command, &outcome)
-        case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .queueRemove, .occupancy, .expire, .webhookDelivered:
+        case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .queueRemove, .occupancy,
+            .expire, .webhookDelivered:
             throw ChatError(.internal, "this command does not belong here")
         }
     }

@@ -8,6 +8,8 @@ extension RoomState {
         try requireServer(command.actor)
         guard !exists else { throw ChatError(.conflict, "the room \(room) exists") }
         try validate(set)
+        // Its ID is taken again: the room of before can't be had back any more.
+        purge(&outcome)
         var info = RoomInfo(id: room, creator: creator, createdAt: outcome.time)
         set.apply(to: &info)
         record = RoomRecord(info: info, incarnation: Incarnation(of: room, createdAt: outcome.stamp.index))
@@ -114,6 +116,11 @@ extension RoomState {
         try requireServer(command.actor)
         guard let incarnation else { throw ChatError(.notFound, "there is no room \(room)") }
         oweDeletion(for: command, &outcome)
+        if command.facts.keepDeletedSeconds > 0 {
+            keepDeleted(for: command, &outcome)
+            outcome.endings = [.kickAll(reason: .roomClosed, ext: nil)]
+            return .done
+        }
         becomeAbsent()
         // The room's row goes, and with it all others but the results of commands.
         outcome.touchesRoom = true

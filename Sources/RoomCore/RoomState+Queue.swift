@@ -183,7 +183,7 @@ extension RoomState {
                 deadline: element.transient ? .atNewLeader : nil))
     }
 
-    private mutating func drop(_ key: String, _ outcome: inout Outcome) {
+    mutating func drop(_ key: String, _ outcome: inout Outcome) {
         queue.remove(key)
         outcome.rows.append(CatalogueChange(kind: .queue, key: key, value: nil))
     }

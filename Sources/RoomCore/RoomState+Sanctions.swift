@@ -121,6 +121,7 @@ extension RoomState {
             }
         }
         closeIfIdle(for: command, &outcome)
+        if let deleted, deleted.record.purgeAt <= outcome.time { purge(&outcome) }
         var rows = -1
         while rows < outcome.rows.count, outcome.rows.count < Self.expiredAtOnceMax {
             rows = outcome.rows.count

@@ -17,12 +17,29 @@ public struct RoomState: Sendable {
     var ledger = CommandLedger()
     /// The debt to the app's webhook.
     var owed = WebhookRecord()
+    /// The last room of this ID, which was deleted and can be had back; nil while there is a room.
+    var deleted: DeletedRoom?
     /// Unkept messages of the log entry at hand: with its index they make message IDs. A state is restored between
     /// entries, so this need not be stored.
     private var unkept = (index: UInt64(0), count: UInt64(0))
 
-    /// - Parameter rows: the `.command` and `.webhook` rows that an earlier life of the room ID has left.
-    public init(absent room: RoomID, rows: [CatalogueChange] = []) {
+    /// - Parameters:
+    ///   - rows: the `.command` and `.webhook` rows that an earlier life of the room ID has left; all rows of one that
+    ///     was deleted and can be had back.
+    ///   - recentCommands: of that one, as for ``init(restoring:rows:recentCommands:)``.
+    public init(absent room: RoomID, rows: [CatalogueChange] = [], recentCommands: [RecentCommand] = []) {
+        let kept = rows.lazy.compactMap { row -> DeletedRoomRecord? in
+            if case .deletedRoom(let kept)? = row.value { kept } else { nil }
+        }.first
+        if let kept {
+            self.init(restoring: kept.room, rows: rows, recentCommands: recentCommands)
+            bury(kept)
+        } else {
+            self.init(without: room, rows)
+        }
+    }
+
+    private init(without room: RoomID, _ rows: [CatalogueChange]) {
         self.room = room
         ledger = CommandLedger(results: Self.results(in: rows))
         for case .webhook(let record)? in rows.map(\.value) { owed = record }
@@ -55,7 +72,7 @@ public struct RoomState: Sendable {
                 }
             case .webhook(let record):
                 owed = record
-            case .room, .command, nil:
+            case .room, .deletedRoom, .command, nil:
                 break
             }
         }
@@ -87,7 +104,8 @@ public struct RoomState: Sendable {
     /// When the room needs an `expire`: the earliest end of a temporary mute or a ban, the idle close, or the removal of
     /// results and of slow mode's times that are forgotten.
     public var nextDeadline: Timestamp? {
-        [members.deadlines.first?.time, idleDeadline, ledger.nextSweep, slow.nextSweep].compactMap { $0 }.min()
+        [members.deadlines.first?.time, idleDeadline, ledger.nextSweep, slow.nextSweep, deleted?.record.purgeAt]
+            .compactMap { $0 }.min()
     }
 
     /// When the room closes if nobody enters.

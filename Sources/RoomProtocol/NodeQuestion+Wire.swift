@@ -133,6 +133,15 @@ struct WiredQuestion: WireMessage {
             }, { known = .migrateSession($0.session, to: $0.user) })
         try walker.choice(
             25, "clock", { if case .clock = current { Empty() } else { nil } }, { (_: Empty) in known = .clock })
+        try walker.choice(
+            26, "deletedRooms",
+            {
+                if case .deletedRooms(let after, let limit) = current {
+                    WiredRoomsAfter(after: after, limit: limit)
+                } else {
+                    nil
+                }
+            }, { known = .deletedRooms(after: $0.after, limit: $0.limit) })
         read = known
     }
 }

@@ -9,6 +9,8 @@ public enum NodeQuestion: Sendable, Equatable {
     case explain(RoomID)
     /// Rooms of the shards that the node leads, in the order of their IDs.
     case rooms(after: RoomID?, limit: Int)
+    /// The same of deleted rooms that can be had back.
+    case deletedRooms(after: RoomID?, limit: Int)
     /// Rooms in memory of the shards that the node leads, those with the most people first. `after`: a cursor.
     case onlineRooms(after: String?, limit: Int)
     /// A change of the system group, asked of its leader.
@@ -55,7 +57,7 @@ public enum NodeQuestion: Sendable, Equatable {
 /// A node's answer to a `NodeQuestion`.
 public enum NodeAnswer: Sendable, Equatable {
     case explanation(RoomExplanation)
-    /// To `rooms` and `onlineRooms`. `next`: the cursor of the node's next page.
+    /// To `rooms`, `deletedRooms` and `onlineRooms`. `next`: the cursor of the node's next page.
     case rooms([RoomView], next: String?)
     /// To `propose` and `join`: what it has brought, never `.refused`, and the log index at which it was applied.
     case applied(SystemResult, index: UInt64)

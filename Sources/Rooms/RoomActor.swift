@@ -108,7 +108,11 @@ actor RoomActor {
                 rows.append(CatalogueChange(kind: kind, key: row.key, value: value, deadline: row.deadline))
             }
         }
-        guard let record else { return (RoomState(absent: id, rows: rows), HotTail()) }
+        let deleted = rows.lazy.compactMap { change -> RoomRecord? in
+            if case .deletedRoom(let deleted)? = change.value { deleted.room } else { nil }
+        }.first
+        let isDeleted = record == nil
+        guard let record = record ?? deleted else { return (RoomState(absent: id, rows: rows), HotTail()) }
         var tail = HotTail()
         // While the log is replayed, history may be ahead of the catalogue: those messages are applied again.
         var priorities: [UInt64: Priority] = [:]
@@ -121,7 +125,11 @@ actor RoomActor {
         let commands = recent.map {
             RecentCommand(key: $0.key, seq: $0.seq, time: $0.time, priority: priorities[$0.seq] ?? .normal)
         }
-        return (RoomState(restoring: record, rows: rows, recentCommands: commands), tail)
+        let state =
+            isDeleted
+            ? RoomState(absent: id, rows: rows, recentCommands: commands)
+            : RoomState(restoring: record, rows: rows, recentCommands: commands)
+        return (state, tail)
     }
 
     /// The time of the newest kept message.
@@ -183,6 +191,7 @@ actor RoomActor {
                 turn.roomRow = (record, stamp.index)
                 tellSilence()
             } else {
+                if change.kind == .room { turn.roomRow = nil }
                 rows.catalogue.append(row(change, incarnation, stamp.index))
             }
         case .append(let message, let key):
@@ -220,7 +229,8 @@ actor RoomActor {
                 if let key = PresenceKey.robot(user) { exit(key, at: stamp.time) }
             }
         case .retire(let retired):
-            turn.roomRow = nil
+            // Another life may have begun with the same command.
+            if turn.roomRow?.record.incarnation == retired { turn.roomRow = nil }
             rows.retired.append(RetiredRoom(room: id, incarnation: retired))
             tail = HotTail()
             budget = ViewerBudget()

@@ -262,15 +262,39 @@ public final class RoomHost: Sendable {
 
     // MARK: - What the node is asked
 
+    /// How many rooms there are that this node leads.
+    public func count() async throws(ChatError) -> Int {
+        let readings = await notices().map { notice in
+            let storage = storages[Int(notice.shard.number)]
+            return Task {
+                await withCheckedContinuation { (continuation: CheckedContinuation<Int?, Never>) in
+                    storage.count(.room) { continuation.resume(returning: try? $0.get()) }
+                }
+            }
+        }
+        var sum = 0
+        for reading in readings {
+            guard let count = await reading.value else { throw ChatError(.internal, "the catalogue can't be read") }
+            sum += count
+        }
+        return sum
+    }
+
     /// A page of the rooms that this node leads, in ID order.
-    public func list(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
+    /// - Parameter deleted: those that were deleted and can be had back, in place of those that exist.
+    public func list(after: RoomID?, limit: Int, deleted: Bool = false) async throws(ChatError)
+        -> Page<RoomView, RoomID>
+    {
         let led = await notices().map { Int($0.shard.number) }
         let storages = storages
+        let kind = deleted ? CatalogueKind.deletedRoom : .room
         let readings = led.map { number in
             let storage = storages[number]
             return Task {
                 await withCheckedContinuation { (continuation: CheckedContinuation<[CatalogueRow]?, Never>) in
-                    storage.rooms(after: after, limit: limit + 1) { continuation.resume(returning: try? $0.get()) }
+                    storage.rooms(kind, after: after, limit: limit + 1) {
+                        continuation.resume(returning: try? $0.get())
+                    }
                 }
             }
         }
@@ -284,12 +308,21 @@ public final class RoomHost: Sendable {
     }
 
     private func view(_ row: CatalogueRow, _ online: [RoomID: Int]) -> RoomView? {
-        guard let value = row.value, case .room(let record)? = try? CatalogueCodec.decode(kind: .room, value) else {
-            return nil
+        guard let bytes = row.value, let kind = CatalogueKind(rawValue: row.kind),
+            let value = try? CatalogueCodec.decode(kind: kind, bytes)
+        else { return nil }
+        let shard = shardMap.shard(of: row.room)
+        switch value {
+        case .room(let record):
+            return RoomView(
+                info: record.info, online: online[row.room].map { Int64($0) } ?? record.robots, shard: shard,
+                leader: node)
+        case .deletedRoom(let deleted):
+            var view = RoomView(info: deleted.room.info, online: 0, shard: shard, leader: node)
+            (view.deletedAt, view.purgeAt) = (deleted.deletedAt, deleted.purgeAt)
+            return view
+        default: return nil
         }
-        return RoomView(
-            info: record.info, online: online[row.room].map { Int64($0) } ?? record.robots,
-            shard: shardMap.shard(of: row.room), leader: node)
     }
 
     /// A page of the rooms in memory, those with the most people first.

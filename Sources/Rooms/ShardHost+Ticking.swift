@@ -33,6 +33,7 @@ extension ShardHost {
         }
         webhook?.tick()
         expireDue(now)
+        countDeletedRooms()
         if !hasFoundRoomsToRecover {
             hasFoundRoomsToRecover = true
             findRoomsToRecover()
@@ -51,6 +52,15 @@ extension ShardHost {
             collect(room)
         }
         if !isDone { context.loop.executeLater { [weak self] in self?.endGraces() } }
+    }
+
+    private func countDeletedRooms() {
+        let me = LoopBound(onLoop: self, loop: context.loop)
+        storage.count(.deletedRoom) { result in
+            // The former count holds until the catalogue can be read.
+            guard case .success(let count) = result else { return }
+            me.loop.execute { me.value.deletedRooms = count }
+        }
     }
 
     private func noteDisk() {

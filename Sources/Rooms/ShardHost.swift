@@ -52,6 +52,8 @@ final class ShardHost: GroupLogDelegate {
     private(set) var webhook: WebhookDispatcher?
     /// Why the disk took nothing for the shard's files when it was last looked at.
     var diskFailure: StorageError?
+    /// Deleted rooms that can be had back, as last counted, and those that were deleted since.
+    var deletedRooms = 0
     /// Called before this shard's leadership, won or lost, has any consequence.
     var willChangeLeadership: () -> Void = {}
 
@@ -121,8 +123,19 @@ final class ShardHost: GroupLogDelegate {
     /// the turn: the one way in which a room hands out anything.
     func collect(_ room: RoomActor) {
         let proposed = room.assumeIsolated { $0.takeProposals() }
-        if !proposed.isEmpty { proposals.stage(proposed) }
+        if !proposed.isEmpty { proposals.stage(proposed.map(keepingDeleted)) }
         publisher.markDirty(room)
+    }
+
+    /// States for how long a room that is deleted can be had back: not at all while the shard keeps too many.
+    private func keepingDeleted(_ proposal: Proposal) -> Proposal {
+        guard case .deleteRoom = proposal.command.body, context.cluster.level.brings(.undelete),
+            deletedRooms < RoomPolicy.deletedRoomsMax
+        else { return proposal }
+        deletedRooms += 1
+        var kept = proposal
+        kept.command.facts.keepDeletedSeconds = context.policy.undeleteSeconds
+        return kept
     }
 
     /// Commands that no proposal has taken yet.

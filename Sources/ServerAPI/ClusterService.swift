@@ -27,6 +27,8 @@ public protocol ClusterService: OperatingService {
 
     func room(_ room: RoomID) async throws(ChatError) -> RoomView
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID>
+    /// Deleted rooms that can be had back, in the order of their IDs.
+    func deletedRooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID>
     /// Those with the most people first; active rooms only. Throws 414 for an `after` that is no cursor.
     func roomsByOnline(after: String?, limit: Int) async throws(ChatError) -> Page<RoomView, String>
 

@@ -53,7 +53,7 @@ extension Routes {
             return .done
         },
         Route(
-            method: .put, path: "/v1/cluster/featureLevel", name: "raiseFeatureLevel",
+            method: .put, path: "/v1/cluster/featureLevel", name: "raiseFeatureLevel", roles: .operation,
             summary: "Raise the cluster's feature level, when every node's program can do it; nothing lowers it.",
             request: RequestDescription(body: LevelSettings.self), answer: .json(LevelSettings.self),
             isIdempotent: true, keepsAnswer: true, refusals: [.conflict, .unavailable]

@@ -31,12 +31,19 @@ extension Routes {
                     meaning: "Active rooms only, those with the most people first. A room whose number changes between "
                         + "two pages may come twice or not at all.",
                     schema: .oneOf(RoomSort.self)),
+                QueryDescription(
+                    name: "deleted", meaning: "true: deleted rooms that can be had back, by ID; not together with sort.",
+                    schema: .oneOf(TruthValue.self)),
             ],
             answer: .json(RoomsView.self)
         ) { request, service throws(ChatError) in
             let limit = try request.query.limit()
             let after = try request.query.cursor("after")
+            let isOfDeleted = try request.query.choice("deleted", of: TruthValue.self) == .true
             if try request.query.choice("sort", of: RoomSort.self) != nil {
+                guard !isOfDeleted else {
+                    throw ChatError(.badParameter, "deleted and sort cannot go together", field: "deleted")
+                }
                 let page = try await service.roomsByOnline(after: after, limit: limit)
                 return APIResponse(RoomsView(rooms: page.items, next: page.next))
             }
@@ -46,7 +53,11 @@ extension Routes {
                 }
                 return room
             }
-            return APIResponse(RoomsView(try await service.rooms(after: cursor, limit: limit)))
+            let page =
+                isOfDeleted
+                ? try await service.deletedRooms(after: cursor, limit: limit)
+                : try await service.rooms(after: cursor, limit: limit)
+            return APIResponse(RoomsView(page))
         },
         Route(
             method: .get, path: "/v1/rooms/{room}", name: "getRoom", roles: .everybody, summary: "Read a room.",
@@ -67,11 +78,25 @@ extension Routes {
         },
         Route(
             method: .delete, path: "/v1/rooms/{room}", name: "deleteRoom",
-            summary: "Delete a room and its history; everybody leaves.", answer: .json(DoneAnswer.self),
-            isIdempotent: true, refusals: [.notFound]
+            summary: "Delete a room; everybody leaves. It can be had back for a while, unless now is true.",
+            query: [
+                QueryDescription(
+                    name: "now", meaning: "true: it is gone for good, also one that was deleted before.",
+                    schema: .oneOf(TruthValue.self))
+            ],
+            answer: .json(DoneAnswer.self), isIdempotent: true, refusals: [.notFound]
         ) { request, service throws(ChatError) in
-            try await request.performDone(.deleteRoom, ServerOptions.blank, service)
+            let isNow = try request.query.choice("now", of: TruthValue.self) == .true
+            try await request.performDone(isNow ? .purgeRoom : .deleteRoom, ServerOptions.blank, service)
             return .done
+        },
+        Route(
+            method: .post, path: "/v1/rooms/{room}/undelete", name: "undeleteRoom",
+            summary: "Have a deleted room back: closed, with members, history and what of the queue is not transient.",
+            answer: .json(RoomView.self), isIdempotent: true, refusals: [.notFound, .conflict]
+        ) { request, service throws(ChatError) in
+            let info = try await request.performOnRoom(.undeleteRoom, as: .system, service)
+            return APIResponse(await view(info, service))
         },
         Route(
             method: .post, path: "/v1/rooms/{room}/close", name: "closeRoom", roles: .moderation,

@@ -25,6 +25,61 @@ extension IntegrationTests {
             return members.compactMap { $0["user"] as? String }
         }
 
+        @Test func `a deleted room comes back closed with all that lasts, over a crash, until it is purged`() async throws {
+            try await TestNode.run { node in
+                func status(_ method: String, _ target: String, _ body: String? = nil) async throws -> Int {
+                    try await node.api(method, "/v1/rooms\(target)", body).status
+                }
+                func deleted() async throws -> [[String: Any]] {
+                    try await node.api("GET", "/v1/rooms?deleted=true").fields()["rooms"] as? [[String: Any]] ?? []
+                }
+                let room = try await node.createRoom("hall", creator: "ann")
+                let ann = try await TestClient.connected(node, "ann")
+                let epoch = try await ann.enter(room).epoch
+                let first = try await ann.send(room, "before", clientID: "c")
+                _ = try await call(node, "PUT", "members/bob/role", #"{"role":"MANAGER"}"#)
+                _ = try await call(node, "PUT", "queue/song", #"{"value":"v","owner":"ann"}"#)
+                let stats = try await node.api("GET", "/v1/stats").fields()
+                #expect(stats["rooms"] as? Int == 1 && stats["activeRooms"] as? Int == 1)
+
+                #expect(try await status("DELETE", "/hall") == 200)
+                #expect(try await status("GET", "/hall") == 404)
+                #expect(try await deleted().map { $0["id"] as? String } == ["hall"])
+                let times = try #require(try await deleted().first)
+                let (at, purge) = (times["deletedAt"] as? Int ?? 0, times["purgeAt"] as? Int ?? 0)
+                #expect(purge - at == 86_400_000)
+                #expect(try await node.api("GET", "/v1/stats").fields()["rooms"] as? Int == 0)
+                #expect(try await node.api("GET", "/v1/rooms").body == #"{"rooms":[]}"#)
+                await node.kill()
+                try await node.start()
+
+                let back = try await node.api("POST", "/v1/rooms/hall/undelete")
+                #expect(back.status == 200 && back.body.contains(#""closed":true"#), "\(back)")
+                #expect(try await status("POST", "/hall/undelete") == 409)
+                #expect(try await deleted().isEmpty)
+                #expect(try await status("POST", "/hall/reopen") == 200)
+                let again = try await TestClient.connected(node, "ann")
+                let entered = try await again.enter(room)
+                #expect(entered.epoch == epoch && entered.me.role == .creator)
+                #expect(try await again.send(room, "before", clientID: "c") == first, "a retry of before")
+                #expect(try await again.wholeHistory(room).contains { $0.text == "before" })
+                #expect(try await again.queue(room).map(\.key) == ["song"])
+                let bob = try await node.api("GET", "/v1/rooms/hall/members/bob").fields()
+                #expect(bob["role"] as? String == "MANAGER")
+
+                #expect(try await status("DELETE", "/hall") == 200)
+                #expect(try await status("DELETE", "/hall?now=true") == 200)
+                #expect(try await status("POST", "/hall/undelete") == 404)
+                #expect(try await status("DELETE", "/hall?now=true") == 404)
+                #expect(try await deleted().isEmpty)
+                // Its ID can be taken again, also while the room of before could be had back.
+                for _ in 0..<2 {
+                    #expect(try await status("POST", "", #"{"id":"hall","creator":"eve"}"#) == 200)
+                    #expect(try await status("DELETE", "/hall") == 200)
+                }
+            }
+        }
+
         @Test func `robots count, are listed, told and may be senders, and outlive a crash`() async throws {
             try await TestNode.run(["rooms": ["robots": 3]]) { node in
                 let room = try await node.createRoom("hall", creator: "ann")

@@ -12,8 +12,8 @@ struct FakeStore {
 
     let room: RoomID
     private var record: RoomRecord?
-    private var rows: [RowID: CatalogueChange] = [:]
-    private var posts: [RecentCommand] = []
+    private var rows: [RowID: (change: CatalogueChange, incarnation: Incarnation?)] = [:]
+    private var posts: [(command: RecentCommand, incarnation: Incarnation?)] = []
 
     init(room: RoomID) { self.room = room }
 
@@ -21,19 +21,19 @@ struct FakeStore {
         for effect in effects {
             switch effect {
             case .catalogue(let change) where change.kind == .room:
-                guard case .room(let put)? = change.value else {
-                    record = nil
-                    rows = rows.filter { $0.key.kind == .command || $0.key.kind == .webhook }
-                    continue
-                }
-                record = put
+                if case .room(let put)? = change.value { record = put } else { record = nil }
             case .catalogue(let change):
-                rows[RowID(kind: change.kind, key: change.key)] = change.value == nil ? nil : change
+                rows[RowID(kind: change.kind, key: change.key)] =
+                    change.value == nil ? nil : (change, incarnation)
             case .append(let message, let key?):
                 guard let seq = message.seq else { continue }
-                posts.append(RecentCommand(key: key, seq: seq, time: message.time, priority: message.priority))
-            case .retire:
-                posts = []
+                let command = RecentCommand(key: key, seq: seq, time: message.time, priority: message.priority)
+                posts.append((command, incarnation))
+            case .retire(let retired):
+                rows = rows.filter {
+                    $0.key.kind == .command || $0.key.kind == .webhook || $0.value.incarnation != retired
+                }
+                posts.removeAll { $0.incarnation == retired }
             case .append, .erase, .publish, .kick, .kickAll, .robotsEnter, .robotsExit, .result:
                 continue
             }
@@ -41,10 +41,17 @@ struct FakeStore {
     }
 
     func restored() -> RoomState {
-        guard let record else { return RoomState(absent: room, rows: Array(rows.values)) }
+        let changes = rows.values.map(\.change)
         // By the log's time: what is applied to it afterwards may be much older than now.
-        let since = posts.last.map { $0.time.adding(seconds: -Limits.commandMemorySeconds) }
-        let recent = posts.filter { post in since.map { post.time >= $0 } ?? true }
-        return RoomState(restoring: record, rows: Array(rows.values), recentCommands: recent)
+        let since = posts.last.map { $0.command.time.adding(seconds: -Limits.commandMemorySeconds) }
+        let recent = posts.map(\.command).filter { post in since.map { post.time >= $0 } ?? true }
+        guard let record else { return RoomState(absent: room, rows: changes, recentCommands: recent) }
+        return RoomState(restoring: record, rows: changes, recentCommands: recent)
     }
+
+    /// The deadlines of the rows: what a host is to wake the room for.
+    var deadlines: [Timestamp] { rows.values.compactMap(\.change.deadline).sorted() }
+
+    /// Rows besides the room's own.
+    var rowCount: Int { rows.count }
 }

@@ -25,6 +25,13 @@ extension RoomState {
         if transientOwners != other.transientOwners { return "transient owners" }
         if robots != other.robots { return "robots" }
         if owed != other.owed { return "owed" }
+        if deleted?.record != other.deleted?.record { return "deleted room" }
+        let kept = { (state: RoomState) in
+            Dictionary(uniqueKeysWithValues: (state.deleted?.members.records.entries.map { $0 }) ?? [])
+        }
+        if kept(self) != kept(other) { return "members of the deleted room" }
+        if deleted?.queue.held != other.deleted?.queue.held { return "queue of the deleted room" }
+        if deleted?.queue.nextPosition != other.deleted?.queue.nextPosition { return "its next position" }
         if slow.times != other.slow.times { return "slow" }
         if ledger.results != other.ledger.results { return "results" }
         if ledger.bytes != other.ledger.bytes { return "bytes of results" }

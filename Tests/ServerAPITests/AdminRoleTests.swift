@@ -12,7 +12,7 @@ import Wire
     /// Who may call which route besides ADMIN, as the protocol says.
     private static let expected: [Set<AdminRole>: [String]] = [
         []: [
-            "deleteRoom", "issueToken", "revokeUser", "broadcast", "setLogLevel", "backUp", "getWebhook", "setWebhook",
+            "deleteRoom", "undeleteRoom", "issueToken", "revokeUser", "broadcast", "setLogLevel", "backUp", "getWebhook", "setWebhook",
             "getModeration", "setModeration",
         ],
         [.moderate]: [
@@ -24,7 +24,7 @@ import Wire
         [.moderate, .read]: ["getHistory", "getMessage", "listMembers", "getMember", "getQueue"],
         [.operate]: [
             "forceOffline", "listUserSessions", "listSessions", "endSession", "drainNode", "removeNode", "readmitNode",
-            "transferShard", "getAudit",
+            "transferShard", "raiseFeatureLevel", "getAudit",
         ],
         [.operate, .read]: ["getStats", "getCluster", "listShards", "getClusterHealth"],
         [.operate, .moderate, .read]: ["listRooms", "getRoom", "explainRoom", "getAddress", "getOpenAPI"],

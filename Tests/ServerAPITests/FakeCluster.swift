@@ -13,6 +13,7 @@ final class FakeCluster: ClusterService {
         case webhook(WebhookSettings, id: String?)
         case moderation(ModerationSettings, id: String?)
         case rooms(after: RoomID?, limit: Int)
+        case deletedRooms(after: RoomID?, limit: Int)
         case roomsByOnline(after: String?, limit: Int)
         case history(RoomID, HistoryRequest)
         case message(String, RoomID)
@@ -97,7 +98,7 @@ final class FakeCluster: ClusterService {
         try note(.perform(body, room, actor, id: noted(id)))
         if let result = state.withLock({ $0.result }) { return result }
         switch body {
-        case .createRoom, .updateRoom, .closeRoom, .reopenRoom: return .room(Self.room(room).info)
+        case .createRoom, .updateRoom, .closeRoom, .reopenRoom, .undeleteRoom: return .room(Self.room(room).info)
         case .setRole(let user, _, _), .setBlacklist(let user, _, _), .setMute(let user, _, _),
             .tempMute(let user, _, _):
             return .member(Self.member(user.text))
@@ -121,6 +122,13 @@ final class FakeCluster: ClusterService {
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
         try note(.rooms(after: after, limit: limit))
         return Page(items: [Self.room("a"), Self.room("b")], next: RoomID("b"))
+    }
+
+    func deletedRooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID> {
+        try note(.deletedRooms(after: after, limit: limit))
+        var room = Self.room("gone")
+        (room.deletedAt, room.purgeAt) = (Timestamp(1), Timestamp(86_400_001))
+        return Page(items: [room], next: nil)
     }
 
     func roomsByOnline(after: String?, limit: Int) async throws(ChatError) -> Page<RoomView, String> {

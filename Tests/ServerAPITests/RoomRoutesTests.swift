@@ -85,6 +85,28 @@ import Testing
         }
     }
 
+    @Test func `a deleted room is listed and had back, and now ends that`() async throws {
+        try await withServer { client, cluster in
+            #expect(try await client.call("DELETE", "/v1/rooms/r1?now=false").status == 200)
+            #expect(try await client.call("DELETE", "/v1/rooms/r1?now=true").status == 200)
+            let back = try await client.call("POST", "/v1/rooms/r1/undelete", headers: ["Idempotency-Key": "k"])
+            #expect(back.status == 200 && back.json?["id"]?.text == "r1")
+            let list = try await client.call("GET", "/v1/rooms?deleted=true&after=a&limit=7")
+            let room = list.json?["rooms"]?.array?.first
+            #expect(room?["id"]?.text == "gone" && room?["purgeAt"] != nil && room?["deletedAt"] != nil)
+            for query in ["deleted=true&sort=online", "deleted=maybe"] {
+                let refused = try await client.call("GET", "/v1/rooms?\(query)")
+                #expect(refused.status == 400 && refused.error?["field"]?.text == "deleted", "\(query)")
+            }
+            #expect(try await client.call("DELETE", "/v1/rooms/r1?now=soon").status == 400)
+            let performed = cluster.calls.compactMap { call -> CommandBody? in
+                if case .perform(let body, _, .system, _) = call { body } else { nil }
+            }
+            #expect(performed == [.deleteRoom, .purgeRoom, .undeleteRoom])
+            #expect(cluster.calls.contains(.deletedRooms(after: RoomID("a"), limit: 7)))
+        }
+    }
+
     @Test func `a key stands for one call: the same path with the same method`() async throws {
         try await withServer { client, cluster in
             let text = #"{"sender":"ann","type":"TEXT","text":"t"}"#

@@ -165,6 +165,7 @@ extension Samples {
         let shard = ShardID(UInt16(int(0...65_535)))
         return systemCommands().map { .propose($0, key: maybe { $0.text() }) } + [
             .explain(room()), .rooms(after: maybe { $0.room() }, limit: int(0...100)),
+            .deletedRooms(after: maybe { $0.room() }, limit: int(0...100)),
             .onlineRooms(after: maybe { $0.text() }, limit: int(0...100)), .cluster, .join(nodeRecord()), .status,
             .sessions(of: user()), .sessionPage(after: maybe { $0.text() }, limit: int(0...100)),
             .slowSessions(limit: int(0...100)), .endSessions(of: user()), .endSession(session()),

@@ -6,7 +6,7 @@ extension Samples {
     mutating func bodies() -> [CommandBody] {
         [
             .createRoom(creator: user(), set: roomChanges()), .updateRoom(set: roomChanges(), options()),
-            .closeRoom(options()), .reopenRoom, .deleteRoom, .post(draft(stored: true)),
+            .closeRoom(options()), .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .post(draft(stored: true)),
             .recall(
                 list {
                     RecallTarget(
@@ -44,6 +44,7 @@ extension Samples {
             facts.recalled.append(
                 RecallTarget(seq: uint64(), sender: maybe { $0.user() }, time: time(), type: any(MessageType.self)))
         }
+        facts.keepDeletedSeconds = int64()
         facts.delivered = maybe { $0.int64() }
         (facts.addressHash, facts.addressBarSeconds) = (maybe { $0.uint64() }, int64())
         facts.copies = list { $0.message() }
@@ -96,6 +97,7 @@ extension Samples {
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
             (.slow, .time(time())), (.robot, .robot(RobotRecord(profile: profile(), enteredAt: time()))),
             (.webhook, .webhook(webhookRecord())),
+            (.deletedRoom, .deletedRoom(DeletedRoomRecord(room: record, deletedAt: time(), purgeAt: time()))),
         ]
             + results.map {
                 (.command, .command(CommandMemory(result: $0, time: time(), index: uint64(), owner: uint64())))

@@ -106,9 +106,11 @@ struct Samples {
         return info
     }
     mutating func roomView() -> RoomView {
-        RoomView(
+        var view = RoomView(
             info: roomInfo(stored: false), online: int64(), shard: maybe { ShardID(UInt16($0.int(0...65535))) },
             leader: maybe { $0.node() })
+        (view.deletedAt, view.purgeAt) = (maybe { $0.time() }, maybe { $0.time() })
+        return view
     }
 
     mutating func member() -> Member {

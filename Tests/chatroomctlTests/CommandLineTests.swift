@@ -23,6 +23,7 @@ import Testing
         ["rooms", "list"], ["rooms", "list", "--sort", "online", "--json"], ["rooms", "get", "r"],
         ["rooms", "create", "--creator", "ann", "--queue-level", "OWNER"], ["rooms", "update", "r", "--name", "n"],
         ["rooms", "close", "r", "--silent"], ["rooms", "reopen", "r"], ["rooms", "delete", "r"],
+        ["rooms", "delete", "r", "--yes", "--now"], ["rooms", "undelete", "r"], ["rooms", "list", "--deleted"],
         ["messages", "send", "r", "hi", "--sender", "ann"], ["messages", "list", "r", "--order", "ASC"],
         ["messages", "get", "r", "m"], ["history", "r"], ["members", "r", "--kind", "MUTED"],
         ["members", "list", "mute"],

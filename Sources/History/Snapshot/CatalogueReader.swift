@@ -116,7 +116,7 @@ final class CatalogueReader {
         }
         let row = try catalogueRow(rows)
         append(row)
-        guard row.kind == CatalogueKind.room.rawValue else { return }
+        guard row.isOfLife else { return }
         var kept: [CatalogueRow] = []
         commandRows.bind(1, row.room.text)
         while try commandRows.step() { kept.append(try catalogueRow(commandRows)) }

@@ -32,6 +32,9 @@ struct NodeAnswers: Sendable {
         case .rooms(let after, let limit):
             let page = try await rooms.list(after: after, limit: limit)
             return .rooms(page.items, next: page.next?.text)
+        case .deletedRooms(let after, let limit):
+            let page = try await rooms.list(after: after, limit: limit, deleted: true)
+            return .rooms(page.items, next: page.next?.text)
         case .onlineRooms(let after, let limit):
             let page = try await rooms.byOnline(after: after, limit: limit)
             return .rooms(page.items, next: page.next)
@@ -89,7 +92,7 @@ struct NodeAnswers: Sendable {
 
     private func status() async -> NodeStatus {
         let counts = await gateway.counts()
-        let (rooms, online) = await rooms.onlineTotals()
+        let (activeRooms, online) = await rooms.onlineTotals()
         var stats = StatsView()
         stats.time = WallClock.now()
         stats.startedAt = startedAt
@@ -97,7 +100,9 @@ struct NodeAnswers: Sendable {
         stats.users = Int64(counts.users)
         stats.connections = Int64(counts.connections)
         stats.slowSessions = Int64(counts.slowSessions)
-        stats.rooms = Int64(rooms)
+        // About a shard whose catalogue can't be read nothing is known.
+        stats.rooms = Int64((try? await rooms.count()) ?? 0)
+        stats.activeRooms = Int64(activeRooms)
         stats.online = Int64(online)
         return NodeStatus(
             node: configuration.node, version: BuildVersion.text, level: configuration.levelMax,

@@ -128,7 +128,7 @@ extension RoomActor {
                 item.lost = LostMessages(room: id, from: event.lostFrom, to: event.lostTo)
                 slice.items.append(item)
             }
-            let kind: WebhookEvent = event.kind == .created || event.kind == .reopened ? .open : .close
+            let kind: WebhookEvent = [.closed, .deleted].contains(event.kind) ? .close : .open
             guard settings.wants(kind) else { continue }
             var item = WebhookItem(id: "room-\(name)", room: id, event: kind, time: event.time)
             item.kind = event.kind

@@ -48,6 +48,8 @@ extension RoomView: WireMessage {
         var number = shard.map { UInt32($0.number) }
         try walker.optional(17, "shard", &number)
         try walker.optional(18, "leader", &leader)
+        try walker.optional(19, "deletedAt", &deletedAt)
+        try walker.optional(20, "purgeAt", &purgeAt)
         guard W.isDecoding, let number else { return }
         guard let exact = UInt16(exactly: number) else {
             throw ChatError(.badParameter, "no such shard", field: "shard")

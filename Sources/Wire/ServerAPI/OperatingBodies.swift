@@ -12,8 +12,10 @@ public struct StatsView: WireMessage, Hashable {
     public var connections: Int64 = 0
     /// Sessions that do not take what they are sent.
     public var slowSessions: Int64 = 0
-    /// Rooms with somebody in them.
+    /// Rooms that exist, closed ones included.
     public var rooms: Int64 = 0
+    /// Rooms with somebody in them.
+    public var activeRooms: Int64 = 0
     /// Everybody in them; who is in two counts twice.
     public var online: Int64 = 0
 
@@ -31,6 +33,7 @@ public struct StatsView: WireMessage, Hashable {
         try walker.shown(6, "slowSessions", &slowSessions)
         try walker.shown(7, "rooms", &rooms)
         try walker.shown(8, "online", &online)
+        try walker.shown(9, "activeRooms", &activeRooms)
     }
 }
 

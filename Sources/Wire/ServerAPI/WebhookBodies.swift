@@ -7,7 +7,7 @@ public enum WebhookEvent: String, Sendable, Hashable, CaseIterable {
     case message
     /// A kept notification.
     case notification
-    /// A room was created or reopened.
+    /// A room was created or reopened, or is back after it was deleted.
     case open
     /// A room was closed or deleted.
     case close

@@ -17,6 +17,18 @@ extension RoomRecord: WireMessage {
     }
 }
 
+extension DeletedRoomRecord: WireMessage {
+    public static var blank: DeletedRoomRecord {
+        DeletedRoomRecord(room: .blank, deletedAt: .blank, purgeAt: .blank)
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "deletedAt", &deletedAt)
+        try walker.required(3, "purgeAt", &purgeAt)
+    }
+}
+
 extension MemberRecord: WireMessage {
     public static var blank: MemberRecord { MemberRecord(role: .none, since: .blank) }
 

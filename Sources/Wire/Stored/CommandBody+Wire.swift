@@ -7,6 +7,8 @@ enum CommandKind: String, WireEnum {
     case closeRoom = "CLOSE_ROOM"
     case reopenRoom = "REOPEN_ROOM"
     case deleteRoom = "DELETE_ROOM"
+    case undeleteRoom = "UNDELETE_ROOM"
+    case purgeRoom = "PURGE_ROOM"
     case post = "POST"
     case recall = "RECALL"
     case setManager = "SET_MANAGER"
@@ -58,6 +60,8 @@ enum CommandKind: String, WireEnum {
         case .addRobots: 24
         case .removeRobots: 25
         case .webhookDelivered: 30
+        case .undeleteRoom: 31
+        case .purgeRoom: 32
         }
     }
 }
@@ -81,6 +85,8 @@ extension CommandBody {
         switch self {
         case .reopenRoom: return (.reopenRoom, nil, nil)
         case .deleteRoom: return (.deleteRoom, nil, nil)
+        case .undeleteRoom: return (.undeleteRoom, nil, nil)
+        case .purgeRoom: return (.purgeRoom, nil, nil)
         case .expire: return (.expire, nil, nil)
         case .post(let draft): return (.post, draft, nil)
         case .createRoom(let creator, let set): (kind, fields.user, fields.room) = (.createRoom, creator, set)
@@ -127,6 +133,8 @@ extension CommandBody {
         switch kind {
         case .reopenRoom: return .reopenRoom
         case .deleteRoom: return .deleteRoom
+        case .undeleteRoom: return .undeleteRoom
+        case .purgeRoom: return .purgeRoom
         case .expire: return .expire
         case .post:
             guard let draft else { throw .missing("draft") }
@@ -167,7 +175,8 @@ extension CommandBody {
         case .addRobots: return .addRobots(fields.robots)
         case .removeRobots: return .removeRobots(fields.users)
         case .webhookDelivered: return .webhookDelivered(try fields.need(fields.progress, "progress"))
-        case .reopenRoom, .deleteRoom, .post, .expire: throw .wrongType("a command with fields")
+        case .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .post, .expire:
+            throw .wrongType("a command with fields")
         }
     }
 }

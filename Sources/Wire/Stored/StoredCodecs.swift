@@ -26,6 +26,7 @@ public enum CatalogueCodec {
         case .robot(let record): WireProtobuf.encode(record)
         case .time(let time): WireProtobuf.encode(SlowRecord(time: time))
         case .webhook(let record): WireProtobuf.encode(record)
+        case .deletedRoom(let record): WireProtobuf.encode(record)
         }
     }
 
@@ -41,6 +42,7 @@ public enum CatalogueCodec {
         case .robot: return .robot(try stored(RobotRecord.self, bytes, "robot row"))
         case .slow: return .time(try stored(SlowRecord.self, bytes, "slow mode row").time)
         case .webhook: return .webhook(try stored(WebhookRecord.self, bytes, "webhook row"))
+        case .deletedRoom: return .deletedRoom(try stored(DeletedRoomRecord.self, bytes, "deleted room's row"))
         }
     }
 }

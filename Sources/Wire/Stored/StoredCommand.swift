@@ -98,6 +98,7 @@ extension CommandFacts: WireMessage {
         try walker.defaulted(20, "webhook", &webhook, default: false)
         try walker.optional(21, "addressHash", &addressHash)
         try walker.defaulted(22, "addressBarSeconds", &addressBarSeconds, default: 0)
+        try walker.defaulted(23, "keepDeletedSeconds", &keepDeletedSeconds, default: 0)
         if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
     }
 }

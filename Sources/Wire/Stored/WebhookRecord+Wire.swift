@@ -33,6 +33,7 @@ extension RoomLifeEvent.Kind: WireEnum {
         case .reopened: 2
         case .closed: 3
         case .deleted: 4
+        case .undeleted: 5
         }
     }
 }

@@ -21,6 +21,14 @@ extension ConformanceCheck {
             try await run.done("POST", ["rooms", room, "reopen"])
             try await run.done("DELETE", ["rooms", room])
             try await run.refused("GET", ["rooms", room], status: 404, code: 404)
+            let deleted = try await run.done(
+                "GET", ["rooms"], query: [("deleted", "true"), ("after", String(room.dropLast())), ("limit", "100")])
+            let isListed = deleted["rooms"]?.items.contains { $0["id"]?.text == room && $0["purgeAt"] != nil } == true
+            try expect(isListed, "the deleted room is not listed: \(deleted.line)")
+            try await run.done("POST", ["rooms", room, "undelete"])
+            try expect(try await run.done("GET", ["rooms", room])["closed"], is: true, "closed after undelete")
+            try await run.done("DELETE", ["rooms", room], query: [("now", "true")])
+            try await run.refused("POST", ["rooms", room, "undelete"], status: 404, code: 404)
         },
         .init("4 rooms", "an ID is generated when none is given") { run in
             let room = try await run.done("POST", ["rooms"], ["creator": "c"])["id"]?.text ?? ""

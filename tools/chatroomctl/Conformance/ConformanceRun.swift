@@ -288,7 +288,7 @@ final class ConformanceRun: Sendable {
 
     /// Deletes the rooms that the checks have created.
     func cleanUp() async {
-        for room in rooms.withLock({ $0 }) { _ = try? await api("DELETE", ["rooms", room]) }
+        for room in rooms.withLock({ $0 }) { _ = try? await api("DELETE", ["rooms", room], query: [("now", "true")]) }
     }
 }
 

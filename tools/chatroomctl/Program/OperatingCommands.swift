@@ -5,13 +5,14 @@ import FoundationEssentials
 /// `stats`.
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stats", abstract: "How many sessions, users and rooms there are.")
+        commandName: "stats", abstract: "How many sessions, users and rooms there are.",
+        discussion: "rooms: all that exist; activeRooms: those that somebody is in; online: the people in them.")
 
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
         common.show(try await common.client().call("GET", ["stats"])) { stats in
-            let counts = ["sessions", "users", "connections", "slowSessions", "rooms", "online"]
+            let counts = ["sessions", "users", "connections", "slowSessions", "rooms", "activeRooms", "online"]
             let since = stats["startedAt"]?.integer.map(TimeText.full) ?? ""
             return Table.facts([("started", since)] + counts.map { ($0, stats[$0]?.shown ?? "") })
         }

@@ -6,9 +6,9 @@ import FoundationEssentials
 /// `rooms …`: create, list, read, change, close, reopen and delete rooms.
 struct RoomsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rooms", abstract: "Create, list, read, change, mute, close, reopen and delete rooms.",
+        commandName: "rooms", abstract: "Create, list, read, change, mute, close, reopen, delete and undelete rooms.",
         subcommands: [
-            List.self, Get.self, Create.self, Update.self, Mute.self, Close.self, Reopen.self, Delete.self,
+            List.self, Get.self, Create.self, Update.self, Mute.self, Close.self, Reopen.self, Delete.self, Undelete.self,
         ])
 
     struct List: AsyncParsableCommand {
@@ -19,15 +19,22 @@ struct RoomsCommand: AsyncParsableCommand {
         }
 
         @Option(help: "Those with the most people first; active rooms only.") var sort: Sort?
+        @Flag(help: "Deleted rooms that can be had back.") var deleted = false
         @OptionGroup var page: PageOptions
         @OptionGroup var common: CommonOptions
+
+        func validate() throws {
+            guard !deleted || sort == nil else { throw ValidationError("--deleted and --sort cannot go together.") }
+        }
 
         func run() async throws {
             let client = try common.client()
             let result = try await page.collect("rooms") { after, limit async throws(CommandFailure) in
                 try await client.call(
                     "GET", ["rooms"],
-                    query: [("after", after), ("limit", limit.map(String.init)), ("sort", sort?.rawValue)])
+                    query: [("after", after), ("limit", limit.map(String.init)), ("sort", sort?.rawValue),
+                        ("deleted", deleted ? "true" : nil),
+                    ])
             }
             common.show(result) { RoomText.table($0["rooms"]?.items ?? []) }
             if !common.json { PageOptions.note(result) }
@@ -131,14 +138,47 @@ struct RoomsCommand: AsyncParsableCommand {
     }
 
     struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete a room and its history for good.")
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a room; rooms undelete has it back, for 24 hours as nodes are set by default.")
+
+        @Argument var room: String
+        @Flag(help: "Don't ask.") var yes = false
+        @Flag(help: "For good, also a room that was deleted before.") var now = false
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let client = try common.client()
+            if !yes { try confirm() }
+            let result = try await client.call(
+                "DELETE", ["rooms", room], query: [("now", now ? "true" : nil)], idempotencyKey: UUID().uuidString)
+            let hint = now ? "" : "; chatroomctl rooms undelete has it back"
+            common.show(result) { _ in ["deleted \(DisplayText.safe(room))\(hint)"] }
+        }
+
+        /// The room's ID must be typed again. Throws where nobody types it, or something else.
+        private func confirm() throws(CommandFailure) {
+            let name = DisplayText.safe(room)
+            let what = now ? "Everything in it is gone for good." : "Everybody in it has to leave."
+            Output.note("Delete \(name)? \(what) Type its ID to delete it:")
+            guard let typed = readLine(), typed == room else {
+                throw CommandFailure(.refused, "\(name) was not deleted; --yes deletes it without asking")
+            }
+        }
+    }
+
+    struct Undelete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Have a deleted room back: closed, with its members, its history and its lasting queue.",
+            discussion: "rooms list --deleted shows the rooms that can be had back, and until when.")
 
         @Argument var room: String
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            let result = try await common.client().call("DELETE", ["rooms", room], idempotencyKey: UUID().uuidString)
-            common.show(result) { _ in ["deleted \(DisplayText.safe(room))"] }
+            let result = try await common.client().call(
+                "POST", ["rooms", room, "undelete"], idempotencyKey: UUID().uuidString)
+            let name = DisplayText.safe(room)
+            common.show(result) { _ in ["\(name) is back, and closed: chatroomctl rooms reopen \(name)"] }
         }
     }
 }
