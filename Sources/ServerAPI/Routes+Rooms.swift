@@ -32,7 +32,8 @@ extension Routes {
                         + "two pages may come twice or not at all.",
                     schema: .oneOf(RoomSort.self)),
                 QueryDescription(
-                    name: "deleted", meaning: "true: deleted rooms that can be had back, by ID; not together with sort.",
+                    name: "deleted",
+                    meaning: "true: deleted rooms that can be had back, by ID; not together with sort.",
                     schema: .oneOf(TruthValue.self)),
             ],
             answer: .json(RoomsView.self)

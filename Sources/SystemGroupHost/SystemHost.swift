@@ -292,12 +292,20 @@ final class SystemHost: GroupLogDelegate {
             return false
         default: break
         }
-        let (result, change) = state.value.withLock { $0.apply(command, index: entry.index) }
+        let (result, change, level) = state.value.withLock { state in
+            let former = state.level
+            let (result, change) = state.apply(command, index: entry.index)
+            return (result, change, state.level == former ? nil : state.level)
+        }
         lastStamp = max(lastStamp, command.time)
         entriesSinceCheckpoint += 1
         bytesSinceCheckpoint += entry.payload.count
         // Observers have been told of a change when the answer goes out.
         if let change {
+            // A cluster is created with a level, and that is told as the change of its nodes.
+            if let level, case .nodes = change {
+                for observer in observers { observer(.level(level)) }
+            }
             for observer in observers { observer(change) }
         }
         guard let completion else { return true }

@@ -75,8 +75,8 @@ extension IntegrationTests.ClusterTests {
             let cluster = try await TestCluster.whole()
             let room = try await cluster.room("undeleted")
             let (leader, follower, other) = try await cluster.roles(in: room)
-            let ann = try await TestClient.entered(follower, "ann", room)
-            _ = try await ann.send(room, "before")
+            let finder = try await TestClient.entered(follower, "finder", room)
+            try await retrying("a send") { _ = try await finder.send(room, "before") }
             #expect(try await other.api("DELETE", "/v1/rooms/\(room)").status == 200)
             await leader.kill()
             try await retrying("undelete") {
@@ -85,7 +85,7 @@ extension IntegrationTests.ClusterTests {
                 #expect(answer.status == 200, "\(answer)")
             }
             #expect(try await other.api("POST", "/v1/rooms/\(room)/reopen").status == 200)
-            let again = try await TestClient.entered(follower, "ann", room)
+            let again = try await TestClient.entered(follower, "finder", room)
             #expect(try await again.wholeHistory(room).contains { $0.text == "before" })
             try await cluster.mend(3)
         }

@@ -25,7 +25,9 @@ extension IntegrationTests {
             return members.compactMap { $0["user"] as? String }
         }
 
-        @Test func `a deleted room comes back closed with all that lasts, over a crash, until it is purged`() async throws {
+        @Test func `a deleted room comes back closed with all that lasts, over a crash, until it is purged`()
+            async throws
+        {
             try await TestNode.run { node in
                 func status(_ method: String, _ target: String, _ body: String? = nil) async throws -> Int {
                     try await node.api(method, "/v1/rooms\(target)", body).status

@@ -12,7 +12,8 @@ import Wire
     /// Who may call which route besides ADMIN, as the protocol says.
     private static let expected: [Set<AdminRole>: [String]] = [
         []: [
-            "deleteRoom", "undeleteRoom", "issueToken", "revokeUser", "broadcast", "setLogLevel", "backUp", "getWebhook", "setWebhook",
+            "deleteRoom", "undeleteRoom", "issueToken", "revokeUser", "broadcast", "setLogLevel", "backUp",
+            "getWebhook", "setWebhook",
             "getModeration", "setModeration",
         ],
         [.moderate]: [

@@ -109,6 +109,25 @@ struct SystemGroupTests {
         }
     }
 
+    @Test func `whoever observes before the cluster is created hears of the level that it begins with`() async throws {
+        let fixture = try Fixture(try TemporaryDirectory(), create: true)
+        let heard = Mutex<[SystemChange]>([])
+        do {
+            let server = ServerID(node: "n1", store: fixture.store.storeID)
+            try await SystemGroup.bootstrap(shardCount: 4, server: server, store: fixture.store)
+            try await fixture.system.start()
+            await fixture.system.observe { change in heard.withLock { $0.append(change) } }
+            try await fixture.system.create(
+                ClusterIdentity(id: "c", shardCount: 4), node: try #require(NodeID("n1")))
+        } catch {
+            await fixture.close()
+            throw error
+        }
+        let nodes = fixture.system.nodes
+        await fixture.close()
+        #expect(heard.withLock { $0 } == [.level(.first), .level(.newest), .nodes(nodes)])
+    }
+
     @Test func `the log stays short, and the state that stands for it is read at the next start`() async throws {
         let directory = try TemporaryDirectory()
         try await Fixture.run(directory, create: true) { system, store in

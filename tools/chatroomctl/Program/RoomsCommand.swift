@@ -8,7 +8,8 @@ struct RoomsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rooms", abstract: "Create, list, read, change, mute, close, reopen, delete and undelete rooms.",
         subcommands: [
-            List.self, Get.self, Create.self, Update.self, Mute.self, Close.self, Reopen.self, Delete.self, Undelete.self,
+            List.self, Get.self, Create.self, Update.self, Mute.self, Close.self, Reopen.self, Delete.self,
+            Undelete.self,
         ])
 
     struct List: AsyncParsableCommand {
@@ -32,7 +33,8 @@ struct RoomsCommand: AsyncParsableCommand {
             let result = try await page.collect("rooms") { after, limit async throws(CommandFailure) in
                 try await client.call(
                     "GET", ["rooms"],
-                    query: [("after", after), ("limit", limit.map(String.init)), ("sort", sort?.rawValue),
+                    query: [
+                        ("after", after), ("limit", limit.map(String.init)), ("sort", sort?.rawValue),
                         ("deleted", deleted ? "true" : nil),
                     ])
             }
