@@ -16,8 +16,11 @@ public struct SessionRequests: Sendable {
 
     /// Those of a session whose count nobody knows any more. Rooms take a number that comes again for a repeat, so it
     /// begins where no earlier life of the session has been: 2^32 further for each quarter of a second since it began.
+    /// Answers have only the lower 32 bits, and those to an earlier life may still be on their way to this node: so these
+    /// begin elsewhere, too, and come again after more than eight minutes.
     public init(revivedAfterMilliseconds age: Int64) {
-        count = (UInt64(clamping: age) / 256 + 1) << 32
+        let life = UInt64(clamping: age) / 256 + 1
+        count = life << 32 | (life & 0x7ff) << 20
     }
 
     /// A request that nobody waits for, which only has its place in the count.

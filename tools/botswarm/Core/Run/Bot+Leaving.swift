@@ -72,6 +72,7 @@ extension Bot {
         book.ledger.withLock { $0.refusal(viewer, error.code, what, from: from, n: n, version: version) }
     }
 
-    private static let refusalsOfSpeakers: Set<ErrorCode> = [.muted, .roomMuted, .notInRoom]
+    /// A change that is on its way while its sender is banned is refused with 13003 where it is applied.
+    private static let refusalsOfSpeakers: Set<ErrorCode> = [.muted, .roomMuted, .notInRoom, .blacklisted]
     private static let returnMilliseconds: ClosedRange<UInt64> = 1_000...4_000
 }
