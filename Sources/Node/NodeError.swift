@@ -1,5 +1,3 @@
-import GroupDriver
-
 /// Why a node does not start or stops: a code for programs, a sentence for the operator.
 public struct NodeError: Error, Sendable, CustomStringConvertible {
     public enum Code: Sendable, Hashable {
@@ -27,8 +25,4 @@ public struct NodeError: Error, Sendable, CustomStringConvertible {
     public var exitCode: Int32 { code == .version ? 65 : 1 }
 
     public var description: String { message }
-}
-
-extension NodeError {
-    init(_ reason: UnknownContent) { self.init(.version, reason.message) }
 }

@@ -33,3 +33,7 @@ final class NodeStop: Sendable {
     /// Returns when there is a reason, or the task is cancelled. Awaited by one task.
     func wait() async { for await _ in reasons { return } }
 }
+
+extension NodeError {
+    init(_ reason: UnknownContent) { self.init(.version, reason.message) }
+}

@@ -1,7 +1,6 @@
 import ChatModel
 import Cryptography
 import FoundationEssentials
-import Gateway
 import ServerAPI
 import SwimDriver
 
@@ -56,11 +55,6 @@ struct KeysFile: Sendable, Decodable {
             throw NodeError(.configuration, "there must be at most \(KeyRing.keysMax) cluster keys, all different")
         }
         return ring
-    }
-
-    /// Makes the IDs of sessions, alike on all nodes that have the cluster keys.
-    func sessionSeal() throws(NodeError) -> SessionSeal {
-        try clusterRing().map { SessionSeal(secrets: $0.sessionSecrets) } ?? .ofThisRun()
     }
 
     static func read(_ path: String) throws(NodeError) -> KeysFile {
