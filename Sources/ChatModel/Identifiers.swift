@@ -83,12 +83,17 @@ public struct SessionID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The part that nobody can guess.
-    public var secret: Substring { text.prefix(Self.secretBytes) }
+    public var secret: Substring.UTF8View { text.utf8.prefix(Self.secretBytes) }
+
+    /// The node where it began, as its ``birthplaceText(of:)``; nil where it says none. Clients can say anything.
+    public var birthplace: Substring.UTF8View? {
+        let rest = text.utf8.dropFirst(Self.secretBytes)
+        return rest.first == UInt8(ascii: "-") ? rest.dropFirst() : nil
+    }
 
     /// Whether it began at that node, as far as it says; it may be held by another one since.
     public func isBorn(at node: NodeID) -> Bool {
-        let name = text.dropFirst(Self.secretBytes)
-        return name.first == "-" && name.dropFirst() == Self.birthplaceText(of: node)
+        birthplace?.elementsEqual(Self.birthplaceText(of: node).utf8) ?? false
     }
 
     /// The name of a node in the IDs of the sessions that begin there: its beginning and a hash where it is too long.

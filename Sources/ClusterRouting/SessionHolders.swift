@@ -37,8 +37,7 @@ struct SessionHolders: Sendable {
         }
     }
 
-    /// The sessions that were taken up since the node was lost, or, for one whose question just was not answered, since
-    /// it was reached: all that are remembered when it was never lost.
+    /// The sessions that were taken up since shortly before the node was lost; all of them, when it never was.
     func taken(since node: NodeID) -> [TakenSession] {
         guard let lost = lostAt[node] else { return taken.map(\.session) }
         // A node that hangs is given up before its link ends.

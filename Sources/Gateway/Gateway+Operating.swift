@@ -74,7 +74,7 @@ extension Gateway {
     }
 
     /// Encoded once for all.
-    private static func frame(_ push: Push) -> SharedFrame {
+    static func frame(_ push: Push) -> SharedFrame {
         var writer = SharedFrameWriter([.json, .protobuf])
         writer.append(push)
         return writer.frame(.messages)

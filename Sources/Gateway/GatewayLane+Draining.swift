@@ -1,4 +1,3 @@
-import ChatModel
 import EventLoop
 import RoomProtocol
 import SessionCore
@@ -10,22 +9,8 @@ extension GatewayLane {
     /// are sent elsewhere, too.
     func beginDraining(windowMs: Int64) {
         isDraining = true
-        var told: [ClientEncoding: LaneFrame] = [:]
-        let push = Push.reconnect(
-            ReconnectPush(minMs: 0, maxMs: windowMs, cause: .drain, gateways: gatewaysElsewhere))
-        var writer = SharedFrameWriter([.json, .protobuf])
-        writer.append(push)
-        let frame = writer.frame(.messages)
-        for connection in connections.values {
-            guard case .open = connection.phase, connection.session != nil else { continue }
-            let encoding = connection.encoding
-            guard
-                let made = told[encoding]
-                    ?? LaneFrame(frame, in: encoding, of: nil, countedIn: buffers, isDroppable: false)
-            else { continue }
-            told[encoding] = made
-            connection.enqueue(made)
-        }
+        let push = ReconnectPush(minMs: 0, maxMs: windowMs, cause: .drain, gateways: gatewaysElsewhere)
+        _ = show(Gateway.frame(.reconnect(push)), to: nil, isDroppable: false, isUrgent: true)
     }
 
     /// Whether clients are connected with sessions that have not been taken over.

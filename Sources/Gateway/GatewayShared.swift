@@ -15,7 +15,7 @@ final class GatewayShared: Sendable {
     let elsewhere: any SessionsElsewhere
     let shardMap: ShardMap
     let verifier: any TokenVerifier
-    let directory = SessionDirectory()
+    let directory: SessionDirectory
     let budget: ConnectionBudget
     let buffers = NodeBuffers()
     let admission: AdmissionControl
@@ -49,7 +49,8 @@ final class GatewayShared: Sendable {
         admission = AdmissionControl(configuration.admission)
         userRates = Mutex(UserRates(configuration.rateLimits))
         figures = GatewayFigures(metrics: metrics)
-        let directory = directory
+        let directory = SessionDirectory(graceSeconds: configuration.graceSeconds)
+        self.directory = directory
         metrics.gauge("chatroom_sessions", "Sessions on this node, those in their grace included.") {
             Double(directory.count)
         }

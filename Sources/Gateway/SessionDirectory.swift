@@ -32,12 +32,15 @@ final class SessionDirectory: Sendable {
         var orders = Fifo<Order>()
     }
 
-    /// Longer than a session may be on its way from another node, and than it takes to ask all nodes.
-    private static let orderLife = Duration.seconds(30)
+    /// Longer than a session may be on its way from another node, than it takes to ask all nodes, and than the grace in
+    /// which any node takes a session up.
+    private let orderLife: Duration
     /// A session that began at another node did so by that node's clock.
     private static let clockSkewSeconds: Int64 = 1
 
     private let state = Mutex(State())
+
+    init(graceSeconds: Int64) { orderLife = .seconds(max(30, 2 * graceSeconds)) }
 
     func lane(of session: SessionID) -> Int? { state.withLock { $0.places[session]?.lane } }
 
@@ -61,7 +64,7 @@ final class SessionDirectory: Sendable {
     func putOffline(_ target: Offline, at time: Timestamp) {
         let now = ContinuousClock.now
         let meant: Timestamp? = if case .user = target { time } else { nil }
-        let order = Order(target: target, time: meant, end: now + Self.orderLife)
+        let order = Order(target: target, time: meant, end: now + orderLife)
         state.withLock { state in
             while let first = state.orders.first, first.end <= now {
                 state.orders.removeFirst()

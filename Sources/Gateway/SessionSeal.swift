@@ -30,7 +30,7 @@ public struct SessionSeal: Sendable {
 
     /// For a node that speaks to no other: nobody else needs to know its IDs, nor itself after a restart.
     public static func ofThisRun() -> SessionSeal {
-        SessionSeal(secrets: [(0..<32).map { _ in UInt8.random(in: .min ... .max) }])
+        SessionSeal(secrets: [SecureRandom.bytes(32)])
     }
 
     /// The ID and the user of a session that begins.
@@ -40,7 +40,7 @@ public struct SessionSeal: Sendable {
     func make(for user: UserID?, at node: NodeID, startedAt: Timestamp, random: UInt64) -> (SessionID, UserID) {
         let time = UInt64(clamping: startedAt.milliseconds)
         let nonce = Self.bytes(of: time).suffix(Self.timeBytes) + Self.bytes(of: random)
-        let code = Self.code(keys[0], Array(nonce), SessionID.birthplaceText(of: node), user)
+        let code = Self.code(keys[0], Array(nonce), Array(SessionID.birthplaceText(of: node).utf8), user)
         let id = SessionID(secret: Base64URL.encode(nonce + code), at: node)
         return (id, user ?? Self.anonymousUser(keys[0], Array(nonce)))
     }
@@ -48,13 +48,11 @@ public struct SessionSeal: Sendable {
     /// The session that an ID names; nil for an ID that no node of this cluster has made for that user.
     /// - Parameter user: nil for an anonymous session.
     func open(_ id: SessionID, of user: UserID?) -> Opened? {
-        let named = id.text.dropFirst(SessionID.secretBytes)
-        guard named.first == "-", let bytes = Base64URL.decode(id.secret.utf8),
+        guard let birthplace = id.birthplace, let bytes = Base64URL.decode(id.secret),
             bytes.count == Self.nonceBytes + Self.codeBytes
         else { return nil }
         let (nonce, code) = (Array(bytes.prefix(Self.nonceBytes)), bytes.suffix(Self.codeBytes))
-        let birthplace = String(named.dropFirst())
-        for key in keys where ConstantTime.areEqual(Self.code(key, nonce, birthplace, user), code) {
+        for key in keys where ConstantTime.areEqual(Self.code(key, nonce, Array(birthplace), user), code) {
             let time = nonce.prefix(Self.timeBytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             return Opened(user: user ?? Self.anonymousUser(key, nonce), startedAt: Timestamp(Int64(time)))
         }
@@ -62,11 +60,11 @@ public struct SessionSeal: Sendable {
     }
 
     /// Each part has its length in front, or its length is fixed: no two statements are the same bytes.
-    private static func code(_ key: HMACKey, _ nonce: [UInt8], _ birthplace: String, _ user: UserID?) -> ArraySlice<
-        UInt8
-    > {
+    private static func code(
+        _ key: HMACKey, _ nonce: [UInt8], _ birthplace: [UInt8], _ user: UserID?
+    ) -> ArraySlice<UInt8> {
         key.code(
-            of: Array("session".utf8), nonce, [UInt8(clamping: birthplace.utf8.count)], Array(birthplace.utf8),
+            of: Array("session".utf8), nonce, [UInt8(clamping: birthplace.count)], birthplace,
             user.map { [1] + Array($0.text.utf8) } ?? [0]
         ).prefix(codeBytes)
     }

@@ -168,7 +168,7 @@ struct NodeService: ClusterService {
     }
 
     func unreadiness() async -> String? {
-        if plannedStop.hasBegun { return "this node is stopping" }
+        if plannedStop.sendsAway { return "this node is stopping" }
         let listed = system.nodes.first { $0.node == configuration.node }
         let readiness = Readiness(
             storeRefusal: await rooms.unreadiness(), hearsMajority: await membership.hearsMajority(),

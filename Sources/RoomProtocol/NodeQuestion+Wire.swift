@@ -142,6 +142,9 @@ struct WiredQuestion: WireMessage {
                     nil
                 }
             }, { known = .deletedRooms(after: $0.after, limit: $0.limit) })
+        try walker.choice(
+            27, "roomCount", { if case .roomCount = current { Empty() } else { nil } },
+            { (_: Empty) in known = .roomCount })
         read = known
     }
 }

@@ -20,6 +20,8 @@ public enum NodeQuestion: Sendable, Equatable {
     /// Takes the asking node in; asked of the system group's leader.
     case join(NodeRecord)
     case status
+    /// How many rooms there are of the shards that the node leads. Counts rows of the catalogue.
+    case roomCount
     case sessions(of: UserID)
     /// A page of the node's sessions, in the order of their IDs.
     case sessionPage(after: String?, limit: Int)
@@ -65,7 +67,7 @@ public enum NodeAnswer: Sendable, Equatable {
     case status(NodeStatus)
     /// To `sessions`, `sessionPage` and `slowSessions`.
     case sessions([SessionView], next: String?)
-    /// How many: to `endSessions`, `direct` and `broadcast`; to `endSession` 0 when there was none.
+    /// How many: to `roomCount`, `endSessions`, `direct` and `broadcast`; to `endSession` 0 when there was none.
     case count(Int)
     case lanes([LaneFigures])
     case shards([ShardView])

@@ -51,6 +51,8 @@ extension RoomActor {
     /// before it is served anything more. A stay goes along with its session, and nobody is told.
     /// - Returns: whether the request is of an older copy, and nothing is done for it.
     func settleCopies(_ body: RoomRequest.Body, _ call: SessionOrigin, _ key: PresenceKey) -> Bool {
+        // A lane's word for all of its sessions.
+        if case .follow = body { return false }
         guard presence.visitor(key) == nil, let other = presence.otherCopy(of: key, call.caller.user) else {
             return false
         }
@@ -76,7 +78,10 @@ extension RoomActor {
     /// Whether a session that nobody knows here was maybe here before this leader led: its gateway and the former
     /// leader have died together.
     func mayHaveBeenHere(_ caller: Caller) -> Bool {
-        caller.revivedAt != nil && context.now() < ledSince.adding(seconds: context.policy.graceSeconds)
+        let grace = context.policy.graceSeconds
+        // Another gateway that lives announces what it has taken up earlier.
+        guard let revivedAt = caller.revivedAt, revivedAt >= ledSince.adding(seconds: -grace) else { return false }
+        return context.now() < ledSince.adding(seconds: grace)
     }
 
     /// The lane says what its viewers have been shown when it has announced all of them.

@@ -67,6 +67,7 @@ extension ShardHost {
         publishAll()
         publisher.deliver()
         (ledTerm, ledSince) = (nil, nil)
+        hasCountedDeletedRooms = false
         publisher.forgetRooms()
         rooms.removeActive()
         roomsToRecover = []

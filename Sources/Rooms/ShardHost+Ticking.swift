@@ -26,7 +26,7 @@ extension ShardHost {
         keeper.step(log, own: context.server, context.cluster, mayHandOver: ClusterView.ticks() >= gracesEnd)
         guard ledTerm != nil else { return }
         let now = context.now()
-        endGraces()
+        if !isEndingGraces { endGraces() }
         for room in rooms.active {
             room.assumeIsolated { $0.tick(at: now) }
             collect(room)
@@ -43,6 +43,7 @@ extension ShardHost {
 
     /// Sessions leave that a lost node had, a share of a turn at a time.
     private func endGraces() {
+        isEndingGraces = false
         guard ledTerm != nil else { return }
         let (now, end) = (context.now(), EventLoop.nowNanoseconds + EventLoop.shareNanoseconds)
         var isDone = true
@@ -51,15 +52,25 @@ extension ShardHost {
             isDone = !room.assumeIsolated { $0.endGraces(at: now, untilNanoseconds: end) }
             collect(room)
         }
-        if !isDone { context.loop.executeLater { [weak self] in self?.endGraces() } }
+        guard !isDone else { return }
+        isEndingGraces = true
+        context.loop.executeLater { [weak self] in self?.endGraces() }
     }
 
+    /// Once, and then while there seem to be too many: those that are gone for good since are not counted here.
     private func countDeletedRooms() {
+        guard !hasCountedDeletedRooms || deletedRooms >= RoomPolicy.deletedRoomsMax else { return }
+        hasCountedDeletedRooms = true
         let me = LoopBound(onLoop: self, loop: context.loop)
         storage.count(.deletedRoom) { result in
-            // The former count holds until the catalogue can be read.
-            guard case .success(let count) = result else { return }
-            me.loop.execute { me.value.deletedRooms = count }
+            me.loop.execute {
+                guard case .success(let count) = result else {
+                    // The former count holds until the catalogue can be read.
+                    me.value.hasCountedDeletedRooms = false
+                    return
+                }
+                me.value.deletedRooms = count
+            }
         }
     }
 

@@ -54,6 +54,9 @@ final class ShardHost: GroupLogDelegate {
     var diskFailure: StorageError?
     /// Deleted rooms that can be had back, as last counted, and those that were deleted since.
     var deletedRooms = 0
+    var hasCountedDeletedRooms = false
+    /// A share of the sessions of a lost node is left for the next turn.
+    var isEndingGraces = false
     /// Called before this shard's leadership, won or lost, has any consequence.
     var willChangeLeadership: () -> Void = {}
 
@@ -122,20 +125,20 @@ final class ShardHost: GroupLogDelegate {
     /// Takes what a room wants proposed, whenever it was asked for anything, and has its output published at the end of
     /// the turn: the one way in which a room hands out anything.
     func collect(_ room: RoomActor) {
-        let proposed = room.assumeIsolated { $0.takeProposals() }
-        if !proposed.isEmpty { proposals.stage(proposed.map(keepingDeleted)) }
+        var proposed = room.assumeIsolated { $0.takeProposals() }
+        for index in proposed.indices {
+            guard case .deleteRoom = proposed[index].command.body else { continue }
+            keepDeleted(&proposed[index])
+        }
+        if !proposed.isEmpty { proposals.stage(proposed) }
         publisher.markDirty(room)
     }
 
     /// States for how long a room that is deleted can be had back: not at all while the shard keeps too many.
-    private func keepingDeleted(_ proposal: Proposal) -> Proposal {
-        guard case .deleteRoom = proposal.command.body, context.cluster.level.brings(.undelete),
-            deletedRooms < RoomPolicy.deletedRoomsMax
-        else { return proposal }
+    private func keepDeleted(_ proposal: inout Proposal) {
+        guard context.cluster.level.brings(.undelete), deletedRooms < RoomPolicy.deletedRoomsMax else { return }
         deletedRooms += 1
-        var kept = proposal
-        kept.command.facts.keepDeletedSeconds = context.policy.undeleteSeconds
-        return kept
+        proposal.command.facts.keepDeletedSeconds = context.policy.undeleteSeconds
     }
 
     /// Commands that no proposal has taken yet.
@@ -144,8 +147,11 @@ final class ShardHost: GroupLogDelegate {
     /// One proposal for everything that is staged.
     func proposeStaged() {
         guard proposals.stagedCount > 0 else { return }
-        for (proposal, feature) in proposals.takeUpgrading(at: context.cluster.level) {
-            fail([proposal], .upgrading(feature), isInDoubt: false)
+        let level = context.cluster.level
+        if level < .newest {
+            for (proposal, feature) in proposals.takeUpgrading(at: level) {
+                fail([proposal], .upgrading(feature), isInDoubt: false)
+            }
         }
         guard proposals.stagedCount > 0 else { return }
         if let refused = proposals.propose(to: log, storage.health, at: context.now()) {

@@ -56,8 +56,7 @@ public protocol ClusterService: OperatingService {
     /// Client URLs for a client that wants to enter `room`, best first.
     func gateways(for room: RoomID) async throws(ChatError) -> GatewayAddresses
 
-    /// Whether the holder of this bearer token (admin key or JWT of an admin key) may use the API: who it is, with which rights, or
-    /// nil.
+    /// The holder of this bearer token (admin key or JWT of an admin key), with its rights; nil for anybody else.
     /// - Throws: 503 while that can't be told.
     func administrator(bearer: String) async throws(ChatError) -> Administrator?
 

@@ -54,7 +54,8 @@ public protocol OperatingService: Sendable {
     /// nonce or a signature that is none.
     /// - Parameter request: without its body, which has not been read.
     func checkHead(ofSigned request: SignedRequest) throws(ChatError)
-    /// The key that signed this request, with its rights. Throws 401 when the signature is wrong, too old, too early, or used before.
+    /// The key that signed this request, with its rights. Throws 401 when the signature is wrong, too old, too early, or
+    /// used before.
     func administrator(signed request: SignedRequest) async throws(ChatError) -> Administrator
 
     /// Claims the idempotency key of a call that is in no room's log.

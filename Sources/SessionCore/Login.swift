@@ -69,10 +69,9 @@ public struct Login: Sendable {
     /// The client asks to connect.
     /// - Parameters:
     ///   - admit: takes a place among those who connect in this second; false when there is none.
-    ///   - isCutOff: the node does not hear its cluster.
-    ///   - isDraining: the node stops, and serves only those who are here until they have moved.
+    ///   - refusal: why the node takes nobody new; nil: it does.
     public mutating func onConnect(
-        _ connect: ConnectRequest, id: UInt32?, isCutOff: Bool, isDraining: Bool = false, admit: () -> Bool
+        _ connect: ConnectRequest, id: UInt32?, refusal: String?, admit: () -> Bool
     ) -> [Step] {
         let request = Request(connect: connect, id: id)
         guard case .expected = state else {
@@ -82,13 +81,9 @@ public struct Login: Sendable {
             state = .over
             return [.turnAway("too many clients connect at once", .tooMany)]
         }
-        guard !isCutOff else {
+        if let refusal {
             state = .over
-            return [.turnAway("this node is cut off from its cluster", .other)]
-        }
-        guard !isDraining else {
-            state = .over
-            return [.turnAway("this node is stopping", .other)]
+            return [.turnAway(refusal, .other)]
         }
         if connect.anonymous { return look(for: request, nil) }
         guard let token = connect.token else {

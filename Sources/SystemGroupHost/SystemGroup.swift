@@ -297,9 +297,9 @@ public final class SystemGroup: Sendable {
         }
     }
 
-    /// Calls `observer` on the group's loop: at once for the level, the nodes and each setting that there is, then for every
-    /// change in the order of the log, before whoever made it gets its answer. It must not block; it hands over to its
-    /// own loop or thread.
+    /// Calls `observer` on the group's loop: at once for the level, the nodes and each setting that there is, then for
+    /// every change in the order of the log, before whoever made it gets its answer. It must not block; it hands over to
+    /// its own loop or thread.
     public func observe(_ observer: @escaping @Sendable (SystemChange) -> Void) async {
         let (loop, parts) = (loop, parts)
         await loop.run {

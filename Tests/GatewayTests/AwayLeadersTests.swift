@@ -5,7 +5,7 @@ import Wire
 
 @testable import Gateway
 
-/// What viewers are told of a leader that is away, as dialogues.
+/// The news for viewers of a leader that is away, as dialogues.
 @Suite struct AwayLeadersTests {
     private let shard = ShardID(0)
     private let room: RoomID

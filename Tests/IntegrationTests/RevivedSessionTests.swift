@@ -7,7 +7,7 @@ import Wire
 extension IntegrationTests.ClusterTests {
     /// A session whose node has died or can't be reached, and whose client goes on with it at another node.
     @Suite(AskingAgain()) struct RevivedSessions {
-        /// What others saw of wanda.
+        /// The enters and exits of wanda that others saw.
         private func comings(_ watcher: TestClient, _ room: RoomID) async -> [EventCode] {
             await watcher.events(of: room, about: "wanda").filter { $0 == .enter || $0 == .exit }
         }

@@ -20,20 +20,7 @@ import Transport
     }
 
     private func configuration(_ changes: [String: Any] = [:]) throws -> NodeConfiguration {
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let keys = #"{"token": [], "admin": [{"id": "a", "secret": "0123456789abcdef0123456789abcdef"}]}"#
-        let file = directory + "/keys.json"
-        try #require(
-            FileManager.default.createFile(
-                atPath: file, contents: Data(keys.utf8), attributes: [.posixPermissions: 0o600]))
-        var settings: [String: Any] = [
-            "nodeId": "n1", "dataDirectory": directory + "/store", "keysFile": file, "loops": 1, "shards": 1,
-            "client": ["port": 0], "api": ["port": 0],
-        ]
-        settings.merge(changes) { $1 }
-        let path = directory + "/node.json"
-        try JSONSerialization.data(withJSONObject: settings).write(to: URL(fileURLWithPath: path))
-        return try NodeConfiguration(path: path, environment: [:])
+        try .test(in: directory, changes)
     }
 
     private func failure(of configuration: NodeConfiguration) async throws -> NodeError? {

@@ -14,19 +14,7 @@ import Testing
     func `a node that starts on such a store refuses, with a sentence`(group: GroupID, term: UInt64) async throws {
         let directory = FileManager.default.temporaryDirectory.path + "/term-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let keys = #"{"token": [], "admin": [{"id": "a", "secret": "0123456789abcdef0123456789abcdef"}]}"#
-        let file = directory + "/keys.json"
-        try #require(
-            FileManager.default.createFile(
-                atPath: file, contents: Data(keys.utf8), attributes: [.posixPermissions: 0o600]))
-        let settings: [String: Any] = [
-            "nodeId": "n1", "dataDirectory": directory + "/store", "keysFile": file, "loops": 1, "shards": 1,
-            "client": ["port": 0], "api": ["port": 0],
-        ]
-        let path = directory + "/node.json"
-        try JSONSerialization.data(withJSONObject: settings).write(to: URL(fileURLWithPath: path))
-        let configuration = try NodeConfiguration(path: path, environment: [:])
+        let configuration = try NodeConfiguration.test(in: directory)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         try await ChatroomNode.createCluster(configuration, logger: logger)

@@ -45,7 +45,7 @@ import Wire
             term: term, applied: 1)
     }
 
-    /// Of five nodes those of these places answer, with what they know.
+    /// Five nodes, of which those at these places answer with what they know.
     private func health(_ shards: [(node: Int, views: [ShardView])], of count: Int) -> ClusterHealthView {
         ClusterHealth(
             shardCount: count, listed: Self.names.map { NodeRecord(node: $0, store: 1) },

@@ -13,19 +13,7 @@ import Testing
     private let directory = FileManager.default.temporaryDirectory.path + "/unknown-\(UUID().uuidString)"
 
     private func configuration(levelMax: Int = FeatureLevel.newest.number) throws -> NodeConfiguration {
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let keys = #"{"token": [], "admin": [{"id": "a", "secret": "0123456789abcdef0123456789abcdef"}]}"#
-        let file = directory + "/keys.json"
-        try #require(
-            FileManager.default.createFile(
-                atPath: file, contents: Data(keys.utf8), attributes: [.posixPermissions: 0o600]))
-        let settings: [String: Any] = [
-            "nodeId": "n1", "dataDirectory": directory + "/store", "keysFile": file, "loops": 1, "shards": 1,
-            "client": ["port": 0], "api": ["port": 0], "featureLevel": ["max": levelMax],
-        ]
-        let path = directory + "/node.json"
-        try JSONSerialization.data(withJSONObject: settings).write(to: URL(fileURLWithPath: path))
-        return try NodeConfiguration(path: path, environment: [:])
+        try .test(in: directory, ["featureLevel": ["max": levelMax]])
     }
 
     private var logger: Logger {

@@ -96,7 +96,7 @@ import Testing
         #expect(it.tell(.undeleteRoom, by: .system).code == .notFound)
         #expect(it.tell(.expire, by: .system).contains { $0 == life.map { .retire($0) } })
         #expect(!it.state.isKeptDeleted)
-        // What the webhook is owed.
+        // The row of the debt to the webhook is left.
         #expect(it.store.rowCount == 1)
     }
 

@@ -97,10 +97,14 @@ import Wire
     @Test func `that a new leader does not know were here, and others come`() async throws {
         try await HostedRooms.run(try TemporaryDirectory()) { hosted in
             try await hosted.createRoom()
-            try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: 5, enter))
+            let now = HostedRooms.now().milliseconds
+            try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: now, enter))
             #expect(shown(hosted) == "301x0 302x0")
             try await hosted.ask(call(hosted, "bob", at: taker, revivedAt: nil, enter))
             #expect(shown(hosted) == "301x1 302x0")
+            // Taken up long ago, it would have been announced.
+            try await hosted.ask(call(hosted, "joe", at: taker, revivedAt: 5, enter))
+            #expect(shown(hosted) == "301x2 302x0")
         }
     }
 

@@ -7,9 +7,9 @@ import Wire
 
 @testable import ServerAPI
 
-/// What each role may, by walking the table of routes (PROTOCOL.md, "Roles of keys").
+/// The rights of each role, by walking the table of routes (PROTOCOL.md, "Roles of keys").
 @Suite struct AdminRoleTests {
-    /// Who may call which route besides ADMIN, as the protocol says.
+    /// The roles that may call each route besides ADMIN, as the protocol says.
     private static let expected: [Set<AdminRole>: [String]] = [
         []: [
             "deleteRoom", "undeleteRoom", "issueToken", "revokeUser", "broadcast", "setLogLevel", "backUp",

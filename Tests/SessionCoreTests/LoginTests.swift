@@ -12,9 +12,9 @@ import Wire
     private let claims = SessionDialogue().claims()
 
     private func connect(
-        _ login: inout Login, _ request: ConnectRequest, isCutOff: Bool = false, isAdmitted: Bool = true
+        _ login: inout Login, _ request: ConnectRequest, refusal: String? = nil, isAdmitted: Bool = true
     ) -> [String] {
-        login.onConnect(request, id: 1, isCutOff: isCutOff) { isAdmitted }.map(Self.name)
+        login.onConnect(request, id: 1, refusal: refusal) { isAdmitted }.map(Self.name)
     }
 
     private func found(
@@ -74,11 +74,11 @@ import Wire
             login.onChecked(.failure(ChatError(.unavailable, "no keys"))).map(Self.name) == ["reply 503", "turn away"])
     }
 
-    @Test func `beyond the rate of connects, and while the node is cut off, clients are sent elsewhere`() {
+    @Test func `beyond the rate of connects, and while the node takes nobody new, clients are sent elsewhere`() {
         var login = Login()
-        #expect(connect(&login, ConnectRequest(token: "t"), isCutOff: true, isAdmitted: false) == ["put off"])
+        #expect(connect(&login, ConnectRequest(token: "t"), refusal: "cut off", isAdmitted: false) == ["put off"])
         login = Login()
-        #expect(connect(&login, ConnectRequest(anonymous: true), isCutOff: true) == ["turn away"])
+        #expect(connect(&login, ConnectRequest(anonymous: true), refusal: "stopping") == ["turn away"])
     }
 
     @Test func `a second connect is refused and changes nothing`() {

@@ -68,7 +68,7 @@ extension ClusterStory {
         }
     }
 
-    /// Whoever hears the room again has been told that its leader is back, if they were told that it was away.
+    /// Listeners that were told that a leader is away, and hear the room again, have been told that it is back.
     private func lookForStates(_ sum: sim_viewers, _ listeners: String, _ what: String) {
         if sum.away > 0 {
             complain(.leaderToldWrongly, "\(sum.away) \(listeners) were not told that the leader is back \(what)")

@@ -169,7 +169,7 @@ extension Samples {
             .onlineRooms(after: maybe { $0.text() }, limit: int(0...100)), .cluster, .join(nodeRecord()), .status,
             .sessions(of: user()), .sessionPage(after: maybe { $0.text() }, limit: int(0...100)),
             .slowSessions(limit: int(0...100)), .endSessions(of: user()), .endSession(session()),
-            .clock, .migrateSession(session(), to: nil), .migrateSession(session(), to: user()),
+            .clock, .roomCount, .migrateSession(session(), to: nil), .migrateSession(session(), to: user()),
             .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
             .transfer(shard, to: node()), .shards, .audit(before: maybe { $0.int64() }, limit: int(0...100)),
             .setLogLevel(any(LogLevel.self)), .backup(text(64)), .discardBackup(text(64)), .unknown,

@@ -116,6 +116,10 @@ converge() {
     say 'ok  healed: everything is whole again, and every room goes on at every node'
 }
 
+# cut_off NODE, join_again NODE: from and with all others.
+cut_off() { between both cut_one "$1" "$(others_than "$1")"; }
+join_again() { between both heal_one "$1" "$(others_than "$1")"; }
+
 scenario net-sessions 'three nodes, one is cut off from the others: its sessions go on there, and its copies end'
 net_sessions() {
     local round id
@@ -123,13 +127,7 @@ net_sessions() {
     for ((round = 1; round <= rounds; round++)); do
         settle
         id=n$((round % 3 + 1))
-        sessions_begin "$id" --comes-back
-        say "$id is cut off"
-        between both cut_one "$id" "$(others_than "$id")"
-        echo >&"${sessions[1]}"
-        sessions_wait back
-        between both heal_one "$id" "$(others_than "$id")"
-        sessions_end
+        sessions_over "$id" 'is cut off' cut_off join_again
     done
 }
 

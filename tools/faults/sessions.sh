@@ -32,6 +32,17 @@ sessions_end() {
     say "ok  $((4 * sessions_each)) of $((4 * sessions_each)) sessions went on as the same ones, and nobody saw them go"
 }
 
+# sessions_over NODE WORDS BREAK MEND: BREAK and MEND are commands that take the node.
+sessions_over() {
+    sessions_begin "$1" --comes-back
+    say "$1 $2"
+    $3 "$1"
+    echo >&"${sessions[1]}"
+    sessions_wait back
+    $4 "$1"
+    sessions_end
+}
+
 scenario sessions-kill 'three nodes, kill -9 of one: its sessions go on at the others as the same ones'
 sessions_kill() {
     local round id
@@ -54,12 +65,6 @@ sessions_freeze() {
     for ((round = 1; round <= rounds; round++)); do
         settle
         id=n$((round % 3 + 1))
-        sessions_begin "$id" --comes-back
-        say "$id stands still"
-        signal_node STOP "$id"
-        echo >&"${sessions[1]}"
-        sessions_wait back
-        signal_node CONT "$id"
-        sessions_end
+        sessions_over "$id" 'stands still' 'signal_node STOP' 'signal_node CONT'
     done
 }

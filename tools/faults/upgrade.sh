@@ -77,18 +77,18 @@ is_kept_out() {
 
 scenario upgrade 'three nodes, the release before and this one: rolled forward, back, forward again, the level raised'
 upgrade() {
-    local here=$bin_dir before after
+    local new_dir=$bin_dir before after
     old_programs
     # The level is raised by a call here, not by itself in between.
     export CHATROOM_FEATURE_LEVEL_RAISE_AFTER_SECONDS=0
     CLUSTER_BIN_DIR=$old_dir fresh_cluster 3
-    bin_dir=$here
+    bin_dir=$new_dir
     swarm_begin 7
     probe_begin 8
     before=$(level_of_cluster n1)
     say "the release before runs, at feature level $before"
 
-    roll "$here" n3
+    roll "$new_dir" n3
     after=$(level_of_program n3)
     say "n3 runs this one, which can do feature level $after"
     if ((after > before)); then
@@ -96,14 +96,14 @@ upgrade() {
         [[ $http_status == 409 ]] || fail "the level was to be raised among older programs: $http_status $http_body"
         say 'ok  the level is not raised while a node runs the release before'
     fi
-    roll "$here" n1 n2
+    roll "$new_dir" n1 n2
     [[ $(level_of_cluster n1) == "$before" ]] || fail 'the level was raised by itself.'
     say 'ok  rolled forward'
 
     roll "$old_dir" n2 n3 n1
     say 'ok  rolled back, while the level was not raised'
 
-    roll "$here" n1 n3 n2
+    roll "$new_dir" n1 n3 n2
     if ((after > before)); then
         cluster_call PUT n1 /v1/cluster/featureLevel "{\"level\":$after}"
         for id in n1 n2 n3; do wait_until "$id has level $after" has_level "$after" "$id"; done

@@ -48,6 +48,7 @@ struct NodeAnswers: Sendable {
             return .applied(result, index: index)
         case .cluster: return .cluster(id: cluster.id, shardCount: cluster.shardCount)
         case .status: return .status(await status())
+        case .roomCount: return .count(try await rooms.count())
         case .sessions(let user): return .sessions(await gateway.sessions(of: user), next: nil)
         case .sessionPage(let after, let limit):
             let page = await gateway.sessions(after: after, limit: limit)
@@ -100,8 +101,6 @@ struct NodeAnswers: Sendable {
         stats.users = Int64(counts.users)
         stats.connections = Int64(counts.connections)
         stats.slowSessions = Int64(counts.slowSessions)
-        // About a shard whose catalogue can't be read nothing is known.
-        stats.rooms = Int64((try? await rooms.count()) ?? 0)
         stats.activeRooms = Int64(activeRooms)
         stats.online = Int64(online)
         return NodeStatus(

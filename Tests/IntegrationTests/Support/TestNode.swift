@@ -170,7 +170,7 @@ final class TestNode: Sendable {
         try await TestSocket.$standardTLS.withValue(try apiTLS()) {
             try await poll("readiness") {
                 guard try await self.api("GET", "/readyz", bearer: nil).status == 200 else { return false }
-                // Of whatever admin key the test has; one without may only wait for the node itself.
+                // A test without an admin key can only wait for the node itself.
                 let health = try await self.api("GET", "/v1/cluster/health")
                 return health.status == 401 || health.status == 200 && health.body.contains(#""withoutLeader":0"#)
             }
