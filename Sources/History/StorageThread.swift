@@ -94,6 +94,8 @@ final class StorageWorker {
     /// Catalogues that are being read, by `SnapshotReader`'s number.
     var snapshots: [UInt64: CatalogueReader] = [:]
     var audit: AuditTable?
+    /// While its rows are taken.
+    var formerAudit: FormerAudit?
 
     init(thread: StorageThread) { self.thread = thread }
 
@@ -111,6 +113,8 @@ final class StorageWorker {
         for snapshot in snapshots.values { snapshot.close() }
         snapshots = [:]
         readers.closeAll()
+        formerAudit?.close()
+        formerAudit = nil
         audit?.close()
         audit = nil
     }

@@ -89,7 +89,9 @@ extension ChatroomNode {
             close: { $0.close() }, orFail: { NodeError(.storage, "the audit can't be used: \($0)") }
         ) {
             try AuditFile.open(
-                path: directory.audit, retentionDays: configuration.auditRetentionDays, level: system.level,
+                path: directory.audit, own: configuration.node,
+                former: AuditFile.Former(path: directory.formerAudit, subject: AuditRecorder.formerSubject),
+                retentionDays: configuration.auditRetentionDays, level: system.level,
                 now: WallClock.now)
         }
         let startedAt = WallClock.now()
@@ -141,7 +143,7 @@ extension ChatroomNode {
         cluster.set(knowsSettings: true)
         let clientPort = try await start(gateway, router, &services)
 
-        let auditRecorder = AuditRecorder(file: audit)
+        let auditRecorder = AuditRecorder(node: configuration.node, file: audit)
         let handOver: @Sendable () async -> Void = { [self] in await self.handOver(rooms, system, gateway, nodes) }
         try await services.start(stop: { [self] in
             await handOver()
@@ -161,6 +163,8 @@ extension ChatroomNode {
         try await services.start(stop: { await membership.stop() }) {
             membership.start(record, rooms: rooms, gateway: gateway)
         }
+        let copier = AuditCopier(own: configuration.node, file: audit, nodes: nodes, system: system)
+        try await services.start(stop: { await copier.stop() }) { copier.start() }
         let clocks = ClockWatch(own: configuration.node, nodes: nodes, cluster: cluster, logger: logger)
         try await services.start(stop: { await clocks.stop() }) { clocks.start() }
         try await services.open(close: { await $0.stop() }) {

@@ -15,7 +15,9 @@ struct DataDirectory: Sendable {
     let path: String
 
     var log: String { path + "/log" }
-    var audit: String { system + "/audit.sqlite" }
+    var audit: String { system + "/audit-2.sqlite" }
+    /// What earlier programs record in.
+    var formerAudit: String { system + "/audit.sqlite" }
     var system: String { path + "/system" }
     func shard(_ number: UInt16) -> String { path + "/shards/\(number)" }
     /// Where backups are made, beside the data: who removes the data does not remove them too.

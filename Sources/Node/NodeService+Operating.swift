@@ -247,8 +247,19 @@ extension NodeService {
 
     func record(_ item: AuditItem) { auditRecorder.record(item) }
 
-    func audit(before: Int64?, limit: Int) async throws(ChatError) -> [AuditItem] {
-        try await auditRecorder.page(before: before, limit: limit)
+    func audit(_ query: AuditQuery) async throws(ChatError) -> AuditView {
+        var found: [AuditPlace: AuditItem] = [:]
+        var answered: Set<NodeID> = []
+        for (node, answer) in await nodes.askAll(.audit(query)) {
+            guard case .audit(let items) = answer else { continue }
+            answered.insert(node)
+            // A copy is what it is a copy of.
+            for item in items { if let place = item.place { found[place] = item } }
+        }
+        guard answered.contains(configuration.node) else { throw ChatError(.internal, "the audit can't be read") }
+        let newest = found.sorted { $0.key > $1.key }.prefix(query.limit)
+        return AuditView(
+            items: newest.map(\.value), missing: system.nodes.map(\.node).filter { !answered.contains($0) }.sorted())
     }
 
     func checkHead(ofSigned request: SignedRequest) throws(ChatError) {

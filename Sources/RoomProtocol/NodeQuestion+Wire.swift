@@ -105,15 +105,7 @@ struct WiredQuestion: WireMessage {
             }, { known = .transfer($0.shard, to: $0.node) })
         try walker.choice(
             19, "shards", { if case .shards = current { Empty() } else { nil } }, { (_: Empty) in known = .shards })
-        try walker.choice(
-            20, "audit",
-            {
-                if case .audit(let before, let limit) = current {
-                    WiredAudit(before: before, limit: limit)
-                } else {
-                    nil
-                }
-            }, { known = .audit(before: $0.before, limit: $0.limit) })
+        // 20 was a page of the node's own record alone.
         try walker.choice(
             21, "logLevel", { if case .setLogLevel(let level) = current { LogSettings(level: level) } else { nil } },
             { known = .setLogLevel($0.level) })
@@ -145,6 +137,12 @@ struct WiredQuestion: WireMessage {
         try walker.choice(
             27, "roomCount", { if case .roomCount = current { Empty() } else { nil } },
             { (_: Empty) in known = .roomCount })
+        try walker.choice(
+            28, "audit", { if case .audit(let query) = current { WiredAuditQuery(query) } else { nil } },
+            { known = .audit($0.query) })
+        try walker.choice(
+            29, "keepAudit", { if case .keepAudit(let items) = current { AuditView(items: items) } else { nil } },
+            { known = .keepAudit($0.items) })
         read = known
     }
 }
@@ -222,15 +220,22 @@ private struct WiredTransfer: WireMessage {
     }
 }
 
-private struct WiredAudit: WireMessage {
-    var before: Int64?
-    var limit: Int
+private struct WiredAuditQuery: WireMessage {
+    var query: AuditQuery
 
-    static var blank: WiredAudit { WiredAudit(before: nil, limit: 0) }
-    static var schemaName: String { "AuditPlace" }
+    init(_ query: AuditQuery) { self.query = query }
+
+    static var blank: WiredAuditQuery { WiredAuditQuery(AuditQuery(limit: 0)) }
+    static var schemaName: String { "AuditQuery" }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        try walker.optional(1, "before", &before)
-        try walker.shown(2, "limit", &limit)
+        var (id, node) = (query.before?.id, query.before?.node)
+        try walker.optional(1, "beforeID", &id)
+        try walker.optional(2, "beforeNode", &node)
+        try walker.shown(3, "limit", &query.limit)
+        try walker.optional(4, "actor", &query.actor)
+        try walker.optional(5, "room", &query.room)
+        try walker.optional(6, "action", &query.action)
+        if W.isDecoding, let id, let node { query.before = AuditPlace(id: id, node: node) }
     }
 }

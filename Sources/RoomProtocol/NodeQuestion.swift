@@ -40,8 +40,10 @@ public enum NodeQuestion: Sendable, Equatable {
     case transfer(ShardID, to: NodeID)
     /// The node's knowledge of the shards that it holds.
     case shards
-    /// The node's record of who did what, newest first.
-    case audit(before: Int64?, limit: Int)
+    /// What the node has recorded of who did what, its own calls and copies of others', newest first.
+    case audit(AuditQuery)
+    /// Keeps copies of what another node has recorded.
+    case keepAudit([AuditItem])
     case setLogLevel(LogLevel)
     /// Copies what the node leads into a directory of that name.
     case backup(String)
@@ -76,7 +78,7 @@ public enum NodeAnswer: Sendable, Equatable {
     case backup(BackupCopy, shards: [ShardID], hasSystem: Bool)
     case session(HandedSession)
     case clock(Timestamp)
-    /// To `transfer`, `setLogLevel` and `discardBackup`.
+    /// To `transfer`, `keepAudit`, `setLogLevel` and `discardBackup`.
     case done
 }
 

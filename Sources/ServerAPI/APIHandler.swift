@@ -35,12 +35,11 @@ struct APIHandler: Sendable {
     ///   signed it with.
     func answer(_ head: Head, body: () async throws(ChatError) -> [UInt8]) async -> APIResponse {
         let begin = ContinuousClock.now
-        var administrator: Administrator?
-        var route: Route?
+        var found = Found()
         var refusal: ChatError?
         let response: APIResponse
         do throws(ChatError) {
-            response = try await respond(head, &administrator, &route, body: body)
+            response = try await respond(head, &found, body: body)
         } catch {
             if error.code == .internal {
                 logger.error("request failed", metadata: ["error": "\(error.message)", "method": "\(head.method)"])
@@ -49,30 +48,40 @@ struct APIHandler: Sendable {
             response = APIResponse(error)
         }
         if APIMethod(exactly: head.method)?.changes ?? true {
-            record(head, by: administrator?.name, status: response.status, refusal)
+            record(head, found, room: found.room ?? response.room, status: response.status, refusal)
         }
-        figures?.count(route, status: response.status, seconds: (ContinuousClock.now - begin) / .seconds(1))
+        figures?.count(found.route, status: response.status, seconds: (ContinuousClock.now - begin) / .seconds(1))
         return response
+    }
+
+    /// A request as far as it has been understood.
+    private struct Found {
+        var administrator: Administrator?
+        var route: Route?
+        /// The room that the path names.
+        var room: String?
     }
 
     /// Every changing call, the refused ones too (PROTOCOL.md, "Audit"). Query and body are left out: they may hold
     /// what is secret.
-    private func record(_ head: Head, by administrator: String?, status: Int, _ refusal: ChatError?) {
+    private func record(_ head: Head, _ found: Found, room: String?, status: Int, _ refusal: ChatError?) {
         // As bytes: this is looked at before anybody has said who they are.
         let path = head.target.utf8.prefix(Self.auditedPathMax).prefix { $0 != UInt8(ascii: "?") }
-        service.record(
-            AuditItem(
-                time: now(), administrator: administrator, address: head.address,
-                method: String(decoding: head.method.utf8.prefix(16), as: UTF8.self),
-                path: String(decoding: path, as: UTF8.self), status: Int64(status),
-                error: refusal.map { Int64($0.code.number) }))
+        var item = AuditItem(
+            time: now(), administrator: found.administrator?.name, address: head.address,
+            method: String(decoding: head.method.utf8.prefix(16), as: UTF8.self),
+            path: String(decoding: path, as: UTF8.self), status: Int64(status),
+            error: refusal.map { Int64($0.code.number) })
+        item.action = found.route?.name
+        // Nobody looks for a text that is no room ID.
+        item.room = room.flatMap { RoomID($0)?.text }
+        service.record(item)
     }
 
     private static let auditedPathMax = 512  // bytes
 
     private func respond(
-        _ head: Head, _ administrator: inout Administrator?, _ matched: inout Route?,
-        body: () async throws(ChatError) -> [UInt8]
+        _ head: Head, _ found: inout Found, body: () async throws(ChatError) -> [UInt8]
     ) async throws(ChatError) -> APIResponse {
         // A target is ASCII (RFC 9112 §3.2): what follows may divide it as text, at the cost of bytes.
         guard head.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
@@ -83,11 +92,11 @@ struct APIHandler: Sendable {
         let route: Route
         let parameters: [String: String]
         switch try table.match(method: head.method, path: path) {
-        case .route(let found, let values): (route, parameters) = (found, values)
+        case .route(let matching, let values): (route, parameters) = (matching, values)
         case .otherMethods(let methods): return Self.refuseMethod(head.method, allowed: methods)
         case .none: throw ChatError(.notFound, "there is no such call; GET /v1/openapi.json lists all")
         }
-        matched = route
+        (found.route, found.room) = (route, parameters["room"])
         var signedBody: [UInt8]?
         if route.needsAuthorization {
             if let signature = head.signature, head.authorization == nil {
@@ -99,16 +108,16 @@ struct APIHandler: Sendable {
                 try service.checkHead(ofSigned: signed)
                 signed.body = try await body()
                 signedBody = signed.body
-                administrator = try await service.administrator(signed: signed)
+                found.administrator = try await service.administrator(signed: signed)
             } else {
-                administrator = try await authorize(head)
+                found.administrator = try await authorize(head)
             }
-            try administrator?.requireMay(route, parameters)
+            try found.administrator?.requireMay(route, parameters)
         }
         let bytes: [UInt8] =
             if route.request == nil { [] } else if let signedBody { signedBody } else { try await body() }
         let request = APIRequest(
-            administrator: administrator, path: parameters,
+            administrator: found.administrator, path: parameters,
             query: try QueryParameters(halves.count == 2 ? halves[1] : ""), call: "\(head.method) \(path)",
             idempotencyKey: route.isIdempotent
                 ? try head.idempotencyKey.map { text throws(ChatError) in try IdempotencyKey.check(text) } : nil,

@@ -9,6 +9,8 @@ struct APIResponse: Sendable, Hashable {
     var body: [UInt8]
     /// The stream behind `body`; `nil` for nearly all answers.
     var stream: APIResponseStream?
+    /// The room that the call was about, where its path names none.
+    var room: String?
 
     static let jsonType = "application/json"
     /// The Prometheus text exposition format.

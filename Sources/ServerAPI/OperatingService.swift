@@ -46,9 +46,8 @@ public protocol OperatingService: Sendable {
 
     /// Takes note of a changing call. Returns at once.
     func record(_ item: AuditItem)
-    /// The recorded calls, newest first.
-    /// - Parameter before: only items with a lower ID.
-    func audit(before: Int64?, limit: Int) async throws(ChatError) -> [AuditItem]
+    /// The recorded calls of all nodes, newest first, without `next`.
+    func audit(_ query: AuditQuery) async throws(ChatError) -> AuditView
 
     /// Throws 401 for what is wrong with a signed request whatever its body is: an unknown key, a time too far off, a
     /// nonce or a signature that is none.

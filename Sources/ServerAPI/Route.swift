@@ -29,6 +29,8 @@ struct Route: Sendable {
     var request: RequestDescription?
     var answer: AnswerDescription
     var needsAuthorization = true
+    /// Whether an app calls it again and again all day: the audit keeps fewer of these.
+    var isFrequent = false
     /// Whether `Idempotency-Key` is heeded.
     var isIdempotent = false
     /// Whether the answer is kept under the `Idempotency-Key`, because no room's log does it.

@@ -8,7 +8,7 @@ extension Routes {
             method: .post, path: "/v1/rooms/{room}/messages", name: "sendMessage", roles: .moderation,
             summary: "Send a message.",
             request: RequestDescription(body: ServerSendRequest.self), answer: .json(SendResult.self),
-            isIdempotent: true, refusals: [.notFound, .roomClosed, .rejected]
+            isFrequent: true, isIdempotent: true, refusals: [.notFound, .roomClosed, .rejected]
         ) { request, service throws(ChatError) in
             let room = try request.room
             let send = try request.decode(ServerSendRequest.self)
@@ -42,7 +42,7 @@ extension Routes {
             method: .post, path: "/v1/rooms/{room}/barrage", name: "sendBarrage", roles: .moderation,
             summary: "Send a barrage item: shown at once, droppable, never kept.",
             request: RequestDescription(body: ServerBarrageRequest.self), answer: .json(BarrageResult.self),
-            isIdempotent: true, keepsAnswer: true, refusals: [.notFound, .roomClosed]
+            isFrequent: true, isIdempotent: true, keepsAnswer: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let room = try request.room
             let item = try request.decode(ServerBarrageRequest.self).item(time: request.time)

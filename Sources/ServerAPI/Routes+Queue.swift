@@ -23,7 +23,7 @@ extension Routes {
             method: .put, path: "/v1/rooms/{room}/queue/{key}", name: "setQueueElement", roles: .moderation,
             summary: "Add or overwrite an element; 409 when ifVersion is not its version.",
             request: RequestDescription(body: QueueSetBody.self), answer: .json(ElementResult.self),
-            isIdempotent: true, refusals: [.notFound, .conflict, .tooLarge, .roomClosed]
+            isFrequent: true, isIdempotent: true, refusals: [.notFound, .conflict, .tooLarge, .roomClosed]
         ) { request, service throws(ChatError) in
             let body = try request.decode(QueueSetBody.self)
             let set = CommandBody.queueSet(
@@ -35,7 +35,7 @@ extension Routes {
             method: .patch, path: "/v1/rooms/{room}/queue", name: "setQueueElements", roles: .moderation,
             summary: "New values for elements that are there; answers the keys that are not.",
             request: RequestDescription(body: QueueSetManyBody.self), answer: .json(MissingResult.self),
-            isIdempotent: true, refusals: [.notFound, .roomClosed]
+            isFrequent: true, isIdempotent: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let body = try request.decode(QueueSetManyBody.self)
             let result = try await request.perform(
@@ -47,7 +47,7 @@ extension Routes {
             method: .post, path: "/v1/rooms/{room}/queue/take", name: "takeQueueElement", roles: .moderation,
             summary: "Take an element out, the head when no key is given; 404 when there is none.",
             request: RequestDescription(body: QueueTakeBody.self, required: false), answer: .json(ElementResult.self),
-            isIdempotent: true, refusals: [.notFound, .roomClosed]
+            isFrequent: true, isIdempotent: true, refusals: [.notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let body = try request.decodeIfGiven(QueueTakeBody.self)
             return try await element(of: .queueTake(key: body.key, body.options.notify), body.options, request, service)

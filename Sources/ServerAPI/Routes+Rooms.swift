@@ -16,7 +16,9 @@ extension Routes {
                 .createRoom(creator: create.creator, set: create.set), in: room, as: .system,
                 id: request.callKey)
             guard case .room(let info) = result else { throw request.unexpected(result) }
-            return APIResponse(await view(info, service))
+            var response = APIResponse(await view(info, service))
+            response.room = room.text
+            return response
         },
         Route(
             method: .get, path: "/v1/rooms", name: "listRooms", roles: .everybody,

@@ -53,8 +53,16 @@ extension Routes {
         },
         Route(
             method: .get, path: "/v1/audit", name: "getAudit", roles: .operation,
-            summary: "Changing calls of this API, done or refused, newest first.",
+            summary: "Changing calls of this API at all nodes, done or refused, newest first.",
             query: [
+                QueryDescription(
+                    name: "actor", meaning: "Only calls of this key (its id) or token (its sub).",
+                    schema: .text(bytes: Limits.opaqueIDBytes)),
+                QueryDescription(
+                    name: "room", meaning: "Only calls about this room.", schema: .text(bytes: Limits.opaqueIDBytes)),
+                QueryDescription(
+                    name: "action", meaning: "Only this call, by its operationId: deleteRoom.",
+                    schema: .text(bytes: Limits.opaqueIDBytes)),
                 QueryDescription(
                     name: "after", meaning: "`next` of an earlier page.", schema: .text(bytes: Limits.opaqueIDBytes)),
                 limitQuery,
@@ -63,14 +71,24 @@ extension Routes {
         ) { request, service throws(ChatError) in
             let limit = try request.query.limit()
             let before = try request.query.cursor("after").map { text throws(ChatError) in
-                guard let id = Int64(text) else {
+                guard let place = AuditPlace(text) else {
                     throw ChatError(.badParameter, "after is not a cursor of an earlier answer", field: "after")
                 }
-                return id
+                return place
             }
-            let items = try await service.audit(before: before, limit: limit + 1)
-            let page = Array(items.prefix(limit))
-            return APIResponse(AuditView(items: page, next: items.count > limit ? page.last.map { "\($0.id)" } : nil))
+            let action = try request.query.text("action")
+            guard action.map(AuditedCall.actions.contains) ?? true else {
+                throw ChatError(.badParameter, "there is no such changing call in the document", field: "action")
+            }
+            let found = try await service.audit(
+                AuditQuery(
+                    before: before, limit: limit + 1, actor: try request.query.text("actor"),
+                    room: try request.query.text("room"), action: action))
+            let page = Array(found.items.prefix(limit))
+            return APIResponse(
+                AuditView(
+                    items: page, next: found.items.count > limit ? page.last?.place.map(String.init(describing:)) : nil,
+                    missing: found.missing))
         },
     ]
 }

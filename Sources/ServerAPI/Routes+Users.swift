@@ -8,7 +8,7 @@ extension Routes {
             method: .post, path: "/v1/users/{user}/token", name: "issueToken",
             summary: "Issue a token with which the user's clients connect.",
             request: RequestDescription(body: TokenBody.self, required: false),
-            answer: .json(TokenAnswer.self)
+            answer: .json(TokenAnswer.self), isFrequent: true
         ) { request, service throws(ChatError) in
             let user = try request.user
             let token = try request.decodeIfGiven(TokenBody.self)
@@ -39,7 +39,7 @@ extension Routes {
             method: .post, path: "/v1/users/{user}/messages", name: "sendDirect", roles: .moderation,
             summary: "Show a message to the user's connected sessions; answers how many took it.",
             request: RequestDescription(body: ServerSendRequest.self), answer: .json(ShownAnswer.self),
-            isIdempotent: true, keepsAnswer: true, keyInBody: clientID, refusals: [.rejected]
+            isFrequent: true, isIdempotent: true, keepsAnswer: true, keyInBody: clientID, refusals: [.rejected]
         ) { request, service throws(ChatError) in
             let user = try request.user
             let message = try request.decode(ServerSendRequest.self).outside(time: request.time)

@@ -85,13 +85,13 @@ import Testing
         try expectRefusal(of: path, version, 2) { try shard.open().close() }
     }
 
-    @Test(arguments: [0, 2] as [Int64]) func `an audit`(version: Int64) throws {
+    @Test(arguments: [1, 3] as [Int64]) func `an audit`(version: Int64) throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/audit.sqlite"
-        func open() throws { try AuditFile.open(path: path, retentionDays: 1) { noon }.close() }
+        func open() throws { try AuditFile.open(path: path, own: n1, retentionDays: 1) { noon }.close() }
         try open()
         try put("user_version", version, in: path)
-        try expectRefusal(of: path, version, 1, open)
+        try expectRefusal(of: path, version, 2, open)
     }
 
     @Test(arguments: [1, 3] as [UInt8]) func `the system group's state`(version: UInt8) async throws {

@@ -149,3 +149,10 @@ func memberRow(
         room: try room(name), incarnation: Incarnation(incarnation), kind: CatalogueKind.member.rawValue, key: user,
         value: value, deadline: deadline, index: index)
 }
+
+let (n1, n2) = (nodeID("n1"), nodeID("n2"))
+
+private func nodeID(_ text: String) -> NodeID {
+    guard let node = NodeID(text) else { preconditionFailure("\(text) is a node ID") }
+    return node
+}

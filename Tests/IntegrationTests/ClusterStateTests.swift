@@ -165,4 +165,40 @@ extension IntegrationTests.ClusterTests {
             }
         }
     }
+
+    /// Promised by PROTOCOL.md, "Audit": any node tells it for all of them, and it is on two nodes.
+    @Test func `the audit of a node that is gone is told by the others, found by room, call and key`() async throws {
+        let cluster = try await TestCluster.whole()
+        let room = try await cluster.room("audited")
+        let (asked, others) = (cluster.nodes[0], Array(cluster.nodes.dropFirst()))
+        #expect(try await asked.api("POST", "/v1/rooms/\(room)/close").status == 200)
+        #expect(try await asked.api("POST", "/v1/rooms/\(room)/reopen").status == 200)
+        #expect(try await others[0].api("POST", "/v1/rooms/\(room)/close").status == 200)
+        func told(by node: TestNode, _ query: String) async throws -> (calls: [String], missing: [String]) {
+            let page = try await node.api("GET", "/v1/audit?room=\(room)\(query)").fields()
+            let calls = (page["items"] as? [[String: Any]] ?? []).map { item in
+                "\(item["action"] as? String ?? "?") at \(item["node"] as? String ?? "?")"
+            }
+            return (calls.filter { !$0.hasPrefix("createRoom") }, page["missing"] as? [String] ?? [])
+        }
+        let all = ["closeRoom at n2", "reopenRoom at n1", "closeRoom at n1"]
+        for node in cluster.nodes {
+            try await poll("\(cluster.name(of: node)) tells all") { try await told(by: node, "").calls == all }
+        }
+        #expect(try await told(by: others[1], "&action=closeRoom&actor=admin").calls == [all[0], all[2]])
+        #expect(try await told(by: others[1], "&actor=nobody").calls == [])
+        let first = try await others[1].api("GET", "/v1/audit?room=\(room)&limit=1").fields()
+        let next = try #require(first["next"] as? String)
+        #expect(try await told(by: others[0], "&after=\(next)&limit=1").calls == [all[1]])
+
+        // By a stop the last copy is made; `kill -9` would leave a second.
+        _ = try await asked.stop()
+        for node in others {
+            try await poll("\(cluster.name(of: node)) tells the copies") {
+                let page = try await told(by: node, "")
+                return page.calls == all && page.missing == ["n1"]
+            }
+        }
+        try await cluster.start([asked])
+    }
 }

@@ -88,16 +88,20 @@ extension FakeCluster {
 
     func record(_ item: AuditItem) { state.withLock { $0.audited.append(item) } }
 
-    func audit(before: Int64?, limit: Int) async throws(ChatError) -> [AuditItem] {
-        try note(.operating("audit before \(before.map(String.init) ?? "-") limit \(limit)"))
+    func audit(_ query: AuditQuery) async throws(ChatError) -> AuditView {
+        let filter = [query.actor, query.room, query.action].map { $0 ?? "-" }.joined(separator: " ")
+        try note(
+            .operating(
+                "audit before \(query.before.map(String.init(describing:)) ?? "-") limit \(query.limit) of \(filter)"))
         var item = AuditItem(
             time: Timestamp(5), administrator: "root", address: "127.0.0.1", method: "POST", path: "/v1/rooms",
             status: 409, error: 409)
-        item.unrecorded = 1
-        return (0..<limit).map { number in
+        (item.unrecorded, item.node) = (1, NodeID("n1"))
+        let items = (0..<query.limit).map { number in
             item.id = 1000 - Int64(number)
             return item
         }
+        return AuditView(items: items)
     }
 
     func checkHead(ofSigned request: SignedRequest) throws(ChatError) {

@@ -70,6 +70,18 @@ import Wire
             #expect(items.map(\.administrator) == ["root", "root", "root", nil, nil])
             #expect(items.first?.path == "/v1/users/ann/offline" && items.first?.address == "127.0.0.1")
             #expect(items.allSatisfy { $0.time == Timestamp(1_700_000_000_123) })
+            #expect(items.map(\.action) == ["forceOffline", "broadcast", "endSession", "setLogLevel", nil])
+        }
+    }
+
+    @Test func `the audit has the room of a call, also of one that makes it`() async throws {
+        try await withServer { client, cluster in
+            _ = try await client.call("POST", "/v1/rooms", #"{"id":"a","creator":"o"}"#)
+            _ = try await client.call("POST", "/v1/rooms/b/close", bearer: "wrong")
+            _ = try await client.call("POST", "/v1/rooms/%20/close")
+            let items = cluster.state.withLock { $0.audited }
+            #expect(items.map(\.room) == ["a", "b", nil])
+            #expect(items.map(\.action) == ["createRoom", "closeRoom", "closeRoom"])
         }
     }
 
@@ -91,10 +103,12 @@ import Wire
 
     @Test func `a page of the audit is full to the last, and slow has no cursor`() async throws {
         try await withServer { client, cluster in
-            let page = try await client.call("GET", "/v1/audit?limit=3&after=7")
+            let page = try await client.call("GET", "/v1/audit?limit=3&after=7.n2&room=r&action=deleteRoom")
             #expect(page.json?["items"]?.array?.count == 3)
-            #expect(page.json?["next"]?.text == "998")
-            #expect(cluster.calls == [.operating("audit before 7 limit 4")])
+            #expect(page.json?["next"]?.text == "998.n1")
+            #expect(cluster.calls == [.operating("audit before 7.n2 limit 4 of - r deleteRoom")])
+            #expect(try await client.call("GET", "/v1/audit?after=7").status == 400)
+            #expect(try await client.call("GET", "/v1/audit?action=nothing").status == 400)
             #expect(try await client.call("GET", "/v1/sessions?slow=true&after=s").status == 400)
             #expect(try await client.call("GET", "/v1/sessions?slow=maybe").status == 400)
         }

@@ -171,7 +171,7 @@ extension Samples {
             .slowSessions(limit: int(0...100)), .endSessions(of: user()), .endSession(session()),
             .clock, .roomCount, .migrateSession(session(), to: nil), .migrateSession(session(), to: user()),
             .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
-            .transfer(shard, to: node()), .shards, .audit(before: maybe { $0.int64() }, limit: int(0...100)),
+            .transfer(shard, to: node()), .shards, .audit(auditQuery()), .keepAudit(list { $0.auditItem() }),
             .setLogLevel(any(LogLevel.self)), .backup(text(64)), .discardBackup(text(64)), .unknown,
         ]
     }
@@ -234,9 +234,7 @@ extension Samples {
         lane.waitingBytes = int64()
         var session = SessionView(session: session(), user: user(), node: node())
         (session.rooms, session.device) = (list { $0.room() }, any(Device.self))
-        let audit = AuditItem(
-            time: time(), administrator: maybe { $0.text() }, address: text(), method: text(), path: text(),
-            status: int64())
+        let audit = auditItem()
         let shard = ShardView(
             shard: ShardID(UInt16(int(0...65_535))), leader: maybe { $0.node() }, replicas: list { $0.node() },
             term: uint64(), applied: uint64())
@@ -258,5 +256,19 @@ extension Samples {
                 BackupCopy(node: node(), directory: text(), bytes: int64()),
                 shards: list { ShardID(UInt16($0.int(0...65_535))) }, hasSystem: bool()),
         ]
+    }
+
+    private mutating func auditItem() -> AuditItem {
+        var item = AuditItem(
+            time: time(), administrator: maybe { $0.text() }, address: text(), method: text(), path: text(),
+            status: int64())
+        (item.node, item.action, item.room) = (maybe { $0.node() }, maybe { $0.text() }, maybe { $0.text() })
+        return item
+    }
+
+    private mutating func auditQuery() -> AuditQuery {
+        AuditQuery(
+            before: maybe { AuditPlace(id: $0.int64(), node: $0.node()) }, limit: int(0...100),
+            actor: maybe { $0.text() }, room: maybe { $0.text() }, action: maybe { $0.text() })
     }
 }

@@ -65,7 +65,10 @@ struct NodeAnswers: Sendable {
             }
             return .done
         case .shards: return .shards(await shards())
-        case .audit(let before, let limit): return .audit(try await auditRecorder.page(before: before, limit: limit))
+        case .audit(let query): return .audit(try await auditRecorder.page(query))
+        case .keepAudit(let items):
+            try await auditRecorder.keep(items)
+            return .done
         case .setLogLevel(let level):
             logControl.set(level)
             return .done

@@ -135,7 +135,7 @@ public struct ShardsView: WireMessage, Hashable {
 
 /// A changing call of the server API, done or refused.
 public struct AuditItem: WireMessage, Hashable {
-    /// Ascending; made by the record.
+    /// Ascending for each node; made by the record.
     public var id: Int64 = 0
     public var time: Timestamp
     /// The caller, by the name of the key or the `sub` of the token; absent when that is what was refused.
@@ -151,6 +151,12 @@ public struct AuditItem: WireMessage, Hashable {
     public var error: Int64?
     /// Further calls like this one that were not recorded one by one.
     public var unrecorded: Int64 = 0
+    /// The node that answered; absent in what was recorded before other nodes told it too.
+    public var node: NodeID?
+    /// Which call, by the name that the OpenAPI document gives it; absent for one that there is not.
+    public var action: String?
+    /// The room that it is about.
+    public var room: String?
 
     public static var blank: AuditItem {
         AuditItem(time: .blank, administrator: nil, address: "", method: "", path: "", status: 0)
@@ -179,25 +185,32 @@ public struct AuditItem: WireMessage, Hashable {
         try walker.required(7, "status", &status)
         try walker.optional(8, "error", &error)
         try walker.defaulted(9, "unrecorded", &unrecorded, default: 0)
+        try walker.optional(10, "node", &node)
+        try walker.optional(11, "action", &action)
+        try walker.optional(12, "room", &room)
     }
 }
 
-/// {items, [next]}.
+/// {items, [next, missing]}.
 public struct AuditView: WireMessage, Hashable {
     public var items: [AuditItem]
     public var next: String?
+    /// Nodes that did not answer: what they recorded last may not be among the items.
+    public var missing: [NodeID] = []
 
     public static var blank: AuditView { AuditView(items: []) }
     public static var schemaName: String { "Audit" }
 
-    public init(items: [AuditItem], next: String? = nil) {
+    public init(items: [AuditItem], next: String? = nil, missing: [NodeID] = []) {
         self.items = items
         self.next = next
+        self.missing = missing
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.list(1, "items", &items)
         try walker.optional(2, "next", &next)
+        try walker.list(3, "missing", &missing)
     }
 }
 

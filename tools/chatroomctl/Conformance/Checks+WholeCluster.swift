@@ -106,6 +106,10 @@ extension ConformanceCheck {
             try expect(
                 items.compactMap { $0["status"]?.integer } == [409, 200], "the statuses, newest first: \(items)")
             try expect(items.first?["error"], is: 409, "the error of the refused one")
+            let query = [("room", room), ("action", "setQueueElement"), ("actor", items[0]["administrator"]?.text)]
+            let found = try await run.done("GET", ["audit"], query: query)["items"]?.items ?? []
+            try expect(
+                found.compactMap { $0["status"]?.integer } == [409, 200], "found by room, action and actor: \(found)")
             let line = items.map(\.line).joined()
             try expect(!line.contains(try run.adminKey), "it has the key itself")
         },

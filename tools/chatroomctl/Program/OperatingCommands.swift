@@ -209,8 +209,16 @@ struct LogCommand: AsyncParsableCommand {
 /// `audit`.
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "Who changed what through the server API, newest first.")
+        commandName: "audit", abstract: "Who changed what through the server API of any node, newest first.")
 
+    @Option(help: ArgumentHelp("Only calls of this key (its id) or token (its sub).", valueName: "name"))
+    var actor: String?
+    @Option(help: ArgumentHelp("Only calls about this room.", valueName: "room"))
+    var room: String?
+    @Option(
+        help: ArgumentHelp(
+            "Only this call, by its operationId in GET /v1/openapi.json, for example deleteRoom.", valueName: "call"))
+    var action: String?
     @OptionGroup var page: PageOptions
     @OptionGroup var common: CommonOptions
 
@@ -218,19 +226,29 @@ struct AuditCommand: AsyncParsableCommand {
         let client = try common.client()
         let result = try await page.collect("items") { after, limit async throws(CommandFailure) in
             try await client.call(
-                "GET", ["audit"], query: [("after", after), ("limit", limit.map(String.init))])
+                "GET", ["audit"],
+                query: [
+                    ("actor", actor), ("room", room), ("action", action), ("after", after),
+                    ("limit", limit.map(String.init)),
+                ])
         }
         common.show(result) { audit in
-            var table = Table(["TIME", "WHO", "FROM", "CALL", "ANSWER"])
+            var table = Table(["TIME", "WHO", "FROM", "AT", "CALL", "ANSWER"])
             for item in audit["items"]?.items ?? [] {
                 table.add([
                     item["time"]?.integer.map(TimeText.full) ?? "", item["administrator"]?.shown ?? "?",
-                    item["address"]?.shown ?? "", "\(item["method"]?.shown ?? "") \(item["path"]?.shown ?? "")",
+                    item["address"]?.shown ?? "", item["node"]?.shown ?? "",
+                    "\(item["method"]?.shown ?? "") \(item["path"]?.shown ?? "")",
                     (item["error"] ?? item["status"])?.shown ?? "",
                 ])
             }
             return table.lines()
         }
-        if !common.json { PageOptions.note(result) }
+        guard !common.json else { return }
+        PageOptions.note(result)
+        let missing = (result["missing"]?.items ?? []).map { DisplayText.safe($0.shown) }
+        if !missing.isEmpty {
+            Output.note("no answer from \(missing.joined(separator: ", ")): calls of its last moments may be missing")
+        }
     }
 }

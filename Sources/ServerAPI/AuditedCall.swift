@@ -1,0 +1,29 @@
+import ChatModel
+import Wire
+
+/// What the audit knows of calls (PROTOCOL.md, "Audit").
+public enum AuditedCall {
+    private static let table = RouteTable(Routes.described)
+
+    /// The names of all calls that are recorded.
+    static let actions = Set(table.routes.filter(\.method.changes).map(\.name))
+
+    private static let frequentActions = Set(table.routes.filter(\.isFrequent).map(\.name))
+
+    /// Whether an app makes this call again and again all day.
+    public static func isFrequent(_ action: String?) -> Bool { action.map(frequentActions.contains) ?? false }
+
+    /// Which call a recorded one of an earlier version is, and about which room.
+    /// - Parameter path: as recorded, maybe cut off.
+    public static func subject(method: String, path: String) -> (action: String?, room: String?) {
+        guard case .route(let route, let parameters)? = try? table.match(method: method, path: path[...]) else {
+            return (nil, nil)
+        }
+        return (route.name, parameters["room"])
+    }
+}
+
+extension AuditItem {
+    /// Where it stands among the calls of all nodes; nil for one of which no node is known.
+    public var place: AuditPlace? { node.map { AuditPlace(id: id, node: $0) } }
+}
