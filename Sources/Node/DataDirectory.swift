@@ -16,7 +16,7 @@ struct DataDirectory: Sendable {
 
     var log: String { path + "/log" }
     var audit: String { system + "/audit-2.sqlite" }
-    /// What earlier programs record in.
+    /// The file that earlier programs record in.
     var formerAudit: String { system + "/audit.sqlite" }
     var system: String { path + "/system" }
     func shard(_ number: UInt16) -> String { path + "/shards/\(number)" }

@@ -40,7 +40,7 @@ public enum NodeQuestion: Sendable, Equatable {
     case transfer(ShardID, to: NodeID)
     /// The node's knowledge of the shards that it holds.
     case shards
-    /// What the node has recorded of who did what, its own calls and copies of others', newest first.
+    /// The node's record of who did what, its own calls and copies of others', newest first.
     case audit(AuditQuery)
     /// Keeps copies of what another node has recorded.
     case keepAudit([AuditItem])

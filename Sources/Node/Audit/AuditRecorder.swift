@@ -66,7 +66,7 @@ final class AuditRecorder: Sendable {
         }
     }
 
-    /// What a row of an earlier version is about.
+    /// The subject of a row of an earlier version.
     @Sendable static func formerSubject(_ payload: [UInt8]) -> AuditRow.Subject {
         guard var item = try? WireProtobuf.decode(AuditItem.self, from: payload, limits: false) else {
             return AuditRow.Subject(.ordinary, actor: nil, room: nil, action: nil)
