@@ -1,7 +1,7 @@
 import ChatModel
 import Wire
 
-/// What the audit knows of calls (PROTOCOL.md, "Audit").
+/// The calls as the audit knows them (PROTOCOL.md, "Audit").
 public enum AuditedCall {
     private static let table = RouteTable(Routes.described)
 

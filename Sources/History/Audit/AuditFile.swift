@@ -90,8 +90,8 @@ public final class AuditFile: Sendable {
 
     private var cutoff: Timestamp { now().adding(seconds: -retentionDays * 86_400) }
 
-    /// Takes rows of a former record, and comes back for the next ones: others get their turns meanwhile. What fails is
-    /// tried again at the next start.
+    /// Takes rows of a former record, and comes back for the next ones: others get their turns meanwhile. A failure ends
+    /// it until the next start.
     private func take(_ former: Former, _ worker: StorageWorker) {
         guard let file = worker.formerAudit, let table = worker.audit else { return }
         let cutoff = cutoff

@@ -6,7 +6,7 @@ public struct AuditRow: Sendable, Hashable {
     /// displace what an operator did once.
     public enum Kind: Int64, Sendable, Hashable, CaseIterable {
         case ordinary = 0
-        /// What an app does again and again, for example messages that it sends.
+        /// An app does it again and again, for example sends messages.
         case frequent = 1
         /// By nobody who has proved who they are.
         case stranger = 2
@@ -21,7 +21,7 @@ public struct AuditRow: Sendable, Hashable {
         }
     }
 
-    /// What a row can be found by.
+    /// The columns that a row can be found by.
     public struct Subject: Sendable, Hashable {
         public var kind: Kind
         public var actor: String?

@@ -42,7 +42,7 @@ final class AuditCopier: Sendable {
                     if Task.isCancelled || !isDone || file.version != version { break }
                 }
             }
-            // What was recorded last, for as long as this node is away.
+            // The last calls, for as long as this node is away.
             _ = await copy(&places)
         }
         self.task.withLock { $0 = task }

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Who keeps copies of whose record: the listed nodes as a ring, in the order of their IDs. A node's record is also kept
+/// The keepers of copies: the listed nodes as a ring, in the order of their IDs. A node's record is also kept
 /// by the next node. That of a node that is not listed any more is kept by the two nodes behind its place.
 struct AuditRing: Sendable {
     /// One node's record to copy to another.
@@ -17,7 +17,7 @@ struct AuditRing: Sendable {
 
     init(_ listed: [NodeRecord]) { self.listed = listed.sorted { Self.precedes($0.node, $1.node) } }
 
-    /// What `own` has to copy.
+    /// The records that `own` has to copy, and where to.
     /// - Parameters:
     ///   - recorded: the nodes of which it has rows.
     ///   - reached: the nodes that it can copy to.
