@@ -144,8 +144,9 @@ public final class Gateway: Sendable {
         }
     }
 
-    /// So many clients a second other nodes take without a thought.
-    private static let movesPerSecond: Int64 = 2_000
+    /// So many clients a second move in some 50 ms each on a busy machine of two CPUs that has both nodes and the clients.
+    /// With twice as many they wait for each other.
+    private static let movesPerSecond: Int64 = 250
     private static let drainWindowMinMs: Int64 = 250
     /// At the end of the window the last ones still have so long to arrive.
     private static let drainReserveMs: Int64 = 2_000

@@ -127,6 +127,35 @@ import Testing
         #expect(try await file.nodes().get() == [n1])
     }
 
+    @Test func `a node that begins again without its data gets its record back, whatever it sends meanwhile`()
+        async throws
+    {
+        let file = try open(n2)
+        defer { file.close() }
+        func calls(_ ids: ClosedRange<Int64>) -> [AuditRow] {
+            ids.map { id in
+                AuditRow(
+                    place: AuditPlace(id: AuditPlace.firstID(at: noon) + id, node: n1),
+                    subject: AuditRow.Subject(.ordinary, actor: nil, room: nil, action: nil), payload: [UInt8(id)])
+            }
+        }
+        func owed(_ store: UInt64) async throws -> [UInt8] {
+            try await file.uncopied(of: n1, to: store, limit: 100).get().flatMap(\.payload)
+        }
+        try await file.keep(calls(1...2), from: 7).get()
+        try await file.keep(calls(3...4), from: 7).get()
+        #expect(try await owed(7) == [])
+        #expect(try await owed(8) == [1, 2, 3, 4])
+        try await file.keep(calls(5...6), from: 8).get()
+        #expect(try await owed(8) == [1, 2, 3, 4, 5, 6])
+        try await file.note(copied: calls(2...2)[0].place.id, of: n1, to: 8).get()
+        try await file.keep(calls(7...7), from: 8).get()
+        #expect(try await owed(8) == [3, 4, 5, 6, 7])
+        try await file.note(copied: calls(7...7)[0].place.id, of: n1, to: 8).get()
+        try await file.keep(calls(8...9), from: 8).get()
+        #expect(try await owed(8) == [])
+    }
+
     @Test func `strangers displace only strangers`() async throws {
         let file = try open()
         defer { file.close() }

@@ -24,7 +24,7 @@ import Testing
     @Test func `the next node of the ring has the copy, for the last one the first`() {
         let all = [n3, n1, n2]
         #expect(
-            duties(n1, of: [n1, n3], listed: all, reached: [n2, n3]) == [AuditRing.Duty(record: n1.node, holder: n2)])
+            duties(n1, of: [n1, n3], listed: all, reached: [n2]) == [AuditRing.Duty(record: n1.node, holder: n2)])
         #expect(duties(n3, of: [n3], listed: all, reached: [n1, n2]) == [AuditRing.Duty(record: n3.node, holder: n1)])
     }
 
@@ -44,5 +44,12 @@ import Testing
             ])
         #expect(duties(n4, of: [n2, n4], listed: listed, reached: [n1, n3]).map(\.record) == [n4.node])
         #expect(duties(n1, of: [n4], listed: [n1, n2], reached: [n2]) == [AuditRing.Duty(record: n4.node, holder: n2)])
+    }
+
+    @Test func `the keeper gives a node its record back, if it has not got it`() {
+        #expect(
+            duties(n2, of: [n1, n2, n3], listed: [n1, n2, n3], reached: [n1, n3]) == [
+                AuditRing.Duty(record: n1.node, holder: n1), AuditRing.Duty(record: n2.node, holder: n3),
+            ])
     }
 }

@@ -392,6 +392,13 @@ swarm_sends() {
 # report NAME: a number of the bots' report.
 report() { sed -n "s/.*\"$1\":\([-0-9.]*\).*/\1/p" "$work/report.json"; }
 
+# slowest KIND: of a latency of the bots' report, in milliseconds; 0 when there was none.
+slowest() {
+    local found
+    found=$(sed -n "s/.*\"$1Microseconds\":{[^}]*\"max\":\([0-9]*\).*/\1/p" "$work/report.json")
+    echo $((${found:-0} / 1000))
+}
+
 # swarm_end: the bots stop sending; all that they were acked has to be there, once and in order.
 swarm_end() {
     local status=0
@@ -405,7 +412,7 @@ swarm_end() {
     fi
     say "ok  the ledger balances: $(sed -n 's/.*"kept":{\([^}]*\)}.*/\1/p' "$work/report.json" | tr -d '"' | tr ',' ' ')," \
         "connections lost $(report lost), without a hint $(report unannounced)," \
-        "slowest ack $(($(sed -n 's/.*"ackMicroseconds":{[^}]*"max":\([0-9]*\).*/\1/p' "$work/report.json") / 1000)) ms"
+        "slowest ack $(slowest ack) ms, slowest receipt $(slowest receipt) ms, longest silence $(slowest comeback) ms"
 }
 
 # ---------------------------------------------------------------------------------------------------------------------

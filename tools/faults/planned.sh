@@ -16,6 +16,9 @@ judge_planned() {
     replicas_are_equal "${swarm_rooms[@]}"
 }
 
+# A viewer waits no longer than this for any message, whatever one planned stop does.
+silence_ms=1000
+
 scenario rolling-restart 'three nodes, SIGTERM and start of every one in turn'
 rolling_restart() {
     local id
@@ -31,6 +34,11 @@ rolling_restart() {
         all_go_on "$id"
     done
     judge_planned
+    say "    moved before their connection ended: $(report moved) of $(report sentAway) that were sent away"
+    (($(slowest receipt) <= silence_ms)) || fail "a viewer waited $(slowest receipt) ms for a message."
+    (($(slowest comeback) <= silence_ms)) || fail "a viewer heard nothing for $(slowest comeback) ms."
+    (($(report refused) == 0)) || fail "$(report refused) sends were refused."
+    say "ok  nobody waited longer than $silence_ms ms for any message, and no send was refused"
 }
 
 # leads_nothing NODE: as another node sees it; and no shard has a replica there.

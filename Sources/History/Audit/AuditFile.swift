@@ -148,11 +148,12 @@ public final class AuditFile: Sendable {
         }
     }
 
-    /// Takes copies of other nodes' rows. Returns when they are written.
-    public func keep(_ rows: [AuditRow]) async -> Result<Void, StorageError> {
+    /// Takes copies of another node's rows, the oldest first. Returns when they are written.
+    /// - Parameter store: that of the node whose rows they are, if it has sent them itself.
+    public func keep(_ rows: [AuditRow], from store: UInt64? = nil) async -> Result<Void, StorageError> {
         let cutoff = cutoff
         return await ask { table throws(SQLiteError) in
-            try table.keep(rows)
+            try table.keep(rows, from: store)
             try table.pruneIfDue(before: cutoff)
         }
     }

@@ -66,12 +66,27 @@ final class AuditTable {
         rowsSincePrune += rows.count
     }
 
-    /// Rows of another record; those that are here stay as they are.
-    func keep(_ rows: [AuditRow]) throws(SQLiteError) {
+    /// Rows of one node, the oldest first; those that are here stay as they are.
+    /// - Parameter store: that of the node itself, if it has sent them: it has them, and those before that it has sent.
+    func keep(_ rows: [AuditRow], from store: UInt64?) throws(SQLiteError) {
+        guard let first = rows.first?.place, let last = rows.last?.place else { return }
         try database.transaction { () throws(SQLiteError) in
+            if let store, try !isAnything(of: first.node, after: copied(of: first.node, to: store), before: first.id) {
+                try note(copied: last.id, of: first.node, to: store)
+            }
             for row in rows { _ = try insert(row) }
         }
         rowsSincePrune += rows.count
+    }
+
+    /// Whether there are rows of the node between two places.
+    private func isAnything(of node: NodeID, after: Int64, before: Int64) throws(SQLiteError) -> Bool {
+        let select = try database.cached("SELECT 1 FROM calls WHERE id > ? AND id < ? AND node = ? LIMIT 1")
+        defer { select.reset() }
+        select.bind(1, after)
+        select.bind(2, before)
+        select.bind(3, node.text)
+        return try select.step()
     }
 
     /// Rows of this node's own from its former record, and up to which of them they are.

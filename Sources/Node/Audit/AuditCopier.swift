@@ -12,6 +12,8 @@ final class AuditCopier: Sendable {
     private static let interval = Duration.seconds(1)
     /// How often everything is looked at although nothing was recorded: nodes come and go.
     private static let intervalsBetweenLooks = 30
+    /// After a failure: the other node may be of an earlier version, or its disk full.
+    private static let intervalsAfterFailure = 5
     /// Rows of a question: some 100 KB at most.
     private static let rowsAtOnce = 100
     /// Questions in a row for one duty; what is left waits for the next interval.
@@ -36,10 +38,12 @@ final class AuditCopier: Sendable {
             var places: [AuditRing.Duty: Int64] = [:]
             while !Task.isCancelled {
                 let version = file.version
-                let isDone = await copy(&places)
-                for _ in 0..<Self.intervalsBetweenLooks {
+                let outcome = await copy(&places)
+                let pause = outcome == .failed ? Self.intervalsAfterFailure : Self.intervalsBetweenLooks
+                for _ in 0..<pause {
                     try? await Task.sleep(for: Self.interval)
-                    if Task.isCancelled || !isDone || file.version != version { break }
+                    if Task.isCancelled || outcome == .unfinished { break }
+                    if outcome == .finished, file.version != version { break }
                 }
             }
             // The last calls, for as long as this node is away.
@@ -54,38 +58,41 @@ final class AuditCopier: Sendable {
         await task?.value
     }
 
-    /// Copies what others have not got. False when something is left.
-    /// - Parameter places: how far the nodes are that stand in for others.
-    private func copy(_ places: inout [AuditRing.Duty: Int64]) async -> Bool {
-        guard case .success(let recorded) = await file.nodes() else { return false }
-        let duties = AuditRing(system.nodes).duties(of: own, recorded: recorded, reached: nodes.reached)
-        places = places.filter { duties.contains($0.key) }
-        var isDone = true
-        for duty in duties {
-            let hasAll = await copy(duty, &places)
-            isDone = isDone && hasAll
-        }
-        return isDone
+    private enum Outcome: Int, Comparable {
+        case finished, unfinished, failed
+
+        static func < (a: Outcome, b: Outcome) -> Bool { a.rawValue < b.rawValue }
     }
 
-    private func copy(_ duty: AuditRing.Duty, _ places: inout [AuditRing.Duty: Int64]) async -> Bool {
+    /// Copies the rows that others have not got.
+    /// - Parameter places: how far the nodes are that stand in for others.
+    private func copy(_ places: inout [AuditRing.Duty: Int64]) async -> Outcome {
+        guard case .success(let recorded) = await file.nodes() else { return .failed }
+        let duties = AuditRing(system.nodes).duties(of: own, recorded: recorded, reached: nodes.reached)
+        places = places.filter { duties.contains($0.key) }
+        var outcome = Outcome.finished
+        for duty in duties { outcome = max(outcome, await copy(duty, &places)) }
+        return outcome
+    }
+
+    private func copy(_ duty: AuditRing.Duty, _ places: inout [AuditRing.Duty: Int64]) async -> Outcome {
         for _ in 0..<Self.questionsAtOnce {
             guard
                 case .success(let rows) = await file.uncopied(
                     of: duty.record, to: duty.standsInFor ?? duty.holder.store, after: places[duty] ?? 0,
                     limit: Self.rowsAtOnce)
-            else { return false }
-            guard let last = rows.last else { return true }
+            else { return .failed }
+            guard let last = rows.last else { return .finished }
             // A row that nobody can read is nobody's: the others go on.
             let items = rows.compactMap { try? AuditItem($0) }
-            guard (try? await nodes.ask(duty.holder.node, .keepAudit(items))) != nil else { return false }
+            guard (try? await nodes.ask(duty.holder.node, .keepAudit(items))) != nil else { return .failed }
             if duty.standsInFor != nil {
                 places[duty] = last.place.id
             } else {
                 guard case .success = await file.note(copied: last.place.id, of: duty.record, to: duty.holder.store)
-                else { return false }
+                else { return .failed }
             }
         }
-        return false
+        return .unfinished
     }
 }

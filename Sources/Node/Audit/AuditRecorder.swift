@@ -56,12 +56,14 @@ final class AuditRecorder: Sendable {
         return items
     }
 
-    /// Takes copies of another node's calls.
-    func keep(_ items: [AuditItem]) async throws(ChatError) {
+    /// Takes copies of one node's calls: from itself while it is listed, else from whoever has them.
+    func keep(_ items: [AuditItem], listed: [NodeRecord]) async throws(ChatError) {
+        // A node that is given its own record back has lost it, and has sent nothing.
+        let sender = listed.first { $0.node == items.first?.node && $0.node != node }
         let rows = items.compactMap { item in
             item.place.map { AuditRow(place: $0, subject: item.subject, payload: WireProtobuf.encode(item)) }
         }
-        guard case .success = await file.keep(rows) else {
+        guard case .success = await file.keep(rows, from: sender?.store) else {
             throw ChatError(.unavailable, "the audit can't be written", retryAfterMs: 5_000)
         }
     }

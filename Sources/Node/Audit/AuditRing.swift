@@ -1,7 +1,8 @@
 import ChatModel
 
-/// The keepers of copies: the listed nodes as a ring, in the order of their IDs. A node's record is also kept
-/// by the next node. That of a node that is not listed any more is kept by the two nodes behind its place.
+/// The keepers of copies: the listed nodes as a ring, in the order of their IDs. A node's record is also kept by the next
+/// node, which gives it back when the node has begun again without its data. That of a node that is not listed any more is
+/// kept by the two nodes behind its place.
 struct AuditRing: Sendable {
     /// One node's record to copy to another.
     struct Duty: Sendable, Hashable {
@@ -26,8 +27,12 @@ struct AuditRing: Sendable {
         guard let keeper = others.first, let holder = others.first(where: { reached.contains($0.node) }) else {
             return []
         }
-        return recorded.filter { isResponsible(own, for: $0) }.map {
-            Duty(record: $0, holder: holder, standsInFor: holder == keeper ? nil : keeper.store)
+        return recorded.compactMap { record in
+            if isResponsible(own, for: record) {
+                return Duty(record: record, holder: holder, standsInFor: holder == keeper ? nil : keeper.store)
+            }
+            guard reached.contains(record), followers(of: record).first?.node == own else { return nil }
+            return listed.first { $0.node == record }.map { Duty(record: record, holder: $0) }
         }
     }
 

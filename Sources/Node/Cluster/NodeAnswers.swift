@@ -67,7 +67,7 @@ struct NodeAnswers: Sendable {
         case .shards: return .shards(await shards())
         case .audit(let query): return .audit(try await auditRecorder.page(query))
         case .keepAudit(let items):
-            try await auditRecorder.keep(items)
+            try await auditRecorder.keep(items, listed: system.nodes)
             return .done
         case .setLogLevel(let level):
             logControl.set(level)

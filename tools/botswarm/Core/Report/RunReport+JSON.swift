@@ -39,7 +39,7 @@ extension RunReport {
         var errors, closes: [String: UInt64]
         var enteringSeconds: Double
         var stages: [Stage]
-        var notifications, digests, sentAway, left, kicked, seatChanges, moderations: UInt64
+        var notifications, digests, sentAway, moved, left, kicked, seatChanges, moderations: UInt64
         var queueEvents, queueAnswers, sanctions, refusalsCompared: UInt64
         var ackMicroseconds, receiptMicroseconds: Latency
         var slowReceiptMicroseconds, enterMicroseconds, arrivalMicroseconds, comebackMicroseconds: Latency?
@@ -79,6 +79,7 @@ extension RunReport {
                     name: $0.name, fromSeconds: $0.seconds, seconds: $0.length, allWereBack: $0.allWereBack)
             },
             notifications: totals.notifications, digests: totals.digests, sentAway: counters.sentAway,
+            moved: counters.moved,
             left: counters.left, kicked: counters.kicked, seatChanges: counters.seatChanges,
             moderations: counters.moderations, queueEvents: totals.queueEvents, queueAnswers: totals.queueAnswers,
             sanctions: totals.sanctions, refusalsCompared: totals.refusals,

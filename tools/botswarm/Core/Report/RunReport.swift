@@ -74,7 +74,9 @@ package struct RunReport: Sendable {
                 "\(scenario.bots) in \(Self.text(enteringSeconds)) s, "
                     + "\(Self.text(Double(scenario.bots) / enteringSeconds)) a second")
         }
-        if counters.sentAway > 0 { table.row("sent away", "\(counters.sentAway) reconnect pushes") }
+        if counters.sentAway > 0 {
+            table.row("sent away", "\(counters.sentAway) reconnect pushes, \(counters.moved) moved before their end")
+        }
         if totals.notifications > 0 {
             table.row("digests", "\(totals.digests) of \(totals.notifications) enter and exit notifications")
         }

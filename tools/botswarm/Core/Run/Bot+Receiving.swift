@@ -76,19 +76,6 @@ extension Bot {
         }
     }
 
-    private func sentAway(_ low: Int64, _ high: Int64) {
-        lane.counters.sentAway += 1
-        isEndExpected = true
-        backoff.obey(minMilliseconds: low, maxMilliseconds: high)
-        after(milliseconds: backoff.next(using: &lane.random)) { [weak self] in
-            // The wait is over already.
-            self?.backoff.obey(minMilliseconds: 0, maxMilliseconds: 0)
-            self?.drop()
-        }
-        // If the server closes earlier, the same window counts.
-        backoff.obey(minMilliseconds: low, maxMilliseconds: high)
-    }
-
     /// Reads a page of history from the beginning of `range`.
     func read(_ range: ClosedRange<UInt64>, _ purpose: Pending) {
         var history = RoomHistoryRequest(room: book.room)

@@ -5,10 +5,11 @@ import Transport
 import Synchronization
 import Wire
 
-/// One bot: a user or an anonymous client in one room, over one WebSocket at a time. Lives on its lane's loop.
+/// One bot: a user or an anonymous client in one room, over one WebSocket, and over two while it moves. Lives on its
+/// lane's loop.
 ///
-/// It behaves as the protocol asks of clients: it takes its session with it when it comes back, resumes with `since`
-/// and `epoch`, repeats what was not acked with the same `clientId`, and fetches what a SLOW gap names. All that it
+/// It behaves as the protocol asks of clients: it takes its session with it when it comes back or moves, resumes with
+/// `since` and `epoch`, repeats what was not acked with the same `clientId`, and fetches what a SLOW gap names. All that it
 /// sees goes to the room's ledger, which judges it.
 final class Bot: ConnectionHandler {
     /// The life of a bot.
@@ -106,6 +107,8 @@ final class Bot: ConnectionHandler {
     var heartbeatSeconds: Int64 = 15
     var lastHeard: SwarmInstant
     private(set) var tcp: TCPConnection?
+    /// The connection that is to follow on `tcp`, while the bot moves.
+    var successor: Successor?
     /// Counts connections, so that a timer of an earlier one does nothing.
     private(set) var connectionNumber = 0
     private var decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: Bot.messageBytesMax)
@@ -166,7 +169,7 @@ final class Bot: ConnectionHandler {
         if firstTry == nil { firstTry = phaseSince }
         connectionNumber += 1
         let number = connectionNumber
-        let (address, source) = lane.nextRoute(for: self)
+        let (address, source) = lane.nextRoute(for: self, connectionNumber)
         lane.counters.connects += 1
         TCPConnection.connect(
             loop: lane.loop, host: address.host, port: address.port, localAddress: source,
@@ -185,7 +188,7 @@ final class Bot: ConnectionHandler {
         }
     }
 
-    private func opened(_ connection: TCPConnection, _ address: WebSocketAddress) {
+    private func use(_ connection: TCPConnection) {
         tcp = connection
         connection.handler = self
         decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: Self.messageBytesMax)
@@ -194,6 +197,24 @@ final class Bot: ConnectionHandler {
         isEndExpected = true
         isStalled = false
         lastHeard = lane.clock.now
+    }
+
+    /// Goes on over another connection, which is open, as far as WebSocket is concerned.
+    /// - Parameter rest: the bytes that came behind its handshake.
+    func goOn(over next: TCPConnection, number: Int, rest: UnsafeRawBufferPointer) {
+        let former = tcp
+        noteAway(.dropped)
+        forgetConnection()
+        connectionNumber = number
+        lane.counters.moved += 1
+        use(next)
+        former?.close()
+        begin()
+        if !rest.isEmpty { readFrames(rest) }
+    }
+
+    private func opened(_ connection: TCPConnection, _ address: WebSocketAddress) {
+        use(connection)
         let handshake = WebSocketClientHandshake(nonce: lane.randomBytes(16), subprotocols: [Self.subprotocol])
         out += handshake.request(host: address.authority, target: address.target)
         move(to: .handshake(handshake))
@@ -246,6 +267,7 @@ final class Bot: ConnectionHandler {
     }
 
     func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
+        if let successor, connection === successor.connection { return read(bytes, from: successor) }
         guard connection === tcp else { return }
         lane.readTime = lane.clock.now
         lane.counters.bytesIn += UInt64(bytes.count)
@@ -304,7 +326,9 @@ final class Bot: ConnectionHandler {
     func connectionDidDrain(_ connection: TCPConnection) { flush() }
 
     func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
+        if let successor, connection === successor.connection { return successorFailed() }
         guard connection === tcp else { return }
+        endMoving()
         tcp = nil
         lane.counters.closes[Int(closeCode ?? 0), default: 0] += 1
         if isHere {
@@ -352,6 +376,7 @@ final class Bot: ConnectionHandler {
     /// The bot does not come back, and that is a finding.
     func stop(_ reason: String) {
         guard !isStopped else { return }
+        endMoving()
         book.ledger.withLock { $0.expel(viewer, reason) }
         move(to: .stopped)
         drop()
@@ -359,6 +384,7 @@ final class Bot: ConnectionHandler {
 
     /// The run is over: says goodbye.
     func leave() {
+        endMoving()
         move(to: .stopped)
         guard let tcp else { return }
         out += WebSocketFrameEncoder.close(code: 1000, reason: "", mask: lane.randomBytes(4))
@@ -423,12 +449,12 @@ final class Bot: ConnectionHandler {
         out.removeAll(keepingCapacity: out.capacity <= Self.outCapacityKept)
     }
 
-    private static let subprotocol = "chatroom.v1.json"
+    static let subprotocol = "chatroom.v1.json"
     private static let refusedTokensMax = 3
     private static let entryMicrosecondsMax: UInt64 = 20_000_000
     private static let outCapacityKept = 4_096
     /// A client behind an Ethernet with a small window: what it does not read waits at the server soon.
-    private static let slowReceiving = ReceiveLimits(bufferBytes: 16_384, segmentBytes: 1_460)
+    static let slowReceiving = ReceiveLimits(bufferBytes: 16_384, segmentBytes: 1_460)
     /// Well below 2.5 heartbeats, after which a silent client is dropped.
     private static let pingMicroseconds: UInt64 = 10_000_000
 }

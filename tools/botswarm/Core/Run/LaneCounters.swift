@@ -6,6 +6,8 @@ package struct LaneCounters: Sendable, Hashable, Codable {
     var connects: UInt64 = 0
     var resumed: UInt64 = 0
     var reconnects: UInt64 = 0
+    /// Connections that another one followed before they ended.
+    var moved: UInt64 = 0
     /// Sessions whose connection the other side ended without a `reconnect` push before.
     var unannounced: UInt64 = 0
     var sent: UInt64 = 0
@@ -45,6 +47,7 @@ package struct LaneCounters: Sendable, Hashable, Codable {
         connects += other.connects
         resumed += other.resumed
         reconnects += other.reconnects
+        moved += other.moved
         unannounced += other.unannounced
         sent += other.sent
         acked += other.acked

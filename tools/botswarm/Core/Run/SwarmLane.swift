@@ -252,8 +252,9 @@ final class SwarmLane {
     }
 
     /// Where a bot connects to, and from where: another node each time.
-    func nextRoute(for bot: Bot) -> (WebSocketAddress, source: String?) {
-        let index = (bot.id.number + bot.connectionNumber) % gateways.count
+    /// - Parameter number: of the connection: each goes to the node behind that of the one before.
+    func nextRoute(for bot: Bot, _ number: Int) -> (WebSocketAddress, source: String?) {
+        let index = (bot.id.number + number) % gateways.count
         return (gateways[index], sources[index].next())
     }
 

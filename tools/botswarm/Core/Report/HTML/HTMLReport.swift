@@ -182,7 +182,7 @@ package struct HTMLReport {
         let rows: [(String, UInt64)] = [
             ("connections tried", counters.connects), ("up", counters.connected), ("lost", counters.reconnects),
             ("of these without a reconnect hint", counters.unannounced), ("sessions resumed", counters.resumed),
-            ("reconnect pushes", counters.sentAway),
+            ("reconnect pushes", counters.sentAway), ("moved before their end", counters.moved),
             ("messages sent again", counters.retries), ("due, and not sent", counters.forgone),
             ("changes of the queue answered", counters.seatChanges),
             ("acts of managers answered", counters.moderations),
