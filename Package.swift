@@ -279,7 +279,9 @@ let package = Package(
         tests("LogStoreTests", ["LogStore", "Consensus", "SQLite", "StorageTestKit", "WaitTestKit"]),
         tests("HistoryTests", ["History", "ChatModel", "Wire", "SQLite", "StorageTestKit", "WaitTestKit"]),
         tests("ReplicationTests", ["Replication", "ChatModel", "Consensus", "StorageTestKit"]),
-        tests("GroupDriverTests", ["GroupDriver", "ChatModel", "Consensus", "LogStore", "StorageTestKit"]),
+        tests(
+            "GroupDriverTests",
+            ["GroupDriver", "ChatModel", "Consensus", "EventLoop", "LogStore", "StorageTestKit", "WaitTestKit"]),
         tests("ReplicationDriverTests", ["ReplicationDriver", "Replication", "ChatModel", "Consensus"]),
         tests(
             "SystemGroupHostTests",

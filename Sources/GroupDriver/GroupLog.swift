@@ -101,20 +101,20 @@ package final class GroupLog {
         configuration.tellsCommitsAtOnce = figures == nil
         configuration.restartProofTicks = 3 * configuration.electionTimeoutTicks
         self.configuration = configuration
-        raft = try Self.restore(
-            group, of: server, from: store, configuration, appliedIndex: appliedIndex, installed: installed)
-    }
-
-    private static func restore(
-        _ group: GroupID, of server: ServerID, from store: LogStore, _ configuration: RaftConfiguration,
-        appliedIndex: UInt64, installed: SnapshotMark?
-    ) throws(RaftError) -> RaftGroup {
         let stored: StoredGroup
         do throws(LogStoreError) {
             stored = try store.restored(group)
         } catch {
             throw RaftError(.storageFailed, error.message)
         }
+        raft = try Self.restore(
+            group, of: server, from: stored, configuration, appliedIndex: appliedIndex, installed: installed)
+    }
+
+    private static func restore(
+        _ group: GroupID, of server: ServerID, from stored: StoredGroup, _ configuration: RaftConfiguration,
+        appliedIndex: UInt64, installed: SnapshotMark?
+    ) throws(RaftError) -> RaftGroup {
         let start: RaftGroup.Start
         if let installed, installed.index > stored.snapshot?.index ?? 0 {
             var log = stored.restoredLog(appliedIndex: appliedIndex, recentBytesMax: configuration.windowBytesMax)
@@ -315,15 +315,29 @@ package final class GroupLog {
         raft.snapshotTaken(mark)
     }
 
-    /// After a failed write the core is made anew from what is on disk, and tries to lead again.
+    /// After a failed write the core is made anew from what is on disk, and tries to lead again. The loop does not wait
+    /// for the disk, which may hang.
     private func restart() {
+        saves.onRestartBegun()
+        let me = LoopBound(onLoop: self, loop: loop)
+        store.restored(group) { result in
+            me.loop.execute {
+                me.value.restart(from: result)
+                me.value.onInput()
+            }
+        }
+    }
+
+    private func restart(from result: Result<StoredGroup, LogStoreError>) {
+        // Still not readable, which the node says by not being ready; or a state is being put in place since.
+        guard case .success(let stored) = result, !isInstalling() else { return saves.onRestartFailed() }
         do throws(RaftError) {
             raft = try Self.restore(
-                group, of: server, from: store, configuration, appliedIndex: raft.handedOutIndex, installed: installed)
+                group, of: server, from: stored, configuration, appliedIndex: raft.handedOutIndex,
+                installed: installed)
             saves.onRestarted()
             setMayLead()
         } catch {
-            // Still not readable: the node says that it is not ready meanwhile.
             saves.onRestartFailed()
         }
     }

@@ -7,8 +7,10 @@ struct GroupSaves {
         /// - overdueTicks: for how long saves have been on their way of which none has arrived, though other servers have
         ///   saved as much.
         case works(overdueTicks: Int)
-        /// The last save has failed, and the core has stopped. Can become: `works`, with a new core.
+        /// The last save has failed, and the core has stopped. Can become: `reading`.
         case failed(ticks: Int)
+        /// The core has stopped, and the log on disk is being read for a new one. Can become: `works`, with that; `failed`.
+        case reading
     }
 
     private var disk = Disk.works(overdueTicks: 0)
@@ -17,7 +19,7 @@ struct GroupSaves {
     /// The number of times that the core was made anew: answers to saves of an earlier one mean nothing to it.
     private(set) var generation = 0
 
-    var hasFailed: Bool { if case .failed = disk { true } else { false } }
+    var hasFailed: Bool { if case .works = disk { false } else { true } }
 
     /// Whether the disk hangs, which says nothing by itself.
     var isOverdue: Bool { if case .works(Self.overdueTicksMax...) = disk { true } else { false } }
@@ -53,11 +55,15 @@ struct GroupSaves {
         switch disk {
         case .works(let ticks): disk = .works(overdueTicks: inFlight > 0 && isBehind ? ticks + 1 : 0)
         case .failed(let ticks): disk = .failed(ticks: ticks + 1)
+        case .reading: break
         }
     }
 
     /// Whether the core is to be made anew. One that is made while saves are on their way would not know of them.
     var isRestartDue: Bool { if case .failed(Self.ticksBeforeRestart...) = disk { inFlight == 0 } else { false } }
+
+    /// The log on disk is being read.
+    mutating func onRestartBegun() { disk = .reading }
 
     /// The core could not be made anew: a second later it is tried again.
     mutating func onRestartFailed() { disk = .failed(ticks: 0) }

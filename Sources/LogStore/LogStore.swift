@@ -120,6 +120,18 @@ public final class LogStore: Sendable {
         try ask { $0.stored(group) }.get()
     }
 
+    /// The same without blocking: for a loop.
+    public func restored(
+        _ group: GroupID, completion: @escaping @Sendable (Result<StoredGroup, LogStoreError>) -> Void
+    ) {
+        let isAsked = queue.update { queue in
+            guard !queue.isClosing else { return false }
+            queue.requests.append { writer in completion(writer.stored(group)) }
+            return true
+        }
+        if !isAsked { completion(.failure(LogStoreError(.closed, "the log was closed"))) }
+    }
+
     /// The groups that have saved anything. Blocks like `restored`.
     public func groups() throws(LogStoreError) -> [GroupID] {
         try ask { .success($0.groups) }.get()
