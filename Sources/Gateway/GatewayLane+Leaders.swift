@@ -102,7 +102,7 @@ extension GatewayLane {
     }
 
     /// - Parameter copied: bytes that it may have made a room read.
-    private func giveUp(_ call: RoomRequest, _ reason: String, copied: Int) {
+    func giveUp(_ call: RoomRequest, _ reason: String, copied: Int) {
         guard case .session(let id) = call.asker, let request = call.number else { return }
         settleCost(of: request, id, isRepeat: false, charged: copied)
         guard let session = sessions[id], case .operation(let operation) = call.body,

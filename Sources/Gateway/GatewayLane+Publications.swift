@@ -108,7 +108,7 @@ extension GatewayLane {
         connection.reply(asked, result)
     }
 
-    private func entered(_ id: SessionID, _ room: RoomID, _ answer: Session.EnterAnswer) {
+    func entered(_ id: SessionID, _ room: RoomID, _ answer: Session.EnterAnswer) {
         let isOpen = answer.request.map { open.answered(.session(id), $0) } ?? true
         if let request = answer.request { settleCost(of: request, id, isRepeat: false) }
         guard let session = sessions[id] else {

@@ -111,11 +111,14 @@ extension GatewayLane {
     }
 
     /// A leader does not know a session that is in its room.
-    /// - Returns: whether it is told, and asked again; else its answer stands.
+    /// - Returns: whether its client is not told so: the leader is told, and asked again. Else its answer stands.
     func announceUnknown(_ id: SessionID, _ request: UInt32, _ room: RoomID, by node: NodeID) -> Bool {
-        guard let session = sessions[id], session.state.isIn(room) else { return false }
-        guard open.leader(of: shared.shardMap.shard(of: room))?.node == node else {
-            // Said by one that leads no more: whoever leads next is told, and asked.
+        guard let session = sessions[id] else { return false }
+        let isIn = session.state.isIn(room)
+        guard isIn || session.state.isEntering(room) && open.isEntering(id, room) else { return false }
+        guard isIn, open.leader(of: shared.shardMap.shard(of: room))?.node == node else {
+            // Said by one that leads no more: whoever leads next is told, and asked. Or said before the leader was asked
+            // again, behind the session's enter.
             open.refused(.session(id), request, by: node, at: loop.nowMilliseconds)
             return open.isOpen(id, request)
         }
@@ -124,7 +127,12 @@ extension GatewayLane {
             exited(id, room, request)
             return true
         }
-        guard open.unknown(id, request) else { return false }
+        guard open.unknown(id, request) else {
+            // Told often enough, or held because a repeat might be done twice: its client asks again.
+            guard let call = open.giveBack(id, request) else { return false }
+            giveUp(call, "the room's leader does not know the session yet", copied: 0)
+            return true
+        }
         unknown[room, default: []].insert(id)
         return true
     }

@@ -253,6 +253,25 @@ public struct OpenRequests: Sendable {
         return true
     }
 
+    /// A call that its leader can't be told of any more than it has been: its client is to ask again.
+    /// - Returns: the call, which is no longer open; nil when it was not.
+    public mutating func giveBack(_ session: SessionID, _ request: UInt32) -> RoomRequest? {
+        let key = Key(asker: .session(session), request: request)
+        guard let number = numbers[key]?.first, let call = calls[number]?.call else { return nil }
+        remove(number, key)
+        return call
+    }
+
+    /// Whether the session has asked to enter the room, and has no answer.
+    public func isEntering(_ session: SessionID, _ room: RoomID) -> Bool {
+        calls.values.contains { open in
+            guard open.call.asker == .session(session), open.call.room == room,
+                case .operation(.enter) = open.call.body
+            else { return false }
+            return true
+        }
+    }
+
     /// Whether that call is a session's wish to leave.
     public func isLeaving(_ session: SessionID, _ request: UInt32) -> Bool {
         guard let number = numbers[Key(asker: .session(session), request: request)]?.first else { return false }

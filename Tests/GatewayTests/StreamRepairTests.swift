@@ -248,6 +248,69 @@ import Wire
         }
     }
 
+    private func call(_ request: UInt32, _ operation: ClientOperation, of session: LaneSession, _ lane: GatewayLane)
+        -> RoomRequest
+    {
+        RoomRequest(
+            room: room,
+            from: SessionOrigin(
+                lane.address(of: session), session.state.caller, request: request, number: UInt64(request)),
+            .operation(operation))
+    }
+
+    @Test func `a client that is in a room does not hear that it is not, however often its leader says so`()
+        async throws
+    {
+        try await withLane { lane, id in
+            let session = try #require(lane.sessions[id])
+            lane.ask([call(7, .room(RoomNameRequest(room: room)), of: session, lane)])
+            for _ in 0..<OpenRequests.unknownMax {
+                #expect(lane.announceUnknown(id, 7, room, by: leader))
+                lane.tellUnknown(to: leader)
+                #expect(lane.open.isOpen(id, 7))
+            }
+            // It is told to try again.
+            #expect(lane.announceUnknown(id, 7, room, by: leader))
+            #expect(!lane.open.isOpen(id, 7) && session.state.isIn(room))
+        }
+    }
+
+    @Test func `barrage that a leader has not known the sender of is not refused as of a stranger by its next term`()
+        async throws
+    {
+        try await withLane { lane, id in
+            let session = try #require(lane.sessions[id])
+            lane.ask([call(7, .barrage(BarrageRequest(room: room, text: "hi")), of: session, lane)])
+            // It may have been shown, so it is not asked again. What it was asked in the former term comes late.
+            lane.onLeaderKnown(ShardNotice(shard: shard, term: 4), by: leader)
+            #expect(lane.announceUnknown(id, 7, room, by: leader))
+            #expect(!lane.open.isOpen(id, 7))
+        }
+    }
+
+    @Test func `what a client asks behind its enter is not refused before the enter is answered`() async throws {
+        try await withLane { lane, _ in
+            let other = lane.adopt(Session(id: TestGateway.session(2, at: here), user: user, on: lane))
+            let enter = EnterRequest(room: room)
+            _ = other.state.onUnratedRequest(Session.Request(.enter(enter), to: room, id: 1), SessionLimits())
+            let calls = [
+                call(8, .enter(enter), of: other, lane), call(9, .room(RoomNameRequest(room: room)), of: other, lane),
+            ]
+            lane.ask(calls)
+            _ = sent.take()
+            // A leader that leads anew gives back what has come before, and knows nobody when it gets the rest.
+            hear([.retry(other.id, request: 8)], lane)
+            lane.onLeaderKnown(ShardNotice(shard: shard, term: 4), by: leader)
+            #expect(sent.take().suffix(2) == calls.map { .call($0) })
+            #expect(lane.announceUnknown(other.id, 9, room, by: leader))
+            #expect(lane.open.isOpen(other.id, 8) && lane.open.isOpen(other.id, 9))
+            // Not let in, it is not there.
+            let refusal = Session.EnterAnswer(request: 8, result: .failure(ChatError(.blacklisted, "no")))
+            lane.entered(other.id, room, refusal)
+            #expect(!lane.announceUnknown(other.id, 9, room, by: leader))
+        }
+    }
+
     @Test func `sessions that only the leader knows are counted anew, though nobody is announced`() async throws {
         try await withLane { lane, _ in
             let other = try #require(RoomID("other"))

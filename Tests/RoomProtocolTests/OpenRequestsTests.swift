@@ -138,6 +138,19 @@ import Wire
         #expect(lane.expire() == [call])
     }
 
+    @Test mutating func `a call is given back once, and an enter is open until it is answered`() throws {
+        _ = try lane.leads("n2", 5)
+        let (room, session, other) = (try lane.room("live"), try lane.session("s1"), try lane.session("s2"))
+        let enter = try lane.call("s1", 1, .operation(.enter(EnterRequest(room: room))))
+        let send = try lane.call("s2", 1)
+        for call in [enter, send] { _ = lane.add(call) }
+        #expect(lane.open.isEntering(session, room) && !lane.open.isEntering(other, room))
+        #expect(!lane.open.isEntering(session, try lane.room("else")))
+        #expect(lane.open.giveBack(session, 2) == nil && lane.open.giveBack(session, 1) == enter)
+        #expect(lane.open.giveBack(session, 1) == nil && !lane.open.isEntering(session, room))
+        #expect(lane.open.count == 1)
+    }
+
     @Test mutating func `barrage is not repeated to a leader that may have it`() throws {
         _ = try lane.leads("n2", 5)
         let room = try lane.room("live")
