@@ -122,6 +122,11 @@ public struct RoomRecord: Sendable, Hashable {
     /// Since when nobody has been here, as far as the log knows; nil while somebody is. Kept up to date while the room
     /// closes when it is idle.
     public var emptySince: Timestamp?
+    /// Users that were put out lately, the latest last. It is on disk so that a leader that was not there knows it too,
+    /// when a gateway says late that one of them is here. No command is decided by it: programs of before lack it.
+    public var kicks: [RecordedKick] = []
+    /// When everybody was put out, at last.
+    public var everybodyOutAt: Timestamp?
 
     /// When the room closes if nobody enters; nil: never, or not while somebody is here.
     public var idleDeadline: Timestamp? {
@@ -142,6 +147,22 @@ public struct RoomRecord: Sendable, Hashable {
         self.incarnation = incarnation
         self.lastSeq = lastSeq
         self.nextQueuePosition = nextQueuePosition
+    }
+}
+
+/// A user that was put out of a room, as the room keeps it.
+public struct RecordedKick: Sendable, Hashable {
+    /// A room's row keeps no more than this: it is written with each change.
+    public static let countMax = 64
+
+    public var user: UserID
+    public var time: Timestamp
+    public var reason: KickReason
+
+    public init(_ user: UserID, at time: Timestamp, _ reason: KickReason) {
+        self.user = user
+        self.time = time
+        self.reason = reason
     }
 }
 

@@ -11,7 +11,8 @@ struct CommandLedger: Sendable {
     struct Post: Sendable, Equatable {
         var seq: UInt64
         var time: Timestamp
-        var priority: Priority
+        /// nil: it is not known any more, and taken from the repeat.
+        var priority: Priority?
     }
 
     /// The results of one minute.

@@ -145,6 +145,7 @@ extension RoomState {
     private mutating func roomRow(at now: Timestamp) -> CatalogueChange {
         record?.nextQueuePosition = queue.nextPosition
         record?.robots = Int64(robots.count)
+        forgetOldKicks(at: now)
         return CatalogueChange(kind: .room, key: "", value: record.map { .room($0) }, deadline: record?.deadline)
     }
 }

@@ -20,6 +20,7 @@ extension RoomState {
         for user in slow.times.keys.sorted() { outcome.rows.append(slowRow(user, nil)) }
         // Nothing of it ends while it is aside.
         putMembersWithDeadlines(withDeadline: false, &outcome)
+        noteKickOfAll(&outcome)
         guard var room = record else { return }
         room.info.closed = true
         room.emptySince = nil

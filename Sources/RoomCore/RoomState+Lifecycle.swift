@@ -69,7 +69,7 @@ extension RoomState {
         _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) {
         record?.info.closed = true
-        outcome.touchesRoom = true
+        noteKickOfAll(&outcome)
         notify(.roomClosed, options, for: command, &outcome)
         owe(.closed, for: command, &outcome)
         removeElements(queue.transientElements, for: command, &outcome)

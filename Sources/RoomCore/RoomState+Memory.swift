@@ -17,7 +17,7 @@ extension RoomState {
         if let incarnation = record?.incarnation, let post = ledger.post(key, at: now) {
             return .posted(
                 messageID: MessageID.kept(incarnation, seq: post.seq).text, place: .kept(seq: post.seq),
-                time: post.time, priority: post.priority)
+                time: post.time, priority: post.priority ?? priority(askedBy: command))
         }
         return ledger.result(key, at: now).map { answer($0, to: command) }
     }
@@ -33,6 +33,12 @@ extension RoomState {
         case .taken(let element): .element(element)
         case .missing(let bits): .missing(Self.names(bits, of: command.body))
         }
+    }
+
+    /// The priority of a post of which only the command is known: as if not too many HIGH ones had come with it.
+    private func priority(askedBy command: Command) -> Priority {
+        guard case .post(let draft) = command.body else { return .normal }
+        return draft.priority == .high && !isManager(command.actor) ? .normal : draft.priority
     }
 
     private func completed(_ info: RoomInfo, by command: Command) -> RoomInfo {

@@ -94,6 +94,7 @@ extension RoomState {
     ) {
         removeElements(queue.transientElements(of: user), for: command, &outcome)
         forgetRobots([user], &outcome)
+        noteKick(user, reason, &outcome)
         outcome.endings.append(.kick(user, reason: reason, ext: options.notifyExt))
     }
 

@@ -147,10 +147,10 @@ public struct RecentCommand: Sendable, Hashable {
     public var key: CommandKey
     public var seq: UInt64
     public var time: Timestamp
-    /// The message's priority, as it was accepted.
-    public var priority: Priority
+    /// The message's priority, as it was accepted; nil when nobody has looked at the message.
+    public var priority: Priority?
 
-    public init(key: CommandKey, seq: UInt64, time: Timestamp, priority: Priority = .normal) {
+    public init(key: CommandKey, seq: UInt64, time: Timestamp, priority: Priority?) {
         self.key = key
         self.seq = seq
         self.time = time

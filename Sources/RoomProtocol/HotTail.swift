@@ -93,16 +93,13 @@ package struct HotTail {
         head = 0
     }
 
-    /// Notes that a user, or everybody (nil), was put out, of which no message may tell.
-    package mutating func noteKick(_ user: UserID?, at time: Timestamp, _ cause: PutOut) {
+    /// Notes that a user was put out, of which no message may tell.
+    package mutating func noteKick(_ user: UserID, at time: Timestamp, _ cause: PutOut) {
         kicks.note(user, at: time, cause)
     }
 
     /// Why a user was put out at that time or later; nil for whoever was not.
     package func kicked(_ user: UserID, since time: Timestamp) -> PutOut? { kicks.cause(of: user, since: time) }
-
-    /// Whether everybody was put out at that time or later.
-    package func everybodyKicked(since time: Timestamp) -> Bool { kicks.everybody.map { $0 >= time } ?? false }
 
     /// Roughly what it occupies.
     package static func size(_ message: Message) -> Int {

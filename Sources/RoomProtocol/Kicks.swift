@@ -2,7 +2,7 @@ import ChatModel
 
 /// Users that were put out of a room lately, by the latest time, and why: for ten minutes, as long as the room is in
 /// memory, and at most `countMax` users, beyond which the oldest are forgotten. A gateway that can't be reached for
-/// longer says too late that they are here.
+/// longer says too late that they are here. The room's row has the latest of them (`RoomRecord.kicks`), without `ext`.
 struct Kicks {
     static let countMax = 4_096
     /// So many of the latest have their `ext`, of at most 2 KB; earlier ones are told the reason alone.
@@ -13,16 +13,12 @@ struct Kicks {
         var cause: PutOut
     }
 
-    /// When everybody was put out, at last.
-    private(set) var everybody: Timestamp?
     private var entries: [UserID: Entry] = [:]
     /// In the order in which they were noted; what `entries` says otherwise of is out of date.
     private var order = Fifo<(user: UserID, time: Timestamp)>()
     private var withExt = Fifo<(user: UserID, time: Timestamp)>()
 
-    /// - Parameter user: nil for everybody.
-    mutating func note(_ user: UserID?, at time: Timestamp, _ cause: PutOut) {
-        guard let user else { return everybody = time }
+    mutating func note(_ user: UserID, at time: Timestamp, _ cause: PutOut) {
         guard entries[user]?.time != time else { return }
         entries[user] = Entry(time: time, cause: cause)
         order.append((user, time))

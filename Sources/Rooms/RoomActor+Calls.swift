@@ -185,7 +185,8 @@ extension RoomActor {
     /// A kick that bans nobody and lifts no ban needs somebody to kick, and an anonymous member cannot hold a role.
     private func refusal(of body: CommandBody) -> ChatError? {
         switch body {
-        case .kick(let user, banSeconds: nil, _) where !presence.isHere(user):
+        case .kick(let user, banSeconds: nil, _)
+        where !presence.isHere(user) && !mayBeAnnounced(user, at: context.now()):
             ChatError(.notFound, "\(user) is not in \(id)", field: "user")
         case .kick(let user, banSeconds: 0, _)
         where !presence.isHere(user) && !state.isBanned(user, at: context.now()):

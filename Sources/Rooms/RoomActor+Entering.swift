@@ -13,6 +13,10 @@ extension RoomActor {
         var request = asked
         if let nick = asked.nick { request.nick = try passed(nick, "nick") }
         try checkMayEnter(request, call, at: now)
+        if let cause = untoldKick(request, call.caller, key, at: now) {
+            tell(call, .kicked(key.session, cause.reason, ext: cause.ext))
+            throw ChatError(.forbidden, "\(call.caller.user) was put out of \(id)")
+        }
         try admit(at: now)
         if let since = request.since, needsStorage(since, epoch: request.epoch) {
             readMissed(Arrival(call: call, key: key, request: request), since)

@@ -95,7 +95,7 @@ extension RoomActor {
     private func exclusion(of caller: Caller, _ stay: Stay) -> PutOut? {
         // It belongs to an earlier room of this name.
         guard let info = state.info, !info.closed, stay.enteredAt >= info.createdAt,
-            !tail.everybodyKicked(since: stay.enteredAt)
+            !state.everybodyKicked(since: stay.enteredAt)
         else { return PutOut(.roomClosed) }
         return putOut(caller, since: stay.enteredAt)
     }
@@ -110,11 +110,35 @@ extension RoomActor {
     /// Known as long as an answer is; later the gateway has heard of it, or is gone. A user who may not be here is out,
     /// whenever that happened.
     private func putOut(_ caller: Caller, since time: Timestamp) -> PutOut? {
-        let known = tail.kicked(caller.user, since: time)
+        let known = kicked(caller.user, since: time)
         guard known == nil, let record = state.memberRecord(of: caller.user),
             state.isBarred(caller.user, at: context.now())
         else { return known }
         return PutOut(record.blacklisted ? .blacklisted : .byManager)
+    }
+
+    /// Why a user was put out at that time or later, as this leader has seen it or the room's row has it.
+    private func kicked(_ user: UserID, since time: Timestamp) -> PutOut? {
+        tail.kicked(user, since: time) ?? state.kicked(user, since: time).map { PutOut($0) }
+    }
+
+    /// Whether a user of whom this leader knows nothing may be in the room all the same: lanes have the grace to announce
+    /// who was here before this leader led.
+    func mayBeAnnounced(_ user: UserID, at now: Timestamp) -> Bool {
+        guard let info = state.info, !info.closed, info.createdAt < ledSince else { return false }
+        return now < ledSince.adding(seconds: context.policy.graceSeconds)
+            && !state.isBarred(user, at: now) && kicked(user, since: ledSince) == nil
+    }
+
+    /// Why a session was put out that goes on after its gateway's death as if it were still here: the gateway may not have
+    /// told its client. Nil for whoever comes anew, and when the client must have come back by now.
+    func untoldKick(_ request: EnterRequest, _ caller: Caller, _ key: PresenceKey, at now: Timestamp) -> PutOut? {
+        let grace = context.policy.graceSeconds
+        guard request.since != nil, let revivedAt = caller.revivedAt, now < revivedAt.adding(seconds: grace),
+            presence.visitor(key) == nil
+        else { return nil }
+        // A session is taken up within the grace of its gateway's death; until that its client was told.
+        return kicked(caller.user, since: revivedAt.adding(seconds: -grace))
     }
 
     /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all

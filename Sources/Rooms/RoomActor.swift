@@ -123,7 +123,7 @@ actor RoomActor {
         }
         let recent = loaded.commands.reversed().filter { $0.seq <= record.lastSeq }
         let commands = recent.map {
-            RecentCommand(key: $0.key, seq: $0.seq, time: $0.time, priority: priorities[$0.seq] ?? .normal)
+            RecentCommand(key: $0.key, seq: $0.seq, time: $0.time, priority: priorities[$0.seq])
         }
         let state =
             isDeleted
@@ -219,7 +219,6 @@ actor RoomActor {
             leave(presence.kick(user: user), reason, ext)
             noteEmptiness()
         case .kickAll(let reason, let ext):
-            tail.noteKick(nil, at: stamp.time, PutOut(reason, ext: ext))
             leave(presence.kickAll(), reason, ext)
             noteEmptiness()
         case .robotsEnter(let robots):

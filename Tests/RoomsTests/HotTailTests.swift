@@ -67,11 +67,4 @@ struct HotTailTests {
         let (first, second) = (try user("u0"), try user("u1"))
         #expect(tail.kicked(first, since: Timestamp(0)) == nil && tail.kicked(second, since: Timestamp(0)) != nil)
     }
-
-    @Test func `everybody is put out when a room closes`() {
-        var tail = HotTail()
-        #expect(!tail.everybodyKicked(since: Timestamp(0)))
-        tail.noteKick(nil, at: Timestamp(5), PutOut(.byManager))
-        #expect(tail.everybodyKicked(since: Timestamp(5)) && !tail.everybodyKicked(since: Timestamp(6)))
-    }
 }

@@ -94,6 +94,38 @@ import Wire
         }
     }
 
+    @Test func `that were put out before their client could hear it are told so once they go on, and may come anew`()
+        async throws
+    {
+        try await withRoom { hosted in
+            hosted.rooms.lost(holder)
+            // The clock of the test is ahead.
+            let revivedAt = HostedRooms.now().adding(seconds: 11).milliseconds
+            _ = try await hosted.calls.perform(
+                .kick(try user("eve"), banSeconds: nil, NotifyOptions(notify: false, notifyExt: "x")),
+                in: HostedRooms.room, as: .system, id: nil)
+            func kicks() -> [String?] {
+                hosted.told.all.compactMap { if case .kicked(_, .byManager, let ext) = $0 { .some(ext) } else { nil } }
+            }
+            try await poll("the lost node is told") { kicks().count == 1 }
+            var since = EnterRequest(room: HostedRooms.room)
+            since.since = 0
+            let goesOn = RoomRequest.Body.operation(.enter(since))
+            let refused = try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: revivedAt, goesOn))
+            guard case .failure(let error)? = refused.first else { return #expect(Bool(false), "\(refused)") }
+            #expect(error.code == .forbidden && kicks() == ["x", "x"])
+            // One that was taken up long ago was told by its node, and another session has nothing to do with it.
+            for revived in [revivedAt - 30_000, nil] {
+                let other = try call(hosted, "eve", at: taker, revivedAt: revived, goesOn)
+                guard case .success? = try await hosted.ask(other).first else { return #expect(Bool(false)) }
+                hosted.rooms.receive([try call(hosted, "eve", at: taker, revivedAt: revived, .leave)])
+            }
+            let anew = try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: revivedAt, enter))
+            guard case .success? = anew.first else { return #expect(Bool(false), "\(anew)") }
+            #expect(kicks().count == 2)
+        }
+    }
+
     @Test func `that a new leader does not know were here, and others come`() async throws {
         try await HostedRooms.run(try TemporaryDirectory()) { hosted in
             try await hosted.createRoom()

@@ -80,6 +80,8 @@ extension Samples {
         record.recentServerHigh = list(10) { $0.time() }
         record.emptySince = maybe { $0.time() }
         record.robots = int64()
+        record.kicks = list(10) { RecordedKick($0.user(), at: $0.time(), $0.any(KickReason.self)) }
+        record.everybodyOutAt = maybe { $0.time() }
         var member = MemberRecord(role: any(FixedMemberRole.self), since: time())
         (member.muted, member.blacklisted) = (bool(), bool())
         (member.tempMutedUntil, member.bannedUntil) = (maybe { $0.time() }, maybe { $0.time() })

@@ -13,7 +13,19 @@ extension RoomRecord: WireMessage {
         try walker.optional(6, "emptySince", &emptySince)
         try walker.shown(7, "robots", &robots)
         try walker.repeated(8, "recentServerHigh", &recentServerHigh)
+        try walker.repeated(9, "kicks", &kicks)
+        try walker.optional(10, "everybodyOutAt", &everybodyOutAt)
         if W.isDecoding { incarnation = Incarnation(number) }
+    }
+}
+
+extension RecordedKick: WireMessage {
+    public static var blank: RecordedKick { RecordedKick(.blank, at: .blank, .blank) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "user", &user)
+        try walker.required(2, "time", &time)
+        try walker.required(3, "reason", &reason)
     }
 }
 
