@@ -63,7 +63,8 @@ extension ShardHost {
     /// leader, and their rows are with storage.
     private func endLeading() {
         // In the term in which it was said, and before anybody hears that this node leads no more: what a later leader
-        // says comes after it.
+        // says comes after it. Barrage that was taken is not waited for any longer: nobody else has it.
+        publisher.closeBarrageWindows()
         publishAll()
         publisher.deliver()
         (ledTerm, ledSince) = (nil, nil)

@@ -111,6 +111,7 @@ final class HostedNode: Sendable {
     let rooms: RoomHost
     /// The server API's, to the rooms of this node alone.
     let calls: RoomCalls
+    let told = ToldOutputs()
     let storage: ShardStorage
     let store: LogStore
     /// Where the log's disk is probed.
@@ -155,7 +156,6 @@ final class HostedNode: Sendable {
         calls = await RoomCalls(node: id, loops: [loop], shardMap: shardMap, router: router)
         rooms = RoomHost(node: id, loops: [loop], shardMap: shardMap, storages: [storage], calls: calls)
         router.connect(rooms)
-        let told = ToldOutputs()
         told.tell(calls, of: id)
         link.connect(id, rooms)
         var dependencies = RoomHost.Dependencies(

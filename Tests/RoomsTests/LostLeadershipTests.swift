@@ -1,6 +1,8 @@
 import ChatModel
 import Foundation
 import Moderation
+import RoomCore
+import RoomProtocol
 import Testing
 import WaitTestKit
 import Wire
@@ -79,6 +81,31 @@ import Wire
             return leader != nil
         }
         return try #require(leader)
+    }
+
+    @Test func `barrage that a leader has taken is shown before it leads no more`() async throws {
+        try await withLeader { cluster, node, room in
+            let address = SessionAddress(
+                node: node.id, lane: 0, session: try #require(SessionID("ann")), encoding: .json)
+            let caller = Caller(user: try user("ann"), anonymous: false, tokenProfile: Profile())
+            func ask(_ number: UInt32, _ operation: ClientOperation) async throws {
+                let origin = SessionOrigin(address, caller, request: number)
+                node.rooms.receive([RoomRequest(room: room, from: origin, .operation(operation))])
+                _ = try await node.told.answer(to: number).get()
+            }
+            try await ask(1, .enter(EnterRequest(room: room)))
+            try await ask(2, .barrage(BarrageRequest(room: room, text: "in the last moment")))
+            let other = try #require(cluster.nodes.first { $0.id != node.id })
+            try await poll("the other one leads") {
+                _ = await node.rooms.transfer(ShardID(0), to: other.id)
+                return await node.status()?.leader == other.id
+            }
+            let shown = node.told.all.filter { output in
+                guard case .barrage(let frame?, _) = output, let json = frame.json else { return false }
+                return String(decoding: json, as: UTF8.self).contains("in the last moment")
+            }
+            #expect(shown.count == 1)
+        }
     }
 
     @Test func `a message that the hook lets through after the leader has gone is answered with 503`() async throws {
