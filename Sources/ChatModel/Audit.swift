@@ -20,6 +20,9 @@ public struct AuditPlace: Sendable, Hashable, Comparable, CustomStringConvertibl
     /// The lowest ID of calls of that time.
     public static func firstID(at time: Timestamp) -> Int64 { time.milliseconds &* idsPerMillisecond }
 
+    /// About when it was: later only where a node had more than 1,024 calls in a millisecond, or a clock that went back.
+    public var time: Timestamp { Timestamp(id / Self.idsPerMillisecond) }
+
     private static let idsPerMillisecond: Int64 = 1024
 
     public var description: String { "\(id).\(node)" }

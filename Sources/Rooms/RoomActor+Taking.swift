@@ -134,11 +134,14 @@ extension RoomActor {
     /// told its client. Nil for whoever comes anew, and when the client must have come back by now.
     func untoldKick(_ request: EnterRequest, _ caller: Caller, _ key: PresenceKey, at now: Timestamp) -> PutOut? {
         let grace = context.policy.graceSeconds
-        guard request.since != nil, let revivedAt = caller.revivedAt, now < revivedAt.adding(seconds: grace),
+        guard let since = request.since, let revivedAt = caller.revivedAt, now < revivedAt.adding(seconds: grace),
             presence.visitor(key) == nil
         else { return nil }
-        // A session is taken up within the grace of its gateway's death; until that its client was told.
-        return kicked(caller.user, since: revivedAt.adding(seconds: -grace))
+        // A session is taken up within the grace of its gateway's death; until that its client was told. A client that has
+        // seen what was said after the kick has been told, and let in again.
+        let told = revivedAt.adding(seconds: -grace)
+        let seen = request.epoch == epoch ? tail.message(seq: since)?.time.adding(milliseconds: 1) : nil
+        return kicked(caller.user, since: max(told, seen ?? told))
     }
 
     /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all

@@ -214,8 +214,15 @@ import Testing
         #expect(file.append(row(9)))
         file.close()
         try record(4...5)
+        let later = try open()
+        let copied = try #require(try await later.page(AuditQuery(limit: 1)).get().first)
+        try await later.note(copied: copied.place.id, of: n1, to: 7).get()
+        later.close()
         let again = try open(former: former)
         defer { again.close() }
         #expect(try await taken(again, 6).sorted() == [1, 2, 3, 4, 5, 9])
+        // They are older than what was copied before, and are copied too.
+        let uncopied = try await again.uncopied(of: n1, to: 7, limit: 10).get().flatMap(\.payload)
+        #expect(Set(uncopied).isSuperset(of: [4, 5]))
     }
 }

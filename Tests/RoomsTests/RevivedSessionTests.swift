@@ -123,6 +123,16 @@ import Wire
             let anew = try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: revivedAt, enter))
             guard case .success? = anew.first else { return #expect(Bool(false), "\(anew)") }
             #expect(kicks().count == 2)
+            // Who has seen what was said after the kick was told, and let in again.
+            hosted.rooms.receive([try call(hosted, "eve", at: taker, revivedAt: revivedAt, .leave)])
+            try await hosted.ask(hosted.send("owner", "on"))
+            guard case .success(.enter(let entered))? = anew.first else { return #expect(Bool(false), "\(anew)") }
+            since.epoch = entered.epoch
+            since.since = try #require(try await hosted.history().first?.seq)
+            let seen = RoomRequest.Body.operation(.enter(since))
+            let letIn = try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: revivedAt, seen))
+            guard case .success? = letIn.first else { return #expect(Bool(false), "\(letIn)") }
+            #expect(kicks().count == 2)
         }
     }
 

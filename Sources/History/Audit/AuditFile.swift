@@ -136,7 +136,7 @@ public final class AuditFile: Sendable {
         do throws(SQLiteError) {
             try worker.audit?.append(rows)
             written.wrappingAdd(1, ordering: .relaxed)
-            try worker.audit?.pruneIfDue(before: cutoff)
+            prune(worker)
         } catch {
             // Kept in front of what has come since, and tried again; the bound holds for both.
             let isFree = pending.withLock { pending in
@@ -146,6 +146,11 @@ public final class AuditFile: Sendable {
             }
             if isFree { thread.submit(after: .seconds(1)) { [self] in write($0) } }
         }
+    }
+
+    /// The rows that were written stay written when this fails; it is tried again a thousand rows later.
+    private func prune(_ worker: StorageWorker) {
+        do throws(SQLiteError) { try worker.audit?.pruneIfDue(before: cutoff) } catch {}
     }
 
     /// Takes copies of another node's rows, the oldest first. Returns when they are written.

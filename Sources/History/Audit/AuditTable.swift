@@ -92,8 +92,15 @@ final class AuditTable {
     /// Rows of this node's own from its former record, and up to which of them they are.
     func take(former rows: [AuditFile.Appended], upTo last: Int64) throws(SQLiteError) {
         try database.transaction { () throws(SQLiteError) in
-            for row in rows { _ = try insert(row, atLeast: 0) }
+            var first = Int64.max
+            for row in rows { first = min(first, try insert(row, atLeast: 0)) }
             try mark("former", last)
+            // Newer rows may have been copied already: these are behind them, and are copied next.
+            let again = try database.cached("UPDATE copied SET id = ? WHERE node = ? AND id >= ?")
+            again.bind(1, first - 1)
+            again.bind(2, own.text)
+            again.bind(3, first)
+            try again.run()
         }
         rowsSincePrune += rows.count
     }

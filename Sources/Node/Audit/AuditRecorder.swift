@@ -52,7 +52,8 @@ final class AuditRecorder: Sendable {
             throw ChatError(.internal, "the audit can't be read")
         }
         var items: [AuditItem] = []
-        for row in rows { items.append(try AuditItem(row)) }
+        // A row that nobody can read keeps nobody from the others.
+        for row in rows { items.append((try? AuditItem(row)) ?? AuditItem(unreadable: row)) }
         return items
     }
 
@@ -83,6 +84,12 @@ extension AuditItem {
         self = try WireProtobuf.decode(AuditItem.self, from: row.payload, limits: false)
         (id, node) = (row.place.id, row.place.node)
         (action, room) = (row.subject.action, row.subject.room)
+    }
+
+    fileprivate init(unreadable row: AuditRow) {
+        self.init(
+            time: row.place.time, administrator: row.subject.actor, address: "", method: "?", path: "?", status: 0)
+        (id, node) = (row.place.id, row.place.node)
     }
 
     fileprivate var subject: AuditRow.Subject {
