@@ -64,10 +64,12 @@ extension NodeService {
             sum.users += status.stats.users
             sum.connections += status.stats.connections
             sum.slowSessions += status.stats.slowSessions
+            // Earlier programs say it here; the others answer the question below.
+            sum.rooms += status.stats.rooms
             sum.activeRooms += status.stats.activeRooms
             sum.online += status.stats.online
         }
-        sum.rooms = Int64(await nodes.sum(.roomCount))
+        sum.rooms += Int64(await nodes.sum(.roomCount))
         sum.time = WallClock.now()
         sum.startedAt = startedAt
         return sum

@@ -24,6 +24,6 @@ public enum AuditedCall {
 }
 
 extension AuditItem {
-    /// Where it stands among the calls of all nodes; nil for one of which no node is known.
+    /// Its place among the calls of all nodes; nil when its node is not known.
     public var place: AuditPlace? { node.map { AuditPlace(id: id, node: $0) } }
 }

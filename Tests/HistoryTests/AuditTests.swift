@@ -3,6 +3,7 @@ import History
 import SQLite
 import StorageTestKit
 import Testing
+import WaitTestKit
 
 /// The record of changing calls: kept for its days and no longer, and found by who, where and what (PROTOCOL.md,
 /// "Audit").
@@ -204,7 +205,7 @@ import Testing
             AuditRow.Subject(.ordinary, actor: "root", room: "\(payload[0])", action: nil)
         }
         func taken(_ file: AuditFile, _ count: Int) async throws -> [UInt8] {
-            while try await payloads(file).count < count { await Task.yield() }
+            try await poll("\(count) rows") { try await payloads(file).count >= count }
             return try await payloads(file)
         }
         try record(1...3)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RoomCore
 
-/// What a room keeps of kicks, through restarts: each dialogue restores the room behind every command.
+/// A room keeps kicks through restarts: each dialogue restores the room behind every command.
 @Suite struct KickMemoryTests {
     private func kick(_ name: String) -> CommandBody {
         .kick(user(name), banSeconds: nil, NotifyOptions(notify: false))

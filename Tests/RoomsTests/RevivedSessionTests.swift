@@ -123,7 +123,7 @@ import Wire
             let anew = try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: revivedAt, enter))
             guard case .success? = anew.first else { return #expect(Bool(false), "\(anew)") }
             #expect(kicks().count == 2)
-            // Who has seen what was said after the kick was told, and let in again.
+            // A client that has seen a message from after the kick was told, and let in again.
             hosted.rooms.receive([try call(hosted, "eve", at: taker, revivedAt: revivedAt, .leave)])
             try await hosted.ask(hosted.send("owner", "on"))
             guard case .success(.enter(let entered))? = anew.first else { return #expect(Bool(false), "\(anew)") }

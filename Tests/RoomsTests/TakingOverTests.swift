@@ -9,8 +9,8 @@ import Wire
 
 @testable import Rooms
 
-/// What a leader that was not there when it happened does as the former one would have done: its node was restarted on
-/// what the former one has left on disk.
+/// A leader that was not there when it happened does as the former one would have done: its node was restarted on the
+/// former one's disk.
 @Suite(.timeLimit(.minutes(3))) struct TakingOverTests {
     private let away: NodeID
 
@@ -55,7 +55,7 @@ import Wire
 
     private let quiet = NotifyOptions(notify: false)
 
-    /// What happens to eve's stay while her gateway is away.
+    /// An event that befalls eve's stay while her gateway is away.
     enum End: CaseIterable {
         case kick, blacklisting, closing
 

@@ -26,7 +26,7 @@ public final class AuditFile: Sendable {
         var isScheduled = false
     }
 
-    /// Where a record of an earlier format is, and what its rows can be found by.
+    /// The path of a record of an earlier format, and a function that reads a row's subject.
     public struct Former: Sendable {
         public var path: String
         public var subject: @Sendable (_ payload: [UInt8]) -> AuditRow.Subject

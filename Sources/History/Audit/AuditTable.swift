@@ -81,7 +81,7 @@ final class AuditTable {
 
     /// Whether there are rows of the node between two places.
     private func isAnything(of node: NodeID, after: Int64, before: Int64) throws(SQLiteError) -> Bool {
-        let select = try database.cached("SELECT 1 FROM calls WHERE id > ? AND id < ? AND node = ? LIMIT 1")
+        let select = try database.cached("SELECT 1 FROM calls WHERE id > ? AND id < ? AND +node = ? LIMIT 1")
         defer { select.reset() }
         select.bind(1, after)
         select.bind(2, before)
@@ -191,9 +191,12 @@ final class AuditTable {
     func page(_ query: AuditQuery, since cutoff: Timestamp) throws(SQLiteError) -> [AuditRow] {
         var conditions = ["id >= ?1"]
         if query.before != nil { conditions.append("id <= ?2 AND (id, node) < (?2, ?3)") }
-        if query.actor != nil { conditions.append("actor = ?4") }
+        // By the index that leaves least: a + rules the others out.
         if query.room != nil { conditions.append("room = ?5") }
-        if query.action != nil { conditions.append("action = ?6") }
+        if query.actor != nil { conditions.append(query.room == nil ? "actor = ?4" : "+actor = ?4") }
+        if query.action != nil {
+            conditions.append(query.room == nil && query.actor == nil ? "action = ?6" : "+action = ?6")
+        }
         let select = try database.cached(
             "SELECT id, node, kind, actor, room, action, payload FROM calls WHERE "
                 + conditions.joined(separator: " AND ") + " ORDER BY id DESC, node DESC LIMIT ?7")
@@ -209,10 +212,11 @@ final class AuditTable {
         return try rows(select)
     }
 
-    /// Rows of a node behind a place, the oldest first.
+    /// Rows of a node behind a place, the oldest first. By the primary key, from that place on: with the index of nodes
+    /// (which the + rules out) all of the node's rows would be sorted each time.
     func rows(of node: NodeID, after id: Int64, limit: Int) throws(SQLiteError) -> [AuditRow] {
         let select = try database.cached(
-            "SELECT id, node, kind, actor, room, action, payload FROM calls WHERE id > ? AND node = ?"
+            "SELECT id, node, kind, actor, room, action, payload FROM calls WHERE id > ? AND +node = ?"
                 + " ORDER BY id LIMIT ?")
         select.bind(1, id)
         select.bind(2, node.text)

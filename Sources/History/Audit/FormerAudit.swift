@@ -3,7 +3,7 @@ import SQLite
 
 /// The audit as earlier programs write it: this node's own calls, which nothing can be found by.
 ///
-/// It stays as it is, so that such a program can take over again; what that one records is taken too, at the next start.
+/// It stays as it is, so that such a program can take over again. The rows of that one are taken at the next start.
 final class FormerAudit {
     private static let format = DatabaseFormat(
         what: "an audit", applicationID: 0x4352_6175, version: 1,
@@ -18,7 +18,6 @@ final class FormerAudit {
         var payload: [UInt8]
     }
 
-    private let path: String
     private let database: Database
 
     /// nil: there is none.
@@ -27,7 +26,6 @@ final class FormerAudit {
         var options = DatabaseOptions()
         options.exclusive = true
         options.cacheKilobytes = 512
-        self.path = path
         database = try Database(path: path, options: options)
         do {
             try Self.format.prepare(database, at: level)

@@ -71,7 +71,13 @@ final class AuditCopier: Sendable {
         let duties = AuditRing(system.nodes).duties(of: own, recorded: recorded, reached: nodes.reached)
         places = places.filter { duties.contains($0.key) }
         var outcome = Outcome.finished
-        for duty in duties { outcome = max(outcome, await copy(duty, &places)) }
+        // Each holder that does not answer is waited for once.
+        var silent: Set<NodeID> = []
+        for duty in duties where !silent.contains(duty.holder.node) {
+            let result = await copy(duty, &places)
+            if result == .failed { silent.insert(duty.holder.node) }
+            outcome = max(outcome, result)
+        }
         return outcome
     }
 
