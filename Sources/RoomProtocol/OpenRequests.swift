@@ -119,10 +119,29 @@ public struct OpenRequests: Sendable {
         case suspected(Leader)
     }
 
+    /// An asker, and the room that it has asked to enter.
+    private struct Entrance: Hashable {
+        var asker: Asker
+        var room: RoomID
+
+        /// nil for a call that is no enter.
+        init?(_ call: RoomRequest) {
+            guard case .operation(.enter) = call.body else { return nil }
+            self.init(call.asker, call.room)
+        }
+
+        init(_ asker: Asker, _ room: RoomID) {
+            self.asker = asker
+            self.room = room
+        }
+    }
+
     private var shards: [ShardID: Shard] = [:]
     private var calls: [UInt64: OpenRequest] = [:]
     private var numbers: [Key: [UInt64]] = [:]
     private var countOfAsker: [Asker: Int] = [:]
+    /// The enters among the calls, so that nobody looks at all calls for one.
+    private var enters: [Entrance: Int] = [:]
     private var nextNumber: UInt64 = 0
     /// The number of calls that wait, so that nobody looks at all of them while none does.
     private var heldCount = 0
@@ -191,6 +210,7 @@ public struct OpenRequests: Sendable {
         var open = OpenRequest(call, of: shard, at: nowMilliseconds)
         if let leader { open.ask(leader.node) }
         calls[nextNumber] = open
+        if let entrance = Entrance(call) { enters[entrance, default: 0] += 1 }
         if leader == nil { hold(nextNumber, at: nowMilliseconds) }
         numbers[Key(asker: asker, request: request), default: []].append(nextNumber)
         return leader.map { .ask($0.node) } ?? .held
@@ -207,6 +227,10 @@ public struct OpenRequests: Sendable {
     private mutating func remove(_ number: UInt64, _ key: Key) {
         if let call = calls.removeValue(forKey: number) {
             if call.heldSince != nil { heldCount -= 1 }
+            if let entrance = Entrance(call.call) {
+                let count = enters[entrance, default: 0]
+                enters[entrance] = count > 1 ? count - 1 : nil
+            }
             let count = countOfAsker[key.asker, default: 0]
             countOfAsker[key.asker] = count > 1 ? count - 1 : nil
         }
@@ -264,12 +288,7 @@ public struct OpenRequests: Sendable {
 
     /// Whether the session has asked to enter the room, and has no answer.
     public func isEntering(_ session: SessionID, _ room: RoomID) -> Bool {
-        calls.values.contains { open in
-            guard open.call.asker == .session(session), open.call.room == room,
-                case .operation(.enter) = open.call.body
-            else { return false }
-            return true
-        }
+        enters[Entrance(.session(session), room)] != nil
     }
 
     /// Whether that call is a session's wish to leave.

@@ -28,16 +28,11 @@ extension Bot {
         backoff.obey(minMilliseconds: low, maxMilliseconds: high)
     }
 
-    /// Connects to the node whose turn that number is.
+    /// Makes a connection with that number beside the present one.
     private func makeSuccessor(_ number: Int) {
         guard successor == nil else { return }
         let present = connectionNumber
-        let (address, source) = lane.nextRoute(for: self, number)
-        lane.counters.connects += 1
-        TCPConnection.connect(
-            loop: lane.loop, host: address.host, port: address.port, localAddress: source,
-            receiveLimits: isSlow ? Self.slowReceiving : nil
-        ) { [weak self] result in
+        dial(number) { [weak self] result, address in
             guard let self, number > connectionNumber, present == connectionNumber, tcp != nil, isHere, !isStopped,
                 successor == nil
             else {

@@ -169,12 +169,7 @@ final class Bot: ConnectionHandler {
         if firstTry == nil { firstTry = phaseSince }
         connectionNumber += 1
         let number = connectionNumber
-        let (address, source) = lane.nextRoute(for: self, connectionNumber)
-        lane.counters.connects += 1
-        TCPConnection.connect(
-            loop: lane.loop, host: address.host, port: address.port, localAddress: source,
-            receiveLimits: isSlow ? Self.slowReceiving : nil
-        ) { [weak self] result in
+        dial(number) { [weak self] result, address in
             guard let self, case .connecting = phase, number == connectionNumber else {
                 if case .success(let connection) = result { connection.close() }
                 return
@@ -186,6 +181,16 @@ final class Bot: ConnectionHandler {
                 waitAndConnect()
             }
         }
+    }
+
+    /// Connects to the node whose turn that number is.
+    func dial(_ number: Int, _ done: @escaping (Result<TCPConnection, TransportError>, WebSocketAddress) -> Void) {
+        let (address, source) = lane.nextRoute(for: self, number)
+        lane.counters.connects += 1
+        TCPConnection.connect(
+            loop: lane.loop, host: address.host, port: address.port, localAddress: source,
+            receiveLimits: isSlow ? Self.slowReceiving : nil
+        ) { done($0, address) }
     }
 
     private func use(_ connection: TCPConnection) {
@@ -454,7 +459,7 @@ final class Bot: ConnectionHandler {
     private static let entryMicrosecondsMax: UInt64 = 20_000_000
     private static let outCapacityKept = 4_096
     /// A client behind an Ethernet with a small window: what it does not read waits at the server soon.
-    static let slowReceiving = ReceiveLimits(bufferBytes: 16_384, segmentBytes: 1_460)
+    private static let slowReceiving = ReceiveLimits(bufferBytes: 16_384, segmentBytes: 1_460)
     /// Well below 2.5 heartbeats, after which a silent client is dropped.
     private static let pingMicroseconds: UInt64 = 10_000_000
 }
