@@ -88,6 +88,7 @@ let package = Package(
         core("Cryptography", ["COpenSSL"]),
         core("TLS", ["COpenSSL"]),
         core("Deflate", ["CZlib"]),
+        core("WebFiles", ["HTTPWebSocket", "Deflate"]),
         core("Transport", ["EventLoop", "TLS", "CUV", "CShims"]),
         core("SQLite", ["CSQLite", "CShims"]),
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
@@ -126,15 +127,14 @@ let package = Package(
             "Gateway",
             [
                 "ChatModel", "Wire", "HTTPWebSocket", "RoomCore", "RoomProtocol", "SessionCore", "ShardPlacement",
-                "Moderation", "Cryptography", "EventLoop", "TLS", "Transport", "Deflate", "Telemetry", logging,
+                "Moderation", "Cryptography", "EventLoop", "TLS", "Transport", "Deflate", "WebFiles", "Telemetry", logging,
             ], resources: [.embedInCode("Web")]),
         core(
             "ServerAPI",
             [
-                "ChatModel", "Wire", "HTTPWebSocket", "EventLoop", "TLS", "Transport", "Telemetry", "BuildVersion",
-                logging,
-                lifecycle,
-            ]),
+                "ChatModel", "Wire", "HTTPWebSocket", "EventLoop", "TLS", "Transport", "WebFiles", "Telemetry",
+                "BuildVersion", logging, lifecycle,
+            ], resources: [.embedInCode("Console")]),
 
         // The SDK: for apps, and no part of the node. On Apple's platforms it is these four targets and nothing else:
         // ChatModel, Wire, ClientCore, ChatroomClient.

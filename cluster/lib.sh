@@ -223,3 +223,68 @@ take_lock() {
     exec 9>"$run_dir/lock"
     flock -n 9 || fail 'another cluster/up or cluster/down is at work in this directory.'
 }
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Nodes, and what runs beside them
+
+# The node must not hold the lock, nor a pipe of whoever called this script and waits for its end.
+close_inherited_descriptors() {
+    local path fd
+    for path in "/proc/$BASHPID/fd/"*; do
+        fd=${path##*/}
+        ((fd <= 2)) || eval "exec $fd>&-"
+    done
+}
+
+# Whether nodes of this machine serve the demo: nobody else's browser reaches them.
+demo_is_on() {
+    case ${CHATROOM_DEMO:-true} in true | 1 | yes | on) ;; *) return 1 ;; esac
+    case ${CHATROOM_CLIENT_HOST:-127.0.0.1} in 127.* | localhost | ::1) ;; *) return 1 ;; esac
+}
+
+# start_node DIRECTORY: starts the node with the configuration there; started_pid is the node itself.
+start_node() {
+    local demo=false
+    ! demo_is_on || demo=true
+    # A gateway needs a descriptor for each client: take all that are allowed.
+    ulimit -n "$(ulimit -Hn)" 2>/dev/null || true
+    rm -f "$1/demo-kill"
+    # setsid makes it survive the terminal. It executes the node in place, so that $! is the node itself.
+    # (nohup would make it deaf to SIGHUP, by which it reloads keys and limits.)
+    (
+        close_inherited_descriptors
+        # By the environment: programs of before know no such settings.
+        export CHATROOM_DEMO=$demo CHATROOM_DEMO_KILL_FILE=$1/demo-kill
+        exec setsid "$bin_dir/chatroomd" --config "$1/config.json" </dev/null >>"$1/node.log" 2>&1
+    ) &
+    # shellcheck disable=SC2034 # read by the scripts that source this file
+    started_pid=$!
+}
+
+# Starts cluster/keep beside the nodes, unless it runs.
+start_keeper() {
+    demo_is_on || return 0
+    local pid=''
+    [[ ! -r $run_dir/keeper.pid ]] || read -r pid <"$run_dir/keeper.pid" || true
+    if [[ $pid =~ ^[1-9][0-9]*$ ]] && grep -qs cluster/keep "/proc/$pid/cmdline"; then return 0; fi
+    (
+        close_inherited_descriptors
+        export CLUSTER_RUN_DIR=$run_dir CLUSTER_BIN_DIR=$bin_dir
+        exec setsid "$root/cluster/keep" </dev/null >>"$run_dir/keeper.log" 2>&1
+    ) &
+    printf '%s\n' "$!" >"$run_dir/keeper.pid"
+}
+
+# start_crowd N: N bots in a new room of the demo; room is its ID.
+start_crowd() {
+    demo_is_on || fail '--crowd fills a room of the demo, which is off.'
+    http POST "$(node_field n1 client)" /v1/demo '{}'
+    [[ $http_status == 200 && $http_body =~ \"room\":\"([^\"]+)\" ]] || fail "the demo made no room (answer: $http_status)."
+    room=${BASH_REMATCH[1]}
+    (
+        close_inherited_descriptors
+        exec setsid "$bin_dir/botswarm" crowd --room "$room" --members "$1" --keys "$cluster_file" \
+            </dev/null >>"$run_dir/crowd.log" 2>&1
+    ) &
+    say "A crowd of $1 comes in: http://$(node_field n1 client)/?room=$room"
+}

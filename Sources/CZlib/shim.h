@@ -6,4 +6,9 @@ static inline int chatroom_deflate_init(z_stream *stream, int level) {
     return deflateInit2(stream, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
 }
 
+// With the header and the checksum of gzip (RFC 1952).
+static inline int chatroom_gzip_init(z_stream *stream) {
+    return deflateInit2(stream, Z_BEST_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+}
+
 static inline int chatroom_inflate_init(z_stream *stream) { return inflateInit2(stream, -15); }

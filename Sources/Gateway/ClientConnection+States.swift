@@ -5,8 +5,12 @@ import Wire
 extension ClientConnection {
     /// The life of a connection.
     enum Phase {
-        /// The HTTP request is being read. Can become: `open`, `draining`, `closing`, `gone`.
+        /// The HTTP request is being read. Can become: `open`, `answering`, `draining`, `closing`,
+        /// `gone`.
         case handshake(HTTPUpgradeParser)
+        /// A request that is no WebSocket one has been read, and its answer is being made; nothing is read. Can become:
+        /// `draining`, `closing`, `gone`.
+        case answering
         /// WebSocket, before or after `connect`. Can become: `draining`, `closing`, `gone`.
         case open
         /// The last frame waits for the socket, and nothing is read. A client that has not taken it by then, in loop
@@ -20,7 +24,7 @@ extension ClientConnection {
         /// Whether the end has begun.
         var isEnding: Bool {
             switch self {
-            case .handshake, .open: false
+            case .handshake, .answering, .open: false
             case .draining, .closing, .gone: true
             }
         }

@@ -115,7 +115,7 @@ final class ClientConnection: ConnectionHandler {
                 close(.tooBig, "too much before connect")
                 release()
             }
-        case .draining, .closing, .gone: break
+        case .answering, .draining, .closing, .gone: break
         }
     }
 
@@ -581,9 +581,11 @@ final class ClientConnection: ConnectionHandler {
     func close(_ code: CloseCode, _ reason: String) {
         guard !phase.isEnding else { return }
         closeCode = code
-        if case .handshake = phase {
+        switch phase {
+        case .handshake, .answering:
             phase = .closing
             return tcp.close()
+        default: break
         }
         lane.settle(self)
         enqueue(WebSocketFrameEncoder.close(code: code.rawValue, reason: reason))

@@ -93,6 +93,9 @@ public final class Gateway: Sendable {
         shared.features.withLock { $0 = features }
     }
 
+    /// Serves the demo from now on, where the configuration has it.
+    public func use(demo: any DemoService) { shared.demo.withLock { $0 = demo } }
+
     /// Whether the node hears its cluster: if not, it takes nobody new.
     public func set(cutOff: Bool) async {
         for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.isCutOff = cutOff } }

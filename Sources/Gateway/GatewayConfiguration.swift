@@ -14,6 +14,8 @@ public struct GatewayConfiguration: Sendable {
     /// Browser origins besides the request's own and the gateways'; see ``isOrigin(_:)``.
     public var allowedOrigins: [String] = []
     public var allowAnonymous = false
+    /// Whether people on the node's own machine get rooms and tokens for the asking (`DemoService`). Only on loopback.
+    public var hasDemo = false
     public var heartbeatSeconds: Int64 = 15
     /// How long a session outlives its connection.
     public var graceSeconds: Int64 = 10

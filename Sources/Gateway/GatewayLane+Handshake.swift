@@ -30,7 +30,8 @@ extension GatewayLane {
 
     private func answer(_ request: UpgradeRequest, _ connection: ClientConnection) {
         guard request.path == Self.path else {
-            return connection.refuseHandshake(WebFile.response(to: request))
+            if answerDemo(request, connection) { return }
+            return connection.refuseHandshake(PageFiles.response(to: request))
         }
         guard isAllowed(request, of: connection) else {
             return connection.refuseHandshake(HTTPResponse.plain(status: 403, reason: "Forbidden"))

@@ -68,7 +68,7 @@ extension GatewayLane {
         round.queueBytes += waitingBytes
         if waitingBytes > configuration.sendQueueBytesMax / 2 { round.slowSessions += 1 }
         switch connection.phase {
-        case .handshake, .open: break
+        case .handshake, .answering, .open: break
         case .draining(let deadline):
             if now >= deadline { connection.cut() }
             return

@@ -30,6 +30,9 @@ final class GatewayShared: Sendable {
     private let wordFilter = Mutex(WordFilter())
     /// The features that every node of the cluster serves (PROTOCOL.md, "Versions"); read by each `connect`.
     let features = Mutex<[String]>([])
+    /// nil until the node serves it, and where there is none.
+    let demo = Mutex<(any DemoService)?>(nil)
+    let demoRate = Mutex(DemoRate())
     /// The lanes, once they exist; written once at start-up.
     let lanes = Mutex<[LoopBound<GatewayLane>]>([])
 
@@ -100,6 +103,9 @@ struct GatewayFigures: Sendable {
     /// Bytes that the sockets of clients were given, before TLS. Each lane adds its sum at the end of a turn.
     let sentBytes: Counter
     let slowSessions: Counter
+    /// Messages, and items of barrage, times the viewers that were given them. Each round of an audience adds its sum.
+    let deliveredMessages: Counter
+    let deliveredBarrage: Counter
     /// Connections that had to give way.
     let closedForMemory: Counter
     private let closedByCode: [CloseCode: Counter]
@@ -135,6 +141,13 @@ struct GatewayFigures: Sendable {
             "chatroom_sent_bytes_total", "Bytes written to client connections, before TLS.")
         slowSessions = metrics.gauge(
             "chatroom_slow_sessions", "Connections whose send queue is over half full; looked at once a second.")
+        func delivered(_ traffic: String) -> Counter {
+            metrics.counter(
+                "chatroom_deliveries_total", "What viewers were given: messages, or items of barrage, times viewers.",
+                labels: [("class", traffic)])
+        }
+        deliveredMessages = delivered("message")
+        deliveredBarrage = delivered("barrage")
         deliver = metrics.durations(
             "chatroom_deliver_seconds", "From a message's stamp until it was written to the viewers of a loop.")
         fanOutNanoseconds = metrics.seconds(

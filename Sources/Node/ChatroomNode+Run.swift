@@ -143,6 +143,8 @@ extension ChatroomNode {
         cluster.set(knowsSettings: true)
         let clientPort = try await start(gateway, router, &services)
 
+        let recent = RecentFigures(metrics)
+        try await services.start(stop: { await recent.stop() }) { recent.start() }
         let auditRecorder = AuditRecorder(node: configuration.node, file: audit)
         let handOver: @Sendable () async -> Void = { [self] in await self.handOver(rooms, system, gateway, nodes) }
         try await services.start(stop: { [self] in
@@ -154,7 +156,8 @@ extension ChatroomNode {
                 configuration: configuration, rooms: rooms, system: system, gateway: gateway,
                 cluster: common.identity, auditRecorder: auditRecorder, logControl: logControl,
                 startedAt: startedAt,
-                backup: NodeBackup(configuration, rooms: rooms, system: system, cluster: common.identity))
+                backup: NodeBackup(configuration, rooms: rooms, system: system, cluster: common.identity),
+                recent: recent)
             nodes.use { await answers.answer($0) }
         }
         let record = NodeRecord(
@@ -178,6 +181,12 @@ extension ChatroomNode {
             ready: ReadyFigure(in: metrics),
             auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt,
             plannedStop: plannedStop)
+        if configuration.gateway.hasDemo {
+            let nodes: @Sendable () -> Int = { system.nodes.count }
+            gateway.use(
+                demo: DemoRooms(
+                    service: service, killFile: configuration.demoKillFile, nodes: nodes, logger: logger))
+        }
         try await services.open(close: { $0.stop() }) { MemoryKeeper.start(logger: logger) }
         let linkPort = gossip?.address.hostAndPort?.port
         let serving = Task {

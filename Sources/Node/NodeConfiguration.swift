@@ -63,6 +63,9 @@ public struct NodeConfiguration: Sendable {
     public var levelMax = FeatureLevel.newest
     /// How long all nodes must have been able to do the next feature level before it is raised; nil: never by itself.
     public var raiseLevelAfterSeconds: Int? = 600
+    /// The file that the node writes before the demo kills it, by which its supervisor knows that it is to be started again;
+    /// nil: the demo kills nobody.
+    public var demoKillFile: String?
     /// Whether callbacks go to no address that the internet does not route.
     public var refusesPrivateCallbacks = false
 
@@ -172,6 +175,13 @@ public struct NodeConfiguration: Sendable {
         }
         gateway.isCompressing = try settings.bool("client.compression", default: false)
         gateway.allowAnonymous = try settings.bool("allowAnonymous", default: false)
+        gateway.hasDemo = try settings.bool("demo", default: false)
+        guard !gateway.hasDemo || Self.isLoopback(gateway.host) else {
+            throw NodeError(
+                .configuration,
+                "demo gives rooms and tokens to everybody who asks, so client.host must be 127.0.0.1, not \(gateway.host)")
+        }
+        demoKillFile = try settings.string("demoKillFile")
         gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))
         gateway.drainSeconds = Int64(try settings.int("session.drainSeconds", default: 10, in: 0...3600))
         gateway.graceSeconds = Int64(try settings.int("session.graceSeconds", default: 10, in: 0...3600))

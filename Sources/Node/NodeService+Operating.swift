@@ -75,6 +75,18 @@ extension NodeService {
         return sum
     }
 
+    func figures() async throws(ChatError) -> FiguresView {
+        var view = FiguresView()
+        for item in await nodes.askAll(.figures) {
+            if case .figures(let figures) = item.answer { view.nodes.append(figures) }
+        }
+        view.nodes.sort { $0.node < $1.node }
+        let answered = Set(view.nodes.map(\.node))
+        view.missing = system.nodes.map(\.node).filter { !answered.contains($0) }.sorted()
+        view.time = WallClock.now()
+        return view
+    }
+
     private func statuses() async -> [NodeStatus] {
         await nodes.askAll(.status).compactMap { item -> NodeStatus? in
             if case .status(let status) = item.answer { status } else { nil }

@@ -86,6 +86,9 @@ struct WiredAnswer: WireMessage {
         try walker.choice(
             17, "clock", { if case .clock(let time) = current { WiredClock(time: time) } else { nil } },
             { read = .success(.clock($0.time)) })
+        try walker.choice(
+            18, "figures", { if case .figures(let figures) = current { figures } else { nil } },
+            { read = .success(.figures($0)) })
         if W.isDecoding, let read { self.result = read }
     }
 }

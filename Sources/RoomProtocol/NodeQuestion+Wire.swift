@@ -143,6 +143,8 @@ struct WiredQuestion: WireMessage {
         try walker.choice(
             29, "keepAudit", { if case .keepAudit(let items) = current { AuditView(items: items) } else { nil } },
             { known = .keepAudit($0.items) })
+        try walker.choice(
+            30, "figures", { if case .figures = current { Empty() } else { nil } }, { (_: Empty) in known = .figures })
         read = known
     }
 }

@@ -44,6 +44,8 @@ public enum NodeQuestion: Sendable, Equatable {
     case audit(AuditQuery)
     /// Keeps copies of what another node has recorded.
     case keepAudit([AuditItem])
+    /// What the node does at the moment.
+    case figures
     case setLogLevel(LogLevel)
     /// Copies what the node leads into a directory of that name.
     case backup(String)
@@ -74,6 +76,7 @@ public enum NodeAnswer: Sendable, Equatable {
     case lanes([LaneFigures])
     case shards([ShardView])
     case audit([AuditItem])
+    case figures(NodeFigures)
     /// Where the copies are, of which shards, and whether the system group's state is among them.
     case backup(BackupCopy, shards: [ShardID], hasSystem: Bool)
     case session(HandedSession)

@@ -21,6 +21,9 @@ struct APIHandler: Sendable {
         /// Where the request came from.
         var address = ""
         var signature: SignatureHeaders?
+        /// For files.
+        var acceptEncoding: String?
+        var ifNoneMatch: String?
     }
 
     /// The four headers of a signed request.
@@ -34,6 +37,7 @@ struct APIHandler: Sendable {
     /// - Parameter body: reads the body; called at most once, and only for who is authorized or names a key to have
     ///   signed it with.
     func answer(_ head: Head, body: () async throws(ChatError) -> [UInt8]) async -> APIResponse {
+        if let file = ConsoleFiles.answer(head) { return file }
         let begin = ContinuousClock.now
         var found = Found()
         var refusal: ChatError?

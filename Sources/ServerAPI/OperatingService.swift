@@ -23,6 +23,8 @@ public protocol OperatingService: Sendable {
     func broadcast(_ message: Message) async throws(ChatError) -> Int
 
     func stats() async throws(ChatError) -> StatsView
+    /// What each node does at the moment.
+    func figures() async throws(ChatError) -> FiguresView
     func nodes() async throws(ChatError) -> [NodeView]
     func shards() async throws(ChatError) -> [ShardView]
     func health() async throws(ChatError) -> ClusterHealthView

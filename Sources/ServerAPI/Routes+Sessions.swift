@@ -42,6 +42,11 @@ extension Routes {
             answer: .json(StatsView.self)
         ) { _, service throws(ChatError) in APIResponse(try await service.stats()) },
         Route(
+            method: .get, path: "/v1/figures", name: "getFigures", roles: .figures,
+            summary: "What each node does at the moment: rates and percentiles of the last ten seconds.",
+            answer: .json(FiguresView.self)
+        ) { _, service throws(ChatError) in APIResponse(try await service.figures()) },
+        Route(
             method: .put, path: "/v1/log", name: "setLogLevel",
             summary: "How much this node logs, until its next start.",
             request: RequestDescription(body: LogSettings.self), answer: .json(LogSettings.self), isIdempotent: true,

@@ -14,12 +14,18 @@ public final class MetricsRegistry: Sendable {
         var kind: String
         var labels: String
         var render: @Sendable (_ name: String, _ labels: String) -> String
+        var pairs: [(String, String)] = []
+        /// nil for a table and for durations.
+        var value: (@Sendable () -> Double)?
+        var durations: DurationHistogram?
     }
 
     /// A number that only grows.
     public func counter(_ name: String, _ help: String, labels: [(String, String)] = []) -> Counter {
         let counter = Counter()
-        add(name, help, kind: "counter", labels: labels) { "\($0)\(Self.braces($1)) \(counter.value)\n" }
+        add(name, help, kind: "counter", labels: labels, value: { Double(counter.value) }) {
+            "\($0)\(Self.braces($1)) \(counter.value)\n"
+        }
         return counter
     }
 
@@ -27,7 +33,7 @@ public final class MetricsRegistry: Sendable {
     public func counter(
         _ name: String, _ help: String, labels: [(String, String)] = [], read: @escaping @Sendable () -> Double
     ) {
-        add(name, help, kind: "counter", labels: labels) { "\($0)\(Self.braces($1)) \(read())\n" }
+        add(name, help, kind: "counter", labels: labels, value: read) { "\($0)\(Self.braces($1)) \(read())\n" }
     }
 
     /// Numbers that only grow, one for each pair of values of two labels. Pairs that have counted nothing are not shown.
@@ -49,7 +55,9 @@ public final class MetricsRegistry: Sendable {
     /// A number that goes up and down.
     public func gauge(_ name: String, _ help: String, labels: [(String, String)] = []) -> Counter {
         let counter = Counter()
-        add(name, help, kind: "gauge", labels: labels) { "\($0)\(Self.braces($1)) \(counter.value)\n" }
+        add(name, help, kind: "gauge", labels: labels, value: { Double(counter.value) }) {
+            "\($0)\(Self.braces($1)) \(counter.value)\n"
+        }
         return counter
     }
 
@@ -57,7 +65,7 @@ public final class MetricsRegistry: Sendable {
     public func gauge(
         _ name: String, _ help: String, labels: [(String, String)] = [], read: @escaping @Sendable () -> Double
     ) {
-        add(name, help, kind: "gauge", labels: labels) { "\($0)\(Self.braces($1)) \(read())\n" }
+        add(name, help, kind: "gauge", labels: labels, value: read) { "\($0)\(Self.braces($1)) \(read())\n" }
     }
 
     /// How long something took, in buckets of seconds.
@@ -66,7 +74,7 @@ public final class MetricsRegistry: Sendable {
         _ name: String, _ help: String, bounds: [Double] = DurationHistogram.doublingBounds
     ) -> DurationHistogram {
         let histogram = DurationHistogram(bounds: bounds)
-        add(name, help, kind: "histogram", labels: []) { name, _ in histogram.render(name) }
+        add(name, help, kind: "histogram", labels: [], durations: histogram) { name, _ in histogram.render(name) }
         return histogram
     }
 
@@ -84,13 +92,34 @@ public final class MetricsRegistry: Sendable {
         return text
     }
 
+    /// One series as it stands.
+    public struct Reading: Sendable {
+        public var labels: [(String, String)]
+        public var value: Double
+    }
+
+    /// The series of that name; none of a table, nor durations.
+    public func readings(of name: String) -> [Reading] {
+        let found = series.withLock { $0.filter { $0.name == name } }
+        return found.compactMap { one in one.value.map { Reading(labels: one.pairs, value: $0()) } }
+    }
+
+    /// The durations of that name.
+    public func durations(named name: String) -> DurationHistogram? {
+        series.withLock { $0.first { $0.name == name }?.durations }
+    }
+
     private func add(
         _ name: String, _ help: String, kind: String, labels: [(String, String)],
+        value: (@Sendable () -> Double)? = nil, durations: DurationHistogram? = nil,
         render: @escaping @Sendable (String, String) -> String
     ) {
         let text = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
         series.withLock {
-            $0.append(Series(name: name, help: help, kind: kind, labels: text, render: render))
+            $0.append(
+                Series(
+                    name: name, help: help, kind: kind, labels: text, render: render, pairs: labels, value: value,
+                    durations: durations))
         }
     }
 
@@ -114,7 +143,7 @@ public final class DurationHistogram: Sendable {
     public static let doublingBounds = (0..<18).map { 0.0001 * Double(1 << $0) }
 
     /// The upper ends of the buckets in seconds, ascending; one more is for whatever took longer.
-    private let bounds: [Double]
+    public let bounds: [Double]
     private let buckets: [Counter]
     private let sumNanoseconds = Counter()
 
@@ -126,6 +155,31 @@ public final class DurationHistogram: Sendable {
     public func record(seconds: Double) {
         buckets[bounds.firstIndex { seconds <= $0 } ?? bounds.count].add()
         sumNanoseconds.add(Int(exactly: (seconds * 1e9).rounded()) ?? 0)
+    }
+
+    /// How many durations each bucket has; the last one has those above all bounds.
+    public var counts: [Int] { buckets.map(\.value) }
+
+    /// The duration in seconds below which that share of them lies, linear within its bucket as Prometheus'
+    /// `histogram_quantile` has it; the highest bound for what is above all. nil without any.
+    /// - Parameters:
+    ///   - share: from 0 to 1.
+    ///   - counts: those of a time: a difference of two ``counts``.
+    public func quantile(_ share: Double, of counts: [Int]) -> Double? {
+        let total = counts.reduce(0, +)
+        guard total > 0 else { return nil }
+        let rank = share * Double(total)
+        var below = 0
+        for (number, count) in counts.enumerated() {
+            guard count > 0, Double(below + count) >= rank else {
+                below += count
+                continue
+            }
+            guard number < bounds.count else { return bounds.last }
+            let from = number == 0 ? 0 : bounds[number - 1]
+            return from + (bounds[number] - from) * (rank - Double(below)) / Double(count)
+        }
+        return bounds.last
     }
 
     func render(_ name: String) -> String {

@@ -46,6 +46,8 @@ extension FakeCluster {
 
     func stats() async throws(ChatError) -> StatsView { StatsView() }
 
+    func figures() async throws(ChatError) -> FiguresView { FiguresView() }
+
     func nodes() async throws(ChatError) -> [NodeView] {
         var node = NodeView(id: Self.node)
         node.startedAt = Timestamp(1)

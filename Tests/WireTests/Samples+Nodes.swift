@@ -171,7 +171,7 @@ extension Samples {
             .slowSessions(limit: int(0...100)), .endSessions(of: user()), .endSession(session()),
             .clock, .roomCount, .migrateSession(session(), to: nil), .migrateSession(session(), to: user()),
             .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
-            .transfer(shard, to: node()), .shards, .audit(auditQuery()), .keepAudit(list { $0.auditItem() }),
+            .transfer(shard, to: node()), .shards, .audit(auditQuery()), .keepAudit(list { $0.auditItem() }), .figures,
             .setLogLevel(any(LogLevel.self)), .backup(text(64)), .discardBackup(text(64)), .unknown,
         ]
     }
@@ -251,11 +251,20 @@ extension Samples {
                     leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats)),
             .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
             .audit([audit]), .done, .clock(time()),
-            .session(handedSession()),
+            .session(handedSession()), .figures(nodeFigures()),
             .backup(
                 BackupCopy(node: node(), directory: text(), bytes: int64()),
                 shards: list { ShardID(UInt16($0.int(0...65_535))) }, hasSystem: bool()),
         ]
+    }
+
+    private mutating func nodeFigures() -> NodeFigures {
+        var figures = NodeFigures(node: node())
+        (figures.version, figures.sessions, figures.memoryBytes) = (text(), int64(), int64())
+        (figures.sendsPerSecond, figures.cpuPercent) = (Double(int(0...1000)) / 8, Double(int(0...100)))
+        (figures.ackP50Ms, figures.deliverP99Ms) = (maybe { Double($0.int(0...1000)) / 4 }, maybe { Double($0.int(0...9)) })
+        figures.drops = list { DropFigures(class: $0.text(), cause: $0.text(), perSecond: Double($0.int(0...100))) }
+        return figures
     }
 
     private mutating func auditItem() -> AuditItem {

@@ -4,8 +4,8 @@
 /// Headers that the node reads must be visible ASCII; all others are skipped as bytes and given to nobody. So the cost is
 /// linear in the bytes, whatever they are.
 ///
-/// Requests that ask for something else than WebSocket are read too (see `UpgradeRequest.isUpgrade`), but none with a
-/// body.
+/// Requests that ask for something else than WebSocket are read too (see `UpgradeRequest.isUpgrade`); a POST may have a body
+/// of at most 1 KB (413), no other request one.
 public struct HTTPUpgradeParser: Sendable {
     public enum Outcome: Sendable {
         case needsMore
@@ -16,28 +16,50 @@ public struct HTTPUpgradeParser: Sendable {
     }
 
     private var buffer = HTTPHeadBuffer()
+    /// A request whose body is not complete yet, and how much of it is missing.
+    private var unfinished: (request: UpgradeRequest, missing: Int)?
+
+    static let bodyBytesMax = 1024
 
     /// The headers that the node reads, here and in the handshake, and those that must not be there.
     static let names: [StaticString] = [
         "host", "upgrade", "connection", "origin", "content-length", "transfer-encoding", "sec-websocket-key",
         "sec-websocket-version", "sec-websocket-protocol", "sec-websocket-extensions", "x-forwarded-for",
+        "accept-encoding", "if-none-match",
     ]
 
     public init() {}
 
     /// Takes the next bytes. After `request` or `failure` the parser has done its work.
     public mutating func parse(_ chunk: UnsafeRawBufferPointer) -> Outcome {
+        if unfinished != nil { return takeBody(chunk) }
         switch buffer.take(chunk) {
         case .needsMore: return .needsMore
         case .firstLineTooLong: return .failure(HTTPResponse.plain(status: 414, reason: "URI Too Long"))
         case .tooLong: return .failure(HTTPRefusal.headersTooLarge.response)
         case .head(let head, let rest):
             do throws(HTTPRefusal) {
-                return .request(try Self.request(head), rest: rest)
+                let (request, length) = try Self.request(head)
+                guard length > 0 else { return .request(request, rest: rest) }
+                unfinished = (request, length)
+                return takeBody(UnsafeRawBufferPointer(rebasing: chunk[(chunk.count - rest)...]))
             } catch {
                 return .failure(error.response)
             }
         }
+    }
+
+    private mutating func takeBody(_ bytes: UnsafeRawBufferPointer) -> Outcome {
+        guard var (request, missing) = unfinished else { return .needsMore }
+        let taken = min(missing, bytes.count)
+        request.body += bytes[..<taken]
+        missing -= taken
+        guard missing == 0 else {
+            unfinished = (request, missing)
+            return .needsMore
+        }
+        unfinished = nil
+        return .request(request, rest: bytes.count - taken)
     }
 
     private static let rules = HTTPRequestHead.Rules(
@@ -48,15 +70,23 @@ public struct HTTPUpgradeParser: Sendable {
             $0.first == UInt8(ascii: "/") && $0.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }
         })
 
-    private static func request(_ bytes: [UInt8]) throws(HTTPRefusal) -> UpgradeRequest {
+    /// - Returns: the request without its body, and the body's length.
+    private static func request(_ bytes: [UInt8]) throws(HTTPRefusal) -> (UpgradeRequest, bodyBytes: Int) {
         let head = try HTTPRequestHead.read(bytes, by: rules)
         let target = head.target.utf8.split(
             separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
-        guard head.header("host") != nil, head.header("transfer-encoding") == nil,
-            head.header("content-length") ?? "0" == "0"
-        else { throw .badRequest }
-        return UpgradeRequest(
+        guard head.header("host") != nil, head.header("transfer-encoding") == nil else { throw .badRequest }
+        let digits = head.header("content-length") ?? "0"
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), !digits.isEmpty else { throw .badRequest }
+        let length = Int(digits) ?? .max
+        if length > 0 {
+            guard head.method == "POST" else { throw .badRequest }
+            guard length <= bodyBytesMax else { throw HTTPRefusal(status: 413, reason: "Content Too Large") }
+        }
+        var request = UpgradeRequest(
             method: head.method, path: String(target[0]) ?? "", query: target.count > 1 ? String(target[1]) ?? "" : "",
             headers: head.headers)
+        request.isForwarded = head.isForwarded
+        return (request, length)
     }
 }

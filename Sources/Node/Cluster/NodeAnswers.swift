@@ -17,6 +17,7 @@ struct NodeAnswers: Sendable {
     let logControl: LogControl
     let startedAt: Timestamp
     let backup: NodeBackup
+    let recent: RecentFigures
 
     func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
         do throws(ChatError) {
@@ -69,6 +70,7 @@ struct NodeAnswers: Sendable {
         case .keepAudit(let items):
             try await auditRecorder.keep(items, listed: system.nodes)
             return .done
+        case .figures: return .figures(await figures())
         case .setLogLevel(let level):
             logControl.set(level)
             return .done
@@ -92,6 +94,21 @@ struct NodeAnswers: Sendable {
             ShardView(
                 shard: $0.shard, leader: $0.leader, replicas: $0.replicas, term: $0.term, applied: $0.applied)
         }
+    }
+
+    /// What the node does at the moment.
+    func figures() async -> NodeFigures {
+        let (status, seconds) = (await status(), (WallClock.now().milliseconds - startedAt.milliseconds) / 1000)
+        var figures = recent.figures(of: configuration.node)
+        figures.version = status.version
+        figures.uptimeSeconds = max(0, seconds)
+        figures.connections = status.stats.connections
+        figures.sessions = status.stats.sessions
+        figures.slowSessions = status.stats.slowSessions
+        figures.rooms = status.stats.activeRooms
+        figures.online = status.stats.online
+        figures.leads = Int64(status.leads.count)
+        return figures
     }
 
     private func status() async -> NodeStatus {

@@ -73,7 +73,7 @@ final class APIConnection: ConnectionHandler {
 
     private static let names: [StaticString] = [
         "authorization", "idempotency-key", "x-chatroom-key", "x-chatroom-time", "x-chatroom-nonce",
-        "x-chatroom-signature",
+        "x-chatroom-signature", "accept-encoding", "if-none-match",
     ]
 
     // MARK: Input
@@ -147,7 +147,8 @@ final class APIConnection: ConnectionHandler {
             // The answer of GET, without its body.
             method: head.method == "HEAD" ? "GET" : head.method, target: head.target,
             authorization: head.header("authorization"), idempotencyKey: head.header("idempotency-key"),
-            address: tcp.remoteAddress, signature: Self.signature(in: head))
+            address: tcp.remoteAddress, signature: Self.signature(in: head),
+            acceptEncoding: head.header("accept-encoding"), ifNoneMatch: head.header("if-none-match"))
     }
 
     /// All four, or nothing.

@@ -83,7 +83,7 @@ struct SwarmRun {
         return source
     }
 
-    private static func randomTag() -> String {
+    static func randomTag() -> String {
         String((0..<6).map { _ in "abcdefghijkmnpqrstuvwxyz23456789".randomElement() ?? "x" })
     }
 }

@@ -1,0 +1,38 @@
+import ChatModel
+import EventLoop
+import HTTPWebSocket
+import RoomProtocol
+import Synchronization
+
+/// The calls of the demo on the client port.
+extension GatewayLane {
+    /// - Returns: false when the request is for something else.
+    func answerDemo(_ request: UpgradeRequest, _ connection: ClientConnection) -> Bool {
+        guard request.path == DemoDoor.path || request.path == DemoDoor.killPath else { return false }
+        let door = DemoDoor(configuration)
+        guard door.admits(request, scheme: shared.tls == nil ? "http" : "https"), let demo = shared.demo.withLock({ $0 })
+        else {
+            connection.refuseHandshake(DemoAnswer.bytes(of: ChatError(.notFound, "there is no demo here")))
+            return true
+        }
+        guard shared.demoRate.withLock({ $0.take(atMilliseconds: loop.nowMilliseconds) }) else {
+            let refusal = ChatError(.tooOften, "the demo is asked too often", retryAfterMs: 1000)
+            connection.refuseHandshake(DemoAnswer.bytes(of: refusal))
+            return true
+        }
+        connection.phase = .answering
+        let me = LoopBound(onLoop: self, loop: loop)
+        let number = connection.number
+        Task {
+            let response = await DemoAnswer.bytes(to: request, of: demo)
+            me.loop.execute { me.value.answered(response, to: number) }
+        }
+        return true
+    }
+
+    private func answered(_ response: [UInt8], to number: UInt64) {
+        // It may have ended meanwhile.
+        guard let connection = connections[number], case .answering = connection.phase else { return }
+        connection.refuseHandshake(response)
+    }
+}
