@@ -1,5 +1,6 @@
 /**
- * The browser SDK of the Chatroom Cluster: one ES module, nothing else needed.
+ * The JavaScript SDK of the Chatroom Cluster: one ES module, nothing else needed. It runs in browsers and wherever there is
+ * a WebSocket or the option `transport` gives one: Node, mini-programs. Its types are in `chatroom.d.ts`.
  *
  *     import { ChatroomClient } from "/chatroom.js";
  *     const client = new ChatroomClient({ tokenProvider: () => myServer.chatToken() });
@@ -16,8 +17,8 @@
  */
 
 /** Why a call failed. `code` is for programs: refused, notConnected, closed, notInRoom, kicked, connectionFailed,
- * connectionLost, timedOut, outcomeUnknown, tooManyPending, tokenUnavailable, noAddress, unauthorized, forcedOffline,
- * takenOver, protocolViolation. `refusal` is the server's error {code, name, message, retryAfterMs, field}, if it was
+ * connectionLost, timedOut, outcomeUnknown, tooManyPending, tokenUnavailable, noAddress, noTransport, unauthorized,
+ * forcedOffline, takenOver, protocolViolation. `refusal` is the server's error {code, name, message, retryAfterMs, field}, if it was
  * one. */
 export class ChatroomError extends Error {
   constructor(code, message, refusal) {
@@ -116,8 +117,23 @@ function isUnknown({ type, event, recalled }) {
   return type === "NOTIFICATION" ? !EVENTS.has(event) : !TYPES.has(type);
 }
 
-function freshId() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+/** Where a client connects at an address. Mini-programs have no URL. */
+function endpoint(address) {
+  if (globalThis.URL) {
+    const url = new URL(address);
+    if (url.pathname === "/") url.pathname = "/v1/ws";
+    return url.href;
+  }
+  const [, origin, query = ""] = /^(wss?:\/\/[^/?#]+)\/?(\?[^#]*)?$/i.exec(address) ?? [];
+  return origin ? `${origin}/v1/ws${query}` : address;
+}
+
+/** Random bytes for clientIds, which have to be unique and need not be secret: so Math.random does where nothing better
+ * is, as in mini-programs. */
+function randomBytes(count) {
+  const bytes = new Uint8Array(count);
+  if (globalThis.crypto?.getRandomValues) return crypto.getRandomValues(bytes);
+  return bytes.map(() => Math.random() * 256);
 }
 
 /** A room. Events: state (connecting, entering, entered, lost, failed, exited; with `error`), entered (with `recovery`:
@@ -191,7 +207,7 @@ export class Room extends Emitter {
   // Speaking
 
   /** Sends a text, or a message {type, text, …}. Resolves when it is on disk on a majority of the room's replicas. */
-  send(message, { clientId = freshId() } = {}) {
+  send(message, { clientId = this.#client._freshId() } = {}) {
     const draft = typeof message === "string" ? { type: "TEXT", text: message } : message;
     return this.#ask("send", { ...draft, clientId });
   }
@@ -234,7 +250,7 @@ export class Room extends Emitter {
   queueClear(options = {}) { return this.#change("queueClear", options); }
 
   #ask(operation, fields) { return this.#client._perform(operation, { room: this.id, ...fields }, this); }
-  #change(operation, fields) { return this.#ask(operation, { clientId: freshId(), ...fields }); }
+  #change(operation, fields) { return this.#ask(operation, { clientId: this.#client._freshId(), ...fields }); }
   async #member(operation, fields) { return (await this.#change(operation, fields)).member; }
 
   // For the client
@@ -465,7 +481,7 @@ export class Room extends Emitter {
         return message.seq >= from && message.seq <= to && this.#slow.remove(message.seq, message.seq).length > 0;
       });
       this.#fill(messages);
-      const last = (page?.messages ?? []).at(-1)?.seq ?? 0;
+      const last = lastSeq(page);
       const goesOn = !error && page.more && last >= from && last < to;
       const gone = this.#slow.remove(from, goesOn ? last : to);
       if (gone.length > 0) this.emit("gap", { ranges: gone, cause: "UNAVAILABLE" });
@@ -481,7 +497,7 @@ export class Room extends Emitter {
       if (this.#catchUpEnd === null || this.#readingFrom !== from) return;
       this.#readingFrom = null;
       for (const message of page?.messages ?? []) if (message.seq <= this.#catchUpEnd) this.#kept(message);
-      const last = page?.messages.at(-1)?.seq ?? 0;
+      const last = lastSeq(page);
       if (!error && page.more && last >= from && this.#seq < this.#catchUpEnd) return this.#catchUp();
       this.#giveUp(this.#catchUpEnd);
       this.#catchUpEnd = null;
@@ -521,6 +537,9 @@ export class Room extends Emitter {
   }
 }
 
+/** The seq of the last message of a page; 0 if there is none. */
+function lastSeq(page) { return page?.messages[page.messages.length - 1]?.seq ?? 0; }
+
 /** The time that the server asked for, else doubling from half a second. */
 function waitingTime(refusal, refusals) {
   if (refusal.retryAfterMs !== undefined) return Math.min(Math.max(refusal.retryAfterMs, 10), WINDOW_MS_MAX);
@@ -539,21 +558,29 @@ function within(milliseconds, work) {
 }
 
 /** A client: one session, any number of rooms. Events: state (connecting, connected, lost, failed, closed; with
- * `error`), broadcast, direct, tokenExpiring, tokenExpired, forcedOffline, takenOver, unsupported. */
+ * `error`), moving {cause} when the node has asked to leave it, and moved when another one has taken its place (`state`
+ * stays connected; if it changes, the move has become a lost connection, and no `moved` comes), broadcast, direct,
+ * tokenExpiring, tokenExpired, forcedOffline, takenOver, unsupported. */
 export class ChatroomClient extends Emitter {
   /** Options: gateways (URLs; the page's own host if there are none), addressProvider (asked at each connect, 10 s),
    * tokenProvider (asked at each login, 10 s), anonymous, device, retryCount (3; 0 none, -1 endless), reconnectRetryCount
-   * (-1), reconnectMinMs, reconnectMaxMs, gapWaitMs, log (level, text). */
+   * (-1), reconnectMinMs, reconnectMaxMs, gapWaitMs, log (level, text), transport (url, protocols) that gives an object
+   * with what is used of a WebSocket: send, close, onopen, onmessage, onclose, onerror, and readyState if it has one;
+   * randomBytes (count), where there is no `crypto`. */
   constructor(options = {}) {
     super();
     const host = globalThis.location?.host;
     const own = host ? [`${location.protocol === "https:" ? "wss" : "ws"}://${host}/v1/ws`] : [];
     this.options = {
       gateways: own, device: "web", retryCount: 3, reconnectRetryCount: -1, reconnectMinMs: 500, reconnectMaxMs: 30_000,
-      gapWaitMs: 5_000, log: () => {}, ...options,
+      gapWaitMs: 5_000, log: () => {}, randomBytes, ...options,
     };
     this.state = "idle";
     this.user = null;
+    /** What the cluster serves beyond the first level (docs/PROTOCOL.md, "Versions"): use nothing of it that is not here. */
+    this.features = [];
+    /** How far the server's clock was ahead when its last `connect` was answered; late by as long as that was on its way. */
+    this.clockSkewMs = 0;
     this._rooms = new Map();
   }
 
@@ -569,6 +596,10 @@ export class ChatroomClient extends Emitter {
   #leaving = false;
   #moving = false;
   #resting = false;
+  // Whether `moving` was told and nothing since.
+  #isMoveTold = false;
+  // Those of a transport without `readyState` that are open.
+  #opened = new WeakSet();
   // Sends `connect`, while that waits for answers. And where a successor has sent it last: if the connection in use ends
   // with 4410 then, the client itself has replaced it.
   #authenticate = null;
@@ -601,6 +632,10 @@ export class ChatroomClient extends Emitter {
   /** Connects, and stays connected until `close`. Resolves when the first connection is up. */
   connect() {
     if (this.isOnline) return Promise.resolve();
+    if (!this.options.transport && !globalThis.WebSocket) {
+      const words = "there is no WebSocket here: the option `transport` has to give one";
+      return Promise.reject(new ChatroomError("noTransport", words));
+    }
     return new Promise((resolve, reject) => {
       this.#waiters.push({ resolve, reject });
       if (this.isRunning) return;
@@ -619,14 +654,23 @@ export class ChatroomClient extends Emitter {
   /** A room; the same object for the same ID while it is wanted. */
   room(id) { return this._rooms.get(id) ?? new Room(this, id); }
 
+  /** The server's time now, in Unix milliseconds, as far as `clockSkewMs` tells it. */
+  serverTime() { return Date.now() + this.clockSkewMs; }
+
   async ping() { return (await this._perform("ping", {})).time; }
   async refresh(token) { return (await this._perform("refresh", { token })).expiresAt; }
+
+  /** For rooms: 16 random bytes in hexadecimal. */
+  _freshId() {
+    return Array.from(this.options.randomBytes(16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
 
   // Connecting
 
   #move(state, error) {
     if (state === this.state) return;
     this.state = state;
+    this.#isMoveTold = false;
     this.emit("state", { state, error });
   }
 
@@ -671,9 +715,8 @@ export class ChatroomClient extends Emitter {
     this.options.log("info", `connecting to ${address}`);
     let socket;
     try {
-      const url = new URL(address);
-      if (url.pathname === "/") url.pathname = "/v1/ws";
-      socket = new WebSocket(url.href, ["chatroom.v1.json"]);
+      const { transport = (...given) => new WebSocket(...given) } = this.options;
+      socket = transport(endpoint(address), ["chatroom.v1.json"]);
     } catch (error) {
       return this.#failed(new ChatroomError("noAddress", String(error)));
     }
@@ -682,6 +725,7 @@ export class ChatroomClient extends Emitter {
     this.#patience = this._later(() => this.#drop(socket, "the server did not answer in time"), CONNECT_MS);
     socket.onopen = () => {
       if (!isWanted()) return socket.close();
+      this.#opened.add(socket);
       this.#authenticate = () => {
         this.#authenticate = null;
         this.#offered = this.#moving ? socket : null;
@@ -709,6 +753,8 @@ export class ChatroomClient extends Emitter {
     [this.#wasConnected, this.#tries, this.#refusedTokens] = [true, 0, 0];
     this.#session = result.session;
     this.user = result.user;
+    this.features = result.features ?? [];
+    this.clockSkewMs = result.time - Date.now();
     this.#heartbeatMs = Math.min(Math.max(result.heartbeatSeconds, 1), 3600) * 1000;
     this.#known = (result.gateways ?? []).slice(0, 64);
     this.#named = [];
@@ -719,6 +765,9 @@ export class ChatroomClient extends Emitter {
     this.#owedExits.clear();
     for (const room of [...this._rooms.values()]) room._ask();
     this._transmit();
+    if (!this.#isMoveTold) return;
+    this.#isMoveTold = false;
+    this.emit("moved");
   }
 
   #connectRefused(refusal) {
@@ -964,7 +1013,7 @@ export class ChatroomClient extends Emitter {
     if (request.wireId !== null || request.notBefore > Date.now()) return false;
     if (!this.#connectionOf(request)) return false;
     // The server is about to end the connection in use.
-    if (this.#moving && this.#trial?.readyState === 1 && isSpentByLoss(request)) return false;
+    if (this.#moving && this.#isOpen(this.#trial) && isSpentByLoss(request)) return false;
     return !request.room || request.room._takesRequests;
   }
 
@@ -997,8 +1046,10 @@ export class ChatroomClient extends Emitter {
   }
 
   #write(socket, object) {
-    if (socket?.readyState === 1) socket.send(JSON.stringify(object));
+    if (this.#isOpen(socket)) socket.send(JSON.stringify(object));
   }
+
+  #isOpen(socket) { return (socket?.readyState ?? (this.#opened.has(socket) ? 1 : 0)) === 1; }
 
   #tell(request, status, more = {}) {
     if (request.operation !== "send") return;
@@ -1142,7 +1193,7 @@ export class ChatroomClient extends Emitter {
 
   /** Moves to another node after a random wait in the window that was named. One such push counts at a time. On a
    * connection that is being made it says when and where to try again. */
-  #sentAway(socket, { minMs = 500, maxMs = 30_000, gateways = [] }) {
+  #sentAway(socket, { minMs = 500, maxMs = 30_000, cause, gateways = [] }) {
     const inUse = socket === this.#socket;
     if (inUse && this.#leaving) return;
     this.#named = gateways.slice(0, 64);
@@ -1158,5 +1209,9 @@ export class ChatroomClient extends Emitter {
       this.options.log("info", "moving to another node");
       this.#attemptConnection();
     }, low + Math.random() * (this.#window[1] - low));
+    // With FULL the connection ends at once.
+    if (cause === "FULL") return;
+    this.#isMoveTold = true;
+    this.emit("moving", { cause });
   }
 }

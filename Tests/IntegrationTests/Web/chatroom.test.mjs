@@ -536,6 +536,88 @@ const tests = {
     client.close();
   },
 
+  async "a planned move is told by events of its own, and by no state"() {
+    const { socket, told, client } = await inRoom(10);
+    told.length = 0;
+    client.on("moving", ({ cause }) => told.push(["client", "moving", cause]));
+    client.on("moved", () => told.push(["client", "moved"]));
+    const next = await successor(socket);
+    assert.deepEqual(told, [["client", "moving", "DRAIN"]]);
+    next.open();
+    next.answer("connect", session({ resumed: true }));
+    assert.deepEqual(told, [["client", "moving", "DRAIN"], ["client", "moved"]]);
+    next.answer("enter", entry(10, { recovered: true, missed: [], missedMore: false }));
+    // One that becomes a lost connection is not told as done.
+    await successor(next);
+    next.lose();
+    await nextSocket(client, 3);
+    // With FULL the connection is lost at once.
+    FakeSocket.all[2].say({ reconnect: { minMs: 0, maxMs: 1, cause: "FULL", gateways: [] } });
+    assert.deepEqual(told.filter(([who]) => who === "client").slice(2),
+      [["client", "moving", "DRAIN"], ["client", "lost", undefined], ["client", "connected", undefined]]);
+    client.close();
+  },
+
+  async "a transport takes the place of WebSocket, also one that has no readyState"() {
+    const asked = [];
+    const transport = (url, protocols) => {
+      asked.push([url, protocols]);
+      return Object.defineProperty(new FakeSocket(url), "readyState", { get: () => undefined, set() {} });
+    };
+    globalThis.WebSocket = undefined;
+    try {
+      const bytes = (count) => new Uint8Array(count).fill(7);
+      const { socket, room, client } = await inRoom(0, { transport, randomBytes: bytes });
+      assert.deepEqual(asked, [["ws://fake/v1/ws", ["chatroom.v1.json"]]]);
+      const sending = room.send("hello");
+      assert.equal(socket.last("send").send.clientId, "07".repeat(16));
+      socket.answer("send", { messageId: "m1", time: 1, seq: 1 });
+      await sending;
+      client.close();
+      const without = new ChatroomClient({ gateways: ["ws://fake"], anonymous: true });
+      await assert.rejects(without.connect(), (error) => error.code === "noTransport");
+      assert.equal(without.state, "idle");
+    } finally { globalThis.WebSocket = FakeSocket; }
+  },
+
+  async "it needs neither URL nor crypto"() {
+    const kept = ["URL", "crypto"].map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)]);
+    for (const [name] of kept) Object.defineProperty(globalThis, name, { value: undefined, configurable: true });
+    try {
+      const addresses = [
+        ["ws://h:1", "ws://h:1/v1/ws"], ["wss://h/", "wss://h/v1/ws"], ["wss://h?a=b", "wss://h/v1/ws?a=b"],
+        ["wss://h/own/way?a", "wss://h/own/way?a"],
+      ];
+      for (const [address, url] of addresses) {
+        const { socket, room, client } = await inRoom(0, { gateways: [address] });
+        assert.equal(socket.url, url);
+        const ids = range(1, 50).map(() => {
+          room.send("x").catch(() => {});
+          return socket.last("send").send.clientId;
+        });
+        assert.ok(ids.every((id) => /^[0-9a-f]{32}$/.test(id)));
+        assert.equal(new Set(ids).size, 50);
+        client.close();
+      }
+    } finally { for (const [name, property] of kept) Object.defineProperty(globalThis, name, property); }
+  },
+
+  async "what the cluster can do and its clock are those of the last connect"() {
+    FakeSocket.all = [];
+    const client = new ChatroomClient({ gateways: ["ws://fake"], anonymous: true, reconnectMinMs: 1, reconnectMaxMs: 2 });
+    assert.deepEqual([client.features, client.clockSkewMs], [[], 0]);
+    const connecting = client.connect();
+    FakeSocket.all[0].open();
+    FakeSocket.all[0].answer("connect", session({ time: Date.now() + 60_000, features: ["tally"] }));
+    await connecting;
+    assert.deepEqual(client.features, ["tally"]);
+    assert.ok(Math.abs(client.serverTime() - Date.now() - 60_000) < 5_000);
+    FakeSocket.all[0].lose();
+    await nextSocket(client, 2);
+    assert.deepEqual(client.features, []);
+    client.close();
+  },
+
   async "a room that is not there on the new connection is lost after all"() {
     const { socket, told, client } = await inRoom(10);
     const next = await successor(socket);
