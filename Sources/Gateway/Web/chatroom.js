@@ -577,7 +577,8 @@ export class ChatroomClient extends Emitter {
     };
     this.state = "idle";
     this.user = null;
-    /** What the cluster serves beyond the first level (docs/PROTOCOL.md, "Versions"): use nothing of it that is not here. */
+    /** The names of what the cluster serves beyond level 1 (docs/PROTOCOL.md, "Versions"). Use nothing that has a name
+     * there and is not listed here. */
     this.features = [];
     /** How far the server's clock was ahead when its last `connect` was answered; late by as long as that was on its way. */
     this.clockSkewMs = 0;
