@@ -1,0 +1,497 @@
+// The types of chatroom.js. Names, fields and codes are those of docs/PROTOCOL.md; limits in comments count UTF-8 bytes.
+
+// Errors
+
+/** An error of the server (PROTOCOL.md, "Errors"). Go by `code`; `message` is for people and may change. */
+export interface Refusal {
+  code: RefusalCode | (number & {});
+  name: string;
+  message: string;
+  /** On 416, 503, 13008, a temporary 13004, and on 403 and 13003 that have an end. */
+  retryAfterMs?: number;
+  /** The wrong field, with dots inside: `media.size`. */
+  field?: string;
+}
+
+export type RefusalCode =
+  | 400 | 401 | 403 | 404 | 409 | 413 | 414 | 416 | 500 | 503
+  | 13002 | 13003 | 13004 | 13006 | 13007 | 13008 | 13009;
+
+/** Why a call failed, for programs. Only `refused` has a `refusal`. */
+export type ErrorCode =
+  | "refused" | "notConnected" | "closed" | "notInRoom" | "kicked" | "connectionFailed" | "connectionLost" | "timedOut"
+  | "outcomeUnknown" | "tooManyPending" | "tokenUnavailable" | "noAddress" | "noTransport" | "unauthorized"
+  | "forcedOffline" | "takenOver" | "protocolViolation";
+
+export class ChatroomError extends Error {
+  constructor(code: ErrorCode, message: string, refusal?: Refusal);
+  static of(refusal: Refusal): ChatroomError;
+  readonly name: "ChatroomError";
+  readonly code: ErrorCode;
+  readonly refusal?: Refusal;
+}
+
+// People and rooms
+
+export type Role = "CREATOR" | "MANAGER" | "NORMAL" | "RESTRICTED" | "GUEST" | "ANONYMOUS";
+
+export interface Person {
+  user: string;
+  nick: string;
+}
+
+export interface Sender extends Person {
+  avatar: string;
+  ext: string;
+  role: Role;
+}
+
+export interface Member extends Person {
+  avatar: string;
+  ext: string;
+  role: Role;
+  /** Mutes and the blacklist are shown to managers and to oneself; to others they are false and 0. */
+  muted: boolean;
+  tempMuted: boolean;
+  /** How much of the temporary mute is left. */
+  tempMuteSeconds: number;
+  blacklisted: boolean;
+  online: boolean;
+  /** In listings and in the answer to `enter`. */
+  enteredAt?: number;
+}
+
+export type Entry = "ANYONE" | "USERS" | "INVITED";
+export type QueueLevel = "ANY" | "OWNER" | "MANAGER";
+export type EnterExitNotify = "ALL" | "FIXED_ONLY" | "NONE";
+
+export interface RoomInfo {
+  id: string;
+  name: string;
+  announcement: string;
+  creator: string;
+  ext: string;
+  broadcastUrl: string;
+  entry: Entry;
+  queueLevel: QueueLevel;
+  enterExitNotify: EnterExitNotify;
+  slowModeSeconds: number;
+  viewerBudget?: number;
+  muted: boolean;
+  closed: boolean;
+  /** Everybody who is here: oneself, anonymous members, robots. */
+  online: number;
+  createdAt: number;
+}
+
+/** A member of the queue. */
+export interface QueueElement {
+  key: string;
+  value: string;
+  owner: string;
+  /** Goes when its owner has gone. */
+  transient: boolean;
+  version: number;
+  /** The owner is away, and the grace runs. */
+  held?: boolean;
+}
+
+// Messages
+
+export type Priority = "LOW" | "NORMAL" | "HIGH";
+
+export interface Media {
+  url: string;
+  name: string;
+  size: number;
+  contentType: string;
+  width?: number;
+  height?: number;
+  durationSeconds?: number;
+  thumbnail?: string;
+}
+
+/** The bodies that a message may have, told apart by `type`. */
+export type TextBody = { type: "TEXT" | "TIP"; text: string };
+/** `payload` is base64 with padding. */
+export type CommandBody = { type: "COMMAND"; payload: string };
+export type MediaBody = { type: "IMAGE" | "AUDIO" | "VIDEO" | "FILE"; media: Media };
+export type LocationBody = { type: "LOCATION"; latitude: number; longitude: number; title: string };
+export type CustomBody = { type: "CUSTOM"; content: string; subtype: number; searchable?: string };
+export type CombineBody = { type: "COMBINE"; title: string; summary: string; messageIds: string[] };
+export type Body = TextBody | CommandBody | MediaBody | LocationBody | CustomBody | CombineBody;
+export type MessageType = Body["type"];
+
+/** What every message has. */
+interface Common {
+  messageId: string;
+  time: number;
+  clientId?: string;
+  /** Absent: the system. */
+  from?: Sender;
+  /** Absent: NORMAL. */
+  priority?: Priority;
+  mentions?: string[];
+  mentionAll?: boolean;
+  to?: string[];
+  ext?: string;
+}
+
+/** The place of a message in its room: a kept one has a `seq`, an unkept one stands behind a `seq`. */
+export type Kept = { room: string; seq: number; after?: undefined };
+export type Unkept = { room: string; seq?: undefined; after: number };
+export type Place = Kept | Unkept;
+
+/** A message from a person, or from the app's server in the name of one. */
+export type ChatMessage = Common & Place & Body & { recalled?: undefined };
+
+/** A message that was recalled: it stays in its place, without its body. */
+export type RecalledMessage = Common & Kept & { type: string; recalled: true };
+
+interface Notice<Event extends number, Data> {
+  type: "NOTIFICATION";
+  event: Event;
+  data: Data;
+  /** Absent: the system. */
+  operator?: Person;
+  targets: Person[];
+  notifyExt?: string;
+}
+
+type Nothing = Record<string, never>;
+export type RoomChanges = {
+  name?: string;
+  announcement?: string;
+  ext?: string;
+  broadcastUrl?: string;
+  queueLevel?: QueueLevel;
+  slowModeSeconds?: number;
+  enterExitNotify?: EnterExitNotify;
+};
+export type MemberChanges = { nick?: string; avatar?: string; ext?: string };
+export type QueueChange =
+  | ({ change: "OFFER" | "UPDATE" | "POLL" } & QueueElement)
+  | { change: "DROP" };
+export type QueueBatch = { change: "PARTCLEAR" | "BATCH_UPDATE"; elements: QueueElement[] };
+export interface Digest {
+  entered: number;
+  exited: number;
+  online: number;
+  /** At most five. */
+  members: { user: string; nick: string; avatar?: string; ext?: string; notifyExt?: string }[];
+}
+
+/** What the room itself tells, by `event` (PROTOCOL.md, "Notifications"). */
+export type NotificationBody =
+  | Notice<301, { avatar: string; ext: string; role: Role; online: number }>
+  | Notice<302, { online: number }>
+  | Notice<303 | 304 | 305 | 306 | 307 | 308 | 309 | 310 | 311 | 313 | 315 | 318 | 319, Nothing>
+  /** `set` has the changed texts; what only the server API sets may be among them. */
+  | Notice<312, { set: RoomChanges & { entry?: Entry; viewerBudget?: number } }>
+  | Notice<314, { seconds: number }>
+  | Notice<316, { set: MemberChanges }>
+  | Notice<317, QueueChange>
+  | Notice<320, QueueBatch>
+  | Notice<323, { messageIds: string[] }>
+  | Notice<350, Digest>;
+export type NotificationEvent = NotificationBody["event"];
+export type NotificationMessage = Common & Place & NotificationBody & { recalled?: undefined };
+
+/**
+ * A message of a room. Look at `recalled` first, then at `type`, and for a NOTIFICATION at `event`:
+ *
+ *     if (message.recalled) return markAsRecalled(message);
+ *     switch (message.type) { case "TEXT": return show(message.text); … }
+ */
+export type Message = ChatMessage | RecalledMessage | NotificationMessage;
+
+/** A message that this version does not know, in its place. */
+export type UnknownMessage = Common & Partial<Place> & { type: string; event?: number; [field: string]: unknown };
+
+/** What reaches a session outside of rooms, at most once. */
+export type AppMessage = Common & Body & { room?: undefined; seq?: undefined; after?: undefined; recalled?: undefined };
+
+export interface BarrageItem {
+  /** Absent: the system. */
+  from?: { user: string; nick: string; avatar: string; role: Role };
+  text: string;
+  time: number;
+  ext?: string;
+  style?: string;
+  priority?: Priority;
+  /** How many equal ones this stands for; absent: 1. */
+  count?: number;
+}
+
+/** What is sent: a body, and what else the sender decides. */
+export type Draft = Body & {
+  priority?: Priority;
+  mentions?: string[];
+  mentionAll?: boolean;
+  /** Only these users and the sender get it, and it is not kept. */
+  to?: string[];
+  ext?: string;
+  /** false: not kept. */
+  history?: boolean;
+  /** false: not told to the app's server. */
+  webhook?: boolean;
+};
+
+export interface Receipt {
+  messageId: string;
+  time: number;
+  /** Of a kept message. */
+  seq?: number;
+  /** Of an unkept message. */
+  after?: number;
+  /** If it was lowered. */
+  priority?: Priority;
+  /** With `to`: to how many of them it went. */
+  delivered?: number;
+}
+
+// Answers and options of a room's calls
+
+/** fresh: the first entry. complete: nothing is missing since the last one. impossible: that cannot be promised, so drop
+ * what is on the screen. */
+export type Recovery = "fresh" | "complete" | "impossible";
+
+export interface RoomEntry {
+  room: RoomInfo;
+  me: Member;
+  epoch: string;
+  seq: number;
+  recovery: Recovery;
+  /** With `withQueue`: the queue as of `seq`. */
+  queue?: QueueElement[];
+  /** If the queue did not fit: read on with `queue({ after })`. */
+  queueNext?: string;
+}
+
+export interface EnterOptions {
+  nick?: string;
+  avatar?: string;
+  ext?: string;
+  /** Shown in the 301 of the first entry. */
+  notifyExt?: string;
+  withQueue?: boolean;
+  /** So many of the newest messages come in front of the live ones: 0 to 100. */
+  history?: number;
+}
+
+export interface HistoryQuery {
+  /** Unix milliseconds; 0: from the newest, or with ASC from the oldest. */
+  startTime?: number;
+  /** 1 to 100; 50 if absent. */
+  limit?: number;
+  order?: "DESC" | "ASC";
+  types?: (MessageType | "NOTIFICATION")[];
+  beforeSeq?: number;
+  afterSeq?: number;
+}
+
+export type MemberKind =
+  | "FIXED" | "FIXED_ONLINE" | "TEMPORARY" | "TEMPORARY_REVERSED" | "MANAGERS"
+  /** For managers. */
+  | "MUTED" | "BLACKLISTED" | "BANNED";
+
+export interface Page {
+  after?: string;
+  /** 1 to 100. */
+  limit?: number;
+}
+
+/** A repeat with the same `clientId` within ten minutes changes nothing; the client makes one up if there is none. */
+export interface ChangeOptions {
+  clientId?: string;
+  notifyExt?: string;
+}
+
+export interface NotifyOptions extends ChangeOptions {
+  /** false: no notification. */
+  notify?: boolean;
+}
+
+export interface QueueSetOptions extends NotifyOptions {
+  transient?: boolean;
+  /** 409 unless the element has this version; 0: it must be new. */
+  ifVersion?: number;
+}
+
+// Events
+
+export type Range = [from: number, to: number];
+
+/** SLOW: `filled` follows. BUDGET: the room has more than people read. UNAVAILABLE: nothing brings them. Ranges of a cause
+ * that this version does not know are missing as well. */
+export type GapCause = "SLOW" | "BUDGET" | "UNAVAILABLE" | (string & {});
+
+export type RoomState = "connecting" | "entering" | "entered" | "lost" | "failed" | "exited";
+export type ClientState = "idle" | "connecting" | "connected" | "lost" | "failed" | "closed";
+
+export type Delivery =
+  | { clientId: string; status: "sending" }
+  | { clientId: string; status: "sent"; receipt: Receipt }
+  | { clientId: string; status: "failed"; error: ChatroomError }
+  /** The answer was lost. The client asks again, unless there is an `error`. */
+  | { clientId: string; status: "unknown"; error?: ChatroomError };
+
+/** 1 room closed, 2 by a manager, 3 conflicting login, 5 blacklisted, 6 token revoked or no longer for this room. */
+export type KickReason = 1 | 2 | 3 | 5 | 6 | (number & {});
+
+export interface RoomEvents {
+  state: { state: RoomState; error?: ChatroomError };
+  entered: RoomEntry;
+  message: Message;
+  /** What a SLOW gap had left out, to be sorted in by `seq`. */
+  filled: Message[];
+  barrage: BarrageItem[];
+  gap: { ranges: Range[]; cause: GapCause };
+  skipped: { barrage: number; unkept: number };
+  online: number;
+  kicked: { reason: KickReason; ext?: string };
+  delivery: Delivery;
+  unsupported: UnknownMessage;
+}
+
+export interface ClientEvents {
+  state: { state: ClientState; error?: ChatroomError };
+  /** The node has asked to leave it; `state` stays connected. */
+  moving: { cause?: string };
+  /** Another connection has taken the place of the one in use. If `state` changes before, it does not come. */
+  moved: void;
+  broadcast: AppMessage;
+  direct: AppMessage;
+  /** In so many seconds. The client asks `tokenProvider` by itself. */
+  tokenExpiring: number;
+  tokenExpired: void;
+  forcedOffline: void;
+  takenOver: void;
+  /** A push or a message that this version does not know. */
+  unsupported: object;
+}
+
+declare class Emitter<Events> {
+  protected constructor();
+  /** Adding the same function twice has no effect. */
+  on<Name extends keyof Events>(event: Name, listener: (value: Events[Name]) => void): this;
+  off<Name extends keyof Events>(event: Name, listener: (value: Events[Name]) => void): this;
+}
+
+// The room and the client
+
+/** A room. `client.room(id)` gives it. */
+export class Room extends Emitter<RoomEvents> {
+  private constructor();
+  readonly id: string;
+  readonly state: RoomState;
+  readonly isWanted: boolean;
+
+  /** Enters, and stays over lost connections until `exit`, a kick or a failure. */
+  enter(options?: EnterOptions): Promise<RoomEntry>;
+  exit(): Promise<void>;
+
+  /** Resolves when the message is on disk at a majority of the room's replicas. */
+  send(message: string | Draft, options?: { clientId?: string }): Promise<Receipt>;
+  barrage(text: string, options?: { priority?: Priority; ext?: string; style?: string }): Promise<{ accepted: boolean }>;
+  recall(messageId: string): Promise<object>;
+
+  combined(messageId: string): Promise<Message[]>;
+  /** Messages of a later version are among them, as they came. */
+  history(query?: HistoryQuery): Promise<{ messages: Message[]; more: boolean }>;
+  info(): Promise<{ room: RoomInfo; seq: number }>;
+  members(kind: MemberKind, options?: Page): Promise<{ members: Member[]; next?: string }>;
+  /** Those of at most 20 users that are known. */
+  membersById(users: string[]): Promise<Member[]>;
+
+  update(set: RoomChanges, options?: NotifyOptions): Promise<RoomInfo>;
+  updateMe(set: MemberChanges, options?: NotifyOptions & { save?: boolean }): Promise<Member>;
+  setManager(user: string, enable: boolean, options?: ChangeOptions): Promise<Member>;
+  setMember(user: string, enable: boolean, options?: ChangeOptions): Promise<Member>;
+  setMute(user: string, enable: boolean, options?: ChangeOptions): Promise<Member>;
+  /** With `recall` the user's messages in this room go, too. */
+  setBlacklist(user: string, enable: boolean, options?: ChangeOptions & { recall?: boolean }): Promise<Member>;
+  /** 0 seconds lift it; at most 30 days. */
+  tempMute(user: string, seconds: number, options?: NotifyOptions): Promise<Member>;
+  /** `banSeconds` keeps the user out for that time; 0 lifts a ban. */
+  kick(user: string, options?: ChangeOptions & { banSeconds?: number }): Promise<object>;
+  muteAll(enable: boolean, options?: ChangeOptions): Promise<object>;
+
+  queue(options?: Page): Promise<{ elements: QueueElement[]; seq: number; next?: string }>;
+  queueSet(key: string, value: string, options?: QueueSetOptions): Promise<QueueElement>;
+  /** Overwrites existing keys only; resolves with those that were not there. */
+  queueSetMany(values: Record<string, string>, options?: NotifyOptions): Promise<string[]>;
+  /** Takes the element, or without a key the head. */
+  queueTake(key?: string, options?: NotifyOptions): Promise<QueueElement>;
+  queueClear(options?: NotifyOptions): Promise<object>;
+}
+
+/** What the client uses of a WebSocket. The client sets the handlers at once, before anything can have happened. */
+export interface Transport {
+  /** As WebSocket's. Where it is missing, the connection counts as open from `onopen` to `onclose`. */
+  readonly readyState?: number;
+  send(text: string): void;
+  close(code?: number): void;
+  onopen: ((event?: any) => void) | null;
+  /** `data` is a text frame. */
+  onmessage: ((event: any) => void) | null;
+  /** The event has `code` and `reason`; 1006 where there was no close frame. */
+  onclose: ((event: any) => void) | null;
+  onerror: ((event?: any) => void) | null;
+}
+
+export interface ClientOptions {
+  /** URLs of gateways: `wss://chat.example.com`. In a browser the page's own host, if there are none. */
+  gateways?: string[];
+  /** Asked at each connect, 10 s. */
+  addressProvider?: () => string[] | undefined | Promise<string[] | undefined>;
+  /** Asked at each login, 10 s. */
+  tokenProvider?: () => string | undefined | Promise<string | undefined>;
+  /** Without a token: to listen only. */
+  anonymous?: boolean;
+  /** "web" if absent. */
+  device?: "mobile" | "desktop" | "web" | "server";
+  /** How often the first connection and the first entry are tried again: 3; 0 never, -1 without end. */
+  retryCount?: number;
+  /** The same for a lost connection: -1. */
+  reconnectRetryCount?: number;
+  /** 500. */
+  reconnectMinMs?: number;
+  /** 30,000. */
+  reconnectMaxMs?: number;
+  /** SLOW gaps are read after a random time up to this: 5,000. */
+  gapWaitMs?: number;
+  log?: (level: "info" | "warning" | "error", text: string) => void;
+  /** Makes a connection; `new WebSocket(url, protocols)` if absent. */
+  transport?: (url: string, protocols: string[]) => Transport;
+  /** For clientIds, where there is no `crypto`. */
+  randomBytes?: (count: number) => Uint8Array;
+}
+
+/** A client: one session, any number of rooms. */
+export class ChatroomClient extends Emitter<ClientEvents> {
+  constructor(options?: ClientOptions);
+  readonly options: Readonly<ClientOptions>;
+  readonly state: ClientState;
+  /** null before the first connection. */
+  readonly user: string | null;
+  /** The names of what the cluster serves beyond level 1 (PROTOCOL.md, "Versions"). */
+  readonly features: readonly string[];
+  /** How far the server's clock was ahead when the last `connect` was answered. */
+  readonly clockSkewMs: number;
+  readonly isOnline: boolean;
+  readonly isRunning: boolean;
+
+  /** Connects, and stays connected until `close`. Resolves when the first connection is up. */
+  connect(): Promise<void>;
+  /** Leaves all rooms and closes. */
+  close(): void;
+  /** The same object for the same ID while the app wants to be in it. */
+  room(id: string): Room;
+  /** Resolves with the server's time. */
+  ping(): Promise<number>;
+  /** Resolves with the time at which the new token ends. */
+  refresh(token: string): Promise<number>;
+  /** The server's time now, as far as `clockSkewMs` tells it. */
+  serverTime(): number;
+}
