@@ -1,7 +1,7 @@
 # Answers "hello", with the bare protocol: an SDK comes back by itself when its node is gone, and this does not.
 #     pip install websockets
 #     CHATROOM_TOKEN=$(chatroomctl token echo) python3 tools/examples/bots/echo.py ws://127.0.0.1:7400/v1/ws lobby
-import asyncio, json, os, sys, uuid
+import asyncio, json, os, sys
 from websockets.asyncio.client import connect
 
 async def main(gateway, room):
@@ -11,7 +11,8 @@ async def main(gateway, room):
         async for frame in socket:
             for message in (json.loads(line).get("message", {}) for line in frame.split("\n")):
                 if message.get("text") == "hello":
-                    answer = {"room": room, "clientId": uuid.uuid4().hex, "type": "TEXT", "text": f"hello, {message['from']['user']}"}
-                    await socket.send(json.dumps({"id": 3, "send": answer}))
+                    text = "hello, " + message["from"]["user"]
+                    send = {"room": room, "clientId": os.urandom(8).hex(), "type": "TEXT", "text": text}
+                    await socket.send(json.dumps({"id": 3, "send": send}))
 
 asyncio.run(main(*sys.argv[1:]))
