@@ -8,7 +8,7 @@ import { cut, icon, make, openBeside } from "./stage.js";
 words.add({
   en: {
     "seats.label": "Mic seats", "seats.free": "Free", "seats.take": "Take", "seats.ask": "Ask", "seats.locked": "Locked",
-    "seats.lost": "Lost", "seats.held": "connection lost, kept for 10 s", "seats.you": "you",
+    "seats.lost": "lost, kept 10 s", "seats.held": "connection lost, kept for 10 s", "seats.you": "you",
     "seats.seat": "Seat {seat}", "seats.micOn": "microphone on", "seats.micOff": "microphone off",
     "seats.leave": "Leave the seat", "seats.mute": "Microphone off", "seats.unmute": "Microphone on",
     "seats.sit": "Take this seat", "seats.invite": "Invite somebody", "seats.lock": "Lock", "seats.unlock": "Unlock",
@@ -30,7 +30,7 @@ words.add({
   },
   zh: {
     "seats.label": "麦位", "seats.free": "空闲", "seats.take": "上麦", "seats.ask": "申请", "seats.locked": "已锁定",
-    "seats.lost": "掉线", "seats.held": "连接中断，麦位保留 10 秒", "seats.you": "我",
+    "seats.lost": "掉线，保留 10 秒", "seats.held": "连接中断，麦位保留 10 秒", "seats.you": "我",
     "seats.seat": "{seat} 号麦", "seats.micOn": "麦克风已开", "seats.micOff": "麦克风已关",
     "seats.leave": "下麦", "seats.mute": "关闭麦克风", "seats.unmute": "打开麦克风",
     "seats.sit": "坐上此麦位", "seats.invite": "邀请上麦", "seats.lock": "锁定", "seats.unlock": "解锁",
@@ -663,7 +663,7 @@ export class Seats {
     button.setAttribute("aria-label", `${words.say("seats.seat", { seat })}: ${label}`);
     button.title = held ? say("held") : "";
     button.replaceChildren(picture, make("span", { class: "seats-text" }, make("bdi", { class: "seats-name" }, name)),
-      make("span", { class: "seats-note" }, make("span", { class: "seats-number" }, String(seat)), note));
+      make("span", { class: "seats-note" }, make("span", { class: "seats-number" }, String(seat)), make("span", { class: "seats-state" }, note)));
   }
 
   #press(seat) {
