@@ -1,0 +1,1291 @@
+/**
+ * The chat: a list of up to 10,000 messages of which only those in view are in the document, and the composer.
+ *
+ * Kept messages stand in the order of seq, each once; what is not kept stands after the seq that it follows. All changes
+ * of the document happen once per frame: rows are written, their heights are read once, then the place of the reader is
+ * restored.
+ */
+import { words } from "./words.js";
+import {
+  badge, button, bytesOf, clean, clock, cut, dialog, errorWords, face, hueOf, icon, make, named, nameOf, picture, safeUrl, span,
+} from "./people.js";
+
+words.add({
+  en: {
+    "chat.log": "Messages", "chat.new": "{count} new messages", "chat.new.one": "1 new message", "chat.latest": "To the newest",
+    "chat.away": "New since you were away", "chat.loading": "Reading older messages…", "chat.start": "This is where the room's history begins (10 days).",
+    "chat.limit": "This page shows the newest {count} messages.", "chat.older": "Read older messages", "chat.options": "Options",
+    "chat.empty": "Nothing has been said yet.",
+    "chat.gap.BUDGET": "{count} messages were left out because the room is busy", "chat.gap.SLOW": "{count} messages are being fetched…",
+    "chat.gap.UNAVAILABLE": "{count} messages could not be fetched", "chat.gap.read": "Read them",
+    "chat.recalled": "{who} took a message back", "chat.recalled.by": "{who} took back a message of {whose}", "chat.recalled.system": "A message of {whose} was taken back",
+    "chat.edited": "(edited)", "chat.onlyFor": "only for you and {who}", "chat.onlyYou": "only for you", "chat.system": "System", "chat.all": "Show all", "chat.important": "important",
+    "chat.IMAGE": "Picture", "chat.AUDIO": "Audio", "chat.VIDEO": "Video", "chat.FILE": "File", "chat.LOCATION": "Place",
+    "chat.CUSTOM": "A message for the app (kind {subtype})", "chat.COMBINE": "Collected messages", "chat.open": "Open", "chat.original": "Open the original",
+    "chat.unsupported": "This page is too old to show a message.", "chat.reading": "Reading…",
+    "chat.write": "Write a message", "chat.write.barrage": "Write across the stage", "chat.send": "Send", "chat.barrage": "Barrage", "chat.barrage.long": "Send across the stage, not kept",
+    "chat.high": "Important", "chat.high.long": "Send so that it reaches everybody in a busy room", "chat.left": "{left} bytes left", "chat.over": "{over} bytes too long",
+    "chat.everyone": "everyone", "chat.suggestions": "People to mention",
+    "chat.sending": "sending…", "chat.held": "waits for a moderator", "chat.again": "Try again", "chat.discard": "Discard",
+    "chat.anonymous": "You are listening only. Sign in to write.", "chat.lost": "The room is out of reach. Your text is kept.", "chat.outside": "You are not in the room.",
+    "chat.entering": "Entering the room…", "chat.muted": "You are muted.", "chat.muted.time": "You are muted. {time} left.", "chat.roomMuted": "Only the host and managers may write now.",
+    "chat.slow": "Slow mode: {time}", "chat.youMuted": "You were muted.", "chat.youMuted.time": "You were muted for {time}.", "chat.youUnmuted": "You may write again.",
+    "chat.others": "{names} and {count} others", "chat.two": "{names} and {last}", "chat.came": "{who} came in", "chat.left.who": "{who} left", "chat.people": "{count} people",
+    "chat.by": "{what} · {who}",
+    "chat.303": "{who} was blacklisted", "chat.304": "{who} was taken off the blacklist", "chat.305": "{who} was muted", "chat.306": "{who} may write again",
+    "chat.307": "{who} is a manager now", "chat.308": "{who} is no manager any more", "chat.309": "{who} is a member now", "chat.310": "{who} is no member any more",
+    "chat.311": "The room was closed", "chat.312": "The room was changed: {what}", "chat.312.announcement": "New announcement: {text}", "chat.313": "{who} was put out",
+    "chat.314": "{who} was muted for {time}", "chat.315": "{who} may write again", "chat.316": "{who} has a new profile", "chat.316.nick": "{who} is the new name of {user}",
+    "chat.317.OFFER": "{who}: {key} was taken", "chat.317.UPDATE": "{who}: {key} was changed", "chat.317.POLL": "{who}: {key} is free", "chat.317.DROP": "The queue was emptied",
+    "chat.318": "Only the host and managers may write", "chat.319": "Everybody may write again", "chat.320.PARTCLEAR": "Free again: {keys}", "chat.320.BATCH_UPDATE": "Changed in the queue: {keys}",
+    "chat.361": "The pinned messages were changed", "chat.362": "Poll: {title}", "chat.363": "The poll has ended: {title}",
+    "chat.set.name": "name", "chat.set.ext": "details", "chat.set.broadcastUrl": "stream", "chat.set.queueLevel": "queue", "chat.set.slowModeSeconds": "slow mode", "chat.set.enterExitNotify": "who comes and goes",
+  },
+  zh: {
+    "chat.log": "消息", "chat.new": "{count} 条新消息", "chat.new.one": "1 条新消息", "chat.latest": "回到最新",
+    "chat.away": "你离开后的新消息", "chat.loading": "正在读取更早的消息…", "chat.start": "房间的历史从这里开始(保留 10 天)。",
+    "chat.limit": "本页显示最近 {count} 条消息。", "chat.older": "读取更早的消息", "chat.options": "操作",
+    "chat.empty": "还没有人发言。",
+    "chat.gap.BUDGET": "房间繁忙,有 {count} 条消息未显示", "chat.gap.SLOW": "正在取回 {count} 条消息…",
+    "chat.gap.UNAVAILABLE": "有 {count} 条消息无法取回", "chat.gap.read": "读取",
+    "chat.recalled": "{who} 撤回了一条消息", "chat.recalled.by": "{who} 撤回了 {whose} 的一条消息", "chat.recalled.system": "{whose} 的一条消息已被撤回",
+    "chat.edited": "(已编辑)", "chat.onlyFor": "仅你和 {who} 可见", "chat.onlyYou": "仅你可见", "chat.system": "系统", "chat.all": "展开全部", "chat.important": "重要",
+    "chat.IMAGE": "图片", "chat.AUDIO": "音频", "chat.VIDEO": "视频", "chat.FILE": "文件", "chat.LOCATION": "位置",
+    "chat.CUSTOM": "应用消息(类型 {subtype})", "chat.COMBINE": "合并的消息", "chat.open": "打开", "chat.original": "打开原图",
+    "chat.unsupported": "本页版本较旧,无法显示一条消息。", "chat.reading": "正在读取…",
+    "chat.write": "输入消息", "chat.write.barrage": "输入弹幕", "chat.send": "发送", "chat.barrage": "弹幕", "chat.barrage.long": "以弹幕发送,不保留",
+    "chat.high": "重要", "chat.high.long": "在繁忙的房间里也送达所有人", "chat.left": "还可输入 {left} 字节", "chat.over": "超出 {over} 字节",
+    "chat.everyone": "所有人", "chat.suggestions": "可提到的人",
+    "chat.sending": "发送中…", "chat.held": "等待审核", "chat.again": "重试", "chat.discard": "放弃",
+    "chat.anonymous": "你正在旁听,登录后可以发言。", "chat.lost": "暂时连不上房间,输入的文字会保留。", "chat.outside": "你不在房间里。",
+    "chat.entering": "正在进入房间…", "chat.muted": "你已被禁言。", "chat.muted.time": "你已被禁言,还剩 {time}。", "chat.roomMuted": "现在只有房主和管理员可以发言。",
+    "chat.slow": "慢速模式:{time}", "chat.youMuted": "你已被禁言。", "chat.youMuted.time": "你被禁言 {time}。", "chat.youUnmuted": "你可以发言了。",
+    "chat.others": "{names} 等另外 {count} 人", "chat.two": "{names}和{last}", "chat.came": "{who} 进入房间", "chat.left.who": "{who} 离开", "chat.people": "{count} 人",
+    "chat.by": "{what} · {who}",
+    "chat.303": "{who} 被加入黑名单", "chat.304": "{who} 被移出黑名单", "chat.305": "{who} 被禁言", "chat.306": "{who} 可以发言了",
+    "chat.307": "{who} 成为管理员", "chat.308": "{who} 不再是管理员", "chat.309": "{who} 成为成员", "chat.310": "{who} 不再是成员",
+    "chat.311": "房间已关闭", "chat.312": "房间信息已更改:{what}", "chat.312.announcement": "新公告:{text}", "chat.313": "{who} 被移出房间",
+    "chat.314": "{who} 被禁言 {time}", "chat.315": "{who} 可以发言了", "chat.316": "{who} 更新了资料", "chat.316.nick": "{user} 改名为 {who}",
+    "chat.317.OFFER": "{who}:占用 {key}", "chat.317.UPDATE": "{who}:更改 {key}", "chat.317.POLL": "{who}:{key} 已空出", "chat.317.DROP": "队列已清空",
+    "chat.318": "现在只有房主和管理员可以发言", "chat.319": "所有人可以发言了", "chat.320.PARTCLEAR": "已空出:{keys}", "chat.320.BATCH_UPDATE": "队列已更改:{keys}",
+    "chat.361": "置顶消息已更改", "chat.362": "投票:{title}", "chat.363": "投票已结束:{title}",
+    "chat.set.name": "名称", "chat.set.ext": "详情", "chat.set.broadcastUrl": "直播地址", "chat.set.queueLevel": "队列", "chat.set.slowModeSeconds": "慢速模式", "chat.set.enterExitNotify": "进出提示",
+  },
+});
+
+const ROWS_MAX = 10_000;
+/** So many of the oldest go at once, not one with each message. */
+const DROP = 200;
+const HISTORY_PAGE = 50;
+const UNSENT_MAX = 50;
+const SPEAKERS_MAX = 500;
+const MENTIONS_MAX = 50;
+const SUGGESTIONS_MAX = 8;
+/** What is longer is shown when asked for. */
+const TEXT_SHOWN = 600;
+const LINES_SHOWN = 12;
+const GROUP_MS = 60_000;
+const GAP_MERGE_MS = 60_000;
+const SLOW_GAPS_MAX = 64;
+const TEXT_BYTES = 32_768;
+const BARRAGE_BYTES = 5_120;
+const ESTIMATE = 40;
+const PATHS = {
+  send: "M3 10l14-7-4 14-3.5-5.5z M9.500 11.500L17 3", barrage: "M8 5h9 M3 10h11 M9 15h8", high: "M10 3v9 M10 16v.5",
+  dots: "M5 10h.01 M10 10h.01 M15 10h.01", down: "M10 4v12 M5 11l5 5 5-5", file: "M6 3h6l3 3v11H6z M12 3v4h3",
+  place: "M10 17s5-5 5-9a5 5 0 0 0-10 0c0 4 5 9 5 9z M10 8h.01", box: "M4 6l6-3 6 3v8l-6 3-6-3z M4 6l6 3 6-3 M10 9v8",
+  pile: "M4 7h12v9H4z M6 4h8", reply: "M8 6l-4 4 4 4 M4 10h8a4 4 0 0 1 4 4",
+};
+
+function freshId() { return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join(""); }
+
+const before = (a, b) => a.seq - b.seq || a.sub - b.sub || a.number - b.number;
+
+/** A list of rows {seq, sub, number, …} in order, of which those near the view are in the document. */
+class VirtualList {
+  rows = [];
+  /** Whether the view stays at the newest row. */
+  isFollowing = true;
+  onScroll = () => {};
+  #scroller;
+  #box;
+  #draw;
+  #shown = [];
+  #anchor = null;
+  #view = 0;
+  #width = 0;
+  #total = 0;
+  #knownTop = 0;
+  #holdUntil = 0;
+  #frame = 0;
+  #sizes;
+  #number = 0;
+
+  /** `draw(row, previous)` makes the element of a row; `look(row, previous)` says by which neighbours it differs. */
+  constructor(scroller, box, { draw, look, onFlush }) {
+    [this.#scroller, this.#box, this.#draw, this.look, this.onFlush] = [scroller, box, draw, look, onFlush];
+    scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    // The first step of a smooth scroll upwards is small: following would take it back.
+    const up = () => { this.#holdUntil = performance.now() + 300; this.release(); };
+    scroller.addEventListener("wheel", (event) => { if (event.deltaY < 0) up(); }, { passive: true });
+    scroller.addEventListener("touchmove", () => { this.#holdUntil = performance.now() + 300; }, { passive: true });
+    scroller.addEventListener("keydown", (event) => { if (["PageUp", "Home", "ArrowUp"].includes(event.key)) up(); });
+    this.#sizes = new ResizeObserver(([{ contentRect }]) => {
+      [this.#view, this.#width] = [contentRect.height, contentRect.width];
+      this.schedule();
+    });
+    this.#sizes.observe(scroller);
+  }
+
+  destroy() {
+    cancelAnimationFrame(this.#frame);
+    this.#sizes.disconnect();
+  }
+
+  schedule() { this.#frame ||= requestAnimationFrame(() => this.#flush()); }
+
+  /** Where the row stands, or would. */
+  place(row) {
+    let [low, high] = [0, this.rows.length];
+    if (high > 0 && before(this.rows[high - 1], row) < 0) return high;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (before(this.rows[middle], row) < 0) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+
+  insert(row) {
+    row.number ??= ++this.#number;
+    this.rows.splice(this.place(row), 0, Object.assign(row, { height: row.height ?? ESTIMATE }));
+    this.schedule();
+  }
+
+  /** Puts rows in that are in order and stand together. */
+  insertAll(rows) {
+    if (rows.length === 0) return;
+    for (const row of rows) Object.assign(row, { number: ++this.#number, height: ESTIMATE });
+    this.rows.splice(this.place(rows[0]), 0, ...rows);
+    this.schedule();
+  }
+
+  remove(row) {
+    const at = this.rows.indexOf(row);
+    if (at < 0) return;
+    if (this.#anchor?.row === row) this.#anchor = { row: this.rows[at + 1] ?? this.rows[at - 1], delta: 0 };
+    this.rows.splice(at, 1);
+    this.schedule();
+  }
+
+  /** Drops rows behind the first one, which stays. */
+  drop(count) {
+    const dropped = new Set(this.rows.splice(1, count));
+    if (dropped.has(this.#anchor?.row)) this.#anchor = { row: this.rows[1], delta: 0 };
+    this.schedule();
+  }
+
+  clear(rows = []) {
+    this.rows = rows;
+    [this.#anchor, this.isFollowing] = [null, true];
+    this.schedule();
+  }
+
+  change(row) {
+    row.isStale = true;
+    this.schedule();
+  }
+
+  follow() {
+    this.isFollowing = true;
+    this.#holdUntil = 0;
+    this.schedule();
+    this.onScroll();
+  }
+
+  /** The reader looks at something: the view stays there. */
+  release() {
+    if (!this.isFollowing || this.#total <= this.#view) return;
+    this.isFollowing = false;
+    this.#keepPlace(this.#knownTop);
+    this.onScroll();
+  }
+
+  show(row) {
+    this.isFollowing = false;
+    this.#anchor = { row, delta: -this.#view / 3 };
+    this.#holdUntil = performance.now() + 300;
+    this.schedule();
+    this.onScroll();
+  }
+
+  /** How far the view is from the oldest row. */
+  get top() { return this.#knownTop; }
+  get fills() { return this.#total > this.#view; }
+
+  #keepPlace(top) {
+    const isAt = (row) => row.top + row.height > top;
+    // The first row tells of the history: what is put behind it must not move the view.
+    const row = this.#shown.find((r) => r !== this.rows[0] && isAt(r) && r.top <= top) ?? this.rows.find((r, at) => at > 0 && isAt(r));
+    this.#anchor = row ? { row, delta: top - row.top } : null;
+  }
+
+  #scrolled() {
+    const top = this.#scroller.scrollTop;
+    const rest = this.#scroller.scrollHeight - this.#scroller.clientHeight - top;
+    if (top < this.#knownTop - 1 && rest > 4) this.isFollowing = false;
+    else if (rest <= 4 && performance.now() > this.#holdUntil) this.isFollowing = true;
+    this.#knownTop = top;
+    if (!this.isFollowing) this.#keepPlace(top);
+    this.schedule();
+    this.onScroll();
+  }
+
+  #index() {
+    let top = 0;
+    for (const row of this.rows) {
+      row.top = top;
+      top += row.height;
+    }
+    this.#total = top;
+  }
+
+  #flush() {
+    this.#frame = 0;
+    if (this.#view === 0) return;
+    let top = 0;
+    // The heights of new rows are estimates until they have been drawn once.
+    for (let round = 0; round < 4; round += 1) {
+      this.#index();
+      top = this.isFollowing || !this.#anchor ? this.#total - this.#view : this.#anchor.row.top + this.#anchor.delta;
+      top = Math.max(0, Math.min(top, this.#total - this.#view));
+      if (!this.#render(top)) break;
+    }
+    if (Math.abs(top - this.#knownTop) >= 1 || this.isFollowing) {
+      this.#scroller.scrollTop = this.isFollowing ? 1e9 : top;
+      this.#knownTop = top;
+    }
+    this.onFlush();
+  }
+
+  /** Draws the rows near the view. Returns whether one is not as high as was thought. */
+  #render(top) {
+    const { rows } = this;
+    const margin = this.#view * 0.75;
+    let [first, high] = [0, rows.length];
+    while (first < high) {
+      const middle = (first + high) >> 1;
+      if (rows[middle].top + rows[middle].height < top - margin) first = middle + 1; else high = middle;
+    }
+    const wanted = [];
+    for (let at = first; at < rows.length && rows[at].top < top + this.#view + margin; at += 1) wanted.push(rows[at]);
+    const stays = new Set(wanted);
+    for (const row of this.#shown) if (!stays.has(row)) { row.element?.remove(); row.element = null; }
+    let next = this.#box.firstElementChild;
+    const toRead = [];
+    wanted.forEach((row, place) => {
+      const look = this.look(row, rows[first + place - 1]);
+      if (row.isStale || look !== row.look || !row.element) {
+        const element = this.#draw(row, look);
+        element.row = row;
+        if (row.element) { if (next === row.element) next = element; row.element.replaceWith(element); }
+        [row.element, row.isStale, row.look, row.width] = [element, false, look, 0];
+      }
+      if (row.element === next) next = next.nextElementSibling;
+      else this.#box.insertBefore(row.element, next);
+      if (row.width !== this.#width) toRead.push(row);
+    });
+    this.#shown = wanted;
+    const last = wanted.at(-1);
+    this.#box.style.paddingTop = `${wanted[0]?.top ?? 0}px`;
+    this.#box.style.paddingBottom = `${last ? this.#total - last.top - last.height : 0}px`;
+    let isOff = false;
+    for (const row of toRead) {
+      const { height } = row.element.getBoundingClientRect();
+      row.width = this.#width;
+      if (Math.abs(height - row.height) > 0.01) [row.height, isOff] = [height, true];
+    }
+    return isOff;
+  }
+}
+
+const isSameDay = (a, b) => new Date(a).toDateString() === new Date(b).toDateString();
+const formats = new Map();
+function timeOf(time, now) {
+  const key = words.language + isSameDay(time, now);
+  if (!formats.has(key)) {
+    const day = isSameDay(time, now) ? {} : { month: "short", day: "numeric" };
+    formats.set(key, new Intl.DateTimeFormat(words.language, { ...day, hour: "2-digit", minute: "2-digit" }));
+  }
+  return formats.get(key).format(time);
+}
+
+function sizeOf(bytes) {
+  const [unit, length] = [["megabyte", 1_048_576], ["kilobyte", 1024], ["byte", 1]].find(([, l]) => bytes >= l) ?? ["byte", 1];
+  return new Intl.NumberFormat(words.language, { style: "unit", unit, maximumFractionDigits: 1 }).format(bytes / length);
+}
+
+const countOf = (ranges) => ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+const overlap = (ranges, from, to) => ranges.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(b, to) - Math.max(a, from) + 1), 0);
+
+/** Up to three names, then how many more. */
+function crowd(names, count) {
+  const shown = names.slice(0, 3);
+  if (shown.length === 0) return words.say("chat.people", { count: words.number(count) });
+  const list = shown.join(words.language === "zh" ? "、" : ", ");
+  if (count > shown.length) return words.say("chat.others", { names: list, count: words.number(count - shown.length) });
+  return shown.length === 1 ? list
+    : words.say("chat.two", { names: shown.slice(0, -1).join(words.language === "zh" ? "、" : ", "), last: shown.at(-1) });
+}
+
+/** A notification as a sentence; "" if it is not worth one. */
+function sentence({ event, operator, targets = [], data = {} }) {
+  const who = crowd(targets.map(named), targets.length);
+  const keys = () => cut((data.elements ?? []).map(({ key }) => key).join(", "), 80);
+  const say = (key, values) => words.say(`chat.${key}`, { who, ...values });
+  switch (event) {
+    case 312: {
+      const { announcement, ...set } = data.set ?? {};
+      if (announcement) return say("312.announcement", { text: cut(clean(announcement), 300) });
+      const changed = Object.keys(set).map((key) => say(`set.${key}`)).filter((name) => !name.startsWith("chat."));
+      return changed.length > 0 ? say("312", { what: changed.join(", ") }) : "";
+    }
+    case 314: return say("314", { time: span(data.seconds ?? 0) });
+    case 316: return data.set?.nick ? say("316.nick", { who: named({ nick: data.set.nick }), user: named(targets[0]) }) : say("316");
+    case 317: return say(`317.${data.change}`, { who: named(operator ?? { user: data.owner ?? "?" }), key: cut(clean(data.key), 40) });
+    case 320: return say(`320.${data.change}`, { keys: keys() });
+    case 323: case 360: return "";
+    case 361: case 311: case 318: case 319: return say(event);
+    case 362: case 363: return say(event, { title: cut(clean(data.title), 200) });
+    default: {
+      const text = say(event);
+      return text === `chat.${event}` ? say("unsupported") : text;
+    }
+  }
+}
+/** Whom the sentence does not name yet. */
+const TELLS_OPERATOR = new Set([303, 304, 305, 306, 307, 308, 312, 313, 314, 318, 319]);
+
+export class Chat {
+  #container;
+  #context;
+  #room;
+  #list;
+  #scroller;
+  #marker;
+  #composer;
+  #top = { seq: -1, sub: 0, kind: "top", state: "idle" };
+  #lastSeq = 0;
+  #oldest = Infinity;
+  #hasOlder = true;
+  #isReading = false;
+  #unread = 0;
+  #unsent = new Map();
+  #speakers = new Map();
+  #epoch;
+  #wasLost = false;
+  #away = null;
+  #awayLine = null;
+  #budget = null;
+  #slow = [];
+  #calm = { at: 0, count: 0 };
+  #root;
+
+  constructor(container, context) {
+    [this.#container, this.#context, this.#room] = [container, context, context.room];
+    const box = make("div", "chat-rows");
+    this.#scroller = make("div", "chat-scroll", box);
+    Object.assign(this.#scroller, { role: "log", tabIndex: 0, ariaLabel: words.say("chat.log") });
+    this.#marker = button("chat-marker", "", () => { this.#list.follow(); this.#scroller.focus({ preventScroll: true }); });
+    this.#marker.hidden = true;
+    this.#list = new VirtualList(this.#scroller, box, {
+      draw: (row, look) => this.#draw(row, look),
+      look: (row, previous) => this.#isHead(row, previous),
+      onFlush: () => this.#flushed(),
+    });
+    this.#list.onScroll = () => this.#scrolled();
+    this.#list.clear([Object.assign(this.#top, { number: 0, height: 32 })]);
+    this.#composer = new Composer(context, {
+      send: (draft) => this.#send(draft),
+      speakers: () => this.#speakers,
+    });
+    container.classList.add("chat");
+    container.append(make("div", "chat-log", this.#scroller, this.#marker), this.#composer.element);
+    this.#scroller.addEventListener("click", (event) => this.#clicked(event));
+    this.#scroller.addEventListener("contextmenu", (event) => {
+      const row = event.target.closest(".chat-row")?.row;
+      if (!row?.message || event.target.closest("a, img") || String(getSelection())) return;
+      event.preventDefault();
+      this.#openMenu(row, row.element.querySelector(".chat-more") ?? row.element);
+    });
+    this.#scroller.addEventListener("keydown", (event) => this.#pressed(event));
+    this.#room.on("state", this.#stateChanged);
+    this.#root = container.getRootNode();
+    this.#root.addEventListener("chat-mention", this.#mentioned);
+  }
+
+  #mentioned = ({ detail }) => this.mention(detail);
+
+  #stateChanged = ({ state }) => {
+    if (state === "lost") this.#wasLost = true;
+    this.#composer.refresh();
+  };
+
+  destroy() {
+    this.#room.off("state", this.#stateChanged);
+    this.#root.removeEventListener("chat-mention", this.#mentioned);
+    this.#list.destroy();
+    this.#composer.destroy();
+    this.#container.replaceChildren();
+    this.#container.classList.remove("chat");
+  }
+
+  // What comes from the room
+
+  entered({ recovery, seq, epoch, room, me } = {}) {
+    const isOther = recovery !== "complete" && (this.#lastSeq > 0 || this.#list.rows.length > 1);
+    if (isOther || (epoch !== undefined && this.#epoch !== undefined && epoch !== this.#epoch)) this.#startAgain();
+    this.#epoch = epoch ?? this.#epoch;
+    this.#away = recovery === "complete" && this.#wasLost ? { after: this.#lastSeq, until: seq } : null;
+    this.#wasLost = false;
+    if (recovery !== "complete") {
+      this.#oldest = seq + 1;
+      this.#hasOlder = seq > 0;
+    }
+    this.#composer.entered(room, me);
+    this.#list.change(this.#top);
+  }
+
+  exited() {
+    this.#composer.exited();
+  }
+
+  message(message) {
+    this.#hear(message);
+    if (message.seq !== undefined) {
+      this.#lastSeq = Math.max(this.#lastSeq, message.seq);
+      if (message.seq < this.#oldest) {
+        this.#oldest = message.seq;
+        this.#hasOlder = message.seq > 1;
+      }
+      if (this.#away && message.seq > this.#away.after) this.#tellAway(message.seq);
+    }
+    if (this.#isApplied(message)) return;
+    if (this.#isTraffic(message)) return;
+    const row = this.#rowOf(message);
+    if (!row) return;
+    this.#put(row);
+    if (!this.#list.isFollowing && row.kind === "message" && !this.#isMine(message)) {
+      this.#unread += 1;
+      this.#drawMarker();
+    }
+  }
+
+  filled(messages) {
+    for (const message of messages) {
+      const row = this.#slow.find(({ ranges }) => overlap(ranges, message.seq, message.seq) > 0);
+      if (row) this.#lessMissing(row, 1);
+      this.#hear(message);
+      if (this.#isApplied(message)) continue;
+      const filled = this.#rowOf(message);
+      if (filled) this.#put(filled);
+    }
+  }
+
+  gap({ ranges, cause }) {
+    const count = countOf(ranges);
+    const seq = ranges.at(-1)[1];
+    this.#lastSeq = Math.max(this.#lastSeq, seq);
+    if (cause === "UNAVAILABLE") {
+      for (const row of [...this.#slow]) this.#lessMissing(row, ranges.reduce((sum, [from, to]) => sum + overlap(row.ranges, from, to), 0));
+    }
+    const row = { seq, sub: 0.5, kind: "gap", cause, count, ranges, time: Date.now() };
+    if (cause === "BUDGET") {
+      // A busy room leaves something out each second: one line goes along and counts.
+      const last = this.#budget;
+      if (last && Date.now() - last.since < GAP_MERGE_MS) {
+        row.count += last.row.count;
+        this.#list.remove(last.row);
+        last.row = row;
+      } else this.#budget = { row, since: Date.now() };
+    }
+    if (cause === "SLOW") {
+      this.#slow.push(row);
+      if (this.#slow.length > SLOW_GAPS_MAX) this.#list.remove(this.#slow.shift());
+    }
+    this.#put(row);
+  }
+
+  /** A message of a later version of the protocol. What this page knows of it is shown all the same. */
+  unsupported(message) {
+    if (message?.type === "NOTIFICATION" && message.event >= 360 && message.event <= 363) return this.message(message);
+    if (message?.messageId === undefined) return;
+    if (message.seq !== undefined) this.#lastSeq = Math.max(this.#lastSeq, message.seq);
+    this.#put({ ...this.#position(message), kind: "note", text: words.say("chat.unsupported") });
+  }
+
+  mention(person) { this.#composer.mention(person); }
+
+  // The rows
+
+  #isMine(message) { return message.from !== undefined && message.from.user === this.#context.client.user; }
+
+  #position({ seq, after }) { return seq !== undefined ? { seq, sub: 0 } : { seq: after ?? this.#lastSeq, sub: 1 }; }
+
+  /** Remembers who speaks, to complete and to name mentions. */
+  #hear({ from }) {
+    if (!from || from.user === this.#context.client.user) return;
+    this.#speakers.delete(from.user);
+    this.#speakers.set(from.user, { user: from.user, nick: from.nick, avatar: from.avatar });
+    if (this.#speakers.size > SPEAKERS_MAX) this.#speakers.delete(this.#speakers.keys().next().value);
+  }
+
+  #rowOf(message) {
+    const { type } = message;
+    if (type === "COMMAND") return null;
+    if (type !== "NOTIFICATION") return { ...this.#position(message), kind: "message", message };
+    let text = sentence(message);
+    if (!text) return null;
+    const { operator, targets = [] } = message;
+    if (operator && TELLS_OPERATOR.has(message.event) && targets[0]?.user !== operator.user) text = words.say("chat.by", { what: text, who: named(operator) });
+    return { ...this.#position(message), kind: "note", text, message };
+  }
+
+  /** Puts a row in its place; one of the same seq gives way to it. */
+  #put(row) {
+    const { message } = row;
+    const unsent = message?.clientId && this.#isMine(message) ? this.#unsent.get(message.clientId) : undefined;
+    if (unsent) {
+      this.#unsent.delete(message.clientId);
+      this.#list.remove(unsent);
+    }
+    if (row.sub === 0) {
+      const same = this.#list.rows[this.#list.place({ seq: row.seq, sub: 0, number: 0 })];
+      if (same?.seq === row.seq && same.sub === 0) this.#list.remove(same);
+    }
+    this.#list.insert(row);
+    const over = this.#list.rows.length - 1 - ROWS_MAX;
+    if (over > 0) {
+      this.#list.drop(over + DROP);
+      this.#oldest = this.#list.rows[1].seq;
+      this.#hasOlder = true;
+      this.#list.change(this.#top);
+    }
+    this.#calm.count += 1;
+  }
+
+  /** Takes back and amends what is here. Returns whether that is all there is to the message. */
+  #isApplied(message) {
+    const { type, event, data = {} } = message;
+    if (type !== "NOTIFICATION") return false;
+    this.#composer.notified(message);
+    if (event === 323) {
+      const ids = new Set(data.messageIds);
+      for (const row of this.#list.rows) {
+        if (!row.message) continue;
+        const { messageId, replyTo, from, seq, time } = row.message;
+        if (row.kind === "message" && ids.has(messageId)) {
+          row.message = { messageId, from, seq, time, type: row.message.type, recalled: true, recalledBy: message.operator };
+          this.#list.change(row);
+        } else if (replyTo && ids.has(replyTo.messageId)) {
+          row.message = { ...row.message, replyTo: { ...replyTo, excerpt: undefined } };
+          this.#list.change(row);
+        }
+      }
+    }
+    if (event === 360) {
+      const row = this.#find(data.messageId);
+      if (row && !row.message.recalled) {
+        row.message = { ...row.message, ...data.set, editedAt: data.editedAt };
+        this.#list.change(row);
+      }
+    }
+    return event === 323 || event === 360;
+  }
+
+  #find(messageId) { return this.#list.rows.find((row) => row.message?.messageId === messageId); }
+
+  /** Who comes and goes in a row is one line. */
+  #isTraffic(message) {
+    const { type, event, targets = [], data = {} } = message;
+    if (type !== "NOTIFICATION" || ![301, 302, 350].includes(event)) return false;
+    const position = this.#position(message);
+    const { rows } = this.#list;
+    const at = this.#list.place({ ...position, number: Infinity }) - 1;
+    let row = rows[at];
+    if (row?.kind !== "traffic") {
+      row = { ...position, kind: "traffic", came: { count: 0, names: [] }, left: { count: 0, names: [] }, time: message.time };
+      this.#put(row);
+    }
+    const add = (side, people, count) => {
+      side.count += count;
+      for (const person of people) if (side.names.length < 3) side.names.push(named(person));
+    };
+    if (event === 301) add(row.came, targets, targets.length);
+    if (event === 302) add(row.left, targets, targets.length);
+    if (event === 350) {
+      add(row.came, data.members ?? [], data.entered ?? 0);
+      add(row.left, [], data.exited ?? 0);
+    }
+    this.#list.change(row);
+    return true;
+  }
+
+  #lessMissing(row, count) {
+    if (count <= 0) return;
+    row.count -= count;
+    if (row.count > 0) return this.#list.change(row);
+    this.#slow.splice(this.#slow.indexOf(row), 1);
+    this.#list.remove(row);
+  }
+
+  #tellAway(seq) {
+    const { after, until } = this.#away;
+    this.#away = null;
+    if (seq > until) return;
+    if (this.#awayLine) this.#list.remove(this.#awayLine);
+    this.#awayLine = { seq: after, sub: 2, kind: "line" };
+    this.#list.insert(this.#awayLine);
+  }
+
+  /** The room's order began anew, or what was missed can't be told: the list is read again as the reader scrolls. */
+  #startAgain() {
+    this.#list.clear([this.#top, ...this.#unsent.values()]);
+    [this.#lastSeq, this.#oldest, this.#hasOlder, this.#budget, this.#slow, this.#awayLine, this.#unread] = [0, Infinity, true, null, [], null, 0];
+    this.#drawMarker();
+  }
+
+  // History
+
+  #isFull() { return this.#list.rows.length + HISTORY_PAGE > ROWS_MAX; }
+
+  #scrolled() {
+    if (this.#list.isFollowing) this.#unread = 0;
+    this.#drawMarker();
+    if (this.#list.top < 400) this.#readOlder();
+  }
+
+  async #readOlder() {
+    if (this.#isReading || !this.#hasOlder || this.#isFull() || this.#room.state !== "entered" || this.#top.state === "failed") return;
+    if (this.#oldest === Infinity) return;
+    this.#isReading = true;
+    this.#list.change(this.#top);
+    const beforeSeq = this.#oldest;
+    try {
+      const { messages, more } = await this.#room.history({ order: "DESC", beforeSeq, limit: HISTORY_PAGE });
+      // The list may have begun anew meanwhile.
+      if (beforeSeq === this.#oldest) {
+        const rows = messages.reverse().map((message) => this.#rowOf(message)).filter(Boolean);
+        this.#list.insertAll(rows);
+        [this.#oldest, this.#hasOlder] = [messages[0]?.seq ?? this.#oldest, more && messages.length > 0];
+      }
+    } catch { this.#top.state = "failed"; }
+    this.#isReading = false;
+    this.#list.change(this.#top);
+  }
+
+  #drawMarker() {
+    this.#marker.hidden = this.#list.isFollowing;
+    if (this.#list.isFollowing) return;
+    const text = this.#unread === 0 ? words.say("chat.latest") : this.#unread === 1 ? words.say("chat.new.one")
+      : words.say("chat.new", { count: words.number(this.#unread) });
+    if (this.#marker.textContent === text) return;
+    this.#marker.classList.toggle("chat-unread", this.#unread > 0);
+    this.#marker.replaceChildren(icon(PATHS.down), text);
+  }
+
+  #flushed() {
+    if (!this.#list.fills || this.#list.top < 400) this.#readOlder();
+    // Nobody can listen to a flood, nor wants to hear again what is scrolled to.
+    const now = Date.now();
+    if (now - this.#calm.at < 1000) return;
+    const live = this.#list.isFollowing && this.#calm.count <= 3 ? "polite" : "off";
+    this.#calm = { at: now, count: 0 };
+    if (this.#scroller.ariaLive !== live) this.#scroller.ariaLive = live;
+  }
+
+  // Sending
+
+  #send(draft) {
+    const clientId = freshId();
+    if (this.#unsent.size >= UNSENT_MAX) {
+      const [old, row] = [...this.#unsent].find(([, { failure }]) => failure) ?? [];
+      if (!row) return false;
+      this.#unsent.delete(old);
+      this.#list.remove(row);
+    }
+    const { user, nick, avatar, role } = this.#context.me() ?? { user: this.#context.client.user };
+    const message = { ...draft, clientId, from: { user, nick, avatar, role }, time: this.#context.now() };
+    const row = { seq: Number.MAX_SAFE_INTEGER, sub: 0, kind: "message", message, draft };
+    this.#unsent.set(clientId, row);
+    this.#list.insert(row);
+    this.#list.follow();
+    this.#deliver(row);
+    return true;
+  }
+
+  /** Sends, and sends again under the same clientId: it is done once. */
+  async #deliver(row) {
+    const { clientId } = row.message;
+    row.failure = undefined;
+    this.#list.change(row);
+    try {
+      const receipt = await this.#room.send(row.draft, { clientId });
+      if (this.#unsent.get(clientId) !== row) return;
+      this.#composer.sent();
+      if (receipt.heldId) {
+        row.isHeld = true;
+        return this.#list.change(row);
+      }
+      // The push comes behind the answer and takes the place of this row.
+      this.#list.remove(row);
+      Object.assign(row, this.#position(receipt), { number: undefined, isSent: true, message: { ...row.message, messageId: receipt.messageId, seq: receipt.seq, time: receipt.time } });
+      this.#list.insert(row);
+    } catch (error) {
+      if (this.#unsent.get(clientId) !== row) return;
+      row.failure = errorWords(error);
+      this.#composer.refused(error);
+    }
+    this.#list.change(row);
+  }
+
+  // What the reader does
+
+  #openMenu(row, anchor) {
+    const person = row.message.from ?? row.message.targets?.[0];
+    if (person && row.message.messageId) this.#context.menu(anchor, person, { message: row.kind === "message" ? row.message : undefined });
+  }
+
+  #clicked(event) {
+    const { target } = event;
+    const row = target.closest(".chat-row")?.row;
+    if (!row) return;
+    const act = target.closest("[data-act]")?.dataset.act;
+    switch (act) {
+      case "older": this.#top.state = "idle"; return this.#readOlder();
+      case "person": return this.#context.menu(target.closest("button"), row.message.from, {});
+      case "menu": return this.#openMenu(row, target.closest("button"));
+      case "all": row.isWhole = true; return this.#list.change(row);
+      case "again": return this.#deliver(row);
+      case "discard": this.#unsent.delete(row.message.clientId); return this.#list.remove(row);
+      case "picture": return this.#openPicture(row.message.media);
+      case "combine": return this.#openCombined(row.message);
+      case "read": return this.#readGap(row);
+      case "reply": {
+        const original = this.#find(row.message.replyTo.messageId);
+        return original && this.#list.show(original);
+      }
+    }
+    // On a phone the whole message is the button of its menu.
+    const isTap = matchMedia("(hover: none)").matches && !target.closest("a, button") && !String(getSelection());
+    if (isTap && row.kind === "message") this.#openMenu(row, row.element);
+  }
+
+  #pressed(event) {
+    if (event.target.closest("button, a")) return;
+    const row = event.target.closest(".chat-row");
+    if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+      const last = this.#list.rows.at(-1)?.element;
+      const next = !row ? (event.key === "ArrowUp" ? last : null) : event.key === "ArrowUp" ? row.previousElementSibling : row.nextElementSibling;
+      if (!next) { if (row && event.key === "ArrowDown") { this.#list.follow(); this.#scroller.focus(); } return; }
+      event.preventDefault();
+      next.focus({ preventScroll: true });
+      next.scrollIntoView({ block: "nearest" });
+    } else if (row?.row?.kind === "message" && event.key === "Enter") {
+      event.preventDefault();
+      this.#openMenu(row.row, row);
+    }
+  }
+
+  #openPicture({ url, name }) {
+    const address = safeUrl(url);
+    if (!address) return;
+    const link = make("a", "people-quiet", words.say("chat.original"));
+    Object.assign(link, { href: address, target: "_blank", rel: "noopener noreferrer nofollow" });
+    dialog(cut(clean(name), 60) || words.say("chat.IMAGE"), "chat-picture", picture(address, "chat-large"), make("footer", "people-foot", link));
+  }
+
+  async #openCombined(message) {
+    const content = make("div", "chat-combined", make("p", "chat-quiet", words.say("chat.reading")));
+    dialog(cut(clean(message.title), 120) || words.say("chat.COMBINE"), "chat-collected", content);
+    try {
+      const messages = await this.#room.combined(message.messageId);
+      content.replaceChildren(...messages.map((one) => {
+        const row = { kind: "message", message: one, isWhole: true, isCopy: true };
+        return Object.assign(this.#drawMessage(row, true), { row });
+      }));
+      content.addEventListener("click", ({ target }) => {
+        const { row } = target.closest(".chat-row") ?? {};
+        if (target.closest("[data-act=picture]")) this.#openPicture(row.message.media);
+      });
+    } catch (error) { content.firstChild.textContent = errorWords(error); }
+  }
+
+  /** Reads what the budget left out, a hundred at a time, because the reader asked. */
+  async #readGap(row) {
+    const [from, to] = row.ranges[0];
+    row.isBusy = true;
+    this.#list.change(row);
+    try {
+      const { messages } = await this.#room.history({ order: "ASC", afterSeq: from - 1, limit: Math.min(100, to - from + 1) });
+      const found = messages.filter(({ seq }) => seq <= to);
+      for (const message of found) {
+        const filled = !this.#isApplied(message) && this.#rowOf(message);
+        if (filled) this.#put(filled);
+      }
+      const last = found.at(-1)?.seq ?? to;
+      row.count -= Math.min(to, last) - from + 1;
+      if (last < to) row.ranges[0] = [last + 1, to]; else row.ranges.shift();
+      if (row.ranges.length === 0) this.#list.remove(row);
+    } catch (error) { this.#context.notice(errorWords(error), "bad"); }
+    row.isBusy = false;
+    this.#list.change(row);
+  }
+
+  // Drawing
+
+  /** Messages of a person within a minute have one heading. */
+  #isHead(row, previous) {
+    if (row.kind !== "message" || row.message.recalled) return true;
+    if (previous?.kind !== "message" || previous.message.recalled) return true;
+    const [a, b] = [previous.message, row.message];
+    return a.from?.user !== b.from?.user || Math.abs(b.time - a.time) >= GROUP_MS || String(a.to) !== String(b.to);
+  }
+
+  #draw(row, isHead) {
+    const element = row.kind === "message" && !row.message.recalled ? this.#drawMessage(row, isHead) : this.#drawNote(row);
+    element.tabIndex = -1;
+    return element;
+  }
+
+  #drawNote(row) {
+    const element = make("div", `chat-row chat-note chat-${row.kind}`);
+    const say = (text) => element.append(make("span", "chat-words", text));
+    const link = (act, key) => {
+      const made = button("chat-link", words.say(key));
+      made.dataset.act = act;
+      element.append(made);
+    };
+    if (row.kind === "top") {
+      if (this.#isReading) { element.append(make("span", "chat-spinner")); say(words.say("chat.loading")); }
+      else if (row.state === "failed") link("older", "chat.older");
+      else if (this.#isFull()) say(words.say("chat.limit", { count: words.number(ROWS_MAX) }));
+      else if (!this.#hasOlder && this.#room.state === "entered") say(words.say("chat.start"));
+    } else if (row.kind === "line") say(words.say("chat.away"));
+    else if (row.kind === "gap") {
+      say(words.say(`chat.gap.${row.cause}`, { count: words.number(row.count) }));
+      if (row.cause === "BUDGET" && !row.isBusy && row.count === countOf(row.ranges) && row !== this.#budget?.row) link("read", "chat.gap.read");
+    } else if (row.kind === "traffic") {
+      const parts = [["came", "chat.came"], ["left", "chat.left.who"]].filter(([side]) => row[side].count > 0)
+        .map(([side, key]) => words.say(key, { who: crowd(row[side].names, row[side].count) }));
+      say(parts.join(" · "));
+    } else if (row.kind === "message") {
+      const { from, recalledBy } = row.message;
+      const whose = from ? named(from) : words.say("chat.system");
+      const isOther = recalledBy && recalledBy.user !== from?.user;
+      say(words.say(!recalledBy ? "chat.recalled.system" : isOther ? "chat.recalled.by" : "chat.recalled", { who: recalledBy ? named(recalledBy) : "", whose }));
+    } else say(row.text);
+    return element;
+  }
+
+  #drawMessage(row, isHead) {
+    const { message } = row;
+    const { from, client, to } = { ...message, client: this.#context.client };
+    const isMine = this.#isMine(message);
+    const isMention = !isMine && (message.mentionAll || message.mentions?.includes(client.user));
+    const element = make("div", ["chat-row chat-message", isHead && "chat-head", isMine && "chat-mine", isMention && "chat-mention", to && "chat-directed",
+      row.draft && !row.isSent && "chat-unsent"].filter(Boolean).join(" "));
+    const body = make("div", "chat-body");
+    if (isHead) {
+      element.append(from ? face(from) : make("span", "people-face chat-system"));
+      const name = from ? button(`chat-name ${hueOf(from.user)}`, make("bdi", "", nameOf(from))) : make("span", "chat-name", words.say("chat.system"));
+      if (from && !row.isCopy) [name.dataset.act, name.tabIndex] = ["person", -1];
+      const time = make("time", "chat-time", timeOf(message.time, this.#context.now()));
+      time.dateTime = new Date(message.time).toISOString();
+      body.append(make("div", "chat-title", name, badge(from?.role), time));
+    }
+    if (to) {
+      const others = [...to, from?.user].filter((user) => user !== client.user).map((user) => named(user === from?.user ? from : this.#speakers.get(user) ?? { user }));
+      body.append(make("div", "chat-only", others.length > 0 ? words.say("chat.onlyFor", { who: crowd(others, others.length) }) : words.say("chat.onlyYou")));
+    }
+    if (message.replyTo) {
+      const reply = button("chat-reply", icon(PATHS.reply), make("bdi", "", nameOf(message.replyTo)), make("bdi", "chat-excerpt", cut(clean(message.replyTo.excerpt), 80)));
+      [reply.dataset.act, reply.tabIndex] = ["reply", -1];
+      body.append(reply);
+    }
+    body.append(this.#drawBody(row));
+    if (message.editedAt) body.append(make("span", "chat-side", words.say("chat.edited")));
+    if (message.priority === "HIGH") body.append(make("span", "chat-side chat-high", words.say("chat.important")));
+    if (row.failure) {
+      const [again, discard] = [["again", "chat.again"], ["discard", "chat.discard"]].map(([act, key]) => {
+        const made = button("chat-link", words.say(key));
+        made.dataset.act = act;
+        return made;
+      });
+      body.append(make("div", "chat-failure", row.failure, again, discard));
+    } else if (row.draft && !row.isSent) body.append(make("span", "chat-side", words.say(row.isHeld ? "chat.held" : "chat.sending")));
+    element.append(body);
+    if (!row.isCopy && message.messageId && from) {
+      const more = button("chat-more", icon(PATHS.dots));
+      [more.dataset.act, more.tabIndex, more.ariaLabel, more.ariaHasPopup] = ["menu", -1, words.say("chat.options"), "menu"];
+      element.append(more);
+    }
+    return element;
+  }
+
+  #drawBody(row) {
+    const { message } = row;
+    const { type, media = {} } = message;
+    switch (type) {
+      case "TEXT": case "TIP": return this.#drawText(row);
+      case "IMAGE": return this.#drawImage(message);
+      case "AUDIO": case "VIDEO": case "FILE": {
+        const length = media.durationSeconds ? clock(media.durationSeconds) : "";
+        const details = [words.say(`chat.${type}`), length, media.size ? sizeOf(media.size) : ""].filter(Boolean).join(" · ");
+        return this.#card("file", media.name || words.say(`chat.${type}`), details, media.url);
+      }
+      case "LOCATION": {
+        const [latitude, longitude] = [Number(message.latitude), Number(message.longitude)];
+        return this.#card("place", message.title || words.say("chat.LOCATION"), `${latitude.toFixed(4)}, ${longitude.toFixed(4)}`,
+          `https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}#map=15/${latitude}/${longitude}`);
+      }
+      case "COMBINE": {
+        const card = this.#card("pile", message.title || words.say("chat.COMBINE"), message.summary ?? "", undefined);
+        if (!row.isCopy) {
+          const open = button("chat-link", words.say("chat.open"));
+          open.dataset.act = "combine";
+          card.append(open);
+        }
+        return card;
+      }
+      case "CUSTOM": return this.#card("box", words.say("chat.CUSTOM", { subtype: message.subtype ?? 0 }), "", undefined);
+      default: return make("span", "chat-side", words.say("chat.unsupported"));
+    }
+  }
+
+  #card(kind, title, details, url) {
+    const address = safeUrl(url);
+    const card = make(address ? "a" : "div", "chat-card", icon(PATHS[kind]),
+      make("span", "chat-about", make("bdi", "chat-label", cut(clean(title), 200)), make("bdi", "chat-details", cut(clean(details), 400))));
+    if (address) Object.assign(card, { href: address, target: "_blank", rel: "noopener noreferrer nofollow" });
+    return card;
+  }
+
+  /** The box has its size before the picture is there: nothing jumps. */
+  #drawImage({ media = {} }) {
+    const address = safeUrl(media.thumbnail) ?? safeUrl(media.url);
+    if (!address) return this.#card("file", media.name || words.say("chat.IMAGE"), words.say("chat.IMAGE"), undefined);
+    const [width, height] = media.width > 0 && media.height > 0 ? [media.width, media.height] : [200, 150];
+    const scale = Math.min(260 / width, 220 / height, 1);
+    const box = button("chat-image", picture(address, "chat-thumbnail"));
+    [box.dataset.act, box.ariaLabel] = ["picture", cut(clean(media.name), 60) || words.say("chat.IMAGE")];
+    box.style.width = `${Math.max(48, Math.round(width * scale))}px`;
+    box.style.height = `${Math.max(48, Math.round(height * scale))}px`;
+    return box;
+  }
+
+  #drawText(row) {
+    const whole = clean(row.message.text);
+    let text = whole;
+    if (!row.isWhole) {
+      const lines = whole.split("\n", LINES_SHOWN + 1);
+      if (lines.length > LINES_SHOWN) text = `${lines.slice(0, LINES_SHOWN).join("\n")}…`;
+      text = cut(text, TEXT_SHOWN);
+    }
+    const element = make("span", `chat-text${row.message.type === "TIP" ? " chat-tip" : ""}`);
+    element.dir = "auto";
+    element.append(...this.#rich(text, row.message));
+    if (text === whole) return element;
+    const more = button("chat-link", words.say("chat.all"));
+    more.dataset.act = "all";
+    return make("div", "", element, more);
+  }
+
+  /** Addresses become links, names that are mentioned stand out. */
+  #rich(text, { mentions = [], mentionAll }) {
+    const me = this.#context.me();
+    const names = mentions.map((user) => `@${nameOf(user === me?.user ? me : this.#speakers.get(user) ?? { user })}`);
+    if (mentionAll) names.push(`@${words.say("chat.everyone")}`);
+    if (!text.includes("://") && names.length === 0) return [text];
+    const pattern = [...names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")), "https?://[^\\s<>\"'，。）)」]{1,2000}"].join("|");
+    return text.split(new RegExp(`(${pattern})`, "g")).map((part, place) => {
+      if (place % 2 === 0) return part;
+      if (part.startsWith("@")) return make("b", "chat-at", part);
+      const address = safeUrl(part);
+      if (!address) return part;
+      const link = make("a", "chat-anchor", part);
+      return Object.assign(link, { href: address, target: "_blank", rel: "noopener noreferrer nofollow" });
+    });
+  }
+}
+
+/** Where messages are written. */
+class Composer {
+  element;
+  #context;
+  #do;
+  #field;
+  #sendButton;
+  #reason;
+  #count;
+  #barrage;
+  #high;
+  #list;
+  #mentions = new Map();
+  #suggested = [];
+  #chosen = 0;
+  #isIn = false;
+  #isClosed = false;
+  #isMuted = false;
+  #mutedUntil = 0;
+  #isRoomMuted = false;
+  #slowSeconds = 0;
+  #slowUntil = 0;
+  #timer = null;
+  #asking = null;
+  #key;
+
+  constructor(context, actions) {
+    [this.#context, this.#do] = [context, actions];
+    this.#key = `chat-draft ${context.roomId}`;
+    this.#field = make("textarea", "chat-field");
+    Object.assign(this.#field, { rows: 1, enterKeyHint: "send", autocomplete: "off" });
+    this.#field.setAttribute("aria-autocomplete", "list");
+    this.#sendButton = make("button", "chat-send", icon(PATHS.send));
+    this.#sendButton.ariaLabel = this.#sendButton.title = words.say("chat.send");
+    this.#reason = make("p", "chat-reason");
+    this.#reason.id = "chat-reason";
+    this.#count = make("span", "chat-count");
+    this.#list = make("div", "chat-suggest");
+    Object.assign(this.#list, { role: "listbox", id: "chat-suggest", hidden: true, ariaLabel: words.say("chat.suggestions") });
+    const toggle = (key, path) => {
+      const made = button("chat-toggle", icon(path), () => { made.ariaPressed = String(made.ariaPressed !== "true"); this.refresh(); this.#field.focus(); });
+      made.append(make("span", "chat-toggle-label", words.say(`chat.${key}`)));
+      [made.ariaPressed, made.title, made.ariaLabel] = ["false", words.say(`chat.${key}.long`), words.say(`chat.${key}`)];
+      return made;
+    };
+    this.#barrage = toggle("barrage", PATHS.barrage);
+    this.#high = toggle("high", PATHS.high);
+    this.element = make("form", "chat-composer", this.#reason, this.#list,
+      make("div", "chat-write", make("div", "chat-toggles", this.#barrage, this.#high), make("div", "chat-input", this.#field, this.#count), this.#sendButton));
+    this.#field.setAttribute("aria-describedby", "chat-reason");
+    try { this.#field.value = sessionStorage.getItem(this.#key) ?? ""; } catch { /* The browser keeps nothing. */ }
+    this.element.addEventListener("submit", (event) => { event.preventDefault(); this.#submit(); });
+    this.#field.addEventListener("input", () => this.#typed());
+    this.#field.addEventListener("keydown", (event) => this.#pressed(event));
+    this.#field.addEventListener("blur", () => setTimeout(() => this.#suggest([]), 150));
+    this.#list.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      const at = [...this.#list.children].indexOf(event.target.closest("[role=option]"));
+      if (at >= 0) this.#complete(this.#suggested[at]);
+    });
+    this.refresh();
+  }
+
+  destroy() {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#asking);
+  }
+
+  entered(room, me = this.#context.me()) {
+    const info = room ?? this.#context.info() ?? {};
+    [this.#isIn, this.#isClosed] = [true, false];
+    [this.#isRoomMuted, this.#slowSeconds] = [info.muted === true, info.slowModeSeconds ?? 0];
+    this.#isMuted = me?.muted === true;
+    this.#mutedUntil = me?.tempMuted ? Date.now() + (me.tempMuteSeconds ?? 0) * 1000 : 0;
+    this.refresh();
+  }
+
+  exited() {
+    [this.#isIn, this.#isClosed] = [false, true];
+    this.refresh();
+  }
+
+  /** What concerns the right to write. */
+  notified({ event, targets = [], data = {}, seq }) {
+    const isMe = targets.some(({ user }) => user === this.#context.client.user);
+    if (event === 318 || event === 319) this.#isRoomMuted = event === 318;
+    if (event === 312 && data.set?.slowModeSeconds !== undefined) this.#slowSeconds = data.set.slowModeSeconds;
+    const say = (key, values, kind) => this.#context.notice(words.say(`chat.${key}`, values), kind);
+    if (isMe && event === 305) { this.#isMuted = true; say("youMuted", {}, "warn"); }
+    if (isMe && event === 306) this.#isMuted = false;
+    if (isMe && event === 314) { this.#mutedUntil = Date.now() + data.seconds * 1000; say("youMuted.time", { time: span(data.seconds) }, "warn"); }
+    if (isMe && event === 315) this.#mutedUntil = 0;
+    if (isMe && (event === 306 || event === 315) && !this.#isMuted && this.#mutedUntil <= Date.now()) say("youUnmuted", {}, "good");
+    if (seq === undefined || event >= 305) this.refresh();
+  }
+
+  sent() {
+    if (this.#slowSeconds > 0 && !this.#context.canManage()) this.#slowUntil = Date.now() + this.#slowSeconds * 1000;
+    this.refresh();
+  }
+
+  refused({ refusal }) {
+    if (!refusal) return;
+    const { code, retryAfterMs = 0 } = refusal;
+    if (code === 13004) { if (retryAfterMs) this.#mutedUntil = Date.now() + retryAfterMs; else this.#isMuted = true; }
+    if (code === 13006) this.#isRoomMuted = true;
+    if (code === 416 && this.#slowSeconds > 0) this.#slowUntil = Date.now() + retryAfterMs;
+    this.refresh();
+  }
+
+  /** Why nothing can be sent now: a text, and until when. */
+  #gate() {
+    const { room, isAnonymous, canManage } = this.#context;
+    const now = Date.now();
+    const left = (until) => clock(Math.ceil((until - now) / 1000));
+    if (isAnonymous()) return { text: words.say("chat.anonymous"), isFinal: true };
+    if (this.#isClosed) return { text: words.say("chat.outside"), isFinal: true };
+    if (this.#isIn && room.state === "lost") return { text: words.say("chat.lost") };
+    if (room.state !== "entered") return { text: words.say(this.#isIn ? "chat.lost" : "chat.entering") };
+    if (this.#isMuted) return { text: words.say("chat.muted"), isFinal: true };
+    if (this.#mutedUntil > now) return { text: words.say("chat.muted.time", { time: left(this.#mutedUntil) }), isFinal: true, ticks: true };
+    if (this.#isRoomMuted && !canManage()) return { text: words.say("chat.roomMuted"), isFinal: true };
+    if (this.#slowUntil > now && this.#barrage.ariaPressed !== "true") return { text: words.say("chat.slow", { time: left(this.#slowUntil) }), ticks: true };
+    return null;
+  }
+
+  refresh() {
+    clearTimeout(this.#timer);
+    const gate = this.#gate();
+    if (this.#reason.textContent !== (gate?.text ?? "")) this.#reason.textContent = gate?.text ?? "";
+    this.#reason.hidden = !gate;
+    this.#field.disabled = gate?.isFinal === true;
+    const isBarrage = this.#barrage.ariaPressed === "true";
+    this.#high.hidden = !this.#context.canManage() || isBarrage;
+    this.#barrage.disabled = this.#high.disabled = this.#field.disabled;
+    this.#field.placeholder = words.say(isBarrage ? "chat.write.barrage" : "chat.write");
+    this.#field.ariaLabel = this.#field.placeholder;
+    const text = this.#field.value;
+    // Bytes are counted only where they may matter.
+    const limit = isBarrage ? BARRAGE_BYTES : TEXT_BYTES;
+    const left = text.length * 3 > limit * 0.8 ? limit - bytesOf(text) : limit;
+    this.#count.textContent = left < 0 ? words.say("chat.over", { over: words.number(-left) }) : left < limit * 0.2 ? words.say("chat.left", { left: words.number(left) }) : "";
+    this.#count.classList.toggle("chat-over", left < 0);
+    this.#sendButton.disabled = gate !== null || left < 0 || text.trim() === "";
+    if (gate?.ticks) this.#timer = setTimeout(() => this.refresh(), 1000);
+  }
+
+  #typed() {
+    if (!CSS.supports("field-sizing", "content")) {
+      this.#field.style.height = "auto";
+      this.#field.style.height = `${this.#field.scrollHeight}px`;
+    }
+    try { sessionStorage.setItem(this.#key, this.#field.value); } catch { /* The browser keeps nothing. */ }
+    this.refresh();
+    this.#lookForMention();
+  }
+
+  #pressed(event) {
+    // Enter ends a composition of an input method before it may send.
+    if (event.isComposing || event.keyCode === 229) return;
+    if (!this.#list.hidden) {
+      const count = this.#suggested.length;
+      const step = { ArrowDown: 1, ArrowUp: count - 1 }[event.key];
+      if (step) this.#choose((this.#chosen + step) % count);
+      else if (event.key === "Enter" || event.key === "Tab") this.#complete(this.#suggested[this.#chosen]);
+      else if (event.key === "Escape") this.#suggest([]);
+      else return;
+      event.preventDefault();
+      return event.stopPropagation();
+    }
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      this.#submit();
+    }
+  }
+
+  async #submit() {
+    this.refresh();
+    if (this.#sendButton.disabled) return;
+    const text = this.#field.value.trim();
+    const isHigh = !this.#high.hidden && this.#high.ariaPressed === "true";
+    if (this.#barrage.ariaPressed === "true") {
+      this.#empty();
+      try { await this.#context.room.barrage(text); } catch (error) {
+        if (this.#field.value === "") this.#field.value = text;
+        this.refused(error);
+        this.#context.notice(errorWords(error), "bad");
+        this.refresh();
+      }
+      return;
+    }
+    const draft = { type: "TEXT", text };
+    const mentions = [...this.#mentions].filter(([label]) => text.includes(label)).map(([, user]) => user);
+    if (mentions.includes(null)) draft.mentionAll = true;
+    const users = [...new Set(mentions.filter(Boolean))].slice(0, MENTIONS_MAX);
+    if (users.length > 0) draft.mentions = users;
+    if (isHigh) draft.priority = "HIGH";
+    if (!this.#do.send(draft)) return;
+    this.#high.ariaPressed = "false";
+    // The next one may go when the answer to this one allows it.
+    if (this.#slowSeconds > 0 && !this.#context.canManage()) this.#slowUntil = Date.now() + this.#slowSeconds * 1000;
+    this.#empty();
+  }
+
+  #empty() {
+    this.#field.value = "";
+    this.#mentions.clear();
+    this.#typed();
+  }
+
+  // Mentions
+
+  mention(person) {
+    const { value, selectionStart } = this.#field;
+    const gap = selectionStart > 0 && !/\s$/.test(value.slice(0, selectionStart)) ? " " : "";
+    this.#insert(selectionStart, selectionStart, gap, person);
+  }
+
+  #insert(from, to, gap, person) {
+    const label = `@${person.user === null ? words.say("chat.everyone") : nameOf(person)}`;
+    if (this.#mentions.size < MENTIONS_MAX) this.#mentions.set(label, person.user);
+    this.#field.setRangeText(`${gap}${label} `, from, to, "end");
+    this.#field.focus();
+    this.#typed();
+  }
+
+  #lookForMention() {
+    clearTimeout(this.#asking);
+    const found = /(?:^|\s)@([^\s@]{0,64})$/.exec(this.#field.value.slice(Math.max(0, this.#field.selectionStart - 80), this.#field.selectionStart));
+    if (!found) return this.#suggest([]);
+    const wanted = found[1].toLowerCase();
+    const people = [...this.#do.speakers().values()].reverse();
+    if (this.#context.canManage()) people.unshift({ user: null, nick: words.say("chat.everyone") });
+    const fit = people.filter((person) => `${nameOf(person)}\n${person.user ?? ""}`.toLowerCase().includes(wanted)).slice(0, SUGGESTIONS_MAX);
+    this.#suggest(fit);
+    // Whoever has not spoken can be mentioned by ID.
+    if (fit.length > 0 || !/^[A-Za-z0-9_.:#|+~!$-]{1,64}$/.test(found[1])) return;
+    this.#asking = setTimeout(() => {
+      const { value } = this.#field;
+      this.#context.room.membersById([found[1]]).then((members) => { if (this.#field.value === value) this.#suggest(members); }, () => {});
+    }, 400);
+  }
+
+  #suggest(people) {
+    this.#suggested = people;
+    this.#list.hidden = people.length === 0;
+    this.#list.replaceChildren(...people.map((person, place) => {
+      const option = make("div", "chat-option", person.user === null ? make("span", "people-face", "@") : face(person), make("bdi", "", nameOf(person)));
+      Object.assign(option, { role: "option", id: `chat-option-${place}` });
+      return option;
+    }));
+    if (people.length > 0) {
+      this.#field.setAttribute("aria-controls", "chat-suggest");
+      this.#choose(0);
+    } else this.#field.removeAttribute("aria-activedescendant");
+  }
+
+  #choose(place) {
+    this.#chosen = place;
+    [...this.#list.children].forEach((option, at) => { option.ariaSelected = String(at === place); });
+    this.#field.setAttribute("aria-activedescendant", `chat-option-${place}`);
+    this.#list.children[place]?.scrollIntoView({ block: "nearest" });
+  }
+
+  #complete(person) {
+    const to = this.#field.selectionStart;
+    const from = this.#field.value.lastIndexOf("@", to - 1);
+    this.#suggest([]);
+    this.#insert(from, to, "", person);
+  }
+}
