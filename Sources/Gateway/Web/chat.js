@@ -16,8 +16,9 @@ words.add({
     "chat.away": "New since you were away", "chat.loading": "Reading older messages…", "chat.start": "This is where the room's history begins (10 days).",
     "chat.limit": "This page shows the newest {count} messages.", "chat.older": "Read older messages", "chat.options": "Options",
     "chat.empty": "Nothing has been said yet.",
+    "chat.gap.BUDGET.one": "1 message was left out because the room is busy", "chat.gap.SLOW.one": "1 message is being fetched…", "chat.gap.UNAVAILABLE.one": "1 message could not be fetched",
     "chat.gap.BUDGET": "{count} messages were left out because the room is busy", "chat.gap.SLOW": "{count} messages are being fetched…",
-    "chat.gap.UNAVAILABLE": "{count} messages could not be fetched", "chat.gap.read": "Read them",
+    "chat.gap.UNAVAILABLE": "{count} messages could not be fetched",
     "chat.recalled": "{who} took a message back", "chat.recalled.by": "{who} took back a message of {whose}", "chat.recalled.system": "A message of {whose} was taken back",
     "chat.edited": "(edited)", "chat.onlyFor": "only for you and {who}", "chat.onlyYou": "only for you", "chat.system": "System", "chat.all": "Show all", "chat.important": "important",
     "chat.IMAGE": "Picture", "chat.AUDIO": "Audio", "chat.VIDEO": "Video", "chat.FILE": "File", "chat.LOCATION": "Place",
@@ -46,8 +47,9 @@ words.add({
     "chat.away": "你离开后的新消息", "chat.loading": "正在读取更早的消息…", "chat.start": "房间的历史从这里开始(保留 10 天)。",
     "chat.limit": "本页显示最近 {count} 条消息。", "chat.older": "读取更早的消息", "chat.options": "操作",
     "chat.empty": "还没有人发言。",
+    "chat.gap.BUDGET.one": "房间繁忙,有 1 条消息未显示", "chat.gap.SLOW.one": "正在取回 1 条消息…", "chat.gap.UNAVAILABLE.one": "有 1 条消息无法取回",
     "chat.gap.BUDGET": "房间繁忙,有 {count} 条消息未显示", "chat.gap.SLOW": "正在取回 {count} 条消息…",
-    "chat.gap.UNAVAILABLE": "有 {count} 条消息无法取回", "chat.gap.read": "读取",
+    "chat.gap.UNAVAILABLE": "有 {count} 条消息无法取回",
     "chat.recalled": "{who} 撤回了一条消息", "chat.recalled.by": "{who} 撤回了 {whose} 的一条消息", "chat.recalled.system": "{whose} 的一条消息已被撤回",
     "chat.edited": "(已编辑)", "chat.onlyFor": "仅你和 {who} 可见", "chat.onlyYou": "仅你可见", "chat.system": "系统", "chat.all": "展开全部", "chat.important": "重要",
     "chat.IMAGE": "图片", "chat.AUDIO": "音频", "chat.VIDEO": "视频", "chat.FILE": "文件", "chat.LOCATION": "位置",
@@ -81,7 +83,7 @@ const UNSENT_MAX = 50;
 const SPEAKERS_MAX = 500;
 const MENTIONS_MAX = 50;
 const SUGGESTIONS_MAX = 8;
-/** What is longer is shown when asked for. */
+/** The rest of a longer text is shown when asked for. */
 const TEXT_SHOWN = 600;
 const LINES_SHOWN = 12;
 const GROUP_MS = 60_000;
@@ -126,7 +128,12 @@ class VirtualList {
     [this.#scroller, this.#box, this.#draw, this.look, this.onFlush] = [scroller, box, draw, look, onFlush];
     scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     // The first step of a smooth scroll upwards is small: following would take it back.
-    const up = () => { this.#holdUntil = performance.now() + 300; this.release(); };
+    const up = () => {
+      this.#holdUntil = performance.now() + 300;
+      this.release();
+      // Nothing may have moved, as there is nothing above.
+      setTimeout(() => this.#scrolled(), 350);
+    };
     scroller.addEventListener("wheel", (event) => { if (event.deltaY < 0) up(); }, { passive: true });
     scroller.addEventListener("touchmove", () => { this.#holdUntil = performance.now() + 300; }, { passive: true });
     scroller.addEventListener("keydown", (event) => { if (["PageUp", "Home", "ArrowUp"].includes(event.key)) up(); });
@@ -233,7 +240,7 @@ class VirtualList {
     const top = this.#scroller.scrollTop;
     const rest = this.#scroller.scrollHeight - this.#scroller.clientHeight - top;
     if (top < this.#knownTop - 1 && rest > 4) this.isFollowing = false;
-    else if (rest <= 4 && performance.now() > this.#holdUntil) this.isFollowing = true;
+    else if (rest <= 4 && performance.now() > this.#holdUntil && !this.#box.contains(this.#box.getRootNode().activeElement)) this.isFollowing = true;
     this.#knownTop = top;
     if (!this.isFollowing) this.#keepPlace(top);
     this.schedule();
@@ -327,6 +334,8 @@ function sizeOf(bytes) {
 const countOf = (ranges) => ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
 const overlap = (ranges, from, to) => ranges.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(b, to) - Math.max(a, from) + 1), 0);
 
+const counted = (key, count) => words.say(count === 1 ? `${key}.one` : key, { count: words.number(count) });
+
 /** Up to three names, then how many more. */
 function crowd(names, count) {
   const shown = names.slice(0, 3);
@@ -415,7 +424,7 @@ export class Chat {
       const row = event.target.closest(".chat-row")?.row;
       if (!row?.message || event.target.closest("a, img") || String(getSelection())) return;
       event.preventDefault();
-      this.#openMenu(row, row.element.querySelector(".chat-more") ?? row.element);
+      this.#openMenu(row, row.element.querySelector(".chat-more"));
     });
     this.#scroller.addEventListener("keydown", (event) => this.#pressed(event));
     this.#room.on("state", this.#stateChanged);
@@ -439,7 +448,7 @@ export class Chat {
     this.#container.classList.remove("chat");
   }
 
-  // What comes from the room
+  // From the room
 
   entered({ recovery, seq, epoch, room, me } = {}) {
     const isOther = recovery !== "complete" && (this.#lastSeq > 0 || this.#list.rows.length > 1);
@@ -515,7 +524,7 @@ export class Chat {
     this.#put(row);
   }
 
-  /** A message of a later version of the protocol. What this page knows of it is shown all the same. */
+  /** A message of a later version of the protocol, shown as far as this page knows it. */
   unsupported(message) {
     if (message?.type === "NOTIFICATION" && message.event >= 360 && message.event <= 363) return this.message(message);
     if (message?.messageId === undefined) return;
@@ -604,7 +613,7 @@ export class Chat {
 
   #find(messageId) { return this.#list.rows.find((row) => row.message?.messageId === messageId); }
 
-  /** Who comes and goes in a row is one line. */
+  /** Enters and exits in a row are one line. */
   #isTraffic(message) {
     const { type, event, targets = [], data = {} } = message;
     if (type !== "NOTIFICATION" || ![301, 302, 350].includes(event)) return false;
@@ -686,8 +695,7 @@ export class Chat {
   #drawMarker() {
     this.#marker.hidden = this.#list.isFollowing;
     if (this.#list.isFollowing) return;
-    const text = this.#unread === 0 ? words.say("chat.latest") : this.#unread === 1 ? words.say("chat.new.one")
-      : words.say("chat.new", { count: words.number(this.#unread) });
+    const text = this.#unread === 0 ? words.say("chat.latest") : counted("chat.new", this.#unread);
     if (this.#marker.textContent === text) return;
     this.#marker.classList.toggle("chat-unread", this.#unread > 0);
     this.#marker.replaceChildren(icon(PATHS.down), text);
@@ -748,9 +756,11 @@ export class Chat {
     this.#list.change(row);
   }
 
-  // What the reader does
+  // From the reader
 
-  #openMenu(row, anchor) {
+  #openMenu(row, button) {
+    // Without a pointer that hovers the button is not shown.
+    const anchor = button?.offsetParent ? button : row.element;
     const person = row.message.from ?? row.message.targets?.[0];
     if (person && row.message.messageId) this.#context.menu(anchor, person, { message: row.kind === "message" ? row.message : undefined });
   }
@@ -769,7 +779,6 @@ export class Chat {
       case "discard": this.#unsent.delete(row.message.clientId); return this.#list.remove(row);
       case "picture": return this.#openPicture(row.message.media);
       case "combine": return this.#openCombined(row.message);
-      case "read": return this.#readGap(row);
       case "reply": {
         const original = this.#find(row.message.replyTo.messageId);
         return original && this.#list.show(original);
@@ -820,27 +829,6 @@ export class Chat {
     } catch (error) { content.firstChild.textContent = errorWords(error); }
   }
 
-  /** Reads what the budget left out, a hundred at a time, because the reader asked. */
-  async #readGap(row) {
-    const [from, to] = row.ranges[0];
-    row.isBusy = true;
-    this.#list.change(row);
-    try {
-      const { messages } = await this.#room.history({ order: "ASC", afterSeq: from - 1, limit: Math.min(100, to - from + 1) });
-      const found = messages.filter(({ seq }) => seq <= to);
-      for (const message of found) {
-        const filled = !this.#isApplied(message) && this.#rowOf(message);
-        if (filled) this.#put(filled);
-      }
-      const last = found.at(-1)?.seq ?? to;
-      row.count -= Math.min(to, last) - from + 1;
-      if (last < to) row.ranges[0] = [last + 1, to]; else row.ranges.shift();
-      if (row.ranges.length === 0) this.#list.remove(row);
-    } catch (error) { this.#context.notice(errorWords(error), "bad"); }
-    row.isBusy = false;
-    this.#list.change(row);
-  }
-
   // Drawing
 
   /** Messages of a person within a minute have one heading. */
@@ -872,8 +860,7 @@ export class Chat {
       else if (!this.#hasOlder && this.#room.state === "entered") say(words.say("chat.start"));
     } else if (row.kind === "line") say(words.say("chat.away"));
     else if (row.kind === "gap") {
-      say(words.say(`chat.gap.${row.cause}`, { count: words.number(row.count) }));
-      if (row.cause === "BUDGET" && !row.isBusy && row.count === countOf(row.ranges) && row !== this.#budget?.row) link("read", "chat.gap.read");
+      say(counted(`chat.gap.${row.cause}`, row.count));
     } else if (row.kind === "traffic") {
       const parts = [["came", "chat.came"], ["left", "chat.left.who"]].filter(([side]) => row[side].count > 0)
         .map(([side, key]) => words.say(key, { who: crowd(row[side].names, row[side].count) }));
@@ -1100,7 +1087,7 @@ class Composer {
     this.refresh();
   }
 
-  /** What concerns the right to write. */
+  /** A notification may concern the right to write. */
   notified({ event, targets = [], data = {}, seq }) {
     const isMe = targets.some(({ user }) => user === this.#context.client.user);
     if (event === 318 || event === 319) this.#isRoomMuted = event === 318;
@@ -1253,7 +1240,7 @@ class Composer {
     if (this.#context.canManage()) people.unshift({ user: null, nick: words.say("chat.everyone") });
     const fit = people.filter((person) => `${nameOf(person)}\n${person.user ?? ""}`.toLowerCase().includes(wanted)).slice(0, SUGGESTIONS_MAX);
     this.#suggest(fit);
-    // Whoever has not spoken can be mentioned by ID.
+    // Somebody who has not spoken can be mentioned by ID.
     if (fit.length > 0 || !/^[A-Za-z0-9_.:#|+~!$-]{1,64}$/.test(found[1])) return;
     this.#asking = setTimeout(() => {
       const { value } = this.#field;

@@ -1,6 +1,6 @@
 /**
  * People: the panel of members, the menu on a name or a message, the settings of the room, and what the chat shares with
- * them: names, faces, times, errors in words, dialogs. What people have written goes in as text only.
+ * them: names, faces, times, errors in words, dialogs. Words of people go in as text only.
  */
 import { words } from "./words.js";
 
@@ -81,7 +81,7 @@ words.add({
   },
 });
 
-// What the chat shares
+// Shared with the chat
 
 /** An element with a class and children. */
 export function make(tag, name, ...children) {
@@ -168,7 +168,7 @@ export function span(seconds) {
   return new Intl.NumberFormat(words.language, format).format(Math.max(1, Math.round(seconds / length)));
 }
 
-/** What is left, as a clock shows it below a day. */
+/** Time that is left, as a clock shows it below a day. */
 export function clock(seconds) {
   if (seconds >= 86_400) return span(seconds);
   const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, Math.floor(seconds) % 60];
@@ -176,7 +176,7 @@ export function clock(seconds) {
   return parts.map((part, place) => place ? String(part).padStart(2, "0") : part).join(":");
 }
 
-/** What a failure means for the person in front of the page. */
+/** The meaning of a failure for the person in front of the page. */
 export function errorWords(error) {
   const { code, retryAfterMs } = error?.refusal ?? {};
   const key = `people.error.${code === 414 ? 413 : code === 500 ? 503 : code}`;
@@ -405,7 +405,7 @@ export class People {
       if (view !== this.#view) return;
       const fresh = new Set(page.members.map(({ user }) => user));
       const kept = (this.#lists.get(kind)?.members ?? []).filter(({ user }) => !fresh.has(user));
-      // What was paged further stays behind the first page.
+      // Further pages stay behind the first one.
       const isPaged = old?.isPaged || isMore;
       const members = isMore ? [...kept, ...page.members] : isPaged ? [...page.members, ...kept] : page.members;
       const next = isPaged && !isMore ? old.next : page.next;
@@ -527,6 +527,7 @@ export class People {
       event.preventDefault();
       event.stopPropagation();
     });
+    box.addEventListener("focusout", ({ relatedTarget }) => { if (relatedTarget && !box.contains(relatedTarget)) this.#closeMenu(false); });
     const outside = (event) => { if (!event.composedPath().includes(box)) this.#closeMenu(false); };
     document.addEventListener("pointerdown", outside, true);
     this.#openMenu = { box, anchor, outside };
@@ -549,7 +550,7 @@ export class People {
     if (returnsFocus && menu.anchor.isConnected) menu.anchor.focus({ preventScroll: true });
   }
 
-  /** What the one may do to the other: nothing that the server would refuse by rank. */
+  /** The actions that the one may take on the other: none that the server would refuse by rank. */
   #actions(person, message) {
     const { room, me, canManage, isAnonymous, now } = this.#context;
     const { user } = person;
