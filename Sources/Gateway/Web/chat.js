@@ -93,8 +93,7 @@ const TEXT_BYTES = 32_768;
 const BARRAGE_BYTES = 5_120;
 const ESTIMATE = 40;
 const PATHS = {
-  send: "M3 10l14-7-4 14-3.5-5.5z M9.500 11.500L17 3", barrage: "M8 5h9 M3 10h11 M9 15h8", high: "M10 3v9 M10 16v.5",
-  dots: "M5 10h.01 M10 10h.01 M15 10h.01", down: "M10 4v12 M5 11l5 5 5-5", file: "M6 3h6l3 3v11H6z M12 3v4h3",
+  send: "M3 10l14-7-4 14-3.5-5.5z M9.500 11.500L17 3", barrage: "M8 5h9 M3 10h11 M9 15h8", high: "M10 3v9 M10 16v.5", down: "M10 4v12 M5 11l5 5 5-5", file: "M6 3h6l3 3v11H6z M12 3v4h3",
   place: "M10 17s5-5 5-9a5 5 0 0 0-10 0c0 4 5 9 5 9z M10 8h.01", box: "M4 6l6-3 6 3v8l-6 3-6-3z M4 6l6 3 6-3 M10 9v8",
   pile: "M4 7h12v9H4z M6 4h8", reply: "M8 6l-4 4 4 4 M4 10h8a4 4 0 0 1 4 4",
 };
@@ -122,11 +121,14 @@ class VirtualList {
   #frame = 0;
   #sizes;
   #number = 0;
+  /** From this row on the places are to be added up again. */
+  #from = 0;
 
   /** `draw(row, previous)` makes the element of a row; `look(row, previous)` says by which neighbours it differs. */
   constructor(scroller, box, { draw, look, onFlush }) {
     [this.#scroller, this.#box, this.#draw, this.look, this.onFlush] = [scroller, box, draw, look, onFlush];
-    scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    // The list's own scrolling is known already.
+    scroller.addEventListener("scroll", () => { if (Math.abs(scroller.scrollTop - this.#knownTop) >= 1) this.#scrolled(); }, { passive: true });
     // The first step of a smooth scroll upwards is small: following would take it back.
     const up = () => {
       this.#holdUntil = performance.now() + 300;
@@ -164,16 +166,18 @@ class VirtualList {
 
   insert(row) {
     row.number ??= ++this.#number;
-    this.rows.splice(this.place(row), 0, Object.assign(row, { height: row.height ?? ESTIMATE }));
-    this.schedule();
+    const at = this.place(row);
+    this.rows.splice(at, 0, Object.assign(row, { height: row.height ?? ESTIMATE }));
+    this.#moves(at);
   }
 
   /** Puts rows in that are in order and stand together. */
   insertAll(rows) {
     if (rows.length === 0) return;
     for (const row of rows) Object.assign(row, { number: ++this.#number, height: ESTIMATE });
-    this.rows.splice(this.place(rows[0]), 0, ...rows);
-    this.schedule();
+    const at = this.place(rows[0]);
+    this.rows.splice(at, 0, ...rows);
+    this.#moves(at);
   }
 
   remove(row) {
@@ -181,19 +185,24 @@ class VirtualList {
     if (at < 0) return;
     if (this.#anchor?.row === row) this.#anchor = { row: this.rows[at + 1] ?? this.rows[at - 1], delta: 0 };
     this.rows.splice(at, 1);
-    this.schedule();
+    this.#moves(at);
   }
 
   /** Drops rows behind the first one, which stays. */
   drop(count) {
     const dropped = new Set(this.rows.splice(1, count));
     if (dropped.has(this.#anchor?.row)) this.#anchor = { row: this.rows[1], delta: 0 };
-    this.schedule();
+    this.#moves(1);
   }
 
   clear(rows = []) {
     this.rows = rows;
     [this.#anchor, this.isFollowing] = [null, true];
+    this.#moves(0);
+  }
+
+  #moves(at) {
+    this.#from = Math.min(this.#from, at);
     this.schedule();
   }
 
@@ -248,12 +257,13 @@ class VirtualList {
   }
 
   #index() {
-    let top = 0;
-    for (const row of this.rows) {
-      row.top = top;
-      top += row.height;
+    const { rows } = this;
+    let top = this.#from > 0 ? rows[this.#from - 1].top + rows[this.#from - 1].height : 0;
+    for (let at = this.#from; at < rows.length; at += 1) {
+      rows[at].top = top;
+      top += rows[at].height;
     }
-    this.#total = top;
+    [this.#total, this.#from] = [top, rows.length];
   }
 
   #flush() {
@@ -269,7 +279,7 @@ class VirtualList {
     }
     if (Math.abs(top - this.#knownTop) >= 1 || this.isFollowing) {
       this.#scroller.scrollTop = this.isFollowing ? 1e9 : top;
-      this.#knownTop = top;
+      this.#knownTop = this.#scroller.scrollTop;
     }
     this.onFlush();
   }
@@ -299,17 +309,20 @@ class VirtualList {
       }
       if (row.element === next) next = next.nextElementSibling;
       else this.#box.insertBefore(row.element, next);
-      if (row.width !== this.#width) toRead.push(row);
+      if (row.width !== this.#width) toRead.push(first + place);
     });
     this.#shown = wanted;
     const last = wanted.at(-1);
     this.#box.style.paddingTop = `${wanted[0]?.top ?? 0}px`;
     this.#box.style.paddingBottom = `${last ? this.#total - last.top - last.height : 0}px`;
     let isOff = false;
-    for (const row of toRead) {
+    for (const at of toRead) {
+      const row = rows[at];
       const { height } = row.element.getBoundingClientRect();
       row.width = this.#width;
-      if (Math.abs(height - row.height) > 0.01) [row.height, isOff] = [height, true];
+      if (Math.abs(height - row.height) <= 0.01) continue;
+      [row.height, isOff] = [height, true];
+      this.#from = Math.min(this.#from, at + 1);
     }
     return isOff;
   }
@@ -476,7 +489,7 @@ export class Chat {
         this.#oldest = message.seq;
         this.#hasOlder = message.seq > 1;
       }
-      if (this.#away && message.seq > this.#away.after) this.#tellAway(message.seq);
+      if (this.#away && message.seq > this.#away.after && !this.#isMine(message)) this.#tellAway(message.seq);
     }
     if (this.#isApplied(message)) return;
     if (this.#isTraffic(message)) return;
@@ -912,7 +925,7 @@ export class Chat {
     } else if (row.draft && !row.isSent) body.append(make("span", "chat-side", words.say(row.isHeld ? "chat.held" : "chat.sending")));
     element.append(body);
     if (!row.isCopy && message.messageId && from) {
-      const more = button("chat-more", icon(PATHS.dots));
+      const more = button("chat-more", "⋯");
       [more.dataset.act, more.tabIndex, more.ariaLabel, more.ariaHasPopup] = ["menu", -1, words.say("chat.options"), "menu"];
       element.append(more);
     }
