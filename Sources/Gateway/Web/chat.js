@@ -141,7 +141,9 @@ class VirtualList {
     scroller.addEventListener("keydown", (event) => { if (["PageUp", "Home", "ArrowUp"].includes(event.key)) up(); });
     this.#sizes = new ResizeObserver(([{ contentRect }]) => {
       [this.#view, this.#width] = [contentRect.height, contentRect.width];
-      this.schedule();
+      // Before it is painted.
+      cancelAnimationFrame(this.#frame);
+      this.#flush();
     });
     this.#sizes.observe(scroller);
   }
