@@ -1,0 +1,172 @@
+/**
+ * The page at "/": the address decides. `/?room=ID` joins that room, "/" makes one, both by the demo; a node without a demo
+ * shows a form. Tokens are kept in the tab (sessionStorage) and never in the address; whoever made the room is its host.
+ */
+import "./chat-room.js";
+import { words } from "./words.js";
+
+words.add({
+  en: {
+    "page.title": "Enter a room", "page.room": "Room", "page.name": "Your name", "page.token": "Token",
+    "page.hint": "Without a token you listen only.", "page.language": "Language", "page.enter": "Enter",
+    "page.refused": "The token was refused.", "page.about": "A live room with chat, barrage and seats.",
+    "page.away": "This node does not answer", "page.away.text": "It may be starting. This page tries again by itself.",
+    "page.often": "Too many rooms at once", "page.often.text": "This page tries again in {seconds} s.",
+    "page.none": "This room is no longer here", "page.none.text": "Rooms of the demo last as long as the node keeps them.",
+    "page.fresh": "Open a new room", "page.app": "Chatroom",
+  },
+  zh: {
+    "page.title": "进入房间", "page.room": "房间", "page.name": "你的名字", "page.token": "令牌",
+    "page.hint": "没有令牌只能旁听。", "page.language": "语言", "page.enter": "进入",
+    "page.refused": "令牌未被接受。", "page.about": "带聊天、弹幕和麦位的直播间。",
+    "page.away": "此节点没有响应", "page.away.text": "它可能正在启动，页面会自动重试。",
+    "page.often": "房间创建过多", "page.often.text": "页面将在 {seconds} 秒后重试。",
+    "page.none": "这个房间已不存在", "page.none.text": "演示房间只在节点保留期间有效。",
+    "page.fresh": "新建房间", "page.app": "聊天室",
+  },
+});
+
+const ROOM_ID = /^[A-Za-z0-9_.@:#|+~!$-]{1,64}$/;
+
+/** A storage that may be forbidden: then the page forgets. */
+function recall(storage, key) { try { return JSON.parse(window[storage].getItem(`chatroom:${key}`)); } catch { return null; } }
+function keep(storage, key, value) {
+  try { window[storage].setItem(`chatroom:${key}`, JSON.stringify(value)); } catch { /* Nothing is kept. */ }
+}
+
+function make(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+const look = recall("localStorage", "look") ?? {};
+
+function useLook(changes = {}) {
+  Object.assign(look, changes);
+  if (look.language) words.language = look.language;
+  if (look.theme) document.documentElement.dataset.theme = look.theme;
+  document.documentElement.lang = words.language === "zh" ? "zh-CN" : "en";
+}
+
+function showCard(key, values = {}, ...more) {
+  document.title = words.say("page.app");
+  document.body.replaceChildren(make("main", { className: "page-card", role: "status" },
+    make("h1", {}, words.say(key)), make("p", {}, words.say(`${key}.text`, values)), ...more));
+}
+
+/** The demo's answer {room, token, [hostToken], gateways}, or {status, seconds}. */
+async function askDemo(room) {
+  try {
+    const answer = await fetch("/v1/demo", {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(room ? { room } : {}),
+    });
+    if (answer.ok) return await answer.json();
+    return { status: answer.status, seconds: Number(answer.headers.get("Retry-After")) || 5 };
+  } catch { return { status: 0, seconds: 2 }; }
+}
+
+const later = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+
+/** When a token ends, in milliseconds; the signature is the node's affair. */
+function endOf(token) {
+  try { return 1000 * JSON.parse(atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/"))).exp; } catch { return Infinity; }
+}
+
+/** Shows a room. `mine` is what this tab keeps of it: {token, hostToken, gateways, form, nick}. */
+function open(room, mine) {
+  history.replaceState(null, "", `/?room=${encodeURIComponent(room)}`);
+  keep("sessionStorage", room, mine);
+  const element = document.createElement("chat-room");
+  const own = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/v1/ws`;
+  element.tokenProvider = async () => {
+    const token = mine.hostToken ?? mine.token;
+    if (mine.form || endOf(token) > Date.now() + 5_000) return token;
+    // Its hour is over: on as a guest.
+    const answer = await askDemo(room);
+    if (!answer.token) return token;
+    mine = { token: answer.token, gateways: answer.gateways };
+    keep("sessionStorage", room, mine);
+    return mine.token;
+  };
+  const attributes = {
+    room, gateways: [...new Set([own, ...(mine.gateways ?? [])])].join(" "), language: words.language, theme: look.theme,
+    nick: mine.nick, standalone: "", anonymous: mine.form && !mine.token ? "" : undefined,
+  };
+  for (const [name, value] of Object.entries(attributes)) if (value !== undefined) element.setAttribute(name, value);
+  element.addEventListener("preference", ({ detail }) => {
+    useLook(detail);
+    keep("localStorage", "look", look);
+  });
+  // A demo's token that is refused is of a node that has forgotten its keys: the next one is new.
+  element.addEventListener("tokenexpired", () => { if (!mine.form) mine = { token: "" , gateways: mine.gateways }; });
+  element.addEventListener("statechange", ({ detail: { state, error } }) => {
+    if (state === "entered") document.title = `${element.name} · ${words.say("page.app")}`;
+    if (mine.form && ["unauthorized", "tokenUnavailable"].includes(error?.code)) showForm(room, words.say("page.refused"));
+  });
+  document.body.replaceChildren(element);
+}
+
+function showForm(room = "", complaint = "") {
+  document.title = words.say("page.app");
+  const field = (name, properties, hint) => make("label", {}, make("span", {}, words.say(`page.${name}`)),
+    make("input", { name, autocomplete: "off", ...properties }), ...(hint ? [make("small", {}, hint)] : []));
+  const language = make("select", { name: "language", onchange: () => {
+    useLook({ language: language.value });
+    keep("localStorage", "look", look);
+    showForm(form.elements.room.value, "");
+  } }, new Option("English", "en"), new Option("中文", "zh"));
+  language.value = words.language;
+  const form = make("form", { className: "page-card", onsubmit: (event) => {
+    event.preventDefault();
+    const entry = Object.fromEntries(new FormData(form));
+    open(entry.room, { form: true, token: entry.token.trim(), nick: entry.name.trim() || undefined });
+  } },
+    make("h1", {}, words.say("page.title")), make("p", {}, words.say("page.about")),
+    field("room", { required: true, maxLength: 64, pattern: "[A-Za-z0-9_.@:#\\|+~!$\\-]+", value: room }),
+    field("name", { maxLength: 64, autocomplete: "nickname" }),
+    field("token", { type: "password" }, words.say("page.hint")),
+    make("label", {}, make("span", {}, words.say("page.language")), language),
+    ...(complaint ? [make("p", { className: "page-complaint", role: "alert" }, complaint)] : []),
+    make("button", { className: "room-primary" }, words.say("page.enter")));
+  document.body.replaceChildren(make("main", {}, form));
+  form.elements[room ? "name" : "room"].focus();
+}
+
+async function start() {
+  useLook();
+  const asked = new URLSearchParams(location.search).get("room");
+  const room = asked !== null && ROOM_ID.test(asked) ? asked : null;
+  const mine = room && recall("sessionStorage", room);
+  if (mine) return open(room, mine);
+  for (;;) {
+    const answer = await askDemo(room);
+    if (answer.room) return open(answer.room, { token: answer.token, hostToken: answer.hostToken, gateways: answer.gateways });
+    if (answer.status === 404) break;
+    if (answer.status === 429) {
+      for (let left = answer.seconds; left > 0; left -= 1) {
+        showCard("page.often", { seconds: left });
+        await later(1);
+      }
+      continue;
+    }
+    showCard("page.away");
+    await later(answer.seconds);
+  }
+  // A node with a demo tells its figures: then it is the room that is not there.
+  const hasDemo = room !== null && (await fetch("/v1/demo").catch(() => ({ ok: false }))).ok;
+  if (!hasDemo) return showForm(room ?? "");
+  const fresh = make("button", { className: "room-primary", onclick: () => {
+    history.replaceState(null, "", "/");
+    start();
+  } }, words.say("page.fresh"));
+  showCard("page.none", {}, fresh);
+}
+
+// iOS lays its keyboard over the page: the room takes what is left of it.
+visualViewport?.addEventListener("resize", () => {
+  document.body.style.height = `${visualViewport.height}px`;
+  scrollTo(0, 0);
+});
+
+start();
