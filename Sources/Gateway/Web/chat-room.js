@@ -24,13 +24,13 @@ words.add({
     "room.share": "Share", "room.language": "中文", "room.languageName": "Switch to Chinese", "room.dark": "Dark colours",
     "room.light": "Light colours", "room.close": "Close", "room.announcement": "Announcement",
     "room.slow": "Still connecting. The nodes may be busy or away; this page keeps trying.",
-    "room.lostConnection": "The connection is lost since {seconds} s. It is being made again; messages are kept for you.",
-    "room.lostNode": "The node that leads this room is away since {seconds} s. Another one takes over; no message is lost.",
+    "room.lostConnection": "The connection was lost {seconds} s ago. It is being made again; messages are kept for you.",
+    "room.lostNode": "The node that leads this room has been away for {seconds} s. Another one takes over; no message is lost.",
     "room.back": "Back after {seconds} s: nothing was missed.",
     "room.backFilled": "Back after {seconds} s: {missed} messages were missed and {filled} filled.",
     "room.backAnew": "Back after {seconds} s. What was said meanwhile could not be brought in one piece; the newest is shown.",
     "room.muted": "You are muted. You can watch and read.", "room.mutedFor": "You are muted for {time} more.",
-    "room.unmuted": "You may speak again.", "room.allMuted": "Only hosts can write at the moment.",
+    "room.allMuted": "Only hosts can write at the moment.",
     "room.again": "Enter again", "room.retry": "Try again", "room.here": "Use it here",
     "room.kick1": "The room was closed", "room.kick1.text": "The show is over. Thank you for being here.",
     "room.kick2": "You were removed", "room.kick2.text": "A host removed you from this room.",
@@ -74,7 +74,7 @@ words.add({
     "room.backFilled": "{seconds} 秒后恢复：错过 {missed} 条消息，已补回 {filled} 条。",
     "room.backAnew": "{seconds} 秒后恢复。期间的消息无法完整补回，现显示最新内容。",
     "room.muted": "你已被禁言，仍可观看和阅读。", "room.mutedFor": "你已被禁言，剩余 {time}。",
-    "room.unmuted": "你可以发言了。", "room.allMuted": "目前只有主持人可以发言。",
+    "room.allMuted": "目前只有主持人可以发言。",
     "room.again": "重新进入", "room.retry": "重试", "room.here": "在此处使用",
     "room.kick1": "房间已关闭", "room.kick1.text": "直播已结束，感谢参与。",
     "room.kick2": "你已被移出", "room.kick2.text": "主持人将你移出了房间。",
@@ -152,7 +152,7 @@ export class ChatRoom extends HTMLElement {
   tokenProvider = null;
   /** The address that the share dialog shows; the page's own if there is none. */
   shareUrl = null;
-  /** What this element received and what it missed; see ledger.js. */
+  /** The book of the messages that came and were missed; see ledger.js. */
   ledger = new Ledger();
 
   #parts = {};
@@ -465,7 +465,7 @@ export class ChatRoom extends HTMLElement {
     else this.#readAgain();
   }
 
-  // What the room says
+  // Messages and notifications
 
   #entered(entry) {
     const isBack = this.#entry !== null;
@@ -514,7 +514,6 @@ export class ChatRoom extends HTMLElement {
         315: { tempMuted: false, tempMuteSeconds: 0 }, 316: data.set, 307: { role: "MANAGER" },
       }[event];
       if (changes) this.#setMe({ ...this.#member(), ...changes });
-      if (event === 306 || event === 315) this.#notice(words.say("room.unmuted"), "good");
       if ([303, 304, 308, 309, 310].includes(event)) this.#readMe();
     }
     if (![301, 302, 350].includes(event)) this.#render(); else this.#showOnline();
@@ -553,7 +552,7 @@ export class ChatRoom extends HTMLElement {
     } catch { /* The next entry brings it. */ }
   }
 
-  // What is shown of it
+  // The looks of the state
 
   #fail(error) {
     if (this.#end) return;
@@ -776,7 +775,7 @@ export class ChatRoom extends HTMLElement {
     } catch { /* It died before it could answer. */ }
   }
 
-  /** What this page noticed of the node's end, from its own ledger. */
+  /** Shows how this page got over the node's end, from its own ledger. */
   #showReport() {
     const { report } = this.#parts;
     const kill = this.#kill;

@@ -25,7 +25,7 @@ export class Ledger {
   barrage = 0;
   skipped = 0;
   longestSilenceMs = 0;
-  /** What the room's state was, and when: {state, at} by the clock of the page, the newest last. */
+  /** The room's states: {state, at} by the clock of the page, the newest last. */
   states = [];
   /** The latest outage: {from, backAt, endedAt, silenceMs, missed, filled}, times by performance.now(). */
   outage = null;
@@ -140,7 +140,7 @@ export class Ledger {
         this.#open(this.#last + 1, to);
         this.#last = to;
       }
-      // What is read by itself stays open until it comes.
+      // The SDK reads it by itself: it stays open until it comes.
       if (cause === "SLOW") { this.missed += to - from + 1; continue; }
       const count = this.#close(from, to);
       if (cause === "BUDGET") this.spared += count; else this.lost += count;
