@@ -21,7 +21,7 @@ words.add({
     "room.connecting": "Connecting", "room.entering": "Entering", "room.entered": "Live", "room.lost": "Lost for {seconds} s",
     "room.out": "Outside", "room.online": "{count} online", "room.stage": "Stage", "room.seats": "Seats",
     "room.chat": "Chat", "room.people": "People", "room.side": "Chat and people", "room.settings": "Room settings",
-    "room.share": "Share", "room.language": "中文", "room.languageName": "Switch to Chinese", "room.dark": "Dark colours",
+    "room.share": "Share", "room.listener": "Listener", "room.language": "中文", "room.languageName": "Switch to Chinese", "room.dark": "Dark colours",
     "room.light": "Light colours", "room.close": "Close", "room.announcement": "Announcement",
     "room.slow": "Still connecting. The nodes may be busy or away; this page keeps trying.",
     "room.lostConnection": "The connection was lost {seconds} s ago. It is being made again; messages are kept for you.",
@@ -65,7 +65,7 @@ words.add({
     "room.connecting": "连接中", "room.entering": "进入中", "room.entered": "直播中", "room.lost": "已断开 {seconds} 秒",
     "room.out": "未在房间", "room.online": "{count} 人在线", "room.stage": "舞台", "room.seats": "麦位",
     "room.chat": "聊天", "room.people": "成员", "room.side": "聊天与成员", "room.settings": "房间设置",
-    "room.share": "分享", "room.language": "EN", "room.languageName": "切换到英文", "room.dark": "深色",
+    "room.share": "分享", "room.listener": "听众", "room.language": "EN", "room.languageName": "切换到英文", "room.dark": "深色",
     "room.light": "浅色", "room.close": "关闭", "room.announcement": "公告",
     "room.slow": "仍在连接。节点可能繁忙或不在线，页面会继续尝试。",
     "room.lostConnection": "连接已断开 {seconds} 秒，正在重连；消息会为你保留。",
@@ -148,10 +148,8 @@ const tenths = (milliseconds) => (Math.max(0, milliseconds) / 1000).toFixed(1);
 export class ChatRoom extends HTMLElement {
   static observedAttributes = ["room", "token", "gateways", "nick", "avatar", "anonymous", "language", "theme"];
 
-  /** Gives a token, or a promise of one, each time the client logs in. It takes the place of the attribute `token`. */
-  tokenProvider = null;
-  /** The address that the share dialog shows; the page's own if there is none. */
-  shareUrl = null;
+  // An app may set `tokenProvider` (a function that gives a token, or a promise of one, at each login) and `shareUrl` before
+  // this class is known: they are no fields, which would forget that.
   /** The book of the messages that came and were missed; see ledger.js. */
   ledger = new Ledger();
 
@@ -406,7 +404,8 @@ export class ChatRoom extends HTMLElement {
     try {
       await client.connect();
       if (!isCurrent()) return;
-      const nick = attribute("nick") ?? (anonymous ? "…" : undefined);
+      // The protocol wants both of anonymous members.
+      const nick = attribute("nick") ?? (anonymous ? words.say("room.listener") : undefined);
       const avatar = attribute("avatar") ?? (anonymous ? "data:," : undefined);
       await room.enter({ ...(nick && { nick }), ...(avatar && { avatar }), history: 50, withQueue: true });
     } catch (error) {
@@ -722,7 +721,7 @@ export class ChatRoom extends HTMLElement {
 
   #pollFigures = async () => {
     clearTimeout(this.#figuresTimer);
-    if (!this.hasAttribute("standalone") || !this.isConnected || document.visibilityState !== "visible") return;
+    if (!this.hasAttribute("figures") || !this.isConnected || document.visibilityState !== "visible") return;
     try {
       const answer = await fetch("/v1/demo", { signal: AbortSignal.timeout(FIGURES_MS) });
       if (answer.status === 404) { this.#figures = null; this.#parts.figures.hidden = true; return; }

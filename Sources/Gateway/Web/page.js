@@ -91,7 +91,7 @@ function open(room, mine) {
   };
   const attributes = {
     room, gateways: [...new Set([own, ...(mine.gateways ?? [])])].join(" "), language: words.language, theme: look.theme,
-    nick: mine.nick, standalone: "", anonymous: mine.form && !mine.token ? "" : undefined,
+    nick: mine.nick, standalone: "", figures: mine.form ? undefined : "", anonymous: mine.form && !mine.token ? "" : undefined,
   };
   for (const [name, value] of Object.entries(attributes)) if (value !== undefined) element.setAttribute(name, value);
   element.addEventListener("preference", ({ detail }) => {
