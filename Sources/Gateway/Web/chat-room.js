@@ -32,20 +32,17 @@ words.add({
     "room.muted": "You are muted. You can watch and read.", "room.mutedFor": "You are muted for {time} more.",
     "room.allMuted": "Only hosts can write at the moment.",
     "room.again": "Enter again", "room.retry": "Try again", "room.here": "Use it here",
-    "room.kick1": "The room was closed", "room.kick1.text": "The show is over. Thank you for being here.",
     "room.kick2": "You were removed", "room.kick2.text": "A host removed you from this room.",
-    "room.kick3": "You are here twice", "room.kick3.text": "You entered this room in another tab or on another device.",
     "room.kick5": "You are blocked here", "room.kick5.text": "A host blocked you from this room.",
-    "room.kick6": "Your ticket is no longer valid", "room.kick6.text": "It was withdrawn, or no longer opens this room.",
     "room.kick7": "Your account is blocked", "room.kick7.text": "It cannot enter any room at the moment.",
-    "room.closed": "The room is closed", "room.closed.text": "Nobody can enter it at the moment.",
+    "room.closed": "The room is closed", "room.closed.text": "Thank you for being here. Nobody can enter it at the moment.",
     "room.none": "There is no such room", "room.none.text": "It may have been closed and removed. Check the address.",
     "room.refused": "You cannot enter this room", "room.refused.text": "It is open to others only, or not to listeners without a name.",
     "room.ban": "You cannot enter yet", "room.ban.text": "A host removed you. You can come back in {time}.",
     "room.full": "Too many people at once", "room.full.text": "Try again in {seconds} seconds.",
     "room.many": "You are in too many rooms", "room.many.text": "Leave one of them first.",
-    "room.token": "Your ticket has ended", "room.token.text": "This page needs a new one to enter.",
-    "room.takenOver": "Opened somewhere else", "room.takenOver.text": "Another tab or device has taken over this connection.",
+    "room.token": "Your ticket is no longer valid", "room.token.text": "It has ended, was withdrawn, or does not open this room.",
+    "room.takenOver": "Opened somewhere else", "room.takenOver.text": "You are in this room in another tab or on another device.",
     "room.offline": "You were signed out", "room.offline.text": "The operator ended this connection.",
     "room.away": "The room cannot be reached", "room.away.text": "No node answers. Check your network, or try again in a moment.",
     "room.wrong": "Something went wrong", "room.wrong.text": "This page and the server do not understand each other. Load the page again.",
@@ -76,20 +73,17 @@ words.add({
     "room.muted": "你已被禁言，仍可观看和阅读。", "room.mutedFor": "你已被禁言，剩余 {time}。",
     "room.allMuted": "目前只有主持人可以发言。",
     "room.again": "重新进入", "room.retry": "重试", "room.here": "在此处使用",
-    "room.kick1": "房间已关闭", "room.kick1.text": "直播已结束，感谢参与。",
     "room.kick2": "你已被移出", "room.kick2.text": "主持人将你移出了房间。",
-    "room.kick3": "你已在别处进入", "room.kick3.text": "你在另一个标签页或设备上进入了这个房间。",
     "room.kick5": "你已被拉黑", "room.kick5.text": "主持人将你加入了黑名单。",
-    "room.kick6": "凭证已失效", "room.kick6.text": "凭证已被撤销，或不再适用于此房间。",
     "room.kick7": "账号已被封禁", "room.kick7.text": "目前无法进入任何房间。",
-    "room.closed": "房间已关闭", "room.closed.text": "目前无人可以进入。",
+    "room.closed": "房间已关闭", "room.closed.text": "感谢参与，目前无人可以进入。",
     "room.none": "房间不存在", "room.none.text": "它可能已被关闭并删除，请检查地址。",
     "room.refused": "你无法进入此房间", "room.refused.text": "房间仅对部分人开放，或不接受匿名旁听。",
     "room.ban": "暂时无法进入", "room.ban.text": "主持人将你移出了房间，{time} 后可再次进入。",
     "room.full": "人数过多", "room.full.text": "请在 {seconds} 秒后重试。",
     "room.many": "你所在的房间过多", "room.many.text": "请先离开其中一个。",
-    "room.token": "凭证已过期", "room.token.text": "需要新的凭证才能进入。",
-    "room.takenOver": "已在别处打开", "room.takenOver.text": "另一个标签页或设备接管了此连接。",
+    "room.token": "凭证已失效", "room.token.text": "凭证已过期、被撤销，或不适用于此房间。",
+    "room.takenOver": "已在别处打开", "room.takenOver.text": "你在另一个标签页或设备上进入了这个房间。",
     "room.offline": "你已被下线", "room.offline.text": "管理员结束了此连接。",
     "room.away": "无法连接房间", "room.away.text": "没有节点响应。请检查网络，或稍后重试。",
     "room.wrong": "出现问题", "room.wrong.text": "页面与服务器版本不一致，请重新加载页面。",
@@ -190,7 +184,11 @@ export class ChatRoom extends HTMLElement {
     root.append(this.#parts.room);
   }
 
-  get state() { return this.#end ? "failed" : this.#room?.state ?? "exited"; }
+  get state() {
+    if (this.#end || !this.#room) return this.#end ? "failed" : "exited";
+    // The room is not asked for before the client is connected.
+    return this.#room.isWanted ? this.#room.state : "connecting";
+  }
 
   connectedCallback() {
     this.#useLanguage();
@@ -661,12 +659,11 @@ export class ChatRoom extends HTMLElement {
 
   #why({ code, refusal }) {
     const wait = refusal?.retryAfterMs;
-    if (code === "kicked") {
-      const reason = [1, 2, 3, 5, 6, 7].includes(this.#kickReason) ? this.#kickReason : 2;
-      return [`room.kick${reason}`, {}, { 2: "room.again", 3: "room.here", 6: "room.again" }[reason]];
-    }
+    if (code === "kicked") code = { 1: 13002, 3: "takenOver", 5: 13003, 6: 401, 7: "banned" }[this.#kickReason] ?? "kicked";
     switch (refusal?.code ?? code) {
       case 404: return ["room.none", {}, "room.retry"];
+      case "kicked": return ["room.kick2", {}, "room.again"];
+      case "banned": return ["room.kick7", {}];
       case 403: return ["room.refused", {}, "room.retry"];
       case 13002: return ["room.closed", {}, "room.retry"];
       case 13003: return wait ? ["room.ban", { time: clock(wait / 1000) }, "room.retry"] : ["room.kick5", {}];

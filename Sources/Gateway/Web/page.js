@@ -165,6 +165,7 @@ async function start() {
 
 // iOS lays its keyboard over the page: the room takes what is left of it.
 visualViewport?.addEventListener("resize", () => {
+  if (visualViewport.scale !== 1) return;
   document.body.style.height = `${visualViewport.height}px`;
   scrollTo(0, 0);
 });
