@@ -10,7 +10,7 @@
 import { Chat } from "./chat.js";
 import { ChatroomClient } from "./chatroom.js";
 import { Ledger } from "./ledger.js";
-import { People, clock, confirm, dialog } from "./people.js";
+import { People, clean, clock, confirm, dialog } from "./people.js";
 import { qr } from "./qr.js";
 import { Seats } from "./seats.js";
 import { Stage } from "./stage.js";
@@ -189,6 +189,8 @@ export class ChatRoom extends HTMLElement {
     // The room is not asked for before the client is connected.
     return this.#room.isWanted ? this.#room.state : "connecting";
   }
+
+  get roomName() { return clean(this.#info?.name || this.getAttribute("room")); }
 
   connectedCallback() {
     this.#useLanguage();
@@ -561,7 +563,7 @@ export class ChatRoom extends HTMLElement {
 
   #render() {
     const { name, state, settings } = this.#parts;
-    name.textContent = this.#info?.name || this.getAttribute("room") || "";
+    name.textContent = this.roomName;
     this.#showOnline();
     const now = performance.now();
     const current = this.state;
@@ -629,7 +631,7 @@ export class ChatRoom extends HTMLElement {
     if (announcement.hidden || announcement.dataset.shown === text) return;
     announcement.dataset.shown = text;
     announcement.replaceChildren(
-      icon("announcement"), make("bdi", { class: "room-text", title: words.say("room.announcement") }, text),
+      icon("announcement"), make("bdi", { class: "room-text", title: words.say("room.announcement"), tabindex: 0 }, clean(text)),
       this.#closer(() => { this.#dismissed = text; announcement.hidden = true; }));
   }
 

@@ -101,7 +101,8 @@ function open(room, mine) {
   // A demo's token that is refused is of a node that has forgotten its keys: the next one is new.
   element.addEventListener("tokenexpired", () => { if (!mine.form) mine = { token: "" , gateways: mine.gateways }; });
   element.addEventListener("statechange", ({ detail: { state, error } }) => {
-    if (state === "entered") document.title = `${element.name} · ${words.say("page.app")}`;
+    // The room's name comes with the answer that makes the state.
+    if (state === "entered") queueMicrotask(() => { document.title = `${element.roomName} · ${words.say("page.app")}`; });
     if (mine.form && ["unauthorized", "tokenUnavailable"].includes(error?.code)) showForm(room, words.say("page.refused"));
   });
   document.body.replaceChildren(element);
