@@ -50,7 +50,7 @@ words.add({
     "room.copied": "The address is copied.", "room.address": "Address of this room",
     "room.loopback": "This node answers on this computer only: other tabs can join, a phone cannot.",
     "room.deliveries": "deliveries / s", "room.p99": "p99 to the socket", "room.cpu": "CPU", "room.node": "Node",
-    "room.here.online": "online", "room.starting": "This page's node is starting again.", "room.kill": "Kill this node",
+    "room.figure.online": "online", "room.starting": "This page's node is starting again.", "room.kill": "Kill this node",
     "room.killText": "Node {node} ends at once, without a word to anybody (kill -9), and is started again after 3 seconds. This page goes on at another node.",
     "room.killFailed": "The node could not be killed.", "room.killing": "Node {node} was killed. Watching what this page notices.",
     "room.killed": "Node {node} was killed", "room.silence": "{ms} ms", "room.silence.name": "of silence",
@@ -91,7 +91,7 @@ words.add({
     "room.copied": "地址已复制。", "room.address": "房间地址",
     "room.loopback": "此节点只在本机可用：其他标签页可以加入，手机无法访问。",
     "room.deliveries": "投递 / 秒", "room.p99": "p99 到套接字", "room.cpu": "CPU", "room.node": "节点",
-    "room.here.online": "在线", "room.starting": "本页面的节点正在重新启动。", "room.kill": "终止此节点",
+    "room.figure.online": "在线", "room.starting": "本页面的节点正在重新启动。", "room.kill": "终止此节点",
     "room.killText": "节点 {node} 将立即终止（kill -9），不通知任何人，3 秒后重新启动。本页面会转到另一个节点继续。",
     "room.killFailed": "无法终止节点。", "room.killing": "节点 {node} 已终止，正在观察本页面的情况。",
     "room.killed": "节点 {node} 已终止", "room.silence": "{ms} 毫秒", "room.silence.name": "无消息时间",
@@ -152,6 +152,7 @@ export class ChatRoom extends HTMLElement {
   #client = null;
   #room = null;
   #isStarting = false;
+  #isReading = false;
   #entry = null;
   #me = null;
   #info = null;
@@ -325,7 +326,8 @@ export class ChatRoom extends HTMLElement {
     queueMicrotask(() => {
       this.#isStarting = false;
       this.#stop();
-      if (this.isConnected && this.getAttribute("room")) this.#start();
+      if (!this.isConnected) return;
+      if (this.getAttribute("room")) this.#start(); else this.#render();
     });
   }
 
@@ -541,6 +543,8 @@ export class ChatRoom extends HTMLElement {
 
   /** Reads what a lost notification may have changed. */
   async #readAgain() {
+    if (this.#isReading) return;
+    this.#isReading = true;
     const [room, views] = [this.#room, this.#views];
     try {
       const [{ room: info }, queue] = await Promise.all([room.info(), room.queue()]);
@@ -548,7 +552,7 @@ export class ChatRoom extends HTMLElement {
       this.#info = info;
       views.seats.entered({ queue: queue.elements, seq: queue.seq, queueNext: queue.next });
       this.#render();
-    } catch { /* The next entry brings it. */ }
+    } catch { /* The next entry brings it. */ } finally { this.#isReading = false; }
   }
 
   // The looks of the state
@@ -587,9 +591,12 @@ export class ChatRoom extends HTMLElement {
   }
 
   #showOnline() {
-    const { online } = this.#parts;
-    const text = this.#info ? words.say("room.online", { count: words.number(this.#info.online) }) : "";
-    if (online.textContent !== text) online.textContent = text;
+    const { online, figures } = this.#parts;
+    const count = this.#info ? words.number(this.#info.online) : "";
+    const text = count && words.say("room.online", { count });
+    if (online.textContent === text) return;
+    online.textContent = text;
+    figures.querySelector("[data-figure=online] dd")?.replaceChildren(count);
   }
 
   #showBanner(isLost, seconds, now) {
@@ -738,11 +745,11 @@ export class ChatRoom extends HTMLElement {
     const { figures } = this.#parts;
     const { node, nodes, kill, isAway, deliveriesPerSecond, deliverP99Ms, cpuPercent } = this.#figures;
     const number = (value, digits = 0) => Number.isFinite(value) ? words.number(Number(value.toFixed(digits))) : "–";
-    const figure = (key, value) => make("div", { class: "room-figure", "data-figure": key.slice(5) },
+    const figure = (key, value) => make("div", { class: "room-figure", "data-figure": key.split(".").at(-1) },
       make("dt", {}, words.say(key)), make("dd", {}, value));
     const content = isAway ? [make("p", {}, words.say("room.starting"))] : [make("dl", {},
       figure("room.node", `${node} / ${number(nodes)}`),
-      figure("room.here.online", number(this.#info?.online)),
+      figure("room.figure.online", number(this.#info?.online)),
       figure("room.deliveries", number(deliveriesPerSecond)),
       figure("room.p99", `${number(deliverP99Ms, deliverP99Ms < 10 ? 1 : 0)} ms`),
       figure("room.cpu", `${number(cpuPercent)} %`))];
