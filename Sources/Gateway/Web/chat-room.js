@@ -244,7 +244,7 @@ export class ChatRoom extends HTMLElement {
     const isPage = this.hasAttribute("standalone");
     room.lang = words.language === "zh" ? "zh-CN" : "en";
     room.replaceChildren(
-      part("header", "header", {},
+      part("header", "div", {},
         make("div", { class: "room-title" },
           part("name", "h1", { dir: "auto" }),
           make("div", { class: "room-status" }, part("state", "span"), part("online", "span"))),
@@ -747,7 +747,7 @@ export class ChatRoom extends HTMLElement {
     const number = (value, digits = 0) => Number.isFinite(value) ? words.number(Number(value.toFixed(digits))) : "–";
     const figure = (key, value) => make("div", { class: "room-figure", "data-figure": key.split(".").at(-1) },
       make("dt", {}, words.say(key)), make("dd", {}, value));
-    const content = isAway ? [make("p", {}, words.say("room.starting"))] : [make("dl", {},
+    const content = isAway ? [make("p", {}, words.say("room.starting"))] : [make("dl", { tabindex: 0 },
       figure("room.node", `${node} / ${number(nodes)}`),
       figure("room.figure.online", number(this.#info?.online)),
       figure("room.deliveries", number(deliveriesPerSecond)),

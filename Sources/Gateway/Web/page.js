@@ -81,8 +81,8 @@ function open(room, mine) {
   const own = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/v1/ws`;
   element.tokenProvider = async () => {
     const token = mine.hostToken ?? mine.token;
-    if (mine.form || endOf(token) > Date.now() + 5_000) return token;
-    // Its hour is over: on as a guest.
+    if (mine.form || (token && endOf(token) > Date.now() + 5_000)) return token;
+    // Its hour is over, or the node has forgotten its keys: on as a guest.
     const answer = await askDemo(room);
     if (!answer.token) return token;
     mine = { token: answer.token, gateways: answer.gateways };
@@ -91,15 +91,14 @@ function open(room, mine) {
   };
   const attributes = {
     room, gateways: [...new Set([own, ...(mine.gateways ?? [])])].join(" "), language: words.language, theme: look.theme,
-    nick: mine.nick, standalone: "", figures: mine.form ? undefined : "", anonymous: mine.form && !mine.token ? "" : undefined,
+    nick: mine.nick, role: "main", standalone: "", figures: mine.form ? undefined : "", anonymous: mine.form && !mine.token ? "" : undefined,
   };
   for (const [name, value] of Object.entries(attributes)) if (value !== undefined) element.setAttribute(name, value);
   element.addEventListener("preference", ({ detail }) => {
     useLook(detail);
     keep("localStorage", "look", look);
   });
-  // A demo's token that is refused is of a node that has forgotten its keys: the next one is new.
-  element.addEventListener("tokenexpired", () => { if (!mine.form) mine = { token: "" , gateways: mine.gateways }; });
+  element.addEventListener("tokenexpired", () => { if (!mine.form) mine = { gateways: mine.gateways }; });
   element.addEventListener("statechange", ({ detail: { state, error } }) => {
     // The room's name comes with the answer that makes the state.
     if (state === "entered") queueMicrotask(() => { document.title = `${element.roomName} · ${words.say("page.app")}`; });
