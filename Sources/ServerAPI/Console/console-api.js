@@ -17,7 +17,7 @@ export class ApiError extends Error {
 
   get isUnknown() { return this.status === 0; }
 
-  /** What it means, in a sentence, and what the server says of it. */
+  /** The meaning of the refusal, and the server's own sentence. */
   get sentence() {
     const code = String(this.code || this.status);
     const key = words.has(`api.${code}`) ? `api.${code}` : "api.other";

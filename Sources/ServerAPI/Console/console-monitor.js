@@ -1,5 +1,5 @@
 /**
- * What the console knows of the cluster: asked every two seconds while the tab is seen, with the figures of the last five
+ * The console's knowledge of the cluster: asked every two seconds while the tab is seen, with the figures of the last five
  * minutes; and what is wrong with it, in sentences.
  */
 import { every } from "/console/console-api.js";
@@ -105,7 +105,7 @@ function replicasLeft(monitor, shards) {
   });
 }
 
-/** What is wrong, the worst first: [{kind: "bad" | "warn" | "info", text}]. */
+/** The problems of the cluster, the worst first: [{kind: "bad" | "warn" | "info", text}]. */
 export function problems(monitor) {
   const found = [];
   const tell = (kind, key, values) => found.push({ kind, text: words.say(`monitor.${key}`, values) });
@@ -159,7 +159,7 @@ export function problems(monitor) {
   return found.sort((one, other) => order[one.kind] - order[other.kind]);
 }
 
-/** What all nodes drop a second, by class and cause, most first; what is zero is left out. */
+/** The items that all nodes drop a second, by class and cause, most first, without zeros. */
 export function drops(monitor) {
   const sums = new Map();
   for (const node of monitor.figures?.nodes ?? []) {

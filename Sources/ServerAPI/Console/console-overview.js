@@ -30,7 +30,8 @@ export function problemList(monitor) {
   };
 }
 
-export function nodeTable(monitor, extra = []) {
+/** `extra` columns take the place of those that only the overview needs. */
+export function nodeTable(monitor, extra) {
   const figure = (name, say) => (node) => {
     const value = monitor.figuresOf(node.id)?.[name];
     return value === undefined ? undefined : say(value);
@@ -44,14 +45,13 @@ export function nodeTable(monitor, extra = []) {
       { title: words.say("overview.version"), cell: ({ version }) => version },
       { title: words.say("overview.up"), cell: ({ startedAt, alive }) => (alive && startedAt ? time(startedAt) : undefined) },
       { title: words.say("overview.leads"), number: true, cell: ({ leads }) => number(leads) },
-      { title: words.say("overview.lag"), number: true, cell: figure("commitLag", number) },
+      ...(extra ? [] : [{ title: words.say("overview.lag"), number: true, cell: figure("commitLag", number) }]),
       { title: words.say("overview.connections"), number: true, cell: figure("connections", number) },
-      { title: words.say("overview.slow"), number: true, cell: figure("slowSessions", (value) =>
+      ...(extra ?? [{ title: words.say("overview.slow"), number: true, cell: figure("slowSessions", (value) =>
         (value > 0 ? [number(value), "warn"] : number(value))) },
       { title: words.say("overview.cpu"), number: true, cell: figure("cpuPercent", (value) => `${number(value)} %`) },
       { title: words.say("overview.memory"), number: true, cell: figure("memoryBytes", (value) => words.bytes(value)) },
-      { title: words.say("overview.disk"), number: true, cell: figure("diskFreeBytes", (value) => words.bytes(value)) },
-      ...extra,
+      { title: words.say("overview.disk"), number: true, cell: figure("diskFreeBytes", (value) => words.bytes(value)) }]),
     ],
   });
 }

@@ -191,7 +191,7 @@ function choice(name, key) {
   return words.has(word) ? words.say(word) : key;
 }
 
-/** What a notification says. */
+/** A notification in words. */
 function told({ event, operator, targets = [], data = {} }) {
   const name = (one) => one.nick || one.user;
   const key = `event.${event}`;
@@ -338,7 +338,7 @@ function membersPart(context) {
   load(true);
 }
 
-/** What holds for a member, as badges. */
+/** The state of a member, as badges. */
 export function memberMarks(member) {
   const marks = [];
   if (member.online) marks.push(badge(words.say("members.online"), "good"));

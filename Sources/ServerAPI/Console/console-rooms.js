@@ -8,7 +8,7 @@ const LOADED_MAX = 2_000;
 
 export function roomLink(id) { return el("a", { href: `#room/${encodeURIComponent(id)}` }, person(id)); }
 
-/** What is special about a room, as badges. */
+/** The state of a room, as badges. */
 export function roomMarks(room) {
   const marks = [];
   if (room.deletedAt) marks.push(badge(words.say("rooms.deleted"), "bad"));

@@ -60,7 +60,7 @@ function moderation(context) {
           return el("li", {}, el("bdi", {}, word.text), select, button(words.say("settings.remove"), () => { list = list.filter((one) => one !== word); show(); }, {
             kind: "quiet", label: `${words.say("settings.remove")}: ${word.text}` }));
         }));
-        count.textContent = words.say(seen.length > SHOWN_MAX ? "settings.countCut" : "settings.count", { seen: words.number(Math.min(seen.length, SHOWN_MAX)), all: words.number(list.length) });
+        count.textContent = words.say(list.length === 0 ? "settings.noWords" : seen.length > SHOWN_MAX ? "settings.countCut" : "settings.count", { seen: words.number(Math.min(seen.length, SHOWN_MAX)), all: words.number(list.length) });
       };
       filter.querySelector("input").addEventListener("input", show);
       const action = field({ name: "action", type: "select", label: words.say("settings.action"), options: choices });
@@ -128,7 +128,7 @@ function webhook(context) {
 words.add({
   en: {
     "settings.moderation": "Words and hook", "settings.words": "Words", "settings.hook": "Hook before each message", "settings.webhook": "Webhook",
-    "settings.filter": "Filter", "settings.count": "{seen} of {all} words.", "settings.countCut": "{seen} of {all} words are shown: filter to see others.", "settings.action": "What happens", "settings.actionOf": "What happens with {word}", "settings.remove": "Remove",
+    "settings.filter": "Filter", "settings.noWords": "There are no words.", "settings.count": "{seen} of {all} words.", "settings.countCut": "{seen} of {all} words are shown: filter to see others.", "settings.action": "What happens", "settings.actionOf": "What happens with {word}", "settings.remove": "Remove",
     "settings.action.REPLACE": "replaced by ***", "settings.action.REFUSE": "message is refused", "settings.action.HOLD": "message waits for a manager", "settings.add": "New words", "settings.addHint": "One a line.", "settings.addNow": "Add",
     "settings.hookUrl": "Address of the hook", "settings.hookHint": "Empty: there is no hook.", "settings.secret": "New secret", "settings.secretHint": "Empty: the secret that is set stays. It is never shown.", "settings.timeout": "Time limit (ms)", "settings.onFailure": "When it does not answer",
     "settings.fail.ALLOW": "messages pass", "settings.fail.REFUSE": "messages are refused", "settings.fail.HOLD": "messages wait for a manager",
@@ -139,7 +139,7 @@ words.add({
   },
   zh: {
     "settings.moderation": "词表与钩子", "settings.words": "词表", "settings.hook": "发送前钩子", "settings.webhook": "回调",
-    "settings.filter": "筛选", "settings.count": "{all} 个词中的 {seen} 个。", "settings.countCut": "显示 {all} 个词中的 {seen} 个：请筛选以查看其他。", "settings.action": "处理方式", "settings.actionOf": "{word} 的处理方式", "settings.remove": "移除",
+    "settings.filter": "筛选", "settings.noWords": "词表为空。", "settings.count": "{all} 个词中的 {seen} 个。", "settings.countCut": "显示 {all} 个词中的 {seen} 个：请筛选以查看其他。", "settings.action": "处理方式", "settings.actionOf": "{word} 的处理方式", "settings.remove": "移除",
     "settings.action.REPLACE": "替换为 ***", "settings.action.REFUSE": "拒绝消息", "settings.action.HOLD": "等待管理员审核", "settings.add": "新词", "settings.addHint": "每行一个。", "settings.addNow": "添加",
     "settings.hookUrl": "钩子地址", "settings.hookHint": "留空：没有钩子。", "settings.secret": "新密钥", "settings.secretHint": "留空：保留已设置的密钥。密钥从不显示。", "settings.timeout": "时限（毫秒）", "settings.onFailure": "无应答时",
     "settings.fail.ALLOW": "放行消息", "settings.fail.REFUSE": "拒绝消息", "settings.fail.HOLD": "等待管理员审核",

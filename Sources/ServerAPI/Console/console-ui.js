@@ -47,8 +47,9 @@ export function tick() {
 }
 
 /** A box with a heading. */
-export function card(title, ...children) {
-  const actions = children.filter((child) => child?.classList?.contains("card-actions"));
+export function card(title, ...given) {
+  const children = given.flat().filter(Boolean);
+  const actions = children.filter((child) => child.classList.contains("card-actions"));
   return el("section", { class: "card" },
     el("div", { class: "card-head" }, el("h2", {}, title), actions),
     children.filter((child) => !actions.includes(child)));
@@ -59,7 +60,7 @@ export function actions(...children) { return el("div", { class: "card-actions" 
 /** Names and values, one below the other. */
 export function facts(pairs) {
   return el("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value]) =>
-    el("div", {}, el("dt", {}, name), el("dd", {}, value === "" || value === undefined ? "–" : value))));
+    el("div", {}, el("dt", {}, name), el("dd", {}, value === undefined || (value.textContent ?? value) === "" ? "–" : value))));
 }
 
 const NOTICE_MS = { good: 5_000, warn: 8_000, bad: 15_000 };
@@ -121,11 +122,11 @@ export function field({ name, label, type = "text", value = "", options, hint, .
   } else if (type === "textarea") control = el("textarea", { rows: 4, ...shared, value });
   else if (type === "checkbox") control = el("input", { type, ...shared, checked: Boolean(value) });
   else control = el("input", { type, spellcheck: "false", autocapitalize: "off", ...shared, value });
-  return el("div", { class: `field ${type}` },
+  return el("div", { class: `field of-${type}` },
     el("label", { for: id }, label), control, hint && el("p", { class: "hint", id: `${id}-hint` }, hint));
 }
 
-/** What the named controls of a form hold: numbers as numbers, empty ones as undefined. */
+/** The values of a form's named controls: numbers as numbers, empty numbers as undefined. */
 export function valuesOf(form) {
   const values = {};
   for (const control of form.elements) {
@@ -156,7 +157,7 @@ export async function ask({ title, text, fields = [], action, danger = false, ty
       submit.disabled = true;
       form.elements.typed.addEventListener("input", () => { submit.disabled = form.elements.typed.value !== typed; });
     } else if (danger) {
-      // What hurts needs more than the Enter key.
+      // An action that hurts needs more than the Enter key.
       cancel.setAttribute("autofocus", "");
     }
     return form;

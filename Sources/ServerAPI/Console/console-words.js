@@ -66,7 +66,9 @@ export const words = {
 
   /** How long ago. A time in the near future is a clock that differs. */
   ago(time) {
-    const passed = this.now() - time;
+    let passed = this.now() - time;
+    // Seconds say nothing about what was ten minutes ago.
+    if (Math.abs(passed) > 600_000) passed -= passed % 60_000;
     if (passed < 1_000 && passed > -60_000) return this.say("words.now");
     return passed >= 0 ? this.say("words.ago", { span: this.span(passed) }) : this.say("words.in", { span: this.span(-passed) });
   },

@@ -151,7 +151,7 @@ function show() {
 
 addEventListener("hashchange", () => {
   show();
-  // What was pressed is gone: the keyboard goes on in the new view.
+  // The link that was pressed is gone: the keyboard goes on in the new view.
   if (api && document.activeElement === document.body) main.focus({ preventScroll: true });
 });
 setInterval(() => { if (!document.hidden) tick(); }, 1_000);
