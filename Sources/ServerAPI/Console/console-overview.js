@@ -95,7 +95,7 @@ export class ShardGrid {
         },
       });
       this.#table = new Table({
-        label: words.say("overview.shards"), key: ({ shard }) => shard, empty: words.say("overview.noShards"),
+        label: words.say("overview.shards"), isGrid: true, key: ({ shard }) => shard, empty: words.say("overview.noShards"),
         columns: [
           { title: words.say("overview.shard"), cell: ({ shard }) => words.number(shard) },
           { title: words.say("overview.health"), cell: (shard) => this.#health(shard) },

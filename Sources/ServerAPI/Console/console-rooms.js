@@ -91,6 +91,7 @@ export function roomsView({ api, main, signal, go }) {
     table.update(seen, text ? words.say("rooms.noneFound", { text }) : words.say(`rooms.none.${find.elements.order.value}`));
     count.textContent = words.say(next !== undefined ? isFull ? "rooms.countFull" : "rooms.countMore" : "rooms.count",
       { seen: words.number(seen.length), loaded: words.number(rooms.length) });
+    if (rooms.length === 0) count.textContent = "";
     more.hidden = next === undefined || isFull;
   }
 

@@ -178,7 +178,7 @@ export class Table {
   #body = el("tbody");
   #empty;
 
-  constructor({ label, columns, key, empty = "" }) {
+  constructor({ label, columns, key, empty = "", isGrid = false }) {
     this.#columns = columns;
     this.#key = key;
     this.#empty = el("p", { class: "empty" }, empty);
@@ -187,7 +187,9 @@ export class Table {
         el("th", { scope: "col", class: column.number && "number" }, column.once && !column.title
           ? el("span", { class: "hidden" }, words.say("ui.actions")) : column.title)))),
       this.#body);
-    this.element = el("div", { class: "table" }, table, this.#empty);
+    // A grid stays one on a phone, and is moved sideways there; other tables become a list.
+    this.element = el("div", isGrid ? { class: "table grid-table", role: "region", "aria-label": label, tabindex: "0" } : { class: "table" },
+      table, this.#empty);
     this.#empty.hidden = true;
   }
 
