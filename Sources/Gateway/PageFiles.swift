@@ -16,10 +16,23 @@ enum PageFiles {
     }
 
     static let all: [WebFile] = [
-        file("index.html", PackageResources.index_html, at: "/", isForOthers: false),
-        file("chatroom.js", PackageResources.chatroom_js),
-        file("words.js", PackageResources.words_js),
         file("chat-room.css", PackageResources.chat_room_css),
+        file("chat-room.js", PackageResources.chat_room_js),
+        file("chat.css", PackageResources.chat_css),
+        file("chat.js", PackageResources.chat_js),
+        file("chatroom.d.ts", PackageResources.chatroom_d_ts),
+        file("chatroom.js", PackageResources.chatroom_js),
+        file("index.html", PackageResources.index_html, at: "/", isForOthers: false),
+        file("ledger.js", PackageResources.ledger_js),
+        file("page.js", PackageResources.page_js),
+        file("people.css", PackageResources.people_css),
+        file("people.js", PackageResources.people_js),
+        file("qr.js", PackageResources.qr_js),
+        file("seats.css", PackageResources.seats_css),
+        file("seats.js", PackageResources.seats_js),
+        file("stage.css", PackageResources.stage_css),
+        file("stage.js", PackageResources.stage_js),
+        file("words.js", PackageResources.words_js),
     ]
 
     /// The answer to a request that does not ask for WebSocket; the connection is closed after it.

@@ -1,9 +1,11 @@
 import ChatModel
+import ClusterRouting
 import Cryptography
 import FoundationEssentials
 import Gateway
 import Glibc
 import Logging
+import RoomProtocol
 import ServerAPI
 import Synchronization
 import Wire
