@@ -49,8 +49,8 @@ words.add({
     "room.shareTitle": "Invite people", "room.shareText": "Scan the code, or send the address.", "room.copy": "Copy",
     "room.copied": "The address is copied.", "room.address": "Address of this room",
     "room.loopback": "This node answers on this computer only: other tabs can join, a phone cannot.",
-    "room.deliveries": "deliveries / s", "room.p99": "p99 to the socket", "room.cpu": "CPU", "room.node": "Node",
-    "room.figure.online": "online", "room.starting": "This page's node is starting again.", "room.kill": "Kill this node",
+    "room.figure.deliveries": "deliveries / s", "room.figure.p99": "p99 to the socket", "room.figure.cpu": "CPU",
+    "room.figure.node": "Node", "room.figure.online": "online", "room.starting": "This page's node is starting again.", "room.kill": "Kill this node",
     "room.killText": "Node {node} ends at once, without a word to anybody (kill -9), and is started again after 3 seconds. This page goes on at another node.",
     "room.killFailed": "The node could not be killed.", "room.killing": "Node {node} was killed. Watching what this page notices.",
     "room.killed": "Node {node} was killed", "room.silence": "{ms} ms", "room.silence.name": "of silence",
@@ -90,8 +90,8 @@ words.add({
     "room.shareTitle": "邀请他人", "room.shareText": "扫描二维码，或发送地址。", "room.copy": "复制",
     "room.copied": "地址已复制。", "room.address": "房间地址",
     "room.loopback": "此节点只在本机可用：其他标签页可以加入，手机无法访问。",
-    "room.deliveries": "投递 / 秒", "room.p99": "p99 到套接字", "room.cpu": "CPU", "room.node": "节点",
-    "room.figure.online": "在线", "room.starting": "本页面的节点正在重新启动。", "room.kill": "终止此节点",
+    "room.figure.deliveries": "投递 / 秒", "room.figure.p99": "p99 到套接字", "room.figure.cpu": "CPU",
+    "room.figure.node": "节点", "room.figure.online": "在线", "room.starting": "本页面的节点正在重新启动。", "room.kill": "终止此节点",
     "room.killText": "节点 {node} 将立即终止（kill -9），不通知任何人，3 秒后重新启动。本页面会转到另一个节点继续。",
     "room.killFailed": "无法终止节点。", "room.killing": "节点 {node} 已终止，正在观察本页面的情况。",
     "room.killed": "节点 {node} 已终止", "room.silence": "{ms} 毫秒", "room.silence.name": "无消息时间",
@@ -112,6 +112,7 @@ const ICONS = {
 /** The newest messages are kept here for a change of the language, which builds the views anew. */
 const KEPT_MAX = 100;
 const FIGURES_MS = 2_000;
+const FIGURES_WAIT_MS = 5_000;
 const BACK_MS = 8_000;
 const SLOW_MS = 4_000;
 const TOAST_MS = 4_500;
@@ -729,13 +730,13 @@ export class ChatRoom extends HTMLElement {
     clearTimeout(this.#figuresTimer);
     if (!this.hasAttribute("figures") || !this.isConnected || document.visibilityState !== "visible") return;
     try {
-      const answer = await fetch("/v1/demo", { signal: AbortSignal.timeout(FIGURES_MS) });
+      const answer = await fetch("/v1/demo", { signal: AbortSignal.timeout(FIGURES_WAIT_MS) });
       if (answer.status === 404) { this.#figures = null; this.#parts.figures.hidden = true; return; }
       if (!answer.ok) throw new Error(String(answer.status));
       this.#figures = await answer.json();
-    } catch {
-      // Never seen, there is nothing to say; else the node is away.
-      if (this.#figures) this.#figures = { ...this.#figures, isAway: true };
+    } catch ({ name }) {
+      // A node that is slow is not away. If it was never seen, there is nothing to say.
+      if (this.#figures && name !== "TimeoutError") this.#figures = { ...this.#figures, isAway: true };
     }
     if (this.#figures) this.#showFigures();
     if (this.isConnected) this.#figuresTimer = setTimeout(this.#pollFigures, FIGURES_MS);
@@ -743,26 +744,23 @@ export class ChatRoom extends HTMLElement {
 
   #showFigures() {
     const { figures } = this.#parts;
-    const { node, nodes, kill, isAway, deliveriesPerSecond, deliverP99Ms, cpuPercent } = this.#figures;
+    const { node, nodes, kill, isAway = false, deliveriesPerSecond, deliverP99Ms, cpuPercent } = this.#figures;
     const number = (value, digits = 0) => Number.isFinite(value) ? words.number(Number(value.toFixed(digits))) : "–";
-    const figure = (key, value) => make("div", { class: "room-figure", "data-figure": key.split(".").at(-1) },
-      make("dt", {}, words.say(key)), make("dd", {}, value));
-    const content = isAway ? [make("p", {}, words.say("room.starting"))] : [make("dl", { tabindex: 0 },
-      figure("room.node", `${node} / ${number(nodes)}`),
-      figure("room.figure.online", number(this.#info?.online)),
-      figure("room.deliveries", number(deliveriesPerSecond)),
-      figure("room.p99", `${number(deliverP99Ms, deliverP99Ms < 10 ? 1 : 0)} ms`),
-      figure("room.cpu", `${number(cpuPercent)} %`))];
+    const values = {
+      node: `${node} / ${number(nodes)}`, online: number(this.#info?.online), deliveries: number(deliveriesPerSecond),
+      p99: `${number(deliverP99Ms, deliverP99Ms < 10 ? 1 : 0)} ms`, cpu: `${number(cpuPercent)} %`,
+    };
+    if (!figures.firstChild) {
+      figures.append(make("p", {}, words.say("room.starting")), make("dl", { tabindex: 0 },
+        ...Object.keys(values).map((key) => make("div", { class: "room-figure", "data-figure": key },
+          make("dt", {}, words.say(`room.figure.${key}`)), make("dd")))),
+      make("button", { type: "button", class: "room-kill", "data-part": "kill", click: () => this.#killNode() },
+        words.say("room.kill")));
+    }
+    const [away, list, button] = figures.children;
+    [...list.children].forEach((one) => { one.lastChild.textContent = values[one.dataset.figure]; });
+    [away.hidden, list.hidden, button.hidden, button.disabled] = [!isAway, isAway, !(kill === true && nodes >= 3), isAway];
     figures.hidden = false;
-    // The button stays the same element, so that it keeps the focus.
-    const mayKill = kill === true && nodes >= 3;
-    const button = figures.querySelector("button") ?? make("button", {
-      type: "button", class: "room-kill", "data-part": "kill", click: () => this.#killNode(),
-    }, words.say("room.kill"));
-    button.hidden = !mayKill;
-    button.disabled = isAway === true;
-    if (button.parentNode) figures.firstElementChild.replaceWith(...content);
-    else figures.replaceChildren(...content, button);
   }
 
   async #killNode() {
