@@ -25,6 +25,8 @@ export class Ledger {
   barrage = 0;
   skipped = 0;
   longestSilenceMs = 0;
+  /** The longest time between two messages or items of barrage since `mark`, lost or not. */
+  longestPauseMs = 0;
   /** The room's states: {state, at} by the clock of the page, the newest last. */
   states = [];
   /** The latest outage: {from, backAt, endedAt, silenceMs, missed, filled}, times by performance.now(). */
@@ -37,6 +39,7 @@ export class Ledger {
   #last = null;
   #target = 0;
   #heardAt = performance.now();
+  #newAt = null;
   #timer = 0;
 
   watch(room) {
@@ -46,18 +49,27 @@ export class Ledger {
     room.on("unsupported", (message) => this.#message(message));
     room.on("filled", (messages) => messages.forEach((message) => this.#fill(message.seq)));
     room.on("gap", (gap) => this.#gap(gap));
-    room.on("barrage", (items) => { this.barrage += items.length; this.#heard(true); });
+    room.on("barrage", (items) => { this.barrage += items.length; this.#came(); this.#heard(true); });
     room.on("skipped", ({ barrage, unkept }) => { this.skipped += barrage + unkept; this.#heard(); });
     room.on("online", () => this.#heard());
   }
 
   /** Silence counts from here at the earliest: the page has just asked for trouble. */
-  mark() { this.#heardAt = performance.now(); }
+  mark() {
+    this.#heardAt = this.#newAt = performance.now();
+    this.longestPauseMs = 0;
+  }
 
   summary() {
     const { received, lost, missed, filled, spared, repeated, outOfOrder, longestSilenceMs } = this;
     return { total: received + lost + spared, received, lost, missed, filled, spared, repeated, outOfOrder,
       silenceMs: Math.round(longestSilenceMs) };
+  }
+
+  #came() {
+    const now = performance.now();
+    this.longestPauseMs = Math.max(this.longestPauseMs, now - (this.#newAt ?? now));
+    this.#newAt = now;
   }
 
   #heard(isNew = false) {
@@ -107,6 +119,7 @@ export class Ledger {
   }
 
   #message({ seq }) {
+    this.#came();
     if (seq === undefined) return this.#heard(true);
     if (this.#last === null) this.#last = seq - 1;
     if (seq <= this.#last) {
