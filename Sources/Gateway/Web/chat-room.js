@@ -18,7 +18,7 @@ import { words } from "./words.js";
 
 words.add({
   en: {
-    "room.connecting": "Connecting", "room.entering": "Entering", "room.entered": "Live", "room.lost": "Lost for {seconds} s",
+    "room.connecting": "Connecting", "room.entering": "Entering", "room.entered": "Live", "room.lost": "Lost for {seconds} s", "room.moving": "Changing the node",
     "room.out": "Outside", "room.online": "{count} online", "room.stage": "Stage", "room.seats": "Seats",
     "room.chat": "Chat", "room.people": "People", "room.side": "Chat and people", "room.settings": "Room settings",
     "room.share": "Share", "room.listener": "Listener", "room.language": "中文", "room.languageName": "Switch to Chinese", "room.dark": "Dark colours",
@@ -59,7 +59,7 @@ words.add({
     "room.unnoticed": "This page was not on it: its connection went on.", "room.figures": "Figures of this node",
   },
   zh: {
-    "room.connecting": "连接中", "room.entering": "进入中", "room.entered": "直播中", "room.lost": "已断开 {seconds} 秒",
+    "room.connecting": "连接中", "room.entering": "进入中", "room.entered": "直播中", "room.lost": "已断开 {seconds} 秒", "room.moving": "正在切换节点",
     "room.out": "未在房间", "room.online": "{count} 人在线", "room.stage": "舞台", "room.seats": "麦位",
     "room.chat": "聊天", "room.people": "成员", "room.side": "聊天与成员", "room.settings": "房间设置",
     "room.share": "分享", "room.listener": "听众", "room.language": "EN", "room.languageName": "切换到英文", "room.dark": "深色",
@@ -159,7 +159,7 @@ export class ChatRoom extends HTMLElement {
   #info = null;
   #mutedUntil = 0;
   #kept = [];
-  #skewMs = 0;
+  #isMoving = false;
   #startedAt = 0;
   #kickReason = null;
   #end = null;
@@ -339,6 +339,7 @@ export class ChatRoom extends HTMLElement {
     const client = this.#client;
     [this.#client, this.#room, this.#entry, this.#me, this.#info, this.#end] = [null, null, null, null, null, null];
     [this.#kickReason, this.#mutedUntil, this.#kept, this.#isAnew, this.#backUntil] = [null, 0, [], false, 0];
+    this.#isMoving = false;
     client?.close();
   }
 
@@ -360,10 +361,13 @@ export class ChatRoom extends HTMLElement {
     this.ledger.changed = () => isCurrent() && this.#render();
     client.on("state", ({ state, error }) => {
       if (!isCurrent()) return;
-      if (state === "connected") this.#setClock(client);
+      this.#isMoving = false;
       if (state === "failed") this.#fail(error);
       this.#render();
     });
+    for (const event of ["moving", "moved"]) {
+      client.on(event, () => { if (isCurrent()) { this.#isMoving = event === "moving"; this.#render(); } });
+    }
     client.on("tokenExpired", () => this.#tell("tokenexpired"));
     for (const event of ["broadcast", "direct"]) client.on(event, ({ text }) => isCurrent() && text && this.#notice(text, "good"));
     room.on("state", ({ state, error }) => {
@@ -416,14 +420,6 @@ export class ChatRoom extends HTMLElement {
     }
   }
 
-  async #setClock(client) {
-    const before = Date.now();
-    try {
-      const time = await client.ping();
-      this.#skewMs = time - (before + Date.now()) / 2;
-    } catch { /* The next connection tries again. */ }
-  }
-
   #context() {
     const [client, room] = [this.#client, this.#room];
     return {
@@ -434,7 +430,7 @@ export class ChatRoom extends HTMLElement {
       isAnonymous: () => this.hasAttribute("anonymous"),
       notice: (text, kind) => this.#notice(text, kind),
       menu: (anchor, user, more = {}) => this.#views?.people.openMenu(anchor, user, more),
-      now: () => Date.now() + this.#skewMs,
+      now: () => client.serverTime(),
     };
   }
 
@@ -484,7 +480,7 @@ export class ChatRoom extends HTMLElement {
   }
 
   #useFeatures() {
-    const features = this.#client?.features ?? [];
+    const features = this.#client.features;
     for (const place of this.#parts.room.querySelectorAll("[data-feature]")) {
       place.hidden = !features.includes(place.dataset.feature) || place.childElementCount === 0;
     }
@@ -575,8 +571,9 @@ export class ChatRoom extends HTMLElement {
     const { outage } = this.ledger;
     const isLost = !this.#end && outage !== null && !outage.backAt;
     const seconds = isLost ? tenths(now - outage.from) : "";
-    state.dataset.state = isLost ? "lost" : current;
-    state.textContent = isLost ? words.say("room.lost", { seconds })
+    const isMoving = this.#isMoving && current === "entered";
+    state.dataset.state = isLost ? "lost" : isMoving ? "moving" : current;
+    state.textContent = isLost ? words.say("room.lost", { seconds }) : isMoving ? words.say("room.moving")
       : words.say(["connecting", "entering", "entered"].includes(current) ? `room.${current}` : "room.out");
     settings.hidden = !this.#canManage() || this.#end !== null;
     this.#showBanner(isLost, seconds, now);
