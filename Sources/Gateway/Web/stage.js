@@ -259,14 +259,14 @@ export class Stage {
 
   #apply() {
     this.#field.style.opacity = this.#settings.opacity;
-    for (const animation of this.#flying.values()) animation.updatePlaybackRate(this.#settings.speed);
+    this.#followAll();
     try { localStorage.setItem(STORE, JSON.stringify(this.#settings)); } catch { /* As above. */ }
   }
 
   #hold(isPaused) {
     this.#now();
     this.#isPaused = isPaused;
-    for (const animation of this.#flying.values()) if (isPaused) animation.pause(); else animation.play();
+    this.#followAll();
     if (isPaused) this.#spareWaiting("away");
     this.#showPaused();
     this.#wake();
@@ -328,8 +328,8 @@ export class Stage {
     if (this.#isPaused) return;
     this.#tick = setTimeout(() => {
       this.#tick = null;
-      this.#expire();
       if (this.#calm.matches) this.#showLines(); else this.#fly();
+      this.#expire();
       this.#wake();
     }, TICK_MS);
   }
@@ -424,9 +424,23 @@ export class Stage {
 
   #animate(node, frames, duration) {
     const animation = node.animate(frames, { duration, fill: "both" });
-    animation.updatePlaybackRate(this.#settings.speed);
     animation.onfinish = () => { this.#release(node); this.#showEmpty(); };
-    this.#flying.set(node, animation);
+    this.#flying.set(node, { animation, begunAt: this.#clock });
+    this.#follow({ animation, begunAt: this.#clock });
+  }
+
+  /** Ties an animation to the stage's clock. Left to itself it would begin with the next frame, which on a busy machine is
+   * late, and its lane would not be as free as the stage believes. */
+  #follow({ animation, begunAt }) {
+    const { speed } = this.#settings;
+    animation.playbackRate = speed;
+    if (this.#isPaused) { animation.pause(); animation.currentTime = this.#clock - begunAt; }
+    else animation.startTime = this.#clockReadAt - (this.#clock - begunAt) / speed;
+  }
+
+  #followAll() {
+    this.#now();
+    for (const flight of this.#flying.values()) this.#follow(flight);
   }
 
   // The calm list
@@ -470,7 +484,7 @@ export class Stage {
   }
 
   #release(node) {
-    this.#flying.get(node)?.cancel();
+    this.#flying.get(node)?.animation.cancel();
     this.#flying.delete(node);
     node.remove();
     node.stageFrom = undefined;
