@@ -78,7 +78,7 @@ const seatOf = (key) => {
   return seat <= SEATS_MAX ? seat : 0;
 };
 const isManager = (role) => role === "CREATOR" || role === "MANAGER";
-const freshId = () => Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+const freshId = () => btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(15))));
 const nameOf = (person) => cut(person?.nick, 32) || String(person?.user ?? "?");
 /** The name as part of a sentence: the direction of its writing ends with it. */
 const named = (person) => `\u2068${nameOf(person)}\u2069`;
@@ -113,7 +113,9 @@ function face(person) {
   let address;
   try { address = new URL(person.avatar); } catch { return element; }
   if (!["https:", "http:"].includes(address.protocol)) return element;
-  const image = make("img", { alt: "", referrerpolicy: "no-referrer", loading: "lazy", decoding: "async", error: () => image.remove() });
+  const image = make("img", {
+    alt: "", referrerpolicy: "no-referrer", loading: "lazy", decoding: "async", error: () => image.remove(),
+  });
   image.src = address.href;
   element.append(image);
   return element;
@@ -147,7 +149,7 @@ export class Seats {
   constructor(container, context) {
     [this.#container, this.#context] = [container, context];
     const strip = make("ul", { class: "seats-strip", role: "list", "aria-label": words.say("seats.label") });
-    const requests = make("div", { class: "seats-requests", role: "group", "aria-label": words.say("seats.requests"), hidden: true });
+    const requests = make("div", { class: "seats-requests", role: "group", "aria-label": words.say("seats.requests") });
     const ask = make("div", { class: "seats-ask", hidden: true });
     this.#parts = { strip, requests, ask };
     container.classList.add("seats");
@@ -166,8 +168,10 @@ export class Seats {
   // From the room
 
   /** The room was entered, or entered again: the queue as of `seq`. */
-  entered({ queue, seq, queueNext }) {
+  entered({ queue, seq, queueNext, recovery }) {
     this.#isIn = true;
+    // Not the stream that was known before: its seqs mean nothing now.
+    if (recovery === "fresh" || recovery === "impossible") this.#forget();
     if (queue) this.#take([{ elements: queue, seq }], queueNext === undefined);
     if (!queue || queueNext !== undefined) this.#read();
     this.#look();
@@ -194,7 +198,7 @@ export class Seats {
 
   exited() {
     this.#isIn = false;
-    for (const seat of this.#seats) Object.assign(seat, { element: null, seq: -1 });
+    this.#forget();
     [this.#ask, this.#looks] = [null, 0];
     for (const list of [this.#requests, this.#invites, this.#settled]) list.clear();
     this.#endInvitation();
@@ -226,6 +230,8 @@ export class Seats {
     const { seats } = objectOf(this.#context.info()?.ext ?? "");
     return Number.isInteger(seats) && seats >= 0 ? Math.min(seats, SEATS_MAX) : SEATS_DEFAULT;
   }
+
+  #forget() { for (const seat of this.#seats) Object.assign(seat, { element: null, seq: -1 }); }
 
   /** Takes an element as of a seq, unless a later one is known. */
   #put(seat, element, seq) {
@@ -328,7 +334,8 @@ export class Seats {
   }
 
   #write(seat, person, options) {
-    const value = { user: person.user, nick: cut(person.nick, 64) || person.user, avatar: person.avatar ?? "", mic: person.mic !== false };
+    const { user, nick, avatar = "", mic } = person;
+    const value = { user, nick: cut(nick, 64) || user, avatar, mic: mic !== false };
     return this.#context.room.queueSet(keyOf(seat), JSON.stringify(value), { transient: true, ...options });
   }
 
@@ -349,8 +356,10 @@ export class Seats {
   async #leave(view) {
     if (this.#mayWrite) return this.#empty(view.seat);
     const others = await this.#managersHere();
-    const sent = await this.#tell([...new Set([view.element.owner, ...others])], { action: "leave", seat: view.seat, id: freshId() });
-    if (sent) this.#context.notice(words.say(sent.delivered > 0 ? "seats.left" : "seats.nobody"), sent.delivered > 0 ? "good" : "warn");
+    const to = [...new Set([view.element.owner, ...others])];
+    const sent = await this.#tell(to, { action: "leave", seat: view.seat, id: freshId() });
+    const isHeard = sent?.delivered > 0;
+    if (sent) this.#context.notice(words.say(isHeard ? "seats.left" : "seats.nobody"), isHeard ? "good" : "warn");
   }
 
   /** Frees the seats that this manager has written for people who have gone. */
@@ -379,7 +388,8 @@ export class Seats {
   async #managersHere() {
     try {
       const { members } = await this.#context.room.members("MANAGERS", { limit: 100 });
-      return members.filter(({ online, user }) => online && user !== this.#me.user).map(({ user }) => user).slice(0, RECEIVERS_MAX);
+      const here = members.filter(({ online, user }) => online && user !== this.#me.user);
+      return here.map(({ user }) => user).slice(0, RECEIVERS_MAX);
     } catch { return []; }
   }
 
@@ -436,7 +446,7 @@ export class Seats {
     const say = (key, kind) => this.#context.notice(words.say(key, { name: named(person), seat }), kind);
     if (this.#all().some((view) => view.user === person.user)) return say("seats.sits", "warn");
     if (!seat) return say("seats.full", "warn");
-    const invite = { id: freshId(), user: person.user, nick: person.nick, avatar: person.avatar, seat, until: this.#context.now() + VALID_MS };
+    const invite = { id: freshId(), user: person.user, seat, until: this.#context.now() + VALID_MS };
     this.#bound(this.#invites);
     this.#invites.set(invite.id, invite);
     const sent = await this.#tell([person.user], { action: "invite", seat, id: invite.id });
@@ -485,7 +495,7 @@ export class Seats {
     for (const [other, request] of this.#requests) if (request.user === from.user) this.#requests.delete(other);
     this.#bound(this.#requests);
     this.#requests.set(id, { id, seat, user: from.user, nick: from.nick, avatar: from.avatar, until });
-    this.#context.notice(words.say("seats.newRequest", { name: named(from) }));
+    this.#context.notice(words.say("seats.newRequest", { name: named(from) }), "good");
   }
 
   #decided({ action, id, seat }, isMine) {
@@ -559,9 +569,10 @@ export class Seats {
       this.#tell([from.user], { action: isAccepted ? "accept" : "decline", id, seat });
     };
     const left = make("p", { class: "seats-left" });
-    const dialog = make("dialog", { class: "seats-dialog", "aria-label": words.say("seats.invitation", { name: named(from), seat }),
-      cancel: () => answer(false) },
-      face(from), make("h2", {}, words.say("seats.invitation", { name: named(from), seat })), left,
+    // The dialog itself has the focus, so that a key meant for the message being written answers nothing.
+    const title = words.say("seats.invitation", { name: named(from), seat });
+    const dialog = make("dialog", { class: "seats-dialog", autofocus: true, "aria-label": title, cancel: () => answer(false) },
+      face(from), make("h2", {}, title), left,
       make("div", { class: "seats-actions" },
         make("button", { type: "button", class: "seats-plain", click: () => answer(false) }, words.say("seats.no")),
         make("button", { type: "button", class: "seats-primary", click: () => answer(true) }, words.say("seats.accept"))));
@@ -583,7 +594,8 @@ export class Seats {
     if (this.#invitation) {
       this.#invitation.left.textContent = words.say("seats.countdown", { seconds: left(this.#invitation.until) });
     }
-    if (this.#ask && this.#parts.asked) this.#parts.asked.textContent = words.say("seats.asked", { seconds: left(this.#ask.until) });
+    const { asked } = this.#parts;
+    if (this.#ask && asked) asked.textContent = words.say("seats.asked", { seconds: left(this.#ask.until) });
     for (const row of this.#parts.requests.querySelectorAll(".seats-request")) {
       const request = this.#requests.get(row.dataset.id);
       if (request) row.querySelector(".seats-time").textContent = `${left(request.until)} s`;
@@ -663,7 +675,8 @@ export class Seats {
     button.setAttribute("aria-label", `${words.say("seats.seat", { seat })}: ${label}`);
     button.title = held ? say("held") : "";
     button.replaceChildren(picture, make("span", { class: "seats-text" }, make("bdi", { class: "seats-name" }, name)),
-      make("span", { class: "seats-note" }, make("span", { class: "seats-number" }, String(seat)), make("span", { class: "seats-state" }, note)));
+      make("span", { class: "seats-note" },
+        make("span", { class: "seats-number" }, String(seat)), make("span", { class: "seats-state" }, note)));
   }
 
   #press(seat) {
@@ -737,9 +750,9 @@ export class Seats {
       }
     }
     const list = make("ul", { class: "seats-people", role: "list" });
-    const dialog = make("dialog", { class: "seats-dialog", "aria-label": words.say("seats.pick", { seat }), close: () => dialog.remove(),
-      click: ({ target }) => { if (target === dialog) dialog.close(); } },
-      make("h2", {}, words.say("seats.pick", { seat })));
+    const title = words.say("seats.pick", { seat });
+    const dialog = make("dialog", { class: "seats-dialog", "aria-label": title, close: () => dialog.remove(),
+      click: ({ target }) => { if (target === dialog) dialog.close(); } }, make("h2", {}, title));
     for (const person of people.values()) {
       list.append(make("li", {}, make("button", { type: "button", class: "seats-item", click: () => {
         dialog.close();
@@ -773,15 +786,16 @@ export class Seats {
         "aria-label": `${words.say(key)}: ${named(request)}`, click: () => this.#answer(request, isApproved) }, words.say(key));
       const row = make("div", { class: "seats-request" }, face(request), make("bdi", { class: "seats-name" }, nameOf(request)),
         make("span", { class: "seats-wish" }, words.say(request.seat ? "seats.seat" : "seats.any", { seat: request.seat })),
-        make("span", { class: "seats-time" }), button("seats.decline", "seats-plain", false), button("seats.approve", "seats-primary", true));
+        make("span", { class: "seats-time" }),
+        button("seats.decline", "seats-plain", false), button("seats.approve", "seats-primary", true));
       row.dataset.id = request.id;
       requests.append(row);
     }
     ask.hidden = this.#ask === null;
     if (this.#ask && !this.#parts.asked) {
       this.#parts.asked = make("span");
-      ask.replaceChildren(this.#parts.asked, make("button", { type: "button", class: "seats-plain", click: () => this.#withdraw() },
-        words.say("seats.cancel")));
+      ask.replaceChildren(this.#parts.asked,
+        make("button", { type: "button", class: "seats-plain", click: () => this.#withdraw() }, words.say("seats.cancel")));
     }
     if (!this.#ask) { this.#parts.asked = null; ask.replaceChildren(); }
   }

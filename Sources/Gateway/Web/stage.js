@@ -250,7 +250,8 @@ export class Stage {
 
   #restore() {
     let kept = {};
-    try { kept = JSON.parse(localStorage.getItem(STORE)) ?? {}; } catch { /* Without a store the settings last as long as the page. */ }
+    // Without a store the settings last as long as the page.
+    try { kept = JSON.parse(localStorage.getItem(STORE)) ?? {}; } catch { /* No store. */ }
     const within = (value, low, high) => typeof value === "number" && value >= low && value <= high;
     if (within(kept.opacity, 0.2, 1)) this.#settings.opacity = kept.opacity;
     if (within(kept.speed, 0.5, 2)) this.#settings.speed = kept.speed;
@@ -260,7 +261,7 @@ export class Stage {
   #apply() {
     this.#field.style.opacity = this.#settings.opacity;
     this.#followAll();
-    try { localStorage.setItem(STORE, JSON.stringify(this.#settings)); } catch { /* As above. */ }
+    try { localStorage.setItem(STORE, JSON.stringify(this.#settings)); } catch { /* No store. */ }
   }
 
   #hold(isPaused) {
@@ -447,7 +448,7 @@ export class Stage {
 
   #showLines() {
     const clock = this.#now();
-    const most = Math.max(1, Math.min(CALM_LINES_MAX, Math.floor((this.#height - 12) / this.#step())));
+    const most = Math.max(1, Math.min(CALM_LINES_MAX, Math.floor((this.#height - 60) / this.#step())));
     for (const line of this.#lines.filter(({ endsAt }) => endsAt <= clock)) this.#dropLine(line);
     if (this.#waiting.length > 0 && clock >= this.#nextLineAt) {
       this.#sort();
