@@ -7,13 +7,16 @@ import { words } from "/console/console-words.js";
 
 const TABS = ["state", "tail", "members", "queue"];
 const LINES_MAX = 500;
-const TEXT_MAX = 2_000;
+const TEXT_MAX = 1_000;
 const KINDS = ["TEMPORARY", "FIXED", "FIXED_ONLINE", "MANAGERS", "MUTED", "BLACKLISTED", "BANNED"];
 
 export async function roomView(context) {
   const { api, main, signal, parts: [room, given], go } = context;
   const tab = TABS.includes(given) ? given : "state";
-  const head = el("div", { class: "room-head" });
+  const title = el("div", { class: "room-title" });
+  const deeds = el("div", { class: "buttons" });
+  let offered = "";
+  const head = el("div", { class: "room-head" }, title, deeds);
   const tabs = el("nav", { class: "tabs", "aria-label": words.say("room.parts") }, TABS.map((name) => el("a", {
     href: `#room/${encodeURIComponent(room)}/${name}`, "aria-current": name === tab ? "page" : undefined,
   }, words.say(`room.tab.${name}`))));
@@ -25,7 +28,12 @@ export async function roomView(context) {
   const why = (name) => api.why(name);
 
   function showHead() {
-    const title = el("h2", {}, person(info.name || info.id));
+    title.replaceChildren(el("h2", {}, person(info.name || info.id)), el("span", { class: "id" }, person(info.id)), roomMarks(info),
+      el("span", { class: "line" }, words.say("room.online", { online: words.number(info.online) })));
+    // Buttons are made anew only when they mean something else: else the keyboard would lose its place.
+    if (offered === `${info.muted} ${info.closed}`) return;
+    const focused = [...deeds.children].indexOf(document.activeElement);
+    offered = `${info.muted} ${info.closed}`;
     const change = async (name, done, options = {}) => { if (await act(() => call(name, options), done)) await reload(); };
     const buttons = [
       button(words.say("room.send"), sendMessage, { why: why("POST /v1/rooms/{room}/messages"), kind: "primary" }),
@@ -43,10 +51,8 @@ export async function roomView(context) {
         }, { why: why("POST /v1/rooms/{room}/close") }),
       button(words.say("room.delete"), remove, { why: why("DELETE /v1/rooms/{room}"), kind: "danger" }),
     ];
-    head.replaceChildren(
-      el("div", { class: "room-title" }, title, el("span", { class: "id" }, person(info.id)), roomMarks(info),
-        el("span", { class: "line" }, words.say("room.online", { online: words.number(info.online) }))),
-      el("div", { class: "buttons" }, buttons));
+    deeds.replaceChildren(...buttons);
+    deeds.children[focused]?.focus();
   }
 
   async function remove() {
@@ -220,7 +226,9 @@ function tailPart(context) {
   const { api, room, body, signal } = context;
   const why = api.why("GET /v1/rooms/{room}/messages");
   if (why) { refused(body, words.say("room.tab.tail"), why); return; }
-  const log = el("ol", { class: "tail", role: "log", "aria-live": "off", "aria-label": words.say("room.tab.tail"), tabindex: "0" });
+  // No live region: a busy room would never let the reader speak of anything else.
+  const log = el("ol");
+  const box = el("div", { class: "tail", role: "region", "aria-label": words.say("room.tab.tail"), tabindex: "0" }, log);
   const state = el("p", { class: "line" });
   const recallWhy = api.why("POST /v1/rooms/{room}/messages/{messageId}/recall");
   let [last, isPaused, waits] = [undefined, false, 0];
@@ -257,11 +265,11 @@ function tailPart(context) {
 
   function add(messages) {
     if (messages.length === 0) return;
-    const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+    const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
     log.append(...messages.map(line));
     while (log.childElementCount > LINES_MAX) log.firstChild.remove();
     last = messages.at(-1).seq ?? last;
-    if (isAtEnd) log.scrollTop = log.scrollHeight;
+    if (isAtEnd) box.scrollTop = box.scrollHeight;
   }
 
   every(1_000, signal, async () => {
@@ -285,7 +293,7 @@ function tailPart(context) {
       waits = Date.now() + (error.retryAfterMs ?? 2_000);
     }
   });
-  body.append(card(words.say("room.tab.tail"), actions(pause), el("p", { class: "hint" }, words.say("tail.hint")), state, log));
+  body.append(card(words.say("room.tab.tail"), actions(pause), el("p", { class: "hint" }, words.say("tail.hint")), state, box));
 }
 
 function membersPart(context) {

@@ -100,8 +100,6 @@ export function modal(title, build) {
     const close = (value) => { result = value; box.close(); };
     box.append(...[build(close)].flat());
     box.addEventListener("close", () => { box.remove(); resolve(result); });
-    // A press on what is beside the box closes it; one that began inside does not.
-    box.addEventListener("mousedown", (event) => { if (event.target === box) close(undefined); });
     document.body.append(box);
     box.showModal();
   });
@@ -155,6 +153,7 @@ export async function ask({ title, text, fields = [], action, danger = false, ty
     }, text && [text].flat().map((line) => el("p", {}, line)), all.map(field), el("div", { class: "dialog-actions" }, cancel, submit));
     if (typed !== undefined) {
       submit.disabled = true;
+      form.elements.typed.setAttribute("autofocus", "");
       form.elements.typed.addEventListener("input", () => { submit.disabled = form.elements.typed.value !== typed; });
     } else if (danger) {
       // An action that hurts needs more than the Enter key.
@@ -166,6 +165,15 @@ export async function ask({ title, text, fields = [], action, danger = false, ty
 
 /** Asks before something that hurts. */
 export async function confirmed(options) { return (await ask({ danger: true, ...options })) !== undefined; }
+
+/** A table that is wider than its place is moved sideways, so the keyboard has to reach it; others are no stop for it. */
+const widths = new ResizeObserver((changes) => {
+  for (const { target } of changes) {
+    const place = target.parentElement;
+    if (!target.isConnected) { widths.unobserve(target); continue; }
+    if (place.scrollWidth > place.clientWidth) place.setAttribute("tabindex", "0"); else place.removeAttribute("tabindex");
+  }
+});
 
 /**
  * A table whose rows have keys: an update rewrites the cells that differ, so that focus and selection stay.
@@ -188,8 +196,8 @@ export class Table {
           ? el("span", { class: "hidden" }, words.say("ui.actions")) : column.title)))),
       this.#body);
     // A grid stays one on a phone, and is moved sideways there; other tables become a list.
-    this.element = el("div", isGrid ? { class: "table grid-table", role: "region", "aria-label": label, tabindex: "0" } : { class: "table" },
-      table, this.#empty);
+    this.element = el("div", { class: isGrid ? "table grid-table" : "table", role: "group", "aria-label": label }, table, this.#empty);
+    widths.observe(table);
     this.#empty.hidden = true;
   }
 

@@ -35,8 +35,11 @@ function languageSwitch() {
   return button(other === "zh" ? "中文" : "English", () => {
     words.language = other;
     document.documentElement.lang = other === "zh" ? "zh-CN" : "en";
-    if (api) { frame(); show(); } else signIn();
-  }, { kind: "quiet", lang: other === "zh" ? "zh-CN" : "en" });
+    if (!api) { signIn(); return; }
+    frame();
+    show();
+    root.querySelector(".language").focus();
+  }, { kind: "quiet language", lang: other === "zh" ? "zh-CN" : "en" });
 }
 
 function signIn(sentence = "") {
@@ -65,7 +68,7 @@ function signIn(sentence = "") {
       input.focus();
     }
   });
-  root.replaceChildren(form);
+  root.replaceChildren(el("main", { class: "entrance" }, form));
   input.focus();
 }
 
