@@ -4,6 +4,8 @@ import { Table, act, ask, button, card, confirmed, el, facts, field, notice, tim
 import { words } from "/console/console-words.js";
 
 const DONE_KEPT_MS = 60_000;
+/** With fewer nodes each shard is kept by one of them (OPERATIONS.md, "Shrink"). */
+const COPIES = 3;
 /** Begun here and watched until they end, also while another view is shown: [{kind, node, shard, to, at, doneAt}]. */
 let tasks = [];
 let lastBackup;
@@ -21,9 +23,10 @@ export function clusterView({ api, monitor, main, signal }) {
   async function drain(node) {
     const { leads } = monitor.node(node) ?? {};
     const holds = monitor.shards.filter(({ replicas }) => replicas.includes(node)).length;
+    const left = monitor.nodes.filter(({ id, alive }) => alive && id !== node).length;
     if (!await confirmed({
       title: words.say("cluster.drainTitle", { node }), typed: node, action: words.say("cluster.drain"),
-      text: [words.say("cluster.drainText", { leads: leads ?? 0, holds }), words.say("cluster.drainOnce")],
+      text: [words.say("cluster.drainText", { leads: leads ?? 0, holds }), left < COPIES && words.say("cluster.drainFew", { left }), words.say("cluster.drainOnce")].filter(Boolean),
     })) return;
     if (await act(() => call(deed("drain"), { node }), words.say("cluster.draining", { node }))) {
       tasks = [...tasks.filter((task) => task.node !== node), { kind: "drain", node, at: Date.now(), leads: leads ?? 0, holds }];
@@ -81,8 +84,7 @@ export function clusterView({ api, monitor, main, signal }) {
       if (task.doneAt) return ["good", words.say("cluster.drainDone", { ...task, span })];
     }
     const values = { node: task.node, leads, led: task.leads, holds, held: task.holds, connections: connections ?? "–", span };
-    return ["info", words.say(leads === 0 && holds === task.holds && monitor.nodes.filter(({ alive }) => alive).length <= 3
-      ? "cluster.drainStays" : "cluster.drainWaits", values)];
+    return ["info", words.say(leads === 0 && holds === 0 ? "cluster.drainClients" : "cluster.drainWaits", values)];
   }
 
   const nodes = nodeTable(monitor, [{
@@ -179,7 +181,8 @@ words.add({
     "cluster.drain": "Drain", "cluster.drainTitle": "Drain {node}?", "cluster.drainText": "It leads {leads} shards and holds replicas of {holds}. Its leaderships and replicas move to other nodes, and its clients are sent elsewhere.",
     "cluster.drainOnce": "A drain can't be taken back: the node has to be removed, readmitted and started with an empty directory. Do not drain for an upgrade.", "cluster.draining": "{node} is being drained.",
     "cluster.drainWaits": "{node} is being drained for {span}: it still leads {leads} of {led} shards, holds {holds} of {held} replicas and {connections} connections.",
-    "cluster.drainStays": "{node} is being drained for {span}: it leads nothing any more. Its {holds} replicas stay, {connections} connections: if no other node is there to take them, this does not end before one is added or it is removed.",
+    "cluster.drainClients": "{node} is being drained for {span}: it leads and holds no shard any more; {connections} connections are left.",
+    "cluster.drainFew": "Only {left} nodes are left then. With fewer than three, each shard is kept by one node alone: if that is lost, so are the rooms of its shards.",
     "cluster.drainDone": "{node} is drained, after {span}: stop its process, then remove it.",
     "cluster.remove": "Remove", "cluster.removeTitle": "Remove {node} from the cluster?", "cluster.removeText": "The cluster forgets the node and cuts it off at once. It stays out, whatever data it comes with, until it is readmitted.",
     "cluster.removeAlive": "It is alive: drain it first, and stop its process.", "cluster.removeDead": "It is not alive: start its substitute first, so that shards get their replicas back.", "cluster.removed": "{node} is removed.",
@@ -196,7 +199,8 @@ words.add({
     "cluster.drain": "排空", "cluster.drainTitle": "排空 {node}？", "cluster.drainText": "它是 {leads} 个分片的主节点，持有 {holds} 个副本。主节点角色与副本会移至其他节点，客户端会被引导到别处。",
     "cluster.drainOnce": "排空无法撤销：之后须移除、重新准入，并以空目录启动。升级时不要排空。", "cluster.draining": "正在排空 {node}。",
     "cluster.drainWaits": "{node} 排空中，已 {span}：仍主持 {leads}/{led} 个分片，持有 {holds}/{held} 个副本、{connections} 个连接。",
-    "cluster.drainStays": "{node} 排空中，已 {span}：已不主持任何分片。其 {holds} 个副本、{connections} 个连接仍在：若没有其他节点可接收，则须增加节点或将其移除才能结束。",
+    "cluster.drainClients": "{node} 排空中，已 {span}：已不主持也不持有任何分片；还有 {connections} 个连接。",
+    "cluster.drainFew": "之后只剩 {left} 个节点。少于三个节点时，每个分片只由一个节点保存：该节点丢失，其分片的房间也随之丢失。",
     "cluster.drainDone": "{node} 已排空，用时 {span}：请停止其进程，然后移除。",
     "cluster.remove": "移除", "cluster.removeTitle": "将 {node} 移出集群？", "cluster.removeText": "集群会立即忘记并切断该节点。重新准入之前，无论带着什么数据都不能加入。",
     "cluster.removeAlive": "它仍在线：请先排空并停止其进程。", "cluster.removeDead": "它不在线：请先启动替代节点，使分片恢复副本。", "cluster.removed": "{node} 已移除。",

@@ -127,6 +127,8 @@ export function problems(monitor) {
       node: id, state: words.say(`monitor.state.${state ?? "dead"}`), span: words.span(Date.now() - (since?.at ?? Date.now())), what,
     });
   }
+  const single = monitor.shards.filter(({ replicas }) => replicas.length === 1);
+  if (single.length > 0) tell(monitor.nodes.length > 1 ? "warn" : "info", "single", { count: single.length });
   const dead = monitor.nodes.filter(({ alive }) => !alive).length;
   if (monitor.health?.underReplicated > 0 && dead === 0) tell("warn", "under", { count: monitor.health.underReplicated });
   for (const [name, { sentence }] of Object.entries(monitor.errors)) {
@@ -192,6 +194,7 @@ words.add({
     "monitor.holds": "it holds replicas of {count} shards",
     "monitor.some": "{items} and {more} more",
     "monitor.under": "{count} shards have too few replicas. They are being copied.",
+    "monitor.single": "{count} shards are kept by one node only: if it is lost, so are their rooms.",
     "monitor.failed": "{call} failed: {sentence}",
     "monitor.missing": "No figures from {nodes}: sums are without them.",
     "monitor.disk": "{node} has {free} of disk left.",
@@ -221,6 +224,7 @@ words.add({
     "monitor.holds": "其上有 {count} 个分片的副本",
     "monitor.some": "{items} 及另外 {more} 个",
     "monitor.under": "{count} 个分片副本不足，正在复制。",
+    "monitor.single": "{count} 个分片只由一个节点保存：该节点丢失，其房间也随之丢失。",
     "monitor.failed": "{call} 失败：{sentence}",
     "monitor.missing": "{nodes} 没有给出指标：合计不包含它们。",
     "monitor.disk": "{node} 的磁盘只剩 {free}。",

@@ -122,7 +122,8 @@ export class ShardGrid {
     if (left < shard.replicas.length) {
       return [words.say("overview.left", { left, all: shard.replicas.length }), left <= shard.replicas.length / 2 ? "bad" : "warn"];
     }
-    return [words.say("overview.whole", { all: shard.replicas.length }), "good"];
+    return shard.replicas.length === 1 ? [words.say("overview.single"), "warn"]
+      : [words.say("overview.whole", { all: shard.replicas.length }), "good"];
   }
 }
 
@@ -208,7 +209,7 @@ words.add({
     "overview.noNodes": "No nodes are known.", "overview.noShards": "No shards are known.",
     "overview.shard": "Shard", "overview.health": "Health", "overview.leader": "leader", "overview.replica": "replica", "overview.lost": "lost",
     "overview.leads1": "Leader", "overview.replicas": "Replicas", "overview.term": "Term", "overview.applied": "Applied",
-    "overview.leaderless": "no leader", "overview.left": "{left} of {all} replicas", "overview.whole": "{all} replicas",
+    "overview.leaderless": "no leader", "overview.left": "{left} of {all} replicas", "overview.whole": "{all} replicas", "overview.single": "one replica",
     "overview.dropped": "What", "overview.dropRate": "Rate", "overview.at": "On", "overview.noDrops": "Everything is delivered.",
     "overview.unknownDrops": "Not known without figures.",
   },
@@ -227,7 +228,7 @@ words.add({
     "overview.noNodes": "没有已知节点。", "overview.noShards": "没有已知分片。",
     "overview.shard": "分片", "overview.health": "状况", "overview.leader": "主", "overview.replica": "副本", "overview.lost": "丢失",
     "overview.leads1": "主节点", "overview.replicas": "副本", "overview.term": "任期", "overview.applied": "已应用",
-    "overview.leaderless": "没有主节点", "overview.left": "{left}/{all} 个副本", "overview.whole": "{all} 个副本",
+    "overview.leaderless": "没有主节点", "overview.left": "{left}/{all} 个副本", "overview.whole": "{all} 个副本", "overview.single": "仅一个副本",
     "overview.dropped": "内容", "overview.dropRate": "速率", "overview.at": "节点", "overview.noDrops": "全部送达。",
     "overview.unknownDrops": "没有指标，无法得知。",
   },

@@ -46,7 +46,7 @@ export function roomsView({ api, main, signal, go }) {
   const more = button(words.say("ui.more"), () => load(false));
   more.hidden = true;
   const undeleteWhy = api.why("POST /v1/rooms/{room}/undelete");
-  let [rooms, next, serial] = [[], undefined, 0];
+  let [rooms, next, serial, prefix] = [[], undefined, 0, ""];
   const table = new Table({
     label: words.say("rooms.title"), key: ({ id }) => id, empty: words.say("ui.loading"),
     columns: [
@@ -57,7 +57,7 @@ export function roomsView({ api, main, signal, go }) {
       { title: words.say("rooms.leader"), cell: ({ shard, leader }) =>
         (shard === undefined ? undefined : words.say("rooms.place", { shard, leader: leader ?? "–" })) },
       { title: words.say("rooms.when"), cell: ({ createdAt, deletedAt, purgeAt }) => (deletedAt
-        ? el("span", {}, time(deletedAt), purgeAt ? [`, ${words.say("rooms.purge")} `, time(purgeAt)] : []) : time(createdAt)) },
+        ? el("span", {}, `${words.say("rooms.deleted")} `, time(deletedAt), purgeAt ? [`, ${words.say("rooms.purge")} `, time(purgeAt)] : []) : time(createdAt)) },
       { title: "", once: true, cell: ({ id, deletedAt }) => (deletedAt
         ? button(words.say("rooms.undelete"), () => undelete(id), { why: undeleteWhy, label: `${words.say("rooms.undelete")}: ${id}` }) : "") },
     ],
@@ -91,6 +91,7 @@ export function roomsView({ api, main, signal, go }) {
     table.update(seen, text ? words.say("rooms.noneFound", { text }) : words.say(`rooms.none.${find.elements.order.value}`));
     count.textContent = words.say(next !== undefined ? isFull ? "rooms.countFull" : "rooms.countMore" : "rooms.count",
       { seen: words.number(seen.length), loaded: words.number(rooms.length) });
+    if (prefix) count.textContent = words.say(next === undefined ? "rooms.begin" : "rooms.beginMore", { count: words.number(seen.length), prefix });
     if (rooms.length === 0) count.textContent = "";
     more.hidden = next === undefined || isFull;
   }
@@ -110,9 +111,11 @@ export function roomsView({ api, main, signal, go }) {
     const exact = isPrefix && kind === "id"
       ? await api.call("GET /v1/rooms/{room}", { room: text }, { signal }).catch(() => undefined) : undefined;
     if (mine !== serial || signal.aborted || !page) return;
-    const found = [...(exact ? [exact] : []), ...page.rooms];
+    if (isNew) prefix = isPrefix ? text : "";
+    const found = [...(exact ? [exact] : []), ...page.rooms].filter(({ id }) => id.startsWith(prefix));
     rooms = isNew ? found : [...rooms, ...found.filter(({ id }) => !rooms.some((room) => room.id === id))];
-    next = page.next;
+    // Behind the last ID that begins so there is nothing more to find.
+    next = found.length < page.rooms.length ? undefined : page.next;
     show();
   }
 
@@ -129,14 +132,14 @@ words.add({
     "rooms.order": "List", "rooms.byOnline": "with people, most first", "rooms.byId": "all, by ID", "rooms.ofDeleted": "deleted, can be had back",
     "rooms.find": "Find", "rooms.go": "Open this ID", "rooms.invalid": "A room ID has 1 to 64 letters, digits or signs of _ . @ : # | + ~ ! $ -",
     "rooms.room": "Room", "rooms.name": "Name", "rooms.online": "Online", "rooms.state": "State", "rooms.leader": "Shard", "rooms.when": "Created",
-    "rooms.place": "{shard} on {leader}", "rooms.purge": "for good", "rooms.undelete": "Undelete",
+    "rooms.place": "{shard} on {leader}", "rooms.purge": "gone for good", "rooms.undelete": "Undelete",
     "rooms.open": "open", "rooms.closed": "closed", "rooms.muted": "muted", "rooms.deleted": "deleted", "rooms.slow": "slow mode {span}",
     "rooms.create": "Create a room", "rooms.id": "Room ID", "rooms.idHint": "Left empty, an ID is made.", "rooms.creator": "Creator (a user ID)", "rooms.created": "The room {room} exists.",
     "rooms.undeleteTitle": "Have {room} back?", "rooms.undeleteText": "It comes back closed, with its members, history and lasting queue. Reopen it when its owner knows.",
     "rooms.undeleted": "{room} is back, and closed.",
     "rooms.noneFound": "Nothing loaded matches “{text}”. Find asks the cluster for IDs that begin so (lists by ID).",
     "rooms.none.online": "Nobody is in any room.", "rooms.none.id": "There are no rooms.", "rooms.none.deleted": "No deleted room can be had back.",
-    "rooms.count": "{seen} of {loaded} rooms, all loaded.", "rooms.countMore": "{seen} of {loaded} loaded rooms; there are more.",
+    "rooms.begin": "{count} rooms begin with {prefix}.", "rooms.beginMore": "{count} rooms that begin with {prefix}; there are more.", "rooms.count": "{seen} of {loaded} rooms, all loaded.", "rooms.countMore": "{seen} of {loaded} loaded rooms; there are more.",
     "rooms.countFull": "{seen} of {loaded} loaded rooms; there are more, search for the beginning of an ID.",
   },
   zh: {
@@ -151,7 +154,7 @@ words.add({
     "rooms.undeleted": "{room} 已恢复，目前关闭。",
     "rooms.noneFound": "已加载的内容中没有“{text}”。“查找”会向集群查询以此开头的 ID（按 ID 列出时）。",
     "rooms.none.online": "所有房间都没有人。", "rooms.none.id": "没有房间。", "rooms.none.deleted": "没有可恢复的已删除房间。",
-    "rooms.count": "已加载全部 {loaded} 个房间，显示 {seen} 个。", "rooms.countMore": "已加载 {loaded} 个房间，显示 {seen} 个；还有更多。",
+    "rooms.begin": "{count} 个房间以 {prefix} 开头。", "rooms.beginMore": "已加载 {count} 个以 {prefix} 开头的房间；还有更多。", "rooms.count": "已加载全部 {loaded} 个房间，显示 {seen} 个。", "rooms.countMore": "已加载 {loaded} 个房间，显示 {seen} 个；还有更多。",
     "rooms.countFull": "已加载 {loaded} 个房间，显示 {seen} 个；还有更多，请按 ID 开头查找。",
   },
 });

@@ -266,13 +266,13 @@ words.add({
   en: {
     "ui.cancel": "Cancel", "ui.dismiss": "Dismiss", "ui.actions": "Actions", "ui.type": "Type {text} to go on",
     "ui.unknown": "{sentence} Nobody knows whether it was done: look before you repeat it.",
-    "ui.more": "Load more", "ui.loading": "Loading …", "ui.yes": "yes", "ui.no": "no", "ui.save": "Save", "ui.close": "Close",
+    "ui.more": "Load more", "ui.loading": "Loading …", "ui.save": "Save", "ui.close": "Close",
     "ui.reload": "Load again",
   },
   zh: {
     "ui.cancel": "取消", "ui.dismiss": "关闭提示", "ui.actions": "操作", "ui.type": "请输入 {text} 以继续",
     "ui.unknown": "{sentence} 无法确定操作是否已执行：重试前请先查看。",
-    "ui.more": "加载更多", "ui.loading": "加载中…", "ui.yes": "是", "ui.no": "否", "ui.save": "保存", "ui.close": "关闭",
+    "ui.more": "加载更多", "ui.loading": "加载中…", "ui.save": "保存", "ui.close": "关闭",
     "ui.reload": "重新加载",
   },
 });
