@@ -37,40 +37,40 @@ words.add({
     "chat.307": "{who} is a manager now", "chat.308": "{who} is no manager any more", "chat.309": "{who} is a member now", "chat.310": "{who} is no member any more",
     "chat.311": "The room was closed", "chat.312": "The room was changed: {what}", "chat.312.announcement": "New announcement: {text}", "chat.313": "{who} was put out",
     "chat.314": "{who} was muted for {time}", "chat.315": "{who} may write again", "chat.316": "{who} has a new profile", "chat.316.nick": "{who} is the new name of {user}",
-    "chat.317.OFFER": "{who}: {key} was taken", "chat.317.UPDATE": "{who}: {key} was changed", "chat.317.POLL": "{who}: {key} is free", "chat.317.DROP": "The queue was emptied",
+    "chat.seat": "seat {number}", "chat.317.OFFER": "{who}: {key} was taken", "chat.317.UPDATE": "{who}: {key} was changed", "chat.317.POLL": "{who}: {key} is free", "chat.317.DROP": "The queue was emptied",
     "chat.318": "Only the host and managers may write", "chat.319": "Everybody may write again", "chat.320.PARTCLEAR": "Free again: {keys}", "chat.320.BATCH_UPDATE": "Changed in the queue: {keys}",
     "chat.361": "The pinned messages were changed", "chat.362": "Poll: {title}", "chat.363": "The poll has ended: {title}",
     "chat.set.name": "name", "chat.set.ext": "details", "chat.set.broadcastUrl": "stream", "chat.set.queueLevel": "queue", "chat.set.slowModeSeconds": "slow mode", "chat.set.enterExitNotify": "who comes and goes",
   },
   zh: {
     "chat.log": "消息", "chat.new": "{count} 条新消息", "chat.new.one": "1 条新消息", "chat.latest": "回到最新",
-    "chat.away": "你离开后的新消息", "chat.loading": "正在读取更早的消息…", "chat.start": "房间的历史从这里开始(保留 10 天)。",
+    "chat.away": "你离开后的新消息", "chat.loading": "正在读取更早的消息…", "chat.start": "房间的历史从这里开始（保留 10 天）。",
     "chat.limit": "本页显示最近 {count} 条消息。", "chat.older": "读取更早的消息", "chat.options": "操作",
     "chat.empty": "还没有人发言。",
-    "chat.gap.BUDGET.one": "房间繁忙,有 1 条消息未显示", "chat.gap.SLOW.one": "正在取回 1 条消息…", "chat.gap.UNAVAILABLE.one": "有 1 条消息无法取回",
-    "chat.gap.BUDGET": "房间繁忙,有 {count} 条消息未显示", "chat.gap.SLOW": "正在取回 {count} 条消息…",
+    "chat.gap.BUDGET.one": "房间繁忙，有 1 条消息未显示", "chat.gap.SLOW.one": "正在取回 1 条消息…", "chat.gap.UNAVAILABLE.one": "有 1 条消息无法取回",
+    "chat.gap.BUDGET": "房间繁忙，有 {count} 条消息未显示", "chat.gap.SLOW": "正在取回 {count} 条消息…",
     "chat.gap.UNAVAILABLE": "有 {count} 条消息无法取回",
     "chat.recalled": "{who} 撤回了一条消息", "chat.recalled.by": "{who} 撤回了 {whose} 的一条消息", "chat.recalled.system": "{whose} 的一条消息已被撤回",
-    "chat.edited": "(已编辑)", "chat.onlyFor": "仅你和 {who} 可见", "chat.onlyYou": "仅你可见", "chat.system": "系统", "chat.all": "展开全部", "chat.important": "重要",
+    "chat.edited": "（已编辑）", "chat.onlyFor": "仅你和 {who} 可见", "chat.onlyYou": "仅你可见", "chat.system": "系统", "chat.all": "展开全部", "chat.important": "重要",
     "chat.IMAGE": "图片", "chat.AUDIO": "音频", "chat.VIDEO": "视频", "chat.FILE": "文件", "chat.LOCATION": "位置",
-    "chat.CUSTOM": "应用消息(类型 {subtype})", "chat.COMBINE": "合并的消息", "chat.open": "打开", "chat.original": "打开原图",
-    "chat.unsupported": "本页版本较旧,无法显示一条消息。", "chat.reading": "正在读取…",
-    "chat.write": "输入消息", "chat.write.barrage": "输入弹幕", "chat.send": "发送", "chat.barrage": "弹幕", "chat.barrage.long": "以弹幕发送,不保留",
+    "chat.CUSTOM": "应用消息（类型 {subtype}）", "chat.COMBINE": "合并的消息", "chat.open": "打开", "chat.original": "打开原图",
+    "chat.unsupported": "本页版本较旧，无法显示一条消息。", "chat.reading": "正在读取…",
+    "chat.write": "输入消息", "chat.write.barrage": "输入弹幕", "chat.send": "发送", "chat.barrage": "弹幕", "chat.barrage.long": "以弹幕发送，不保留",
     "chat.high": "重要", "chat.high.long": "在繁忙的房间里也送达所有人", "chat.left": "还可输入 {left} 字节", "chat.over": "超出 {over} 字节",
     "chat.everyone": "所有人", "chat.suggestions": "可提到的人",
     "chat.sending": "发送中…", "chat.held": "等待审核", "chat.again": "重试", "chat.discard": "放弃",
-    "chat.anonymous": "你正在旁听,登录后可以发言。", "chat.lost": "暂时连不上房间,输入的文字会保留。", "chat.outside": "你不在房间里。",
-    "chat.entering": "正在进入房间…", "chat.muted": "你已被禁言。", "chat.muted.time": "你已被禁言,还剩 {time}。", "chat.roomMuted": "现在只有房主和管理员可以发言。",
-    "chat.slow": "慢速模式:{time}", "chat.youMuted": "你已被禁言。", "chat.youMuted.time": "你被禁言 {time}。", "chat.youUnmuted": "你可以发言了。",
+    "chat.anonymous": "你正在旁听，登录后可以发言。", "chat.lost": "暂时连不上房间，输入的文字会保留。", "chat.outside": "你不在房间里。",
+    "chat.entering": "正在进入房间…", "chat.muted": "你已被禁言。", "chat.muted.time": "你已被禁言，还剩 {time}。", "chat.roomMuted": "现在只有房主和管理员可以发言。",
+    "chat.slow": "慢速模式：{time}", "chat.youMuted": "你已被禁言。", "chat.youMuted.time": "你被禁言 {time}。", "chat.youUnmuted": "你可以发言了。",
     "chat.others": "{names} 等另外 {count} 人", "chat.two": "{names}和{last}", "chat.came": "{who} 进入房间", "chat.left.who": "{who} 离开", "chat.people": "{count} 人",
     "chat.by": "{what} · {who}",
     "chat.303": "{who} 被加入黑名单", "chat.304": "{who} 被移出黑名单", "chat.305": "{who} 被禁言", "chat.306": "{who} 可以发言了",
     "chat.307": "{who} 成为管理员", "chat.308": "{who} 不再是管理员", "chat.309": "{who} 成为成员", "chat.310": "{who} 不再是成员",
-    "chat.311": "房间已关闭", "chat.312": "房间信息已更改:{what}", "chat.312.announcement": "新公告:{text}", "chat.313": "{who} 被移出房间",
+    "chat.311": "房间已关闭", "chat.312": "房间信息已更改：{what}", "chat.312.announcement": "新公告：{text}", "chat.313": "{who} 被移出房间",
     "chat.314": "{who} 被禁言 {time}", "chat.315": "{who} 可以发言了", "chat.316": "{who} 更新了资料", "chat.316.nick": "{user} 改名为 {who}",
-    "chat.317.OFFER": "{who}:占用 {key}", "chat.317.UPDATE": "{who}:更改 {key}", "chat.317.POLL": "{who}:{key} 已空出", "chat.317.DROP": "队列已清空",
-    "chat.318": "现在只有房主和管理员可以发言", "chat.319": "所有人可以发言了", "chat.320.PARTCLEAR": "已空出:{keys}", "chat.320.BATCH_UPDATE": "队列已更改:{keys}",
-    "chat.361": "置顶消息已更改", "chat.362": "投票:{title}", "chat.363": "投票已结束:{title}",
+    "chat.seat": "{number} 号麦位", "chat.317.OFFER": "{who}：占用 {key}", "chat.317.UPDATE": "{who}：更改 {key}", "chat.317.POLL": "{who}：{key} 已空出", "chat.317.DROP": "队列已清空",
+    "chat.318": "现在只有房主和管理员可以发言", "chat.319": "所有人可以发言了", "chat.320.PARTCLEAR": "已空出：{keys}", "chat.320.BATCH_UPDATE": "队列已更改：{keys}",
+    "chat.361": "置顶消息已更改", "chat.362": "投票：{title}", "chat.363": "投票已结束：{title}",
     "chat.set.name": "名称", "chat.set.ext": "详情", "chat.set.broadcastUrl": "直播地址", "chat.set.queueLevel": "队列", "chat.set.slowModeSeconds": "慢速模式", "chat.set.enterExitNotify": "进出提示",
   },
 });
@@ -93,7 +93,7 @@ const TEXT_BYTES = 32_768;
 const BARRAGE_BYTES = 5_120;
 const ESTIMATE = 40;
 const PATHS = {
-  send: "M3 10l14-7-4 14-3.5-5.5z M9.500 11.500L17 3", barrage: "M8 5h9 M3 10h11 M9 15h8", high: "M10 3v9 M10 16v.5", down: "M10 4v12 M5 11l5 5 5-5", file: "M6 3h6l3 3v11H6z M12 3v4h3",
+  send: "M3 10l14-7-4 14-3.5-5.5z M9.500 11.500L17 3", barrage: "M8 5h9 M3 10h11 M9 15h8", high: "M10 3v9 M10 16v.5", down: "M10 4v12 M5 11l5 5 5-5", file: "M6 3h6l3 3v11H6z M12 3v4h3", picture: "M3 4h14v12H3z M3 14l4-4 3 3 3-3 4 4 M7 7.500h.01",
   place: "M10 17s5-5 5-9a5 5 0 0 0-10 0c0 4 5 9 5 9z M10 8h.01", box: "M4 6l6-3 6 3v8l-6 3-6-3z M4 6l6 3 6-3 M10 9v8",
   pile: "M4 7h12v9H4z M6 4h8", reply: "M8 6l-4 4 4 4 M4 10h8a4 4 0 0 1 4 4",
 };
@@ -351,31 +351,34 @@ const overlap = (ranges, from, to) => ranges.reduce((sum, [a, b]) => sum + Math.
 
 const counted = (key, count) => words.say(count === 1 ? `${key}.one` : key, { count: words.number(count) });
 
+const listed = (names) => names.join(words.language === "zh" ? "、" : ", ");
+
 /** Up to three names, then how many more. */
 function crowd(names, count) {
   const shown = names.slice(0, 3);
   if (shown.length === 0) return words.say("chat.people", { count: words.number(count) });
-  const list = shown.join(words.language === "zh" ? "、" : ", ");
+  const list = listed(shown);
   if (count > shown.length) return words.say("chat.others", { names: list, count: words.number(count - shown.length) });
   return shown.length === 1 ? list
-    : words.say("chat.two", { names: shown.slice(0, -1).join(words.language === "zh" ? "、" : ", "), last: shown.at(-1) });
+    : words.say("chat.two", { names: listed(shown.slice(0, -1)), last: shown.at(-1) });
 }
 
 /** A notification as a sentence; "" if it is not worth one. */
 function sentence({ event, operator, targets = [], data = {} }) {
   const who = crowd(targets.map(named), targets.length);
-  const keys = () => cut((data.elements ?? []).map(({ key }) => key).join(", "), 80);
+  const placeOf = ({ key }) => cut(clean(key), 40).replace(/^seat:(\d+)$/, (_, number) => words.say("chat.seat", { number }));
+  const keys = () => cut(listed((data.elements ?? []).slice(0, 9).map(placeOf)), 120);
   const say = (key, values) => words.say(`chat.${key}`, { who, ...values });
   switch (event) {
     case 312: {
       const { announcement, ...set } = data.set ?? {};
       if (announcement) return say("312.announcement", { text: cut(clean(announcement), 300) });
       const changed = Object.keys(set).map((key) => say(`set.${key}`)).filter((name) => !name.startsWith("chat."));
-      return changed.length > 0 ? say("312", { what: changed.join(", ") }) : "";
+      return changed.length > 0 ? say("312", { what: listed(changed) }) : "";
     }
     case 314: return say("314", { time: span(data.seconds ?? 0) });
     case 316: return data.set?.nick ? say("316.nick", { who: named({ nick: data.set.nick }), user: named(targets[0]) }) : say("316");
-    case 317: return say(`317.${data.change}`, { who: named(operator ?? { user: data.owner ?? "?" }), key: cut(clean(data.key), 40) });
+    case 317: return say(`317.${data.change}`, { who: named(operator ?? { user: data.owner ?? "?" }), key: placeOf(data) });
     case 320: return say(`320.${data.change}`, { keys: keys() });
     case 323: case 360: return "";
     case 361: case 311: case 318: case 319: return say(event);
@@ -910,7 +913,8 @@ export class Chat {
       body.append(make("div", "chat-only", others.length > 0 ? words.say("chat.onlyFor", { who: crowd(others, others.length) }) : words.say("chat.onlyYou")));
     }
     if (message.replyTo) {
-      const reply = button("chat-reply", icon(PATHS.reply), make("bdi", "", nameOf(message.replyTo)), make("bdi", "chat-excerpt", cut(clean(message.replyTo.excerpt), 80)));
+      const reply = button("chat-reply", icon(PATHS.reply));
+      reply.append(make("bdi", "", nameOf(message.replyTo)), make("bdi", "chat-excerpt", cut(clean(message.replyTo.excerpt), 80)));
       [reply.dataset.act, reply.tabIndex] = ["reply", -1];
       body.append(reply);
     }
@@ -978,7 +982,8 @@ export class Chat {
     if (!address) return this.#card("file", media.name || words.say("chat.IMAGE"), words.say("chat.IMAGE"), undefined);
     const [width, height] = media.width > 0 && media.height > 0 ? [media.width, media.height] : [200, 150];
     const scale = Math.min(260 / width, 220 / height, 1);
-    const box = button("chat-image", picture(address, "chat-thumbnail"));
+    const box = button("chat-image", icon(PATHS.picture));
+    box.append(picture(address, "chat-thumbnail"));
     [box.dataset.act, box.ariaLabel] = ["picture", cut(clean(media.name), 60) || words.say("chat.IMAGE")];
     box.style.width = `${Math.max(48, Math.round(width * scale))}px`;
     box.style.height = `${Math.max(48, Math.round(height * scale))}px`;

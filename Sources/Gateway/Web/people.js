@@ -49,34 +49,34 @@ words.add({
     "people.CREATOR": "房主", "people.MANAGERS": "管理员", "people.FIXED_ONLINE": "成员", "people.TEMPORARY": "游客",
     "people.MANAGER": "管理员", "people.you": "我", "people.away": "离线", "people.muted": "已禁言", "people.nobody": "没有人",
     "people.found": "已加载的名单中没有这个名字", "people.listeners": "登录后可以查看成员。",
-    "people.full": "只显示前 {count} 人,可按名字搜索。", "people.options": "{name} 的操作",
+    "people.full": "只显示前 {count} 人，可按名字搜索。", "people.options": "{name} 的操作",
     "people.mention": "提到", "people.copy": "复制文字", "people.copied": "已复制", "people.recall": "撤回消息",
     "people.mute": "禁言 {time}", "people.muteForGood": "永久禁言", "people.unmute": "解除禁言",
     "people.kick": "移出房间…", "people.blacklist": "加入黑名单…", "people.unblacklist": "移出黑名单",
     "people.unban": "允许再次进入", "people.makeManager": "设为管理员", "people.dropManager": "取消管理员",
     "people.seat": "邀请上麦", "people.done": "已完成", "people.cancel": "取消", "people.close": "关闭",
-    "people.recall.ask": "为所有人撤回这条消息?", "people.recall.do": "撤回",
-    "people.kick.ask": "将 {name} 移出房间?", "people.kick.do": "移出", "people.kick.back": "可以再次进入",
+    "people.recall.ask": "为所有人撤回这条消息？", "people.recall.do": "撤回",
+    "people.kick.ask": "将 {name} 移出房间？", "people.kick.do": "移出", "people.kick.back": "可以再次进入",
     "people.kick.now": "立即", "people.kick.after": "{time}后",
-    "people.blacklist.ask": "将 {name} 加入黑名单?此人会被移出,解除之前不能再进入。",
+    "people.blacklist.ask": "将 {name} 加入黑名单？此人会被移出，解除之前不能再进入。",
     "people.blacklist.do": "加入黑名单", "people.blacklist.recall": "同时撤回全部消息",
-    "people.muteForGood.ask": "禁言 {name},直到有人解除?", "people.muteForGood.do": "禁言",
+    "people.muteForGood.ask": "禁言 {name}，直到有人解除？", "people.muteForGood.do": "禁言",
     "people.dropManager.ask": "{name} 将成为普通成员。", "people.dropManager.do": "取消管理员",
     "people.settings": "房间设置", "people.name": "名称", "people.announcement": "公告",
     "people.slow": "慢速模式", "people.slow.off": "关闭", "people.slow.on": "每 {time}一条消息",
     "people.muteAll": "只有房主和管理员可以发言", "people.queue": "谁可以更改队列和麦位",
-    "people.queue.ANY": "所有人", "people.queue.OWNER": "所有人,仅限自己的", "people.queue.MANAGER": "房主和管理员",
+    "people.queue.ANY": "所有人", "people.queue.OWNER": "所有人，仅限自己的", "people.queue.MANAGER": "房主和管理员",
     "people.enters": "显示进出提示", "people.enters.ALL": "所有人", "people.enters.FIXED_ONLY": "仅成员",
     "people.enters.NONE": "不显示", "people.save": "保存", "people.saved": "已保存", "people.long": "超出 {over} 字节",
     "people.error.401": "登录已失效。", "people.error.403": "你没有权限。", "people.error.404": "内容已不存在。",
     "people.error.409": "内容已被其他人更改。", "people.error.413": "内容过大。",
-    "people.error.416": "操作太快,请在 {time}后重试。", "people.error.416.now": "操作太快,请稍候。",
-    "people.error.503": "房间暂时无法处理,请稍后重试。", "people.error.13002": "房间已关闭。",
+    "people.error.416": "操作太快，请在 {time}后重试。", "people.error.416.now": "操作太快，请稍候。",
+    "people.error.503": "房间暂时无法处理，请稍后重试。", "people.error.13002": "房间已关闭。",
     "people.error.13003": "不能进入这个房间。", "people.error.13003.time": "{time}内不能进入这个房间。",
-    "people.error.13004": "你已被禁言。", "people.error.13004.time": "你已被禁言,还剩 {time}。",
+    "people.error.13004": "你已被禁言。", "people.error.13004.time": "你已被禁言，还剩 {time}。",
     "people.error.13006": "现在只有房主和管理员可以发言。", "people.error.13007": "你不在房间里。",
     "people.error.13008": "你加入的房间太多。", "people.error.13009": "内容未通过审核。",
-    "people.error.lost": "连接中断,没有收到答复。", "people.error.unknown": "没有收到答复,可能已经发送。",
+    "people.error.lost": "连接中断，没有收到答复。", "people.error.unknown": "没有收到答复，可能已经发送。",
     "people.error": "操作未成功。",
   },
 });
@@ -134,10 +134,9 @@ export function hueOf(user) {
 
 /** An address that may be shown or followed; else undefined. */
 export function safeUrl(text) {
-  try {
-    const url = new URL(text);
-    return ["http:", "https:"].includes(url.protocol) ? url.href : undefined;
-  } catch { return undefined; }
+  // Most people have no picture: the check before spares an exception.
+  if (!/^https?:/i.test(text)) return undefined;
+  try { return new URL(text).href; } catch { return undefined; }
 }
 
 export function picture(address, name) {
@@ -492,15 +491,17 @@ export class People {
     this.#closeMenu();
     let person = { ...this.#find(user.user), ...user };
     const box = make("div", "people-menu");
-    box.role = "menu";
     box.ariaLabel = words.say("people.options", { name: named(person) });
     box.popover = "manual";
     const root = anchor.getRootNode();
     (anchor.closest("dialog") ?? (root === document ? document.body : root)).append(box);
     const draw = () => {
       const at = [...box.querySelectorAll("button")].findIndex((item) => item === box.getRootNode().activeElement);
-      box.replaceChildren(make("div", "people-who", face(person),
-        make("span", "people-whom", make("bdi", "people-name", nameOf(person)), make("span", "people-note", person.user))));
+      const who = make("div", "people-who", face(person),
+        make("span", "people-whom", make("bdi", "people-name", nameOf(person)), make("span", "people-note", person.user)));
+      // The menu has the name as its label.
+      who.ariaHidden = "true";
+      box.replaceChildren(who);
       for (const { label, action, isGrave } of this.#actions(person, message)) {
         const item = button(isGrave ? "people-item people-grave" : "people-item", label, () => { this.#closeMenu(); action(); });
         item.role = "menuitem";
@@ -508,6 +509,7 @@ export class People {
         box.append(item);
       }
       const items = box.querySelectorAll("button");
+      box.role = items.length > 0 ? "menu" : "note";
       (items[Math.max(0, at)] ?? box).focus({ preventScroll: true });
     };
     box.tabIndex = -1;
