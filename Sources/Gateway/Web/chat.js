@@ -92,6 +92,7 @@ const SLOW_GAPS_MAX = 64;
 const TEXT_BYTES = 32_768;
 const BARRAGE_BYTES = 5_120;
 const ESTIMATE = 40;
+const SPARED = 12;
 const PATHS = {
   send: "M3 10l14-7-4 14-3.5-5.5z M9.500 11.500L17 3", barrage: "M8 5h9 M3 10h11 M9 15h8", high: "M10 3v9 M10 16v.5", down: "M10 4v12 M5 11l5 5 5-5", file: "M6 3h6l3 3v11H6z M12 3v4h3", picture: "M3 4h14v12H3z M3 14l4-4 3 3 3-3 4 4 M7 7.500h.01",
   place: "M10 17s5-5 5-9a5 5 0 0 0-10 0c0 4 5 9 5 9z M10 8h.01", box: "M4 6l6-3 6 3v8l-6 3-6-3z M4 6l6 3 6-3 M10 9v8",
@@ -294,6 +295,10 @@ class VirtualList {
     while (first < high) {
       const middle = (first + high) >> 1;
       if (rows[middle].top + rows[middle].height < top - margin) first = middle + 1; else high = middle;
+    }
+    // Rows above the view go a dozen at a time, not one with each message.
+    for (let more = 1; this.isFollowing && more <= SPARED && more <= first; more += 1) {
+      if (rows[first - more] === this.#shown[0]) { first -= more; break; }
     }
     const wanted = [];
     for (let at = first; at < rows.length && rows[at].top < top + this.#view + margin; at += 1) wanted.push(rows[at]);
@@ -589,6 +594,7 @@ export class Chat {
       const same = this.#list.rows[this.#list.place({ seq: row.seq, sub: 0, number: 0 })];
       if (same?.seq === row.seq && same.sub === 0) this.#list.remove(same);
     }
+    if (this.#list.rows.length === 1) this.#list.change(this.#top);
     this.#list.insert(row);
     const over = this.#list.rows.length - 1 - ROWS_MAX;
     if (over > 0) {
@@ -676,6 +682,7 @@ export class Chat {
 
   /** The room's order began anew, or what was missed can't be told: the list is read again as the reader scrolls. */
   #startAgain() {
+    for (const [id, row] of this.#unsent) if (row.isSent) this.#unsent.delete(id);
     this.#list.clear([this.#top, ...this.#unsent.values()]);
     [this.#lastSeq, this.#oldest, this.#hasOlder, this.#budget, this.#slow, this.#awayLine, this.#unread] = [0, Infinity, true, null, [], null, 0];
     this.#drawMarker();
@@ -875,7 +882,7 @@ export class Chat {
       if (this.#isReading) { element.append(make("span", "chat-spinner")); say(words.say("chat.loading")); }
       else if (row.state === "failed") link("older", "chat.older");
       else if (this.#isFull()) say(words.say("chat.limit", { count: words.number(ROWS_MAX) }));
-      else if (!this.#hasOlder && this.#room.state === "entered") say(words.say("chat.start"));
+      else if (!this.#hasOlder && this.#room.state === "entered") say(words.say(this.#list.rows.length === 1 ? "chat.empty" : "chat.start"));
     } else if (row.kind === "line") say(words.say("chat.away"));
     else if (row.kind === "gap") {
       say(counted(`chat.gap.${row.cause}`, row.count));

@@ -417,8 +417,8 @@ export class People {
   }
 
   #draw() {
-    // Many events make one drawing.
-    this.#drawing ??= setTimeout(() => { this.#drawing = null; if (this.#isVisible) this.#drawNow(); }, 200);
+    // Many events make one drawing, and a long list is drawn less often.
+    this.#drawing ??= setTimeout(() => { this.#drawing = null; if (this.#isVisible) this.#drawNow(); }, this.#rows.size > PAGE ? 1000 : 100);
   }
 
   #drawNow() {
@@ -467,7 +467,11 @@ export class People {
     const box = this.#sections;
     const stays = new Set(content);
     for (const child of [...box.children]) if (!stays.has(child)) child.remove();
-    content.forEach((child, place) => { if (box.children[place] !== child) box.insertBefore(child, box.children[place] ?? null); });
+    let next = box.firstElementChild;
+    for (const child of content) {
+      if (child === next) next = next.nextElementSibling;
+      else box.insertBefore(child, next);
+    }
   }
 
   #row(member) {
