@@ -30,7 +30,7 @@ words.add({
     "chat.sending": "sending…", "chat.held": "waits for a moderator", "chat.again": "Try again", "chat.discard": "Discard",
     "chat.anonymous": "You are listening only. Sign in to write.", "chat.lost": "The room is out of reach. Your text is kept.", "chat.outside": "You are not in the room.",
     "chat.entering": "Entering the room…", "chat.muted": "You are muted.", "chat.muted.time": "You are muted. {time} left.", "chat.roomMuted": "Only the host and managers may write now.",
-    "chat.slow": "Slow mode: {time}", "chat.youMuted": "You were muted.", "chat.youMuted.time": "You were muted for {time}.", "chat.youUnmuted": "You may write again.",
+    "chat.slow": "Slow mode: {time}", "chat.youUnmuted": "You may write again.",
     "chat.others": "{names} and {count} others", "chat.two": "{names} and {last}", "chat.came": "{who} came in", "chat.left.who": "{who} left", "chat.people": "{count} people",
     "chat.by": "{what} · {who}",
     "chat.303": "{who} was blacklisted", "chat.304": "{who} was taken off the blacklist", "chat.305": "{who} was muted", "chat.306": "{who} may write again",
@@ -61,8 +61,8 @@ words.add({
     "chat.sending": "发送中…", "chat.held": "等待审核", "chat.again": "重试", "chat.discard": "放弃",
     "chat.anonymous": "你正在旁听，登录后可以发言。", "chat.lost": "暂时连不上房间，输入的文字会保留。", "chat.outside": "你不在房间里。",
     "chat.entering": "正在进入房间…", "chat.muted": "你已被禁言。", "chat.muted.time": "你已被禁言，还剩 {time}。", "chat.roomMuted": "现在只有房主和管理员可以发言。",
-    "chat.slow": "慢速模式：{time}", "chat.youMuted": "你已被禁言。", "chat.youMuted.time": "你被禁言 {time}。", "chat.youUnmuted": "你可以发言了。",
-    "chat.others": "{names} 等另外 {count} 人", "chat.two": "{names}和{last}", "chat.came": "{who} 进入房间", "chat.left.who": "{who} 离开", "chat.people": "{count} 人",
+    "chat.slow": "慢速模式：{time}", "chat.youUnmuted": "你可以发言了。",
+    "chat.others": "{names} 等另外 {count} 人", "chat.two": "{names} 和 {last}", "chat.came": "{who} 进入房间", "chat.left.who": "{who} 离开", "chat.people": "{count} 人",
     "chat.by": "{what} · {who}",
     "chat.303": "{who} 被加入黑名单", "chat.304": "{who} 被移出黑名单", "chat.305": "{who} 被禁言", "chat.306": "{who} 可以发言了",
     "chat.307": "{who} 成为管理员", "chat.308": "{who} 不再是管理员", "chat.309": "{who} 成为成员", "chat.310": "{who} 不再是成员",
@@ -358,9 +358,9 @@ const counted = (key, count) => words.say(count === 1 ? `${key}.one` : key, { co
 
 const listed = (names) => names.join(words.language === "zh" ? "、" : ", ");
 
-/** Up to three names, then how many more. */
+/** Three names, or two and how many more. */
 function crowd(names, count) {
-  const shown = names.slice(0, 3);
+  const shown = names.slice(0, count > 3 ? 2 : 3);
   if (shown.length === 0) return words.say("chat.people", { count: words.number(count) });
   const list = listed(shown);
   if (count > shown.length) return words.say("chat.others", { names: list, count: words.number(count - shown.length) });
@@ -407,6 +407,7 @@ export class Chat {
   #composer;
   #top = { seq: -1, sub: 0, kind: "top", state: "idle" };
   #lastSeq = 0;
+  #enteredAt = 0;
   #oldest = Infinity;
   #hasOlder = true;
   #isReading = false;
@@ -479,6 +480,7 @@ export class Chat {
     this.#epoch = epoch ?? this.#epoch;
     this.#away = recovery === "complete" && this.#wasLost ? { after: this.#lastSeq, until: seq } : null;
     this.#wasLost = false;
+    this.#enteredAt = seq;
     if (recovery !== "complete") {
       this.#oldest = seq + 1;
       this.#hasOlder = seq > 0;
@@ -610,7 +612,8 @@ export class Chat {
   #isApplied(message) {
     const { type, event, data = {} } = message;
     if (type !== "NOTIFICATION") return false;
-    this.#composer.notified(message);
+    // The entry has told already how it stood then.
+    if (!(message.seq <= this.#enteredAt)) this.#composer.notified(message);
     if (event === 323) {
       const ids = new Set(data.messageIds);
       for (const row of this.#list.rows) {
@@ -1115,17 +1118,19 @@ class Composer {
   }
 
   /** A notification may concern the right to write. */
-  notified({ event, targets = [], data = {}, seq }) {
+  notified({ event, targets = [], data = {}, time }) {
+    // The message may be shown again later, in another language.
+    const age = this.#context.now() - time;
     const isMe = targets.some(({ user }) => user === this.#context.client.user);
     if (event === 318 || event === 319) this.#isRoomMuted = event === 318;
     if (event === 312 && data.set?.slowModeSeconds !== undefined) this.#slowSeconds = data.set.slowModeSeconds;
-    const say = (key, values, kind) => this.#context.notice(words.say(`chat.${key}`, values), kind);
-    if (isMe && event === 305) { this.#isMuted = true; say("youMuted", {}, "warn"); }
-    if (isMe && event === 306) this.#isMuted = false;
-    if (isMe && event === 314) { this.#mutedUntil = Date.now() + data.seconds * 1000; say("youMuted.time", { time: span(data.seconds) }, "warn"); }
+    if (isMe && (event === 305 || event === 306)) this.#isMuted = event === 305;
+    if (isMe && event === 314) this.#mutedUntil = Date.now() + data.seconds * 1000 - age;
     if (isMe && event === 315) this.#mutedUntil = 0;
-    if (isMe && (event === 306 || event === 315) && !this.#isMuted && this.#mutedUntil <= Date.now()) say("youUnmuted", {}, "good");
-    if (seq === undefined || event >= 305) this.refresh();
+    if (isMe && (event === 306 || event === 315) && age < 10_000 && !this.#isMuted && this.#mutedUntil <= Date.now()) {
+      this.#context.notice(words.say("chat.youUnmuted"), "good");
+    }
+    if (event >= 303 && event <= 319) this.refresh();
   }
 
   sent() {
