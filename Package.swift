@@ -66,6 +66,7 @@ let package = Package(
         .target(
             name: "CBuildRevision", cSettings: [.define("CHATROOM_BUILD_REVISION", to: "\"\(revision)\"")]),
         core("BuildVersion", ["CBuildRevision"]),
+        .target(name: "CWebFiles"),
         core("ChatModel"),
 
         // Layer 1: pure cores. None of them can import I/O.
@@ -88,7 +89,7 @@ let package = Package(
         core("Cryptography", ["COpenSSL"]),
         core("TLS", ["COpenSSL"]),
         core("Deflate", ["CZlib"]),
-        core("WebFiles", ["HTTPWebSocket", "Deflate"]),
+        core("WebFiles", ["HTTPWebSocket", "Deflate", "CWebFiles"]),
         core("Transport", ["EventLoop", "TLS", "CUV", "CShims"]),
         core("SQLite", ["CSQLite", "CShims"]),
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
@@ -128,13 +129,13 @@ let package = Package(
             [
                 "ChatModel", "Wire", "HTTPWebSocket", "RoomCore", "RoomProtocol", "SessionCore", "ShardPlacement",
                 "Moderation", "Cryptography", "EventLoop", "TLS", "Transport", "Deflate", "WebFiles", "Telemetry", logging,
-            ], resources: [.embedInCode("Web")]),
+            ], exclude: ["Web"]),
         core(
             "ServerAPI",
             [
                 "ChatModel", "Wire", "HTTPWebSocket", "EventLoop", "TLS", "Transport", "WebFiles", "Telemetry",
                 "BuildVersion", logging, lifecycle,
-            ], resources: [.embedInCode("Console")]),
+            ], exclude: ["Console"]),
 
         // The SDK: for apps, and no part of the node. On Apple's platforms it is these four targets and nothing else:
         // ChatModel, Wire, ClientCore, ChatroomClient.

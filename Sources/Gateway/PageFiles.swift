@@ -9,31 +9,14 @@ enum PageFiles {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data: blob:; "
         + "media-src https: blob:; connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-    /// - Parameter isForOthers: a page of another origin may import the SDK and the element; whether it may connect is for
-    ///   `allowedOrigins`.
-    private static func file(_ name: String, _ content: [UInt8], at path: String? = nil, isForOthers: Bool = true) -> WebFile {
-        WebFile(path: path ?? "/\(name)", name: name, content: content, policy: policy, isForOthers: isForOthers)
-    }
+    private static let page = "index.html"
 
-    static let all: [WebFile] = [
-        file("chat-room.css", PackageResources.chat_room_css),
-        file("chat-room.js", PackageResources.chat_room_js),
-        file("chat.css", PackageResources.chat_css),
-        file("chat.js", PackageResources.chat_js),
-        file("chatroom.d.ts", PackageResources.chatroom_d_ts),
-        file("chatroom.js", PackageResources.chatroom_js),
-        file("index.html", PackageResources.index_html, at: "/", isForOthers: false),
-        file("ledger.js", PackageResources.ledger_js),
-        file("page.js", PackageResources.page_js),
-        file("people.css", PackageResources.people_css),
-        file("people.js", PackageResources.people_js),
-        file("qr.js", PackageResources.qr_js),
-        file("seats.css", PackageResources.seats_css),
-        file("seats.js", PackageResources.seats_js),
-        file("stage.css", PackageResources.stage_css),
-        file("stage.js", PackageResources.stage_js),
-        file("words.js", PackageResources.words_js),
-    ]
+    /// A page of another origin may import the SDK and the element; whether it may connect is for `allowedOrigins`.
+    static let all = EmbeddedFile.pages.map { file in
+        WebFile(
+            path: file.name == page ? "/" : "/\(file.name)", name: file.name, content: file.content, policy: policy,
+            isForOthers: file.name != page)
+    }
 
     /// The answer to a request that does not ask for WebSocket; the connection is closed after it.
     static func response(to request: UpgradeRequest) -> [UInt8] {

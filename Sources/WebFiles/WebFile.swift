@@ -12,12 +12,15 @@ public struct WebFile: Sendable {
     private let etag: String
     private let headers: [HTTPHeader]
 
-    /// The kind follows from the end of the file's name.
+    /// The kind follows from the end of the file's name. Scripts and styles are served without their comments
+    /// (`SourceLines`).
     /// - Parameters:
     ///   - policy: the content security policy of a page, and of everything else that a browser may open as one.
     ///   - isForOthers: whether pages of other origins may read it.
     public init(path: String, name: String, content: [UInt8], policy: String, isForOthers: Bool = false) {
         self.path = path
+        let isCode = name.hasSuffix(".js") || name.hasSuffix(".css")
+        let content = isCode ? SourceLines.shortened(content) : content
         self.content = content
         contentType = Self.contentType(ofFile: name)
         compressed = Gzip.compressed(content)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BotSwarmCore
 import ChatModel
+import Dispatch
 import EventLoop
 import FoundationEssentials
 import SystemCalls
