@@ -241,6 +241,8 @@ let package = Package(
         tests("SystemCallsTests", ["SystemCalls"]),
         tests("TransportTests", ["EventLoop", "TLS", "Transport", "WaitTestKit", "CertificateTestKit"]),
         tests("DeflateTests", ["Deflate"]),
+        tests("TelemetryTests", ["Telemetry"]),
+        tests("WebFilesTests", ["HTTPWebSocket", "WebFiles"]),
         tests(
             "GatewayTests",
             [
@@ -337,7 +339,7 @@ let package = Package(
                 "OpenAPITestKit",
                 "WaitTestKit", "CertificateTestKit", "Deflate", "ShardPlacement", "Consensus", "Cryptography",
                 "CryptographyTestKit",
-                "chatroomd", "chatroomctl",
+                "WebFiles", "chatroomd", "chatroomctl",
             ], exclude: ["Web", "Transcripts", "Fixtures"]),
     ]
 )

@@ -6,7 +6,7 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
-// What the client port serves.
+// Served on the client port.
 
 static const unsigned char page_chat_room_css[] = {
 #embed "../Gateway/Web/chat-room.css"
@@ -101,7 +101,7 @@ const struct chatroom_file *chatroom_page_files(unsigned long *count) {
     return page_files;
 }
 
-// What the API port serves at /console.
+// Served on the API port at /console.
 
 static const unsigned char console_console_api_js[] = {
 #embed "../ServerAPI/Console/console-api.js"

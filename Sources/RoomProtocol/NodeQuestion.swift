@@ -44,7 +44,7 @@ public enum NodeQuestion: Sendable, Equatable {
     case audit(AuditQuery)
     /// Keeps copies of what another node has recorded.
     case keepAudit([AuditItem])
-    /// What the node does at the moment.
+    /// The node's activity at the moment.
     case figures
     case setLogLevel(LogLevel)
     /// Copies what the node leads into a directory of that name.

@@ -23,7 +23,7 @@ public protocol OperatingService: Sendable {
     func broadcast(_ message: Message) async throws(ChatError) -> Int
 
     func stats() async throws(ChatError) -> StatsView
-    /// What each node does at the moment.
+    /// The activity of each node at the moment.
     func figures() async throws(ChatError) -> FiguresView
     func nodes() async throws(ChatError) -> [NodeView]
     func shards() async throws(ChatError) -> [ShardView]

@@ -1,7 +1,7 @@
 /// Makes scripts and styles smaller without reading them as a language: lines that are only comments become empty, so that
 /// the numbers of lines stay, and the white space at the beginning of lines goes.
 ///
-/// What it may be given: no comment begins in the first place of a line inside a text, and no text goes over lines. A test
+/// Its input must be such that no comment begins in the first place of a line inside a text, and that no text goes over lines. A test
 /// looks at all files for both.
 enum SourceLines {
     static func shortened(_ content: [UInt8]) -> [UInt8] {

@@ -21,7 +21,7 @@ extension IntegrationTests {
             ("chatroom_origin_refused_total", "counter", []), ("chatroom_build_info", "gauge", ["version"]),
             ("chatroom_ready", "gauge", []),
             ("chatroom_api_requests_total", "counter", ["route", "status"]), ("chatroom_api_seconds", "histogram", []),
-            ("chatroom_sent_bytes_total", "counter", []), ("process_cpu_seconds_total", "counter", []),
+            ("chatroom_sent_bytes_total", "counter", []), ("chatroom_deliveries_total", "counter", ["class"]), ("process_cpu_seconds_total", "counter", []),
             ("process_open_fds", "gauge", []), ("process_max_fds", "gauge", []),
             ("process_resident_memory_bytes", "gauge", []), ("process_virtual_memory_bytes", "gauge", []),
             ("process_virtual_memory_max_bytes", "gauge", []), ("process_start_time_seconds", "gauge", []),

@@ -1,33 +1,44 @@
 import Foundation
 import Testing
+import WebFiles
 
 extension IntegrationTests {
     /// What the client port serves to browsers.
     @Suite struct WebFileTests {
-        /// The files as they are edited, and where they are served.
-        private static let files = [
-            ("index.html", "/"), ("demo.js", "/demo.js"), ("chatroom.js", "/chatroom.js"),
-        ]
-
         private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
 
-        private static func text(_ name: String) throws -> String {
-            try String(contentsOf: package.appendingPathComponent("Sources/Gateway/Web/\(name)"), encoding: .utf8)
-        }
-
-        @Test func `they are served with their types, and nothing else is`() async throws {
+        @Test func `the pages are served with their types and policies, and nothing else is`() async throws {
             try await TestNode.run { node in
-                for (name, path) in Self.files {
-                    let answer = try await node.page("GET", path)
-                    #expect(answer.status == 200)
-                    #expect(try answer.body == Self.text(name))
+                for file in EmbeddedFile.pages {
+                    let answer = try await node.page("GET", file.name == "index.html" ? "/" : "/\(file.name)")
+                    #expect(answer.status == 200, "\(file.name)")
+                    #expect(answer.headers["content-security-policy"]?.contains("default-src 'none'") == true)
+                    #expect(answer.headers["content-security-policy"]?.contains("unsafe") == false)
+                    let etag = try #require(answer.headers["etag"])
+                    #expect(try await node.page("GET", "/\(file.name == "index.html" ? "" : file.name)", ["If-None-Match": etag]).status == 304)
                 }
                 #expect(try await node.page("GET", "/chatroom.js?v=1").status == 200)
                 #expect(try await node.page("POST", "/chatroom.js").status == 405)
-                for path in ["/index.html", "/chatroom.js/", "/../chatroom.js", "//", "/chatroom"] {
+                for path in ["/index.html", "/chatroom.js/", "/../chatroom.js", "//", "/chatroom", "/console"] {
                     #expect(try await node.page("GET", path).status == 404)
                 }
+            }
+        }
+
+        @Test func `the console is served on the API port, to everybody, and every call of it needs a key`() async throws {
+            try await TestNode.run { node in
+                for file in EmbeddedFile.console {
+                    let path = file.name == "console.html" ? "/console" : "/console/\(file.name)"
+                    let answer = try await node.api("GET", path, bearer: nil)
+                    #expect(answer.status == 200, "\(path)")
+                    #expect(answer.headers["x-content-type-options"] == "nosniff")
+                }
+                for path in ["/console/", "/console/none.js", "/console/../v1/stats", "/consoles"] {
+                    #expect(try await node.api("GET", path, bearer: nil).status == 404, "\(path)")
+                }
+                #expect(try await node.api("POST", "/console", "{}", bearer: nil).status == 404)
+                #expect(try await node.api("GET", "/v1/figures", bearer: nil).status == 401)
             }
         }
 
@@ -73,10 +84,16 @@ extension IntegrationTests {
 
 extension TestNode {
     /// Asks the client port for a page.
-    func page(_ method: String, _ target: String) async throws -> HTTPAnswer {
+    /// - Parameter host: nil: the port's own name.
+    func page(
+        _ method: String, _ target: String, _ headers: [String: String] = [:], host: String? = nil, body: String = ""
+    ) async throws -> HTTPAnswer {
         let socket = TestSocket()
         try await socket.open(port: clientPort)
-        await socket.write(Array("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+        var text = "\(method) \(target) HTTP/1.1\r\nHost: \(host ?? "localhost:\(clientPort)")\r\n"
+        for (name, value) in headers { text += "\(name): \(value)\r\n" }
+        if !body.isEmpty { text += "Content-Length: \(body.utf8.count)\r\n" }
+        await socket.write(Array((text + "\r\n" + body).utf8))
         let answer = try await socket.received("an HTTP answer") { HTTPAnswer.parse($0) }
         await socket.close()
         return answer

@@ -1,8 +1,8 @@
 import HTTPWebSocket
 import Transport
 
-/// Who may use the demo (PROTOCOL.md, "The demo"): a browser on the node's own machine, on a page of this very node, with no
-/// proxy between. Whoever is anybody else is told that there is nothing.
+/// Admission to the demo (PROTOCOL.md, "The demo"): a browser on the node's own machine, on a page of this very node, with no
+/// proxy between. Everybody else is told that there is nothing.
 struct DemoDoor: Sendable {
     static let path = "/v1/demo"
     static let killPath = "/v1/demo/kill"

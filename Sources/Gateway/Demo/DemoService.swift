@@ -8,7 +8,7 @@ public protocol DemoService: Sendable {
     /// - Parameter room: nil: a new one.
     /// - Throws: 404 for a room that is not the demo's, 416 when the demo has as many rooms as it may have.
     func enter(_ room: RoomID?) async throws(ChatError) -> DemoPlace
-    /// What the node does at the moment.
+    /// The node's activity at the moment.
     func figures() async -> DemoFigures
     /// Ends the process as `kill -9` does, once the answer has been sent.
     /// - Throws: 404 where nothing starts the node again.
@@ -28,9 +28,9 @@ struct DemoRequest: WireMessage {
 /// A place in a room of the demo.
 public struct DemoPlace: WireMessage {
     public var room: RoomID
-    /// Of a guest.
+    /// A guest's token.
     public var token: String
-    /// Of the room's creator; only for who made it.
+    /// The token of the room's creator; only for the caller that made the room.
     public var hostToken: String?
     public var gateways: [String]
 

@@ -7,7 +7,7 @@ public struct UpgradeRequest: Sendable, Hashable {
     public var query: String
     /// Those that the node reads (`HTTPUpgradeParser`), in the order in which they came.
     public var headers: [HTTPHeader]
-    /// Of a POST; empty for all others.
+    /// The body of a POST; empty for all others.
     public var body: [UInt8] = []
     /// Whether a proxy says that it stands between: a header `Forwarded` (RFC 7239) or `X-Forwarded-…`, whatever it holds.
     public var isForwarded = false

@@ -96,7 +96,7 @@ struct NodeAnswers: Sendable {
         }
     }
 
-    /// What the node does at the moment.
+    /// The node's activity at the moment.
     func figures() async -> NodeFigures {
         let (status, seconds) = (await status(), (WallClock.now().milliseconds - startedAt.milliseconds) / 1000)
         var figures = recent.figures(of: configuration.node)

@@ -34,7 +34,7 @@ final class RecentFigures: Sendable {
         await task?.value
     }
 
-    /// What the registry tells of the node.
+    /// The node's figures, as far as the registry has them.
     func figures(of node: NodeID) -> NodeFigures {
         var figures = NodeFigures(node: node)
         let now = FigureSample(registry)
@@ -61,7 +61,7 @@ final class RecentFigures: Sendable {
     private static func milliseconds(_ seconds: Double) -> Double { (seconds * 100_000).rounded() / 100 }
 }
 
-/// What has been counted until a moment.
+/// The counts at a moment.
 struct FigureSample: Sendable {
     let at = ContinuousClock.now
     let cpuSeconds: Double

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// What a node does at the moment: rates are of the last ten seconds, times are percentiles of them (PROTOCOL.md, "Figures").
+/// A node's activity at the moment: rates are of the last ten seconds, times are percentiles of them (PROTOCOL.md, "Figures").
 public struct NodeFigures: WireMessage, Hashable {
     public var node: NodeID
     public var version = ""
@@ -67,7 +67,7 @@ public struct NodeFigures: WireMessage, Hashable {
     }
 }
 
-/// What viewers of a node were not given.
+/// Losses of a node's viewers.
 public struct DropFigures: WireMessage, Hashable {
     public var `class`: String
     public var cause: String

@@ -15,11 +15,14 @@ final class CrowdMember: ConnectionHandler {
     private var decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: Bot.messageBytesMax)
     private var tries: Int
     private var requestID: UInt32 = 2
+    private var out: [UInt8] = []
     private(set) var isHere = false
     private var isStopped = false
 
     /// Between two tries, in milliseconds.
     private static let waits: ClosedRange<UInt64> = 500...4_000
+
+    private static let outBytesMax = 64 * 1024
 
     init(number: Int, room: RoomID, user: UserID, lane: CrowdLane) {
         self.room = room
@@ -115,13 +118,25 @@ final class CrowdMember: ConnectionHandler {
         write(frame)
     }
 
-    private func write(_ bytes: [UInt8]) { tcp?.write(SharedBytes(copying: bytes[...])) }
+    private func write(_ bytes: [UInt8]) {
+        // Nothing that a node does not take is news a second later.
+        guard out.count < Self.outBytesMax else { return }
+        out += bytes
+        flush()
+    }
 
-    func connectionDidDrain(_ connection: TCPConnection) {}
+    private func flush() {
+        guard let tcp, !tcp.isWriting, !out.isEmpty else { return }
+        let written = out.withUnsafeBytes { tcp.tryWrite($0) }
+        if written < out.count { tcp.write(SharedBytes(copying: out[written...])) }
+        out.removeAll(keepingCapacity: true)
+    }
+
+    func connectionDidDrain(_ connection: TCPConnection) { flush() }
 
     func connectionDidClose(_ connection: TCPConnection, error: TransportError?) {
         guard connection === tcp else { return }
-        (tcp, handshake) = (nil, nil)
+        (tcp, handshake, out) = (nil, nil, [])
         connectLater()
     }
 

@@ -9,9 +9,9 @@ struct CrowdScript {
     }
 
     private var random: SplitMix
-    /// Who sits where, as far as the crowd itself knows.
+    /// The members on seats, as far as the crowd itself knows.
     private var seats: [Int: Int] = [:]
-    /// Of a hundred acts.
+    /// The share of barrage among a hundred acts.
     private let barragePercent: Int
 
     /// - Parameters:
@@ -22,7 +22,7 @@ struct CrowdScript {
         barragePercent = Int(100 * barrage / max(messages + barrage, 0.001))
     }
 
-    /// What somebody of `speakers` does next.
+    /// The next act of one of `speakers`.
     mutating func next(speakers: Int) -> (speaker: Int, act: Act) {
         let speaker = random.number(below: max(1, speakers))
         // Few sit: a seat every some seconds.
