@@ -275,6 +275,16 @@ start_keeper() {
     printf '%s\n' "$!" >"$run_dir/keeper.pid"
 }
 
+# The crowds of start_crowd leave.
+stop_crowds() {
+    local pid
+    [[ -r $run_dir/crowd.pids ]] || return 0
+    while read -r pid; do
+        if [[ $pid =~ ^[1-9][0-9]*$ ]] && grep -qs "crowd" "/proc/$pid/cmdline"; then kill "$pid" 2>/dev/null || true; fi
+    done <"$run_dir/crowd.pids"
+    rm -f "$run_dir/crowd.pids"
+}
+
 # start_crowd N: N bots in a new room of the demo; room is its ID.
 start_crowd() {
     demo_is_on || fail '--crowd fills a room of the demo, which is off.'
@@ -286,5 +296,6 @@ start_crowd() {
         exec setsid "$bin_dir/botswarm" crowd --room "$room" --members "$1" --keys "$cluster_file" \
             </dev/null >>"$run_dir/crowd.log" 2>&1
     ) &
+    printf '%s\n' "$!" >>"$run_dir/crowd.pids"
     say "A crowd of $1 comes in: http://$(node_field n1 client)/?room=$room"
 }

@@ -608,6 +608,9 @@ export class ChatroomClient extends Emitter {
   #tries = 0;
   #failures = 0;
   #addressIndex = 0;
+  // Whether the attempt under way has reached a node; and how many addresses have been passed by since the last rest.
+  #hasOpened = false;
+  #skipped = 0;
   #refusedTokens = 0;
   #wasConnected = false;
   #window = null;
@@ -721,7 +724,7 @@ export class ChatroomClient extends Emitter {
     } catch (error) {
       return this.#failed(new ChatroomError("noAddress", String(error)));
     }
-    [this.#trial, this.#triedAddress] = [socket, address];
+    [this.#trial, this.#triedAddress, this.#hasOpened] = [socket, address, false];
     const isWanted = () => socket === this.#socket || socket === this.#trial;
     this.#patience = this._later(() => this.#drop(socket, "the server did not answer in time"), CONNECT_MS);
     socket.onopen = () => {
@@ -818,7 +821,7 @@ export class ChatroomClient extends Emitter {
     const { reconnectMinMs, reconnectMaxMs } = this.options;
     const [low, high] = this.#window
       ?? [reconnectMinMs, Math.min(reconnectMaxMs, reconnectMinMs * 2 ** Math.min(this.#failures + 1, 30))];
-    [this.#window, this.#resting] = [null, true];
+    [this.#window, this.#resting, this.#skipped] = [null, true, 0];
     const attempt = this.#attempt;
     this._later(() => attempt === this.#attempt && this.#attemptConnection(), low + Math.random() * (high - low));
   }
@@ -841,7 +844,18 @@ export class ChatroomClient extends Emitter {
       this.emit("tokenExpired");
       return this.#lost(new ChatroomError("unauthorized", "the token has ended"), { isToken: true });
     }
-    if (!inUse) return this.#failed(new ChatroomError("connectionFailed", `the connection was closed: ${words}`));
+    if (!inUse) {
+      const error = new ChatroomError("connectionFailed", `the connection was closed: ${words}`);
+      // Nobody is there: the next address is not made to wait for this one, unless all are like it.
+      if (!this.#hasOpened && this.#wasConnected && !this.#moving && this.#skipped < this.#addresses().length - 1) {
+        this.#skipped += 1;
+        this.#addressIndex += 1;
+        this.#endAttempt();
+        this.options.log("warning", `connecting failed: ${error.message}`);
+        return void this.#attemptConnection();
+      }
+      return this.#failed(error);
+    }
     this.#lost(new ChatroomError("connectionLost", `the connection was lost: ${words}`));
   }
 
