@@ -10,98 +10,12 @@
 import { Chat } from "./chat.js";
 import { ChatroomClient } from "./chatroom.js";
 import { Ledger } from "./ledger.js";
-import { People, clean, clock, confirm, dialog } from "./people.js";
-import { qr } from "./qr.js";
-import { Seats } from "./seats.js";
+import { button, clean, clock, icon, make } from "./parts.js";
 import { Stage } from "./stage.js";
-import { words } from "./words.js";
+import { bring, words } from "./words.js";
 
-words.add({
-  en: {
-    "room.connecting": "Connecting", "room.entering": "Entering", "room.entered": "Live", "room.lost": "Lost for {seconds} s", "room.moving": "Changing the node",
-    "room.out": "Outside", "room.online": "{count} online", "room.stage": "Stage", "room.seats": "Seats",
-    "room.chat": "Chat", "room.people": "People", "room.side": "Chat and people", "room.settings": "Room settings",
-    "room.share": "Share", "room.listener": "Listener", "room.language": "中文", "room.languageName": "Switch to Chinese", "room.dark": "Dark colours",
-    "room.light": "Light colours", "room.close": "Close", "room.announcement": "Announcement",
-    "room.slow": "Still connecting. The nodes may be busy or away; this page keeps trying.",
-    "room.lostConnection": "The connection was lost {seconds} s ago. It is being made again; messages are kept for you.",
-    "room.lostNode": "The node that leads this room has been away for {seconds} s. Another one takes over; no message is lost.",
-    "room.back": "Back after {seconds} s: nothing was missed.",
-    "room.backFilled": "Back after {seconds} s: {missed} messages were missed and {filled} filled.",
-    "room.backAnew": "Back after {seconds} s. What was said meanwhile could not be brought in one piece; the newest is shown.",
-    "room.muted": "You are muted. You can watch and read.", "room.mutedFor": "You are muted for {time} more.",
-    "room.allMuted": "Only hosts can write at the moment.",
-    "room.again": "Enter again", "room.retry": "Try again", "room.here": "Use it here",
-    "room.kick2": "You were removed", "room.kick2.text": "A host removed you from this room.",
-    "room.kick5": "You are blocked here", "room.kick5.text": "A host blocked you from this room.",
-    "room.kick7": "Your account is blocked", "room.kick7.text": "It cannot enter any room at the moment.",
-    "room.closed": "The room is closed", "room.closed.text": "Thank you for being here. Nobody can enter it at the moment.",
-    "room.none": "There is no such room", "room.none.text": "It may have been closed and removed. Check the address.",
-    "room.refused": "You cannot enter this room", "room.refused.text": "It is open to others only, or not to listeners without a name.",
-    "room.ban": "You cannot enter yet", "room.ban.text": "A host removed you. You can come back in {time}.",
-    "room.full": "Too many people at once", "room.full.text": "Try again in {seconds} seconds.",
-    "room.many": "You are in too many rooms", "room.many.text": "Leave one of them first.",
-    "room.token": "Your ticket is no longer valid", "room.token.text": "It has ended, was withdrawn, or does not open this room.",
-    "room.takenOver": "Opened somewhere else", "room.takenOver.text": "You are in this room in another tab or on another device.",
-    "room.offline": "You were signed out", "room.offline.text": "The operator ended this connection.",
-    "room.away": "The room cannot be reached", "room.away.text": "No node answers. Check your network, or try again in a moment.",
-    "room.wrong": "Something went wrong", "room.wrong.text": "This page and the server do not understand each other. Load the page again.",
-    "room.shareTitle": "Invite people", "room.shareText": "Scan the code, or send the address.", "room.copy": "Copy",
-    "room.copied": "The address is copied.", "room.address": "Address of this room",
-    "room.loopback": "This node answers on this computer only: other tabs can join, a phone cannot.",
-    "room.figure.deliveries": "deliveries / s", "room.figure.p99": "p99 to the socket", "room.figure.cpu": "CPU",
-    "room.figure.node": "Node", "room.figure.online": "online", "room.starting": "This page's node is starting again.", "room.kill": "Kill this node",
-    "room.killText": "Node {node} ends at once, without a word to anybody (kill -9), and is started again after 3 seconds. This page goes on at another node.",
-    "room.killFailed": "The node could not be killed.", "room.killing": "Node {node} was killed. Watching what this page notices.",
-    "room.killed": "Node {node} was killed", "room.silence": "{ms} ms", "room.silence.name": "of silence",
-    "room.missed": "{missed} missed, {filled} filled", "room.missed.name": "messages meanwhile",
-    "room.ofAll": "{lost} lost of {total}", "room.ofAll.name": "since this page entered",
-    "room.unnoticed": "This page was not on it: its connection went on.", "room.figures": "Figures of this node",
-  },
-  zh: {
-    "room.connecting": "连接中", "room.entering": "进入中", "room.entered": "直播中", "room.lost": "已断开 {seconds} 秒", "room.moving": "正在切换节点",
-    "room.out": "未在房间", "room.online": "{count} 人在线", "room.stage": "舞台", "room.seats": "麦位",
-    "room.chat": "聊天", "room.people": "成员", "room.side": "聊天与成员", "room.settings": "房间设置",
-    "room.share": "分享", "room.listener": "听众", "room.language": "EN", "room.languageName": "切换到英文", "room.dark": "深色",
-    "room.light": "浅色", "room.close": "关闭", "room.announcement": "公告",
-    "room.slow": "仍在连接。节点可能繁忙或不在线，页面会继续尝试。",
-    "room.lostConnection": "连接已断开 {seconds} 秒，正在重连；消息会为你保留。",
-    "room.lostNode": "本房间的主节点已离线 {seconds} 秒，另一个节点正在接手；消息不会丢失。",
-    "room.back": "{seconds} 秒后恢复，没有错过消息。",
-    "room.backFilled": "{seconds} 秒后恢复：错过 {missed} 条消息，已补回 {filled} 条。",
-    "room.backAnew": "{seconds} 秒后恢复。期间的消息无法完整补回，现显示最新内容。",
-    "room.muted": "你已被禁言，仍可观看和阅读。", "room.mutedFor": "你已被禁言，剩余 {time}。",
-    "room.allMuted": "目前只有主持人可以发言。",
-    "room.again": "重新进入", "room.retry": "重试", "room.here": "在此处使用",
-    "room.kick2": "你已被移出", "room.kick2.text": "主持人将你移出了房间。",
-    "room.kick5": "你已被拉黑", "room.kick5.text": "主持人将你加入了黑名单。",
-    "room.kick7": "账号已被封禁", "room.kick7.text": "目前无法进入任何房间。",
-    "room.closed": "房间已关闭", "room.closed.text": "感谢参与，目前无人可以进入。",
-    "room.none": "房间不存在", "room.none.text": "它可能已被关闭并删除，请检查地址。",
-    "room.refused": "你无法进入此房间", "room.refused.text": "房间仅对部分人开放，或不接受匿名旁听。",
-    "room.ban": "暂时无法进入", "room.ban.text": "主持人将你移出了房间，{time} 后可再次进入。",
-    "room.full": "人数过多", "room.full.text": "请在 {seconds} 秒后重试。",
-    "room.many": "你所在的房间过多", "room.many.text": "请先离开其中一个。",
-    "room.token": "凭证已失效", "room.token.text": "凭证已过期、被撤销，或不适用于此房间。",
-    "room.takenOver": "已在别处打开", "room.takenOver.text": "你在另一个标签页或设备上进入了这个房间。",
-    "room.offline": "你已被下线", "room.offline.text": "管理员结束了此连接。",
-    "room.away": "无法连接房间", "room.away.text": "没有节点响应。请检查网络，或稍后重试。",
-    "room.wrong": "出现问题", "room.wrong.text": "页面与服务器版本不一致，请重新加载页面。",
-    "room.shareTitle": "邀请他人", "room.shareText": "扫描二维码，或发送地址。", "room.copy": "复制",
-    "room.copied": "地址已复制。", "room.address": "房间地址",
-    "room.loopback": "此节点只在本机可用：其他标签页可以加入，手机无法访问。",
-    "room.figure.deliveries": "投递 / 秒", "room.figure.p99": "p99 到套接字", "room.figure.cpu": "CPU",
-    "room.figure.node": "节点", "room.figure.online": "在线", "room.starting": "本页面的节点正在重新启动。", "room.kill": "终止此节点",
-    "room.killText": "节点 {node} 将立即终止（kill -9），不通知任何人，3 秒后重新启动。本页面会转到另一个节点继续。",
-    "room.killFailed": "无法终止节点。", "room.killing": "节点 {node} 已终止，正在观察本页面的情况。",
-    "room.killed": "节点 {node} 已终止", "room.silence": "{ms} 毫秒", "room.silence.name": "无消息时间",
-    "room.missed": "错过 {missed} 条，补回 {filled} 条", "room.missed.name": "期间的消息",
-    "room.ofAll": "{total} 条中丢失 {lost} 条", "room.ofAll.name": "自进入页面以来",
-    "room.unnoticed": "本页面未连接到它，连接未受影响。", "room.figures": "此节点的数据",
-  },
-});
-
-const SHEETS = ["chat-room.css", "chat.css", "people.css", "stage.css", "seats.css"];
+/** What the first view needs. The other modules come with their sheets when they are used. */
+const SHEETS = ["chat-room.css", "chat.css", "stage.css"];
 const ICONS = {
   share: "M12 15V4m0 0L8 8m4-4 4 4M5 13v6h14v-6",
   theme: "M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5Z",
@@ -117,26 +31,9 @@ const BACK_MS = 8_000;
 const SLOW_MS = 4_000;
 const TOAST_MS = 4_500;
 const KILL_WATCH_MS = 6_000;
-
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element.addEventListener(name, value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value !== undefined) element.setAttribute(name, value);
-  }
-  element.append(...children);
-  return element;
-}
-
-function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", "true");
-  svg.append(document.createElementNS(svg.namespaceURI, "path"));
-  svg.firstChild.setAttribute("d", ICONS[name]);
-  return svg;
-}
+/** So many messages wait for the seats to be loaded; after more of them the queue is read again. */
+const EARLY_MAX = 200;
+const AGAIN_MS = 5_000;
 
 const tenths = (milliseconds) => (Math.max(0, milliseconds) / 1000).toFixed(1);
 
@@ -149,6 +46,7 @@ export class ChatRoom extends HTMLElement {
   ledger = new Ledger();
 
   #parts = {};
+  #sheets = new Map();
   #views = null;
   #client = null;
   #room = null;
@@ -166,6 +64,7 @@ export class ChatRoom extends HTMLElement {
   #isAnew = false;
   #backUntil = 0;
   #told = null;
+  #saying = [];
   #dismissed = null;
   #ticker = 0;
   #figures = null;
@@ -176,14 +75,9 @@ export class ChatRoom extends HTMLElement {
     super();
     const root = this.attachShadow({ mode: "open" });
     // Nothing is shown before it has its looks.
-    let awaited = SHEETS.length;
-    const done = () => { if (--awaited === 0) this.#parts.room.hidden = false; };
-    for (const name of SHEETS) {
-      const href = new URL(name, import.meta.url).href;
-      root.append(make("link", { rel: "stylesheet", href, load: done, error: done }));
-    }
     this.#parts.room = make("div", { class: "room", "data-part": "room", hidden: true });
     root.append(this.#parts.room);
+    Promise.allSettled(SHEETS.map((name) => this.#sheet(name))).then(() => { this.#parts.room.hidden = false; });
   }
 
   get state() {
@@ -194,8 +88,9 @@ export class ChatRoom extends HTMLElement {
 
   get roomName() { return clean(this.#info?.name || this.getAttribute("room")); }
 
-  connectedCallback() {
-    this.#useLanguage();
+  async connectedCallback() {
+    await this.#useLanguage();
+    if (!this.isConnected) return;
     this.#build();
     this.#restart();
     document.addEventListener("visibilitychange", this.#pollFigures);
@@ -209,18 +104,86 @@ export class ChatRoom extends HTMLElement {
   }
 
   attributeChangedCallback(name, before, after) {
-    if (before === after || !this.isConnected) return;
-    if (name === "theme") return this.#label();
-    if (name !== "language") return this.#restart();
-    this.#useLanguage();
+    // Before the words are there nothing has been built.
+    if (before === after || !this.isConnected || !this.#parts.header) return;
+    if (name === "theme") this.#label(); else if (name === "language") this.#changeLanguage(); else this.#restart();
+  }
+
+  #useLanguage() { return words.use(this.getAttribute("language") ?? words.language); }
+
+  async #changeLanguage() {
+    await this.#useLanguage();
+    if (!this.isConnected) return;
     this.#build();
     if (this.#room) this.#rebuildViews();
     this.#render();
   }
 
-  #useLanguage() {
-    const language = this.getAttribute("language");
-    if (language) words.language = language.toLowerCase().startsWith("zh") ? "zh" : "en";
+  // What is loaded when it is used
+
+  /** A style sheet in this tree; one that can't be loaded is asked for again the next time. */
+  #sheet(name) {
+    let sheet = this.#sheets.get(name);
+    if (!sheet) {
+      sheet = new Promise((load, fail) => {
+        const link = make("link", { rel: "stylesheet", href: new URL(name, import.meta.url), load, error: () => {
+          this.#sheets.delete(name);
+          link.remove();
+          fail(new Error(name));
+        } });
+        this.shadowRoot.append(link);
+      });
+      this.#sheets.set(name, sheet);
+    }
+    return sheet;
+  }
+
+  async #bring(name, ...sheets) {
+    const [module] = await Promise.all([bring(`${name}.js`), ...sheets.map((sheet) => this.#sheet(`${sheet}.css`))]);
+    return module;
+  }
+
+  /** Does something with a module; that it can't be loaded is told, and the next use tries again. */
+  async #with(work, name, ...sheets) {
+    let module;
+    try { module = await this.#bring(name, ...sheets); } catch { return this.#notice(words.say("room.unloaded"), "warn"); }
+    return work(module);
+  }
+
+  #withDialogs(work) { return this.#with(work, "dialogs", "dialogs"); }
+
+  /** Does something with the people, who come when they are wanted first: `(people) => …`. */
+  #withPeople(work = () => {}) {
+    const views = this.#views;
+    return this.#with(({ People }) => {
+      if (!views || views !== this.#views) return;
+      if (!views.people) {
+        views.people = new People(this.#parts.people, views.context);
+        if (this.#entry) views.people.entered({ ...this.#entry, room: this.#info });
+        if (this.#end) views.people.exited();
+      }
+      work(views.people);
+    }, "people", "dialogs", "people");
+  }
+
+  /** The seats come behind the chat. What the room says meanwhile is kept for them. */
+  async #bringSeats(entry) {
+    const views = this.#views;
+    if (views.seats) return views.seats.entered(entry);
+    views.seatsEntry = entry;
+    views.early = [];
+    if (views.isBringing) return;
+    views.isBringing = true;
+    while (views === this.#views && !views.seats) {
+      try {
+        const { Seats } = await this.#bring("seats", "dialogs", "seats");
+        if (views !== this.#views) return;
+        views.seats = new Seats(this.#parts.seats, views.context);
+        if (this.#end) return views.seats.exited();
+        views.seats.entered(views.early.length < EARLY_MAX ? views.seatsEntry : { recovery: "fresh" });
+        for (const message of views.early.splice(0)) views.seats.message(message);
+      } catch { await new Promise((resolve) => setTimeout(resolve, AGAIN_MS)); }
+    }
   }
 
   // The frame
@@ -230,7 +193,7 @@ export class ChatRoom extends HTMLElement {
     const part = (name, tag = "div", attributes = {}, ...children) => {
       return this.#parts[name] = make(tag, { class: `room-${name}`, "data-part": name, ...attributes }, ...children);
     };
-    const button = (name, label, click, ...children) =>
+    const tool = (name, label, click, ...children) =>
       part(name, "button", { type: "button", class: "room-icon", "aria-label": label, title: label, click }, ...children);
     const region = (name) => part(name, "section", { "aria-label": words.say(`room.${name}`) });
     // Places for what later features bring. Each is empty and hidden until the cluster lists the feature (`data-feature`).
@@ -251,11 +214,11 @@ export class ChatRoom extends HTMLElement {
           make("div", { class: "room-status" }, part("state", "span"), part("online", "span"))),
         make("div", { class: "room-tools" },
           ...(isPage ? [
-            button("share", words.say("room.share"), () => this.#share(), icon("share")),
-            button("language", words.say("room.languageName"), () => this.#switchLanguage(), words.say("room.language")),
-            button("theme", "", () => this.#switchTheme(), icon("theme")),
+            tool("share", words.say("room.share"), () => this.#share(), icon(ICONS.share)),
+            tool("language", words.say("room.languageName"), () => this.#switchLanguage(), words.say("room.language")),
+            tool("theme", "", () => this.#switchTheme(), icon(ICONS.theme)),
           ] : []),
-          button("settings", words.say("room.settings"), () => this.#views?.people.openSettings(), icon("settings")))),
+          tool("settings", words.say("room.settings"), () => this.#withPeople((people) => people.openSettings()), icon(ICONS.settings)))),
       make("div", { class: "room-strips" },
         part("announcement", "div", { class: "room-strip room-announcement", hidden: true }),
         part("banner", "div", { class: "room-strip", hidden: true }),
@@ -294,10 +257,15 @@ export class ChatRoom extends HTMLElement {
     this.#tell("preference", { theme: this.getAttribute("theme") });
   }
 
-  #switchLanguage() {
-    this.setAttribute("language", words.language === "zh" ? "en" : "zh");
-    this.#tell("preference", { language: words.language });
-    this.#parts.language.focus();
+  async #switchLanguage() {
+    const language = words.language === "zh" ? "en" : "zh";
+    await words.use(language);
+    if (words.language !== language) return this.#notice(words.say("room.unloaded"), "warn");
+    this.setAttribute("language", language);
+    this.#tell("preference", { language });
+    // The button is built anew.
+    await this.#useLanguage();
+    setTimeout(() => this.#parts.language.focus());
   }
 
   #choose(name) {
@@ -307,6 +275,7 @@ export class ChatRoom extends HTMLElement {
       this.#parts[`${other}Tab`].setAttribute("aria-selected", String(isChosen));
       this.#parts[`${other}Tab`].tabIndex = isChosen ? 0 : -1;
     }
+    if (name === "people") this.#withPeople();
   }
 
   #tabKey = (event) => {
@@ -398,7 +367,7 @@ export class ChatRoom extends HTMLElement {
     room.on("online", (online) => {
       if (!isCurrent() || !this.#info) return;
       this.#info = { ...this.#info, online };
-      this.#views.people.online(online);
+      this.#views.people?.online(online);
       this.#showOnline();
     });
     room.on("kicked", ({ reason, ext }) => {
@@ -423,31 +392,34 @@ export class ChatRoom extends HTMLElement {
   #context() {
     const [client, room] = [this.#client, this.#room];
     return {
-      client, room, roomId: room.id, words, ledger: this.ledger, confirm,
+      client, room, roomId: room.id, words, ledger: this.ledger,
       me: () => this.#member(),
       info: () => this.#info ?? { id: room.id, name: room.id, announcement: "", online: 0 },
       canManage: () => this.#canManage(),
       isAnonymous: () => this.hasAttribute("anonymous"),
       notice: (text, kind) => this.#notice(text, kind),
-      menu: (anchor, user, more = {}) => this.#views?.people.openMenu(anchor, user, more),
+      say: (text) => this.#say(text),
+      menu: (anchor, user, more = {}) => this.#withPeople((people) => people.openMenu(anchor, user, more)),
+      dialog: (...content) => this.#withDialogs(({ dialog }) => dialog(this.#parts.room, ...content)),
       now: () => client.serverTime(),
     };
   }
 
   #openViews() {
     this.#closeViews();
-    const { chat, people, stage, seats } = this.#parts;
+    const { chat, people, stage } = this.#parts;
     const context = this.#context();
-    this.#views = {
-      people: new People(people, context), chat: new Chat(chat, context),
-      stage: new Stage(stage, context), seats: new Seats(seats, context),
-    };
+    this.#views = { context, chat: new Chat(chat, context), stage: new Stage(stage, context), people: null, seats: null };
+    if (!people.hidden) this.#withPeople();
   }
 
   #closeViews() {
-    for (const view of Object.values(this.#views ?? {})) view.destroy();
+    const views = this.#views ?? {};
     this.#views = null;
-    for (const name of ["chat", "people", "stage", "seats"]) this.#parts[name]?.replaceChildren();
+    for (const name of ["chat", "people", "stage", "seats"]) {
+      views[name]?.destroy();
+      this.#parts[name]?.replaceChildren();
+    }
   }
 
   /** The views in the other language, with what was shown; the connection does not notice. */
@@ -456,11 +428,10 @@ export class ChatRoom extends HTMLElement {
     this.#useFeatures();
     if (!this.#entry) return;
     const { seq } = this.#entry;
-    this.#views.people.entered({ ...this.#entry, me: this.#member(), room: this.#info });
     this.#views.chat.entered({ recovery: "fresh", seq });
     for (const message of this.#kept) this.#views.chat.message(message);
-    if (this.#end) for (const view of ["chat", "people", "seats"]) this.#views[view].exited();
-    else this.#readAgain();
+    this.#bringSeats({ recovery: "fresh" });
+    if (this.#end) this.#views.chat.exited();
   }
 
   // Messages and notifications
@@ -473,9 +444,9 @@ export class ChatRoom extends HTMLElement {
     this.#isAnew = isBack && entry.recovery === "impossible";
     if (entry.recovery !== "complete") this.#kept = [];
     this.#useFeatures();
-    this.#views.people.entered(entry);
-    this.#views.seats.entered(entry);
+    this.#views.people?.entered(entry);
     this.#views.chat.entered({ recovery: entry.recovery, seq: entry.seq });
+    this.#bringSeats(entry);
     this.#render();
   }
 
@@ -496,9 +467,12 @@ export class ChatRoom extends HTMLElement {
     if (message.seq !== undefined && message.seq <= this.#entry.seq) return;
     if (message.type === "NOTIFICATION") {
       this.#note(message);
-      this.#views.people.message(message);
+      this.#views.people?.message(message);
     }
-    if (message.type === "NOTIFICATION" || message.type === "COMMAND") this.#views.seats.message(message);
+    if (message.type === "NOTIFICATION" || message.type === "COMMAND") {
+      const { seats, early } = this.#views;
+      if (seats) seats.message(message); else if (early?.length < EARLY_MAX) early.push(message);
+    }
   }
 
   /** Keeps oneself and the room as the notifications change them. */
@@ -547,7 +521,7 @@ export class ChatRoom extends HTMLElement {
       const [{ room: info }, queue] = await Promise.all([room.info(), room.queue()]);
       if (views !== this.#views) return;
       this.#info = info;
-      views.seats.entered({ queue: queue.elements, seq: queue.seq, queueNext: queue.next });
+      views.seats?.entered({ queue: queue.elements, seq: queue.seq, queueNext: queue.next });
       this.#render();
     } catch { /* The next entry brings it. */ } finally { this.#isReading = false; }
   }
@@ -557,7 +531,7 @@ export class ChatRoom extends HTMLElement {
   #fail(error) {
     if (this.#end) return;
     this.#end = error ?? new Error("failed");
-    for (const view of ["chat", "people", "seats"]) this.#views?.[view].exited();
+    for (const view of ["chat", "people", "seats"]) this.#views?.[view]?.exited();
     this.#tell("statechange", { state: "failed", error });
     this.#render();
   }
@@ -636,13 +610,13 @@ export class ChatRoom extends HTMLElement {
     if (announcement.hidden || announcement.dataset.shown === text) return;
     announcement.dataset.shown = text;
     announcement.replaceChildren(
-      icon("announcement"), make("bdi", { class: "room-text", title: words.say("room.announcement"), tabindex: 0 }, clean(text)),
+      icon(ICONS.announcement), make("bdi", { class: "room-text", title: words.say("room.announcement"), tabindex: 0 }, clean(text)),
       this.#closer(() => { this.#dismissed = text; announcement.hidden = true; }));
   }
 
   #closer(click) {
     const label = words.say("room.close");
-    return make("button", { type: "button", class: "room-icon room-closer", "aria-label": label, title: label, click }, icon("close"));
+    return button("room-icon room-closer", icon(ICONS.close), click, { "aria-label": label, title: label });
   }
 
   /** Why one is not in the room, and the way back. */
@@ -657,8 +631,7 @@ export class ChatRoom extends HTMLElement {
     const [key, values, action] = this.#why(this.#end);
     const [title, text] = [words.say(key), words.say(`${key}.text`, values)];
     card.replaceChildren(make("div", { class: "room-card-box" }, make("h2", {}, title), make("p", {}, text),
-      ...(action ? [make("button", { type: "button", class: "room-primary", "data-part": "again", click: () => this.#restart() },
-        words.say(action))] : [])));
+      ...(action ? [button("part-button part-primary", words.say(action), () => this.#restart(), { "data-part": "again" })] : [])));
     card.hidden = false;
     room.dataset.ended = this.#entry ? "after" : "before";
     this.#say(`${title}. ${text}`);
@@ -688,8 +661,9 @@ export class ChatRoom extends HTMLElement {
   /** The one place that a screen reader is told from. A text that is the same again is said again. */
   #say(text) {
     const { live } = this.#parts;
-    live.textContent = "";
-    setTimeout(() => { live.textContent = text; }, 50);
+    if (live.textContent) live.textContent = "";
+    this.#saying.push(text);
+    if (this.#saying.length === 1) setTimeout(() => { live.textContent = this.#saying.splice(0).join(". "); }, 50);
   }
 
   #notice(text, kind = "good") {
@@ -704,21 +678,7 @@ export class ChatRoom extends HTMLElement {
 
   #share() {
     const address = this.shareUrl ?? location.href;
-    const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
-    const field = make("input", { readonly: true, "aria-label": words.say("room.address"), value: address });
-    const copy = async () => {
-      field.select();
-      try { await navigator.clipboard.writeText(address); } catch { document.execCommand("copy"); }
-      box.close();
-      this.#notice(words.say("room.copied"), "good");
-    };
-    const code = make("div", { class: "room-qr" });
-    try { code.append(qr(address)); } catch { code.hidden = true; }
-    const box = dialog(words.say("room.shareTitle"), "room-share-dialog", make("p", {}, words.say("room.shareText")), code,
-      make("div", { class: "room-copy" }, field,
-        make("button", { type: "button", class: "room-primary", click: copy }, words.say("room.copy"))),
-      ...(isLoopback ? [make("p", { class: "room-hint" }, words.say("room.loopback"))] : []));
-    box.dataset.part = "shareDialog";
+    this.#with(({ share }) => share(this.#parts.room, address, (text) => this.#notice(text)), "qr", "dialogs");
   }
 
   // The node's figures, and its end
@@ -751,8 +711,7 @@ export class ChatRoom extends HTMLElement {
       figures.append(make("p", {}, words.say("room.starting")), make("dl", { tabindex: 0 },
         ...Object.keys(values).map((key) => make("div", { class: "room-figure", "data-figure": key },
           make("dt", {}, words.say(`room.figure.${key}`)), make("dd")))),
-      make("button", { type: "button", class: "room-kill", "data-part": "kill", click: () => this.#killNode() },
-        words.say("room.kill")));
+      button("part-button room-kill", words.say("room.kill"), () => this.#killNode(), { "data-part": "kill" }));
     }
     const [away, list, button] = figures.children;
     [...list.children].forEach((one) => { one.lastChild.textContent = values[one.dataset.figure]; });
@@ -762,7 +721,9 @@ export class ChatRoom extends HTMLElement {
 
   async #killNode() {
     const { node } = this.#figures;
-    if (!await confirm(words.say("room.kill"), words.say("room.killText", { node }), words.say("room.kill"))) return;
+    const isMeant = await this.#withDialogs(({ confirm }) =>
+      confirm(this.#parts.room, words.say("room.kill"), words.say("room.killText", { node }), words.say("room.kill")));
+    if (!isMeant) return;
     this.ledger.mark();
     this.#kill = { node, at: performance.now(), outage: this.ledger.outage, isTold: false };
     this.#render();

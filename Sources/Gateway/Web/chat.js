@@ -5,75 +5,10 @@
  * of the document happen once per frame: rows are written, their heights are read once, then the place of the reader is
  * restored.
  */
-import { words } from "./words.js";
 import {
-  badge, button, bytesOf, clean, clock, cut, dialog, errorWords, face, hueOf, icon, make, named, nameOf, picture, safeUrl, span,
-} from "./people.js";
-
-words.add({
-  en: {
-    "chat.log": "Messages", "chat.new": "{count} new messages", "chat.new.one": "1 new message", "chat.latest": "To the newest",
-    "chat.away": "New since you were away", "chat.loading": "Reading older messages…", "chat.start": "This is where the room's history begins (10 days).",
-    "chat.limit": "This page shows the newest {count} messages.", "chat.older": "Read older messages", "chat.options": "Options",
-    "chat.empty": "Nothing has been said yet.",
-    "chat.gap.BUDGET.one": "1 message was left out because the room is busy", "chat.gap.SLOW.one": "1 message is being fetched…", "chat.gap.UNAVAILABLE.one": "1 message could not be fetched",
-    "chat.gap.BUDGET": "{count} messages were left out because the room is busy", "chat.gap.SLOW": "{count} messages are being fetched…",
-    "chat.gap.UNAVAILABLE": "{count} messages could not be fetched",
-    "chat.recalled": "{who} took a message back", "chat.recalled.by": "{who} took back a message of {whose}", "chat.recalled.system": "A message of {whose} was taken back",
-    "chat.edited": "(edited)", "chat.onlyFor": "only for you and {who}", "chat.onlyYou": "only for you", "chat.system": "System", "chat.all": "Show all", "chat.important": "important",
-    "chat.IMAGE": "Picture", "chat.AUDIO": "Audio", "chat.VIDEO": "Video", "chat.FILE": "File", "chat.LOCATION": "Place",
-    "chat.CUSTOM": "A message for the app (kind {subtype})", "chat.COMBINE": "Collected messages", "chat.open": "Open", "chat.original": "Open the original",
-    "chat.unsupported": "This page is too old to show a message.", "chat.reading": "Reading…",
-    "chat.write": "Write a message", "chat.write.barrage": "Write across the stage", "chat.send": "Send", "chat.barrage": "Barrage", "chat.barrage.long": "Send across the stage, not kept",
-    "chat.high": "Important", "chat.high.long": "Send so that it reaches everybody in a busy room", "chat.left": "{left} bytes left", "chat.over": "{over} bytes too long",
-    "chat.everyone": "everyone", "chat.suggestions": "People to mention",
-    "chat.sending": "sending…", "chat.held": "waits for a moderator", "chat.again": "Try again", "chat.discard": "Discard",
-    "chat.anonymous": "You are listening only. Sign in to write.", "chat.lost": "The room is out of reach. Your text is kept.", "chat.outside": "You are not in the room.",
-    "chat.entering": "Entering the room…", "chat.muted": "You are muted.", "chat.muted.time": "You are muted. {time} left.", "chat.roomMuted": "Only the host and managers may write now.",
-    "chat.slow": "Slow mode: {time}", "chat.youUnmuted": "You may write again.",
-    "chat.others": "{names} and {count} others", "chat.two": "{names} and {last}", "chat.came": "{who} came in", "chat.left.who": "{who} left", "chat.people": "{count} people",
-    "chat.by": "{what} · {who}",
-    "chat.303": "{who} was blacklisted", "chat.304": "{who} was taken off the blacklist", "chat.305": "{who} was muted", "chat.306": "{who} may write again",
-    "chat.307": "{who} is a manager now", "chat.308": "{who} is no manager any more", "chat.309": "{who} is a member now", "chat.310": "{who} is no member any more",
-    "chat.311": "The room was closed", "chat.312": "The room was changed: {what}", "chat.312.announcement": "New announcement: {text}", "chat.313": "{who} was put out",
-    "chat.314": "{who} was muted for {time}", "chat.315": "{who} may write again", "chat.316": "{who} has a new profile", "chat.316.nick": "{who} is the new name of {user}",
-    "chat.seat": "seat {number}", "chat.317.OFFER": "{who}: {key} was taken", "chat.317.UPDATE": "{who}: {key} was changed", "chat.317.POLL": "{who}: {key} is free", "chat.317.DROP": "The queue was emptied",
-    "chat.318": "Only the host and managers may write", "chat.319": "Everybody may write again", "chat.320.PARTCLEAR": "Free again: {keys}", "chat.320.BATCH_UPDATE": "Changed in the queue: {keys}",
-    "chat.361": "The pinned messages were changed", "chat.362": "Poll: {title}", "chat.363": "The poll has ended: {title}",
-    "chat.set.name": "name", "chat.set.ext": "details", "chat.set.broadcastUrl": "stream", "chat.set.queueLevel": "queue", "chat.set.slowModeSeconds": "slow mode", "chat.set.enterExitNotify": "who comes and goes",
-  },
-  zh: {
-    "chat.log": "消息", "chat.new": "{count} 条新消息", "chat.new.one": "1 条新消息", "chat.latest": "回到最新",
-    "chat.away": "你离开后的新消息", "chat.loading": "正在读取更早的消息…", "chat.start": "房间的历史从这里开始（保留 10 天）。",
-    "chat.limit": "本页显示最近 {count} 条消息。", "chat.older": "读取更早的消息", "chat.options": "操作",
-    "chat.empty": "还没有人发言。",
-    "chat.gap.BUDGET.one": "房间繁忙，有 1 条消息未显示", "chat.gap.SLOW.one": "正在取回 1 条消息…", "chat.gap.UNAVAILABLE.one": "有 1 条消息无法取回",
-    "chat.gap.BUDGET": "房间繁忙，有 {count} 条消息未显示", "chat.gap.SLOW": "正在取回 {count} 条消息…",
-    "chat.gap.UNAVAILABLE": "有 {count} 条消息无法取回",
-    "chat.recalled": "{who} 撤回了一条消息", "chat.recalled.by": "{who} 撤回了 {whose} 的一条消息", "chat.recalled.system": "{whose} 的一条消息已被撤回",
-    "chat.edited": "（已编辑）", "chat.onlyFor": "仅你和 {who} 可见", "chat.onlyYou": "仅你可见", "chat.system": "系统", "chat.all": "展开全部", "chat.important": "重要",
-    "chat.IMAGE": "图片", "chat.AUDIO": "音频", "chat.VIDEO": "视频", "chat.FILE": "文件", "chat.LOCATION": "位置",
-    "chat.CUSTOM": "应用消息（类型 {subtype}）", "chat.COMBINE": "合并的消息", "chat.open": "打开", "chat.original": "打开原图",
-    "chat.unsupported": "本页版本较旧，无法显示一条消息。", "chat.reading": "正在读取…",
-    "chat.write": "输入消息", "chat.write.barrage": "输入弹幕", "chat.send": "发送", "chat.barrage": "弹幕", "chat.barrage.long": "以弹幕发送，不保留",
-    "chat.high": "重要", "chat.high.long": "在繁忙的房间里也送达所有人", "chat.left": "还可输入 {left} 字节", "chat.over": "超出 {over} 字节",
-    "chat.everyone": "所有人", "chat.suggestions": "可提到的人",
-    "chat.sending": "发送中…", "chat.held": "等待审核", "chat.again": "重试", "chat.discard": "放弃",
-    "chat.anonymous": "你正在旁听，登录后可以发言。", "chat.lost": "暂时连不上房间，输入的文字会保留。", "chat.outside": "你不在房间里。",
-    "chat.entering": "正在进入房间…", "chat.muted": "你已被禁言。", "chat.muted.time": "你已被禁言，还剩 {time}。", "chat.roomMuted": "现在只有房主和管理员可以发言。",
-    "chat.slow": "慢速模式：{time}", "chat.youUnmuted": "你可以发言了。",
-    "chat.others": "{names} 等另外 {count} 人", "chat.two": "{names} 和 {last}", "chat.came": "{who} 进入房间", "chat.left.who": "{who} 离开", "chat.people": "{count} 人",
-    "chat.by": "{what} · {who}",
-    "chat.303": "{who} 被加入黑名单", "chat.304": "{who} 被移出黑名单", "chat.305": "{who} 被禁言", "chat.306": "{who} 可以发言了",
-    "chat.307": "{who} 成为管理员", "chat.308": "{who} 不再是管理员", "chat.309": "{who} 成为成员", "chat.310": "{who} 不再是成员",
-    "chat.311": "房间已关闭", "chat.312": "房间信息已更改：{what}", "chat.312.announcement": "新公告：{text}", "chat.313": "{who} 被移出房间",
-    "chat.314": "{who} 被禁言 {time}", "chat.315": "{who} 可以发言了", "chat.316": "{who} 更新了资料", "chat.316.nick": "{user} 改名为 {who}",
-    "chat.seat": "{number} 号麦位", "chat.317.OFFER": "{who}：占用 {key}", "chat.317.UPDATE": "{who}：更改 {key}", "chat.317.POLL": "{who}：{key} 已空出", "chat.317.DROP": "队列已清空",
-    "chat.318": "现在只有房主和管理员可以发言", "chat.319": "所有人可以发言了", "chat.320.PARTCLEAR": "已空出：{keys}", "chat.320.BATCH_UPDATE": "队列已更改：{keys}",
-    "chat.361": "置顶消息已更改", "chat.362": "投票：{title}", "chat.363": "投票已结束：{title}",
-    "chat.set.name": "名称", "chat.set.ext": "详情", "chat.set.broadcastUrl": "直播地址", "chat.set.queueLevel": "队列", "chat.set.slowModeSeconds": "慢速模式", "chat.set.enterExitNotify": "进出提示",
-  },
-});
+  badge, button, bytesOf, clean, clock, cut, errorWords, face, freshId, hueOf, icon, linkTo, make, named, nameOf, picture, safeUrl, span,
+} from "./parts.js";
+import { words } from "./words.js";
 
 const ROWS_MAX = 10_000;
 /** So many of the oldest go at once, not one with each message. */
@@ -83,6 +18,8 @@ const UNSENT_MAX = 50;
 const SPEAKERS_MAX = 500;
 const MENTIONS_MAX = 50;
 const SUGGESTIONS_MAX = 8;
+/** A reader of screens is told of so many messages in a second. */
+const SPOKEN_MAX = 3;
 /** The rest of a longer text is shown when asked for. */
 const TEXT_SHOWN = 600;
 const LINES_SHOWN = 12;
@@ -98,8 +35,6 @@ const PATHS = {
   place: "M10 17s5-5 5-9a5 5 0 0 0-10 0c0 4 5 9 5 9z M10 8h.01", box: "M4 6l6-3 6 3v8l-6 3-6-3z M4 6l6 3 6-3 M10 9v8",
   pile: "M4 7h12v9H4z M6 4h8", reply: "M8 6l-4 4 4 4 M4 10h8a4 4 0 0 1 4 4",
 };
-
-function freshId() { return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join(""); }
 
 const before = (a, b) => a.seq - b.seq || a.sub - b.sub || a.number - b.number;
 
@@ -356,6 +291,10 @@ const overlap = (ranges, from, to) => ranges.reduce((sum, [a, b]) => sum + Math.
 
 const counted = (key, count) => words.say(count === 1 ? `${key}.one` : key, { count: words.number(count) });
 
+/** A button whose click the list takes. */
+const act = (name, label, does, attributes) => button(name, label, undefined, { "data-act": does, ...attributes });
+const link = (does, key) => act("chat-link", words.say(key), does);
+
 const listed = (names) => names.join(words.language === "zh" ? "、" : ", ");
 
 /** Three names, or two and how many more. */
@@ -420,14 +359,15 @@ export class Chat {
   #awayLine = null;
   #budget = null;
   #slow = [];
-  #calm = { at: 0, count: 0 };
+  #unspoken = [];
+  #speaking = null;
   #root;
 
   constructor(container, context) {
     [this.#container, this.#context, this.#room] = [container, context, context.room];
     const box = make("div", "chat-rows");
-    this.#scroller = make("div", "chat-scroll", box);
-    Object.assign(this.#scroller, { role: "log", tabIndex: 0, ariaLabel: words.say("chat.log") });
+    // The room has one live region, which is told of new messages.
+    this.#scroller = make("div", { class: "chat-scroll", role: "log", "aria-live": "off", tabindex: 0, "aria-label": words.say("chat.log") }, box);
     this.#marker = button("chat-marker", "", () => { this.#list.follow(); this.#scroller.focus({ preventScroll: true }); });
     this.#marker.hidden = true;
     this.#list = new VirtualList(this.#scroller, box, {
@@ -466,6 +406,7 @@ export class Chat {
   destroy() {
     this.#room.off("state", this.#stateChanged);
     this.#root.removeEventListener("chat-mention", this.#mentioned);
+    clearTimeout(this.#speaking);
     this.#list.destroy();
     this.#composer.destroy();
     this.#container.replaceChildren();
@@ -508,10 +449,20 @@ export class Chat {
     const row = this.#rowOf(message);
     if (!row) return;
     this.#put(row);
-    if (!this.#list.isFollowing && row.kind === "message" && !this.#isMine(message)) {
-      this.#unread += 1;
-      this.#drawMarker();
-    }
+    if (row.kind !== "message" || this.#isMine(message)) return;
+    if (this.#list.isFollowing) return this.#speak(message);
+    this.#unread += 1;
+    this.#drawMarker();
+  }
+
+  /** Tells the room's live region; of a flood nothing, since nobody can listen to one. */
+  #speak({ from, text }) {
+    if (this.#unspoken.length <= SPOKEN_MAX) this.#unspoken.push([from && nameOf(from), cut(clean(text), 200)].filter(Boolean).join(": "));
+    this.#speaking ??= setTimeout(() => {
+      const texts = this.#unspoken.splice(0);
+      this.#speaking = null;
+      if (texts.length <= SPOKEN_MAX) this.#context.say(texts.join(". "));
+    }, 1000);
   }
 
   filled(messages) {
@@ -605,7 +556,6 @@ export class Chat {
       this.#hasOlder = true;
       this.#list.change(this.#top);
     }
-    this.#calm.count += 1;
   }
 
   /** Takes back and amends what is here. Returns whether that is all there is to the message. */
@@ -726,17 +676,11 @@ export class Chat {
     const text = this.#unread === 0 ? words.say("chat.latest") : counted("chat.new", this.#unread);
     if (this.#marker.textContent === text) return;
     this.#marker.classList.toggle("chat-unread", this.#unread > 0);
-    this.#marker.replaceChildren(icon(PATHS.down), text);
+    this.#marker.replaceChildren(icon(PATHS.down, 20), text);
   }
 
   #flushed() {
     if (!this.#list.fills || this.#list.top < 400) this.#readOlder();
-    // Nobody can listen to a flood, nor wants to hear again what is scrolled to.
-    const now = Date.now();
-    if (now - this.#calm.at < 1000) return;
-    const live = this.#list.isFollowing && this.#calm.count <= 3 ? "polite" : "off";
-    this.#calm = { at: now, count: 0 };
-    if (this.#scroller.ariaLive !== live) this.#scroller.ariaLive = live;
   }
 
   // Sending
@@ -797,8 +741,7 @@ export class Chat {
     const { target } = event;
     const row = target.closest(".chat-row")?.row;
     if (!row) return;
-    const act = target.closest("[data-act]")?.dataset.act;
-    switch (act) {
+    switch (target.closest("[data-act]")?.dataset.act) {
       case "older": this.#top.state = "idle"; return this.#readOlder();
       case "person": return this.#context.menu(target.closest("button"), row.message.from, {});
       case "menu": return this.#openMenu(row, target.closest("button"));
@@ -836,14 +779,13 @@ export class Chat {
   #openPicture({ url, name }) {
     const address = safeUrl(url);
     if (!address) return;
-    const link = make("a", "people-quiet", words.say("chat.original"));
-    Object.assign(link, { href: address, target: "_blank", rel: "noopener noreferrer nofollow" });
-    dialog(cut(clean(name), 60) || words.say("chat.IMAGE"), "chat-picture", picture(address, "chat-large"), make("footer", "people-foot", link));
+    this.#context.dialog(cut(clean(name), 60) || words.say("chat.IMAGE"), "chat-picture", picture(address, "chat-large"),
+      make("div", "dialog-foot", linkTo(address, "part-button", words.say("chat.original"))));
   }
 
   async #openCombined(message) {
     const content = make("div", "chat-combined", make("p", "chat-quiet", words.say("chat.reading")));
-    dialog(cut(clean(message.title), 120) || words.say("chat.COMBINE"), "chat-collected", content);
+    this.#context.dialog(cut(clean(message.title), 120) || words.say("chat.COMBINE"), "chat-collected", content);
     try {
       const messages = await this.#room.combined(message.messageId);
       content.replaceChildren(...messages.map((one) => {
@@ -876,14 +818,9 @@ export class Chat {
   #drawNote(row) {
     const element = make("div", `chat-row chat-note chat-${row.kind}`);
     const say = (text) => element.append(make("span", "chat-words", text));
-    const link = (act, key) => {
-      const made = button("chat-link", words.say(key));
-      made.dataset.act = act;
-      element.append(made);
-    };
     if (row.kind === "top") {
       if (this.#isReading) { element.append(make("span", "chat-spinner")); say(words.say("chat.loading")); }
-      else if (row.state === "failed") link("older", "chat.older");
+      else if (row.state === "failed") element.append(link("older", "chat.older"));
       else if (this.#isFull()) say(words.say("chat.limit", { count: words.number(ROWS_MAX) }));
       else if (!this.#hasOlder && this.#room.state === "entered") say(words.say(this.#list.rows.length === 1 ? "chat.empty" : "chat.start"));
     } else if (row.kind === "line") say(words.say("chat.away"));
@@ -911,11 +848,10 @@ export class Chat {
       row.draft && !row.isSent && "chat-unsent"].filter(Boolean).join(" "));
     const body = make("div", "chat-body");
     if (isHead) {
-      element.append(from ? face(from) : make("span", "people-face chat-system"));
+      element.append(from ? face(from) : make("span", "part-face chat-system"));
       const name = from ? button(`chat-name ${hueOf(from.user)}`, make("bdi", "", nameOf(from))) : make("span", "chat-name", words.say("chat.system"));
       if (from && !row.isCopy) [name.dataset.act, name.tabIndex] = ["person", -1];
-      const time = make("time", "chat-time", timeOf(message.time, this.#context.now()));
-      time.dateTime = new Date(message.time).toISOString();
+      const time = make("time", { class: "chat-time", datetime: new Date(message.time).toISOString() }, timeOf(message.time, this.#context.now()));
       body.append(make("div", "chat-title", name, badge(from?.role), time));
     }
     if (to) {
@@ -923,27 +859,19 @@ export class Chat {
       body.append(make("div", "chat-only", others.length > 0 ? words.say("chat.onlyFor", { who: crowd(others, others.length) }) : words.say("chat.onlyYou")));
     }
     if (message.replyTo) {
-      const reply = button("chat-reply", icon(PATHS.reply));
+      const reply = act("chat-reply", icon(PATHS.reply, 20), "reply", { tabindex: -1 });
       reply.append(make("bdi", "", nameOf(message.replyTo)), make("bdi", "chat-excerpt", cut(clean(message.replyTo.excerpt), 80)));
-      [reply.dataset.act, reply.tabIndex] = ["reply", -1];
       body.append(reply);
     }
     body.append(this.#drawBody(row));
     if (message.editedAt) body.append(make("span", "chat-side", words.say("chat.edited")));
     if (message.priority === "HIGH") body.append(make("span", "chat-side chat-high", words.say("chat.important")));
     if (row.failure) {
-      const [again, discard] = [["again", "chat.again"], ["discard", "chat.discard"]].map(([act, key]) => {
-        const made = button("chat-link", words.say(key));
-        made.dataset.act = act;
-        return made;
-      });
-      body.append(make("div", "chat-failure", row.failure, again, discard));
+      body.append(make("div", "chat-failure", row.failure, link("again", "chat.again"), link("discard", "chat.discard")));
     } else if (row.draft && !row.isSent) body.append(make("span", "chat-side", words.say(row.isHeld ? "chat.held" : "chat.sending")));
     element.append(body);
     if (!row.isCopy && message.messageId && from) {
-      const more = button("chat-more", "⋯");
-      [more.dataset.act, more.tabIndex, more.ariaLabel, more.ariaHasPopup] = ["menu", -1, words.say("chat.options"), "menu"];
-      element.append(more);
+      element.append(act("chat-more", "⋯", "menu", { tabindex: -1, "aria-label": words.say("chat.options"), "aria-haspopup": "menu" }));
     }
     return element;
   }
@@ -966,11 +894,7 @@ export class Chat {
       }
       case "COMBINE": {
         const card = this.#card("pile", message.title || words.say("chat.COMBINE"), message.summary ?? "", undefined);
-        if (!row.isCopy) {
-          const open = button("chat-link", words.say("chat.open"));
-          open.dataset.act = "combine";
-          card.append(open);
-        }
+        if (!row.isCopy) card.append(link("combine", "chat.open"));
         return card;
       }
       case "CUSTOM": return this.#card("box", words.say("chat.CUSTOM", { subtype: message.subtype ?? 0 }), "", undefined);
@@ -980,10 +904,9 @@ export class Chat {
 
   #card(kind, title, details, url) {
     const address = safeUrl(url);
-    const card = make(address ? "a" : "div", "chat-card", icon(PATHS[kind]),
-      make("span", "chat-about", make("bdi", "chat-label", cut(clean(title), 200)), make("bdi", "chat-details", cut(clean(details), 400))));
-    if (address) Object.assign(card, { href: address, target: "_blank", rel: "noopener noreferrer nofollow" });
-    return card;
+    const content = [icon(PATHS[kind], 20), make("span", "chat-about", make("bdi", "chat-label", cut(clean(title), 200)),
+      make("bdi", "chat-details", cut(clean(details), 400)))];
+    return address ? linkTo(address, "chat-card", ...content) : make("div", "chat-card", ...content);
   }
 
   /** The box has its size before the picture is there: nothing jumps. */
@@ -992,9 +915,8 @@ export class Chat {
     if (!address) return this.#card("file", media.name || words.say("chat.IMAGE"), words.say("chat.IMAGE"), undefined);
     const [width, height] = media.width > 0 && media.height > 0 ? [media.width, media.height] : [200, 150];
     const scale = Math.min(260 / width, 220 / height, 1);
-    const box = button("chat-image", icon(PATHS.picture));
+    const box = act("chat-image", icon(PATHS.picture, 20), "picture", { "aria-label": cut(clean(media.name), 60) || words.say("chat.IMAGE") });
     box.append(picture(address, "chat-thumbnail"));
-    [box.dataset.act, box.ariaLabel] = ["picture", cut(clean(media.name), 60) || words.say("chat.IMAGE")];
     box.style.width = `${Math.max(48, Math.round(width * scale))}px`;
     box.style.height = `${Math.max(48, Math.round(height * scale))}px`;
     return box;
@@ -1012,9 +934,7 @@ export class Chat {
     element.dir = "auto";
     element.append(...this.#rich(text, row.message));
     if (text === whole) return element;
-    const more = button("chat-link", words.say("chat.all"));
-    more.dataset.act = "all";
-    return make("div", "", element, more);
+    return make("div", "", element, link("all", "chat.all"));
   }
 
   /** Addresses become links, names that are mentioned stand out. */
@@ -1028,9 +948,7 @@ export class Chat {
       if (place % 2 === 0) return part;
       if (part.startsWith("@")) return make("b", "chat-at", part);
       const address = safeUrl(part);
-      if (!address) return part;
-      const link = make("a", "chat-anchor", part);
-      return Object.assign(link, { href: address, target: "_blank", rel: "noopener noreferrer nofollow" });
+      return address ? linkTo(address, "chat-anchor", part) : part;
     });
   }
 }
@@ -1064,27 +982,25 @@ class Composer {
   constructor(context, actions) {
     [this.#context, this.#do] = [context, actions];
     this.#key = `chat-draft ${context.roomId}`;
-    this.#field = make("textarea", "chat-field");
-    Object.assign(this.#field, { rows: 1, enterKeyHint: "send", autocomplete: "off" });
-    this.#field.setAttribute("aria-autocomplete", "list");
-    this.#sendButton = make("button", "chat-send", icon(PATHS.send));
-    this.#sendButton.ariaLabel = this.#sendButton.title = words.say("chat.send");
-    this.#reason = make("p", "chat-reason");
-    this.#reason.id = "chat-reason";
+    this.#field = make("textarea", {
+      class: "chat-field", rows: 1, enterkeyhint: "send", autocomplete: "off", "aria-autocomplete": "list", "aria-describedby": "chat-reason",
+    });
+    const send = words.say("chat.send");
+    this.#sendButton = make("button", { class: "chat-send", title: send, "aria-label": send }, icon(PATHS.send, 20));
+    this.#reason = make("p", { class: "chat-reason", id: "chat-reason" });
     this.#count = make("span", "chat-count");
-    this.#list = make("div", "chat-suggest");
-    Object.assign(this.#list, { role: "listbox", id: "chat-suggest", hidden: true, ariaLabel: words.say("chat.suggestions") });
+    this.#list = make("div", { class: "chat-suggest", role: "listbox", id: "chat-suggest", hidden: true, "aria-label": words.say("chat.suggestions") });
     const toggle = (key, path) => {
-      const made = button("chat-toggle", icon(path), () => { made.ariaPressed = String(made.ariaPressed !== "true"); this.refresh(); this.#field.focus(); });
-      made.append(make("span", "chat-toggle-label", words.say(`chat.${key}`)));
-      [made.ariaPressed, made.title, made.ariaLabel] = ["false", words.say(`chat.${key}.long`), words.say(`chat.${key}`)];
+      const label = words.say(`chat.${key}`);
+      const made = button("chat-toggle", icon(path, 20), () => { made.ariaPressed = String(made.ariaPressed !== "true"); this.refresh(); this.#field.focus(); },
+        { "aria-pressed": "false", "aria-label": label, title: words.say(`chat.${key}.long`) });
+      made.append(make("span", "chat-toggle-label", label));
       return made;
     };
     this.#barrage = toggle("barrage", PATHS.barrage);
     this.#high = toggle("high", PATHS.high);
     this.element = make("form", "chat-composer", this.#reason, this.#list,
       make("div", "chat-write", make("div", "chat-toggles", this.#barrage, this.#high), make("div", "chat-input", this.#field, this.#count), this.#sendButton));
-    this.#field.setAttribute("aria-describedby", "chat-reason");
     try { this.#field.value = sessionStorage.getItem(this.#key) ?? ""; } catch { /* The browser keeps nothing. */ }
     this.element.addEventListener("submit", (event) => { event.preventDefault(); this.#submit(); });
     this.#field.addEventListener("input", () => this.#typed());
@@ -1284,9 +1200,8 @@ class Composer {
     this.#suggested = people;
     this.#list.hidden = people.length === 0;
     this.#list.replaceChildren(...people.map((person, place) => {
-      const option = make("div", "chat-option", person.user === null ? make("span", "people-face", "@") : face(person), make("bdi", "", nameOf(person)));
-      Object.assign(option, { role: "option", id: `chat-option-${place}` });
-      return option;
+      const attributes = { class: "chat-option", role: "option", id: `chat-option-${place}` };
+      return make("div", attributes, person.user === null ? make("span", "part-face", "@") : face(person), make("bdi", "", nameOf(person)));
     }));
     if (people.length > 0) {
       this.#field.setAttribute("aria-controls", "chat-suggest");

@@ -3,28 +3,8 @@
  * shows a form. Tokens are kept in the tab (sessionStorage) and never in the address; whoever made the room is its host.
  */
 import "./chat-room.js";
+import { make } from "./parts.js";
 import { words } from "./words.js";
-
-words.add({
-  en: {
-    "page.title": "Enter a room", "page.room": "Room", "page.name": "Your name", "page.token": "Token",
-    "page.hint": "Without a token you listen only.", "page.language": "Language", "page.enter": "Enter",
-    "page.refused": "The token was refused.", "page.about": "A live room with chat, barrage and seats.",
-    "page.away": "This node does not answer", "page.away.text": "It may be starting. This page tries again by itself.",
-    "page.often": "Too many rooms at once", "page.often.text": "This page tries again in {seconds} s.",
-    "page.none": "This room is no longer here", "page.none.text": "Rooms of the demo last as long as the node keeps them.",
-    "page.fresh": "Open a new room", "page.app": "Chatroom",
-  },
-  zh: {
-    "page.title": "进入房间", "page.room": "房间", "page.name": "你的名字", "page.token": "令牌",
-    "page.hint": "没有令牌只能旁听。", "page.language": "语言", "page.enter": "进入",
-    "page.refused": "令牌未被接受。", "page.about": "带聊天、弹幕和麦位的直播间。",
-    "page.away": "此节点没有响应", "page.away.text": "它可能正在启动，页面会自动重试。",
-    "page.often": "房间创建过多", "page.often.text": "页面将在 {seconds} 秒后重试。",
-    "page.none": "这个房间已不存在", "page.none.text": "演示房间只在节点保留期间有效。",
-    "page.fresh": "新建房间", "page.app": "聊天室",
-  },
-});
 
 const ROOM_ID = /^[A-Za-z0-9_.@:#|+~!$-]{1,64}$/;
 
@@ -34,24 +14,18 @@ function keep(storage, key, value) {
   try { window[storage].setItem(`chatroom:${key}`, JSON.stringify(value)); } catch { /* Nothing is kept. */ }
 }
 
-function make(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
-
 const look = recall("localStorage", "look") ?? {};
 
-function useLook(changes = {}) {
+async function useLook(changes = {}) {
   Object.assign(look, changes);
-  if (look.language) words.language = look.language;
+  await words.use(look.language);
   if (look.theme) document.documentElement.dataset.theme = look.theme;
   document.documentElement.lang = words.language === "zh" ? "zh-CN" : "en";
 }
 
 function showCard(key, values = {}, ...more) {
   document.title = words.say("page.app");
-  document.body.replaceChildren(make("main", { className: "page-card", role: "status" },
+  document.body.replaceChildren(make("main", { class: "page-card", role: "status" },
     make("h1", {}, words.say(key)), make("p", {}, words.say(`${key}.text`, values)), ...more));
 }
 
@@ -111,30 +85,30 @@ function showForm(room = "", complaint = "") {
   document.title = words.say("page.app");
   const field = (name, properties, hint) => make("label", {}, make("span", {}, words.say(`page.${name}`)),
     make("input", { name, autocomplete: "off", ...properties }), ...(hint ? [make("small", {}, hint)] : []));
-  const language = make("select", { name: "language", onchange: () => {
-    useLook({ language: language.value });
+  const language = make("select", { name: "language", change: async () => {
+    await useLook({ language: language.value });
     keep("localStorage", "look", look);
     showForm(form.elements.room.value, "");
   } }, new Option("English", "en"), new Option("中文", "zh"));
   language.value = words.language;
-  const form = make("form", { className: "page-card", onsubmit: (event) => {
+  const form = make("form", { class: "page-card", submit: (event) => {
     event.preventDefault();
     const entry = Object.fromEntries(new FormData(form));
     open(entry.room, { form: true, token: entry.token.trim(), nick: entry.name.trim() || undefined });
   } },
     make("h1", {}, words.say("page.title")), make("p", {}, words.say("page.about")),
-    field("room", { required: true, maxLength: 64, pattern: "[A-Za-z0-9_.@:#\\|+~!$\\-]+", value: room }),
-    field("name", { maxLength: 64, autocomplete: "nickname" }),
+    field("room", { required: true, maxlength: 64, pattern: "[A-Za-z0-9_.@:#\\|+~!$\\-]+", value: room }),
+    field("name", { maxlength: 64, autocomplete: "nickname" }),
     field("token", { type: "password" }, words.say("page.hint")),
     make("label", {}, make("span", {}, words.say("page.language")), language),
-    ...(complaint ? [make("p", { className: "page-complaint", role: "alert" }, complaint)] : []),
-    make("button", { className: "room-primary" }, words.say("page.enter")));
+    ...(complaint ? [make("p", { class: "page-complaint", role: "alert" }, complaint)] : []),
+    make("button", "part-button part-primary", words.say("page.enter")));
   document.body.replaceChildren(make("main", {}, form));
   form.elements[room ? "name" : "room"].focus();
 }
 
 async function start() {
-  useLook();
+  await useLook();
   const asked = new URLSearchParams(location.search).get("room");
   const room = asked !== null && ROOM_ID.test(asked) ? asked : null;
   const mine = room && recall("sessionStorage", room);
@@ -156,7 +130,7 @@ async function start() {
   // A node with a demo tells its figures: then it is the room that is not there.
   const hasDemo = room !== null && (await fetch("/v1/demo").catch(() => ({ ok: false }))).ok;
   if (!hasDemo) return showForm(room ?? "");
-  const fresh = make("button", { className: "room-primary", onclick: () => {
+  const fresh = make("button", { class: "part-button part-primary", click: () => {
     history.replaceState(null, "", "/");
     start();
   } }, words.say("page.fresh"));

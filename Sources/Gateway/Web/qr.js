@@ -1,6 +1,9 @@
 /**
- * QR codes: byte mode, error level M, versions 1 to 10 (at most 213 bytes of UTF-8). Enough for an address.
+ * The dialog that shares an address, with a QR code: byte mode, error level M, versions 1 to 10 (at most 213 bytes of UTF-8).
  */
+import { dialog } from "./dialogs.js";
+import { button, make } from "./parts.js";
+import { words } from "./words.js";
 
 /** Each version has so many codewords of correction per block, and blocks [count, codewords of data]. */
 const VERSIONS = [
@@ -208,4 +211,22 @@ export function qr(text, title = text) {
     element("title", {}, title),
     element("rect", { width: side, height: side, fill: "#fff" }),
     element("path", { d: path, fill: "#000" }));
+}
+
+export function share(place, address, notice) {
+  const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
+  const field = make("input", { class: "people-input", readonly: true, "aria-label": words.say("room.address"), value: address });
+  const copy = async () => {
+    field.select();
+    try { await navigator.clipboard.writeText(address); } catch { document.execCommand("copy"); }
+    box.close();
+    notice(words.say("room.copied"));
+  };
+  const code = make("div", "room-qr");
+  // An address may be too long for a code.
+  try { code.append(qr(address)); } catch { code.hidden = true; }
+  const box = dialog(place, words.say("room.shareTitle"), "room-share-dialog", make("p", "dialog-text", words.say("room.shareText")), code,
+    make("div", "room-copy", field, button("part-button part-primary", words.say("room.copy"), copy)),
+    ...(isLoopback ? [make("p", "dialog-text room-hint", words.say("room.loopback"))] : []));
+  box.dataset.part = "shareDialog";
 }

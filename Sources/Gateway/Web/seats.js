@@ -2,55 +2,11 @@
  * Mic seats: elements `seat:1`, `seat:2` … of the room's queue, by the rules of docs/SEATS.md. It shows what the server has
  * said and nothing before that: every change comes back as 317 or 320, and is taken by its seq.
  */
+import { dialog, menu } from "./dialogs.js";
+import { button, cut, face, freshId, icon, isManager, make, named, nameOf } from "./parts.js";
 import { words } from "./words.js";
-import { cut, icon, make, openBeside } from "./stage.js";
 
-words.add({
-  en: {
-    "seats.label": "Mic seats", "seats.free": "Free", "seats.take": "Take", "seats.ask": "Ask", "seats.locked": "Locked",
-    "seats.lost": "lost, kept 10 s", "seats.held": "connection lost, kept for 10 s", "seats.you": "you",
-    "seats.seat": "Seat {seat}", "seats.micOn": "microphone on", "seats.micOff": "microphone off",
-    "seats.leave": "Leave the seat", "seats.mute": "Microphone off", "seats.unmute": "Microphone on",
-    "seats.sit": "Take this seat", "seats.invite": "Invite somebody", "seats.lock": "Lock", "seats.unlock": "Unlock",
-    "seats.out": "Move out of the seat", "seats.person": "About {name}",
-    "seats.requests": "Asking for a seat", "seats.any": "any seat", "seats.approve": "Accept", "seats.decline": "Decline",
-    "seats.asked": "You asked for a seat: {seconds} s", "seats.cancel": "Cancel",
-    "seats.newRequest": "{name} asks for a seat.", "seats.nobody": "No host is here to ask.",
-    "seats.unanswered": "Nobody answered. You can ask again.", "seats.declined": "The host declined.",
-    "seats.approved": "The host accepted: seat {seat}.", "seats.faster": "Somebody was faster.",
-    "seats.full": "No seat is free.", "seats.sits": "{name} has a seat.", "seats.away": "{name} is not here.",
-    "seats.invited": "{name} is invited to seat {seat}.", "seats.refused": "{name} declined.",
-    "seats.invitation": "{name} invites you to seat {seat}", "seats.countdown": "This invitation ends in {seconds} s.",
-    "seats.accept": "Take the seat", "seats.no": "Not now", "seats.pick": "Invite to seat {seat}", "seats.find": "Find by name",
-    "seats.alone": "Nobody else is here.", "seats.close": "Close",
-    "seats.left": "The host was asked to free your seat.",
-    "seats.error": "That did not work. Try again in a moment.", "seats.error.403": "You may not do that here.",
-    "seats.error.416": "Too fast. Wait a moment.", "seats.error.13004": "You are muted, and a muted person changes no seats.",
-    "seats.error.13006": "The room is muted: a host has to invite you.",
-  },
-  zh: {
-    "seats.label": "麦位", "seats.free": "空闲", "seats.take": "上麦", "seats.ask": "申请", "seats.locked": "已锁定",
-    "seats.lost": "掉线，保留 10 秒", "seats.held": "连接中断，麦位保留 10 秒", "seats.you": "我",
-    "seats.seat": "{seat} 号麦", "seats.micOn": "麦克风已开", "seats.micOff": "麦克风已关",
-    "seats.leave": "下麦", "seats.mute": "关闭麦克风", "seats.unmute": "打开麦克风",
-    "seats.sit": "坐上此麦位", "seats.invite": "邀请上麦", "seats.lock": "锁定", "seats.unlock": "解锁",
-    "seats.out": "请下麦", "seats.person": "关于 {name}",
-    "seats.requests": "上麦申请", "seats.any": "任意麦位", "seats.approve": "同意", "seats.decline": "拒绝",
-    "seats.asked": "已申请上麦：{seconds} 秒", "seats.cancel": "取消",
-    "seats.newRequest": "{name} 申请上麦。", "seats.nobody": "主持人不在，无法申请。",
-    "seats.unanswered": "没有人答复，可以再次申请。", "seats.declined": "主持人拒绝了申请。",
-    "seats.approved": "主持人已同意：{seat} 号麦。", "seats.faster": "有人抢先了一步。",
-    "seats.full": "没有空闲的麦位。", "seats.sits": "{name} 已在麦上。", "seats.away": "{name} 不在房间。",
-    "seats.invited": "已邀请 {name} 上 {seat} 号麦。", "seats.refused": "{name} 谢绝了邀请。",
-    "seats.invitation": "{name} 邀请你上 {seat} 号麦", "seats.countdown": "邀请将在 {seconds} 秒后结束。",
-    "seats.accept": "上麦", "seats.no": "暂不", "seats.pick": "邀请上 {seat} 号麦", "seats.find": "按名字查找",
-    "seats.alone": "没有其他人在场。", "seats.close": "关闭",
-    "seats.left": "已请主持人释放你的麦位。",
-    "seats.error": "操作未成功，请稍后再试。", "seats.error.403": "你没有权限这样做。",
-    "seats.error.416": "操作太快，请稍候。", "seats.error.13004": "你已被禁言，不能更改麦位。",
-    "seats.error.13006": "房间已禁言，需要主持人邀请你。",
-  },
-});
+const say = (key, values) => words.say(`seats.${key}`, values);
 
 const SEATS_MAX = 20;
 const SEATS_DEFAULT = 8;
@@ -77,11 +33,6 @@ const seatOf = (key) => {
   const seat = /^seat:([1-9]\d?)$/.test(key) ? Number(key.slice(5)) : 0;
   return seat <= SEATS_MAX ? seat : 0;
 };
-const isManager = (role) => role === "CREATOR" || role === "MANAGER";
-const freshId = () => btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(15))));
-const nameOf = (person) => cut(person?.nick, 32) || String(person?.user ?? "?");
-/** The name as part of a sentence: the direction of its writing ends with it. */
-const named = (person) => `\u2068${nameOf(person)}\u2069`;
 
 function objectOf(text) {
   try {
@@ -102,23 +53,6 @@ function decode(payload) {
   const isRight = kind === "seat" && typeof id === "string" && id.length > 0 && id.length <= 64 && Number.isFinite(at)
     && (seat === undefined || (Number.isInteger(seat) && seat >= 0 && seat <= SEATS_MAX));
   return isRight ? command : null;
-}
-
-/** A picture over the first letter of the name; what cannot be loaded leaves the letter. */
-function face(person) {
-  let hash = 7;
-  for (const letter of String(person.user)) hash = (hash * 31 + letter.codePointAt(0)) >>> 0;
-  const element = make("span", { class: `seats-face people-hue${(hash ^ (hash >>> 9)) % 8}`, "aria-hidden": "true" },
-    [...nameOf(person)][0].toUpperCase());
-  let address;
-  try { address = new URL(person.avatar); } catch { return element; }
-  if (!["https:", "http:"].includes(address.protocol)) return element;
-  const image = make("img", {
-    alt: "", referrerpolicy: "no-referrer", loading: "lazy", decoding: "async", error: () => image.remove(),
-  });
-  image.src = address.href;
-  element.append(image);
-  return element;
 }
 
 export class Seats {
@@ -148,8 +82,8 @@ export class Seats {
 
   constructor(container, context) {
     [this.#container, this.#context] = [container, context];
-    const strip = make("ul", { class: "seats-strip", role: "list", "aria-label": words.say("seats.label") });
-    const requests = make("div", { class: "seats-requests", role: "group", "aria-label": words.say("seats.requests") });
+    const strip = make("ul", { class: "seats-strip", role: "list", "aria-label": say("label") });
+    const requests = make("div", { class: "seats-requests", role: "group", "aria-label": say("requests") });
     const ask = make("div", { class: "seats-ask", hidden: true });
     this.#parts = { strip, requests, ask };
     container.classList.add("seats");
@@ -202,7 +136,7 @@ export class Seats {
     [this.#ask, this.#looks] = [null, 0];
     for (const list of [this.#requests, this.#invites, this.#settled]) list.clear();
     this.#endInvitation();
-    this.#menu?.remove();
+    this.#menu?.shut(false);
     for (const { number } of this.#timers) clearTimeout(number);
     this.#timers.clear();
     clearTimeout(this.#looking);
@@ -323,12 +257,11 @@ export class Seats {
   // Changing seats
 
   /** Does something, and tells in words why it failed. A seat that is gone already needs no words. */
-  async #try(work, conflict = "seats.faster") {
+  async #try(work, conflict = "faster") {
     try { return await work(); } catch (error) {
       const { code } = error.refusal ?? {};
       if (code === 404) return undefined;
-      const key = `seats.error.${code}`;
-      this.#context.notice(words.say(code === 409 ? conflict : words.say(key) === key ? "seats.error" : key), "warn");
+      this.#context.notice(say(code === 409 ? conflict : [403, 416, 13004, 13006].includes(code) ? `error.${code}` : "error"), "warn");
       return undefined;
     }
   }
@@ -359,7 +292,7 @@ export class Seats {
     const to = [...new Set([view.element.owner, ...others])];
     const sent = await this.#tell(to, { action: "leave", seat: view.seat, id: freshId() });
     const isHeard = sent?.delivered > 0;
-    if (sent) this.#context.notice(words.say(isHeard ? "seats.left" : "seats.nobody"), isHeard ? "good" : "warn");
+    if (sent) this.#context.notice(say(isHeard ? "left" : "nobody"), isHeard ? "good" : "warn");
   }
 
   /** Frees the seats that this manager has written for people who have gone. */
@@ -408,7 +341,7 @@ export class Seats {
     const to = await this.#managersHere();
     const sent = to.length > 0 ? await this.#tell(to, { action: "ask", seat, id: ask.id, at: ask.at }) : { delivered: 0 };
     if (sent?.delivered > 0) return;
-    if (sent) this.#context.notice(words.say("seats.nobody"), "warn");
+    if (sent) this.#context.notice(say("nobody"), "warn");
     if (this.#ask === ask) this.#ask = null;
     this.#draw();
   }
@@ -434,7 +367,7 @@ export class Seats {
     let { seat } = request;
     if (isApproved) {
       if (!seat || this.#view(seat).state !== "empty") seat = this.#firstFree();
-      if (!seat) return this.#context.notice(words.say("seats.full"), "warn");
+      if (!seat) return this.#context.notice(say("full"), "warn");
       if (this.#level === "MANAGER" && !await this.#seatFor(request, seat)) return;
     }
     const to = [request.user, ...await this.#managersHere()];
@@ -443,15 +376,15 @@ export class Seats {
 
   async #invite(person, seat = this.#firstFree()) {
     if (!this.#manages || person.user === this.#me.user) return;
-    const say = (key, kind) => this.#context.notice(words.say(key, { name: named(person), seat }), kind);
-    if (this.#all().some((view) => view.user === person.user)) return say("seats.sits", "warn");
-    if (!seat) return say("seats.full", "warn");
+    const tell = (key, kind) => this.#context.notice(say(key, { name: named(person), seat }), kind);
+    if (this.#all().some((view) => view.user === person.user)) return tell("sits", "warn");
+    if (!seat) return tell("full", "warn");
     const invite = { id: freshId(), user: person.user, seat, until: this.#context.now() + VALID_MS };
     this.#bound(this.#invites);
     this.#invites.set(invite.id, invite);
     const sent = await this.#tell([person.user], { action: "invite", seat, id: invite.id });
     if (!sent?.delivered) this.#invites.delete(invite.id);
-    if (sent) say(sent.delivered > 0 ? "seats.invited" : "seats.away", sent.delivered > 0 ? "good" : "warn");
+    if (sent) tell(sent.delivered > 0 ? "invited" : "away", sent.delivered > 0 ? "good" : "warn");
   }
 
   /** Others ask and answer. Only the sender and its role that the server names are believed. */
@@ -495,7 +428,7 @@ export class Seats {
     for (const [other, request] of this.#requests) if (request.user === from.user) this.#requests.delete(other);
     this.#bound(this.#requests);
     this.#requests.set(id, { id, seat, user: from.user, nick: from.nick, avatar: from.avatar, until });
-    this.#context.notice(words.say("seats.newRequest", { name: named(from) }), "good");
+    this.#context.notice(say("newRequest", { name: named(from) }), "good");
   }
 
   #decided({ action, id, seat }, isMine) {
@@ -503,8 +436,8 @@ export class Seats {
     this.#settle(id);
     if (isMine || this.#ask?.id !== id) return;
     this.#ask = null;
-    if (action === "decline") return this.#context.notice(words.say("seats.declined"), "warn");
-    this.#context.notice(words.say("seats.approved", { seat }), "good");
+    if (action === "decline") return this.#context.notice(say("declined"), "warn");
+    this.#context.notice(say("approved", { seat }), "good");
     // Where only managers write, the manager has written the seat before.
     if (this.#level !== "MANAGER" && seat > 0 && !this.#own()) this.#sit(seat);
   }
@@ -513,7 +446,7 @@ export class Seats {
     const invite = this.#invites.get(id);
     if (action !== "decline" || invite?.user !== from.user) return;
     this.#invites.delete(id);
-    this.#context.notice(words.say("seats.refused", { name: named(from) }), "warn");
+    this.#context.notice(say("refused", { name: named(from) }), "warn");
   }
 
   #accepted(id, from) {
@@ -551,7 +484,7 @@ export class Seats {
     for (const list of [this.#requests, this.#invites]) for (const [id, { until }] of list) if (until <= now) list.delete(id);
     if (this.#ask && this.#ask.until <= now) {
       this.#ask = null;
-      this.#context.notice(words.say("seats.unanswered"), "warn");
+      this.#context.notice(say("unanswered"), "warn");
     }
     if (this.#invitation && this.#invitation.until <= now) this.#endInvitation();
   }
@@ -568,34 +501,32 @@ export class Seats {
       if (isAccepted && this.#level !== "MANAGER" && !await this.#sit(seat)) return;
       this.#tell([from.user], { action: isAccepted ? "accept" : "decline", id, seat });
     };
-    const left = make("p", { class: "seats-left" });
+    const left = make("p", "seats-left");
+    const title = say("invitation", { name: named(from), seat });
+    const box = dialog(this.#container, title, "seats-invitation", face(from, "seats"), left, make("div", "dialog-foot",
+      button("part-button", say("no"), () => answer(false)), button("part-button part-primary", say("accept"), () => answer(true))));
+    this.#invitation = { id, from, until, box, left };
+    // Escape, and a click beside it.
+    box.addEventListener("close", () => { if (this.#invitation?.box === box) answer(false); });
     // The dialog itself has the focus, so that a key meant for the message being written answers nothing.
-    const title = words.say("seats.invitation", { name: named(from), seat });
-    const dialog = make("dialog", { class: "seats-dialog", autofocus: true, "aria-label": title, cancel: () => answer(false) },
-      face(from), make("h2", {}, title), left,
-      make("div", { class: "seats-actions" },
-        make("button", { type: "button", class: "seats-plain", click: () => answer(false) }, words.say("seats.no")),
-        make("button", { type: "button", class: "seats-primary", click: () => answer(true) }, words.say("seats.accept"))));
-    this.#invitation = { id, from, until, dialog, left };
-    this.#container.append(dialog);
+    box.tabIndex = -1;
+    box.focus();
     this.#countDown();
-    dialog.showModal();
   }
 
   #endInvitation() {
-    const { dialog } = this.#invitation ?? {};
+    const { box } = this.#invitation ?? {};
     this.#invitation = null;
-    dialog?.close();
-    dialog?.remove();
+    box?.close();
   }
 
   #countDown() {
     const left = (until) => Math.max(0, Math.ceil((until - this.#context.now()) / 1000));
     if (this.#invitation) {
-      this.#invitation.left.textContent = words.say("seats.countdown", { seconds: left(this.#invitation.until) });
+      this.#invitation.left.textContent = say("countdown", { seconds: left(this.#invitation.until) });
     }
     const { asked } = this.#parts;
-    if (this.#ask && asked) asked.textContent = words.say("seats.asked", { seconds: left(this.#ask.until) });
+    if (this.#ask && asked) asked.textContent = say("asked", { seconds: left(this.#ask.until) });
     for (const row of this.#parts.requests.querySelectorAll(".seats-request")) {
       const request = this.#requests.get(row.dataset.id);
       if (request) row.querySelector(".seats-time").textContent = `${left(request.until)} s`;
@@ -639,9 +570,9 @@ export class Seats {
     while (this.#cards.length > count) this.#cards.pop().item.remove();
     while (this.#cards.length < count) {
       const seat = this.#cards.length + 1;
-      const button = make("button", { type: "button", class: "seats-seat", click: () => this.#press(seat) });
-      const item = make("li", {}, button);
-      this.#cards.push({ item, button, shown: "" });
+      const card = button("seats-seat", "", () => this.#press(seat));
+      const item = make("li", {}, card);
+      this.#cards.push({ item, button: card, shown: "" });
       strip.append(item);
     }
     for (const view of this.#all()) this.#drawSeat(view);
@@ -656,15 +587,14 @@ export class Seats {
     const shown = JSON.stringify([state, view.user, view.nick, view.avatar, mic, held, isOwn, offer, this.#manages]);
     if (shown === card.shown) return;
     card.shown = shown;
-    const { button } = card;
-    button.className = `seats-seat seats-${state}${isOwn ? " seats-own" : ""}${held ? " seats-lost" : ""}`;
+    const { button: place } = card;
+    place.className = `seats-seat seats-${state}${isOwn ? " seats-own" : ""}${held ? " seats-lost" : ""}`;
     const isUseful = offer !== null || state === "taken" || this.#manages;
-    button.setAttribute("aria-disabled", String(!isUseful));
-    const say = (key) => words.say(`seats.${key}`);
+    place.setAttribute("aria-disabled", String(!isUseful));
     let label, note = "", picture;
     if (state === "taken") {
-      picture = face(view);
-      picture.append(make("span", { class: `seats-mic${mic ? "" : " seats-off"}` }, icon(mic ? MIC : MIC_OFF)));
+      picture = face(view, "seats");
+      picture.append(make("span", `seats-mic${mic ? "" : " seats-off"}`, icon(mic ? MIC : MIC_OFF)));
       note = held ? say("lost") : isOwn ? say("you") : "";
       label = [named(view), isOwn && say("you"), say(mic ? "micOn" : "micOff"), held && say("held")].filter(Boolean).join(", ");
     } else {
@@ -672,11 +602,11 @@ export class Seats {
       label = [say(state === "locked" ? "locked" : "free"), offer && say(offer)].filter(Boolean).join(", ");
     }
     const name = state === "taken" ? nameOf(view) : say(state === "locked" ? "locked" : offer ?? "free");
-    button.setAttribute("aria-label", `${words.say("seats.seat", { seat })}: ${label}`);
-    button.title = held ? say("held") : "";
-    button.replaceChildren(picture, make("span", { class: "seats-text" }, make("bdi", { class: "seats-name" }, name)),
-      make("span", { class: "seats-note" },
-        make("span", { class: "seats-number" }, String(seat)), make("span", { class: "seats-state" }, note)));
+    place.setAttribute("aria-label", `${say("seat", { seat })}: ${label}`);
+    place.title = held ? say("held") : "";
+    place.replaceChildren(picture, make("span", "seats-text", make("bdi", "seats-name", name)),
+      make("span", "seats-note",
+        make("span", "seats-number", String(seat)), make("span", "seats-state", note)));
   }
 
   #press(seat) {
@@ -706,33 +636,14 @@ export class Seats {
       if (this.#level === "MANAGER") items.push([view.mic ? "mute" : "unmute", () => this.#setMic(view)]);
       items.push(["out", () => this.#empty(seat)]);
     }
-    this.#openMenu(anchor, words.say("seats.seat", { seat }), items);
+    this.#openMenu(anchor, say("seat", { seat }), items);
   }
 
   #openMenu(anchor, title, items) {
     if (items.length === 0) return;
-    this.#menu?.remove();
-    const menu = make("div", { class: "seats-menu", role: "menu", popover: "auto", "aria-label": title });
-    for (const [key, action, values] of items) {
-      menu.append(make("button", { type: "button", role: "menuitem", class: "seats-item", click: () => {
-        menu.hidePopover();
-        anchor.focus({ preventScroll: true });
-        action();
-      } }, words.say(`seats.${key}`, values)));
-    }
-    menu.addEventListener("keydown", (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      const all = [...menu.children];
-      const focused = all.indexOf(menu.getRootNode().activeElement);
-      all[(focused + step + all.length) % all.length].focus();
-    });
-    menu.addEventListener("toggle", ({ newState }) => { if (newState === "closed") menu.remove(); });
-    this.#menu = menu;
-    this.#container.append(menu);
-    openBeside(anchor, menu);
-    menu.firstElementChild.focus();
+    this.#menu?.shut(false);
+    this.#menu = menu(anchor, title);
+    this.#menu.draw(items.map(([key, action, values]) => ({ label: say(key, values), action })));
   }
 
   /** A list of people who are here, to invite one of them. */
@@ -749,26 +660,19 @@ export class Seats {
         if (isFit && people.size < PICK_MAX) people.set(person.user, person);
       }
     }
-    const list = make("ul", { class: "seats-people", role: "list" });
-    const title = words.say("seats.pick", { seat });
-    const dialog = make("dialog", { class: "seats-dialog", "aria-label": title, close: () => dialog.remove(),
-      click: ({ target }) => { if (target === dialog) dialog.close(); } }, make("h2", {}, title));
-    for (const person of people.values()) {
-      list.append(make("li", {}, make("button", { type: "button", class: "seats-item", click: () => {
-        dialog.close();
-        this.#invite(person, seat);
-      } }, face(person), make("bdi", { class: "seats-name" }, nameOf(person)))));
-    }
-    const find = make("input", { type: "search", class: "seats-find", placeholder: words.say("seats.find"),
-      "aria-label": words.say("seats.find"), input: () => {
-        const wanted = find.value.trim().toLowerCase();
-        for (const row of list.children) row.hidden = !row.textContent.toLowerCase().includes(wanted);
-      } });
-    dialog.append(...(people.size > 0 ? [find, list] : [make("p", { class: "seats-left" }, words.say("seats.alone"))]),
-      make("div", { class: "seats-actions" },
-        make("button", { type: "button", class: "seats-plain", click: () => dialog.close() }, words.say("seats.close"))));
-    this.#container.append(dialog);
-    dialog.showModal();
+    const choose = (person) => {
+      box.close();
+      this.#invite(person, seat);
+    };
+    const list = make("ul", { class: "seats-people", role: "list" }, ...[...people.values()].map((person) =>
+      make("li", {}, button("dialog-item seats-person", face(person), () => choose(person)))));
+    [...people.values()].forEach((person, at) => list.children[at].firstChild.append(make("bdi", "seats-name", nameOf(person))));
+    const find = make("input", { type: "search", class: "people-input seats-find", placeholder: say("find"), "aria-label": say("find"), input: () => {
+      const wanted = find.value.trim().toLowerCase();
+      for (const row of list.children) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    } });
+    const box = dialog(this.#container, say("pick", { seat }), "seats-pick",
+      ...(people.size > 0 ? [find, list] : [make("p", "seats-left", say("alone"))]));
   }
 
   #drawRequests() {
@@ -778,16 +682,15 @@ export class Seats {
     const rows = new Map([...requests.querySelectorAll(".seats-request")].map((row) => [row.dataset.id, row]));
     for (const [id, row] of rows) if (!this.#requests.has(id)) row.remove();
     if (this.#requests.size > 0 && requests.firstElementChild === null) {
-      requests.append(make("p", { class: "seats-title" }, words.say("seats.requests")));
+      requests.append(make("p", "seats-title", say("requests")));
     }
     for (const request of this.#requests.values()) {
       if (rows.has(request.id)) continue;
-      const button = (key, kind, isApproved) => make("button", { type: "button", class: kind,
-        "aria-label": `${words.say(key)}: ${named(request)}`, click: () => this.#answer(request, isApproved) }, words.say(key));
-      const row = make("div", { class: "seats-request" }, face(request), make("bdi", { class: "seats-name" }, nameOf(request)),
-        make("span", { class: "seats-wish" }, words.say(request.seat ? "seats.seat" : "seats.any", { seat: request.seat })),
-        make("span", { class: "seats-time" }),
-        button("seats.decline", "seats-plain", false), button("seats.approve", "seats-primary", true));
+      const answer = (key, kind, isApproved) => button(`part-button ${kind}`, say(key), () => this.#answer(request, isApproved),
+        { "aria-label": `${say(key)}: ${named(request)}` });
+      const row = make("div", "seats-request", face(request), make("bdi", "seats-name", nameOf(request)),
+        make("span", "seats-wish", say(request.seat ? "seat" : "any", { seat: request.seat })),
+        make("span", "seats-time"), answer("decline", "", false), answer("approve", "part-primary", true));
       row.dataset.id = request.id;
       requests.append(row);
     }
@@ -795,7 +698,7 @@ export class Seats {
     if (this.#ask && !this.#parts.asked) {
       this.#parts.asked = make("span");
       ask.replaceChildren(this.#parts.asked,
-        make("button", { type: "button", class: "seats-plain", click: () => this.#withdraw() }, words.say("seats.cancel")));
+        button("part-button", say("cancel"), () => this.#withdraw()));
     }
     if (!this.#ask) { this.#parts.asked = null; ask.replaceChildren(); }
   }

@@ -2,34 +2,12 @@
  * The stage: barrage flies over it from right to left, in lanes, and nothing overlaps.
  *
  * Each item is a DOM node with one animation of `transform`, which the compositor runs by itself: the main thread works only
- * when items come and go. Measured with tools/browser/frames at 200 items a second, the median frame costs 0.2 ms; a canvas
- * with cached bitmaps has to be drawn in every frame and costs 3.8 ms. Items that do not fit are spared and counted.
+ * when items come and go. A canvas has to be drawn by the page in every frame. Items that do not fit are spared and counted.
  */
+import { button, clean, cut, icon, make, openBeside } from "./parts.js";
 import { words } from "./words.js";
 
-words.add({
-  en: {
-    "stage.label": "Barrage flies over this stage. It is not read out; the messages of the chat are.",
-    "stage.ready": "Barrage flies here",
-    "stage.controls": "Stage", "stage.pause": "Hold the stage", "stage.play": "Let it fly",
-    "stage.settings": "Stage settings", "stage.opacity": "Opacity", "stage.speed": "Speed", "stage.density": "How much",
-    "stage.all": "All", "stage.half": "Half", "stage.few": "Few", "stage.off": "Off",
-    "stage.spared": "{count} not shown",
-    "stage.held": "Held",
-    "stage.why": "Not shown since you came: {full} had no room here, {away} came while the stage was held, off or out of sight, "
-      + "{server} were left out by the server for this connection.",
-  },
-  zh: {
-    "stage.label": "弹幕会飞过这里，不会被朗读；聊天消息会被朗读。",
-    "stage.ready": "弹幕从这里飞过",
-    "stage.controls": "弹幕", "stage.pause": "暂停弹幕", "stage.play": "继续弹幕",
-    "stage.settings": "弹幕设置", "stage.opacity": "不透明度", "stage.speed": "速度", "stage.density": "数量",
-    "stage.all": "全部", "stage.half": "一半", "stage.few": "少量", "stage.off": "关闭",
-    "stage.spared": "{count} 条未显示",
-    "stage.held": "已暂停",
-    "stage.why": "进入以来未显示的弹幕：{full} 条因位置不足，{away} 条因暂停、关闭或页面不可见，{server} 条由服务器为本连接省略。",
-  },
-});
+const say = (key, values) => words.say(`stage.${key}`, values);
 
 /** At most so many nodes fly, and as many wait for use. */
 const NODES_MAX = 150;
@@ -52,22 +30,12 @@ const STORE = "chatroom.stage";
 const DENSITIES = ["all", "half", "few", "off"];
 const RANKS = { LOW: 0, NORMAL: 1, HIGH: 2 };
 
-const segmenter = globalThis.Intl?.Segmenter ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
-
-/** The first letters of a text in one line, with an ellipsis if there are more. No letter is cut in two, and no text costs
- * more than its first kilobyte. */
-export function cut(text, letters = LETTERS_MAX) {
-  const line = String(text ?? "").slice(0, SCANNED_MAX).replace(/[\s\u2028\u2029]+/g, " ").trim();
-  const isWhole = String(text ?? "").length <= SCANNED_MAX;
-  if (isWhole && line.length <= letters) return line;
-  const parts = segmenter ? [...segmenter.segment(line)].map((part) => part.segment) : Array.from(line);
-  // The last letter of a text that was not read to its end may be half of one.
-  if (!isWhole) parts.pop();
-  return parts.length <= letters && isWhole ? line : `${parts.slice(0, letters).join("")}…`;
-}
+/** The first letters of a text in one line. No text costs more than its first kilobyte. */
+const lineOf = (text, letters = LETTERS_MAX) =>
+  cut(clean(String(text ?? "").slice(0, SCANNED_MAX)).replace(/[\s\u2028\u2029]+/g, " ").trim(), letters);
 
 /** An app may ask for a colour and a place by `style`. Anything else is as if nothing were said. */
-export function styleOf(text) {
+function styleOf(text) {
   if (typeof text !== "string" || text.length > STYLE_MAX || !text.startsWith("{")) return {};
   let given;
   try { given = JSON.parse(text); } catch { return {}; }
@@ -75,42 +43,6 @@ export function styleOf(text) {
   if (typeof given.color === "string" && /^#[0-9a-f]{6}$/i.test(given.color)) style.color = given.color;
   if (given.position === "top" || given.position === "bottom") style.position = given.position;
   return style;
-}
-
-/** An element with attributes, listeners (functions) and children. */
-export function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element.addEventListener(name, value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value !== undefined) element.setAttribute(name, value);
-  }
-  element.append(...children);
-  return element;
-}
-
-const SVG = "http://www.w3.org/2000/svg";
-
-/** A drawing of one path on 24 by 24. */
-export function icon(path) {
-  const svg = document.createElementNS(SVG, "svg");
-  for (const [name, value] of [["viewBox", "0 0 24 24"], ["width", 20], ["height", 20], ["aria-hidden", "true"]]) {
-    svg.setAttribute(name, value);
-  }
-  const line = document.createElementNS(SVG, "path");
-  for (const [name, value] of [["d", path], ["fill", "none"], ["stroke", "currentColor"], ["stroke-width", 1.8],
-    ["stroke-linecap", "round"], ["stroke-linejoin", "round"]]) line.setAttribute(name, value);
-  svg.append(line);
-  return svg;
-}
-
-/** Opens a popover below its button, or above where there is no room below. */
-export function openBeside(anchor, panel) {
-  panel.showPopover();
-  const [from, size] = [anchor.getBoundingClientRect(), panel.getBoundingClientRect()];
-  const below = from.bottom + 6 + size.height <= innerHeight - 8;
-  panel.style.left = `${Math.max(8, Math.min(from.right - size.width, innerWidth - size.width - 8))}px`;
-  panel.style.top = `${Math.max(8, below ? from.bottom + 6 : from.top - 6 - size.height)}px`;
 }
 
 const PAUSE = "M9 5v14M15 5v14";
@@ -201,51 +133,47 @@ export class Stage {
   // The frame around it
 
   #build() {
-    const say = (key) => words.say(`stage.${key}`);
-    const name = make("bdi", { class: "stage-name" });
-    const empty = make("div", { class: "stage-empty" }, name, make("span", {}, say("ready")));
+    const name = make("bdi", "stage-name");
+    const empty = make("div", "stage-empty", name, make("span", {}, say("ready")));
     this.#field = make("div", { class: "stage-field", "aria-hidden": "true" });
     const spared = make("span", { class: "stage-spared", hidden: true });
     const held = make("span", { class: "stage-held", hidden: true }, say("held"));
-    const pause = make("button", { type: "button", class: "stage-button", click: () => this.#hold(!this.#isPaused) });
-    const gear = make("button", { type: "button", class: "stage-button", "aria-label": say("settings"), title: say("settings"),
-      "aria-haspopup": "dialog", click: () => { this.#explain(); openBeside(gear, panel); } }, icon(SLIDERS));
-    const why = make("p", { class: "stage-why" });
+    const pause = button("stage-button", "", () => this.#hold(!this.#isPaused));
+    const gear = button("stage-button", icon(SLIDERS), () => { this.#explain(); openBeside(gear, panel, true); },
+      { "aria-label": say("settings"), title: say("settings"), "aria-haspopup": "dialog" });
+    const why = make("p", "stage-why");
     const panel = make("div", { class: "stage-panel", popover: "auto", role: "dialog", "aria-label": say("settings") },
       this.#slider("opacity", 0.2, 1), this.#slider("speed", 0.5, 2), this.#choice(), why);
     this.#parts = { name, empty, spared, held, pause, why };
     this.#container.classList.add("stage");
     this.#container.replaceChildren(
-      make("p", { class: "stage-label" }, say("label")), empty, this.#field,
+      make("p", "stage-label", say("label")), empty, this.#field,
       make("div", { class: "stage-controls", role: "group", "aria-label": say("controls") }, held, spared, pause, gear), panel);
     this.#showPaused();
   }
 
   #slider(key, min, max) {
-    const input = make("input", { type: "range", min, max, step: 0.05, class: "stage-slider" });
-    input.value = this.#settings[key];
-    input.addEventListener("input", () => {
+    const input = make("input", { type: "range", min, max, step: 0.05, class: "stage-slider", value: this.#settings[key], input: () => {
       if (key === "speed") this.#now();
       this.#settings[key] = Number(input.value);
       this.#apply();
-    });
-    return make("label", { class: "stage-row" }, make("span", {}, words.say(`stage.${key}`)), input);
+    } });
+    return make("label", "stage-row", make("span", {}, say(key)), input);
   }
 
   #choice() {
-    const title = words.say("stage.density");
+    const title = say("density");
     const group = make("div", { class: "stage-choice", role: "radiogroup", "aria-label": title });
     for (const density of DENSITIES) {
-      const input = make("input", { type: "radio", name: "stage-density", value: density, change: () => {
+      const input = make("input", { type: "radio", name: "stage-density", value: density, checked: density === this.#settings.density, change: () => {
         this.#settings.density = density;
         if (density === "off") { this.#spareWaiting("away"); this.#clear(); }
         this.#apply();
         this.#measure();
       } });
-      input.checked = density === this.#settings.density;
-      group.append(make("label", {}, input, make("span", {}, words.say(`stage.${density}`))));
+      group.append(make("label", {}, input, make("span", {}, say(density))));
     }
-    return make("div", {}, make("p", { class: "stage-title" }, title), group);
+    return make("div", {}, make("p", "stage-title", title), group);
   }
 
   #restore() {
@@ -275,7 +203,7 @@ export class Stage {
 
   #showPaused() {
     const { pause, held } = this.#parts;
-    const text = words.say(this.#isPaused ? "stage.play" : "stage.pause");
+    const text = say(this.#isPaused ? "play" : "pause");
     pause.replaceChildren(icon(this.#isPaused ? PLAY : PAUSE));
     pause.setAttribute("aria-label", text);
     pause.title = text;
@@ -470,9 +398,9 @@ export class Stage {
   // Nodes
 
   #node({ item, isOwn, rank }) {
-    const node = this.#pool.pop() ?? make("div", { class: "stage-item" }, make("bdi"), make("span", { class: "stage-count" }));
+    const node = this.#pool.pop() ?? make("div", "stage-item", make("bdi"), make("span", "stage-count"));
     const [text, count] = node.children;
-    text.textContent = cut(item.text);
+    text.textContent = lineOf(item.text);
     const times = Number(item.count);
     count.textContent = times > 1 ? `×${words.number(times)}` : "";
     node.classList.toggle("stage-own", isOwn);
@@ -504,7 +432,7 @@ export class Stage {
     const isEmpty = this.#flying.size + this.#lines.length === 0;
     if (isEmpty) {
       const info = this.#context.info?.();
-      const title = cut(info?.name || info?.id || this.#context.roomId || "", 60);
+      const title = lineOf(info?.name || info?.id || this.#context.roomId, 60);
       if (name.textContent !== title) name.textContent = title;
     }
     empty.classList.toggle("stage-away", !isEmpty);
@@ -531,7 +459,7 @@ export class Stage {
       const { spared } = this.#parts;
       const { full, away, server } = this.#spared;
       spared.hidden = full + away + server === 0;
-      spared.textContent = words.say("stage.spared", { count: words.number(full + away + server) });
+      spared.textContent = say("spared", { count: words.number(full + away + server) });
       spared.dataset.count = full + away + server;
       spared.title = this.#explain();
     }, 1_000);
@@ -540,7 +468,7 @@ export class Stage {
   /** The sentence behind the count. */
   #explain() {
     const counts = Object.entries(this.#spared).map(([why, count]) => [why, words.number(count)]);
-    const text = words.say("stage.why", Object.fromEntries(counts));
+    const text = say("why", Object.fromEntries(counts));
     const { why } = this.#parts;
     if (why.textContent !== text) why.textContent = text;
     return text;

@@ -1,33 +1,48 @@
 /**
- * The words of the pages, in English and Chinese. Each module adds its own with `add`, under keys that begin with its name.
+ * The words of the page, of which only the language that is used is loaded, and modules that are loaded when they are needed.
  *
- *     words.add({ en: { "chat.send": "Send", "chat.new": "{count} new" }, zh: { "chat.send": "发送", "chat.new": "{count} 条新消息" } });
- *     words.say("chat.new", { count: 3 });
+ *     await words.use("zh");                  // words-zh.js
+ *     words.say("chat.new", { count: 3 });    // "{count} 条新消息" of its module `chat`
  */
-const tables = { en: new Map(), zh: new Map() };
+const tables = {};
+const failures = new Map();
+
+/** Imports a file beside this one. A browser may remember that a module failed, so the next try has another address. */
+export async function bring(name) {
+  const count = failures.get(name);
+  try { return await import(new URL(count ? `${name}?try=${count}` : name, import.meta.url)); } catch (error) {
+    failures.set(name, (count ?? 0) + 1);
+    throw error;
+  }
+}
 
 export const words = {
-  /** "en" or "zh". */
-  language: globalThis.navigator?.language?.toLowerCase().startsWith("zh") ? "zh" : "en",
+  /** The language that is said: "en" or "zh". */
+  language: undefined,
 
-  add(table) {
-    for (const [language, entries] of Object.entries(table)) {
-      for (const [key, text] of Object.entries(entries)) tables[language].set(key, text);
+  /** Changes the language, by default to the browser's, if it can be loaded; else it is English or stays as it is. Resolves
+   * when there are words. */
+  async use(language = navigator.language) {
+    const wanted = language.toLowerCase().startsWith("zh") ? "zh" : "en";
+    for (;;) {
+      for (const name of [wanted, this.language ?? "en", "en"]) {
+        try {
+          tables[name] ??= (await bring(`words-${name}.js`)).default;
+          this.language = name;
+          return;
+        } catch { /* The next one. */ }
+      }
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
     }
   },
 
   /** The sentence, with {names} filled in. A key without words is said as it is. */
   say(key, values = {}) {
-    const text = tables[this.language].get(key) ?? tables.en.get(key) ?? key;
+    const [module, ...rest] = key.split(".");
+    const text = tables[this.language]?.[module]?.[rest.join(".")] ?? key;
     return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
   },
 
   /** A number as people of the language write it. */
   number(value) { return new Intl.NumberFormat(this.language).format(value); },
-
-  /** Keys that one language has and the other has not. For the tests. */
-  missing() {
-    const [en, zh] = [tables.en, tables.zh].map((table) => [...table.keys()]);
-    return [...en.filter((key) => !tables.zh.has(key)), ...zh.filter((key) => !tables.en.has(key))];
-  },
 };
