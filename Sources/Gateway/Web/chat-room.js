@@ -11,11 +11,10 @@ import { Chat } from "./chat.js";
 import { ChatroomClient } from "./chatroom.js";
 import { Ledger } from "./ledger.js";
 import { button, clean, clock, icon, make } from "./parts.js";
-import { Stage } from "./stage.js";
 import { bring, words } from "./words.js";
 
 /** What the first view needs. The other modules come with their sheets when they are used. */
-const SHEETS = ["chat-room.css", "chat.css", "stage.css"];
+const SHEETS = ["chat-room.css", "chat.css"];
 const ICONS = {
   share: "M12 15V4m0 0L8 8m4-4 4 4M5 13v6h14v-6",
   theme: "M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5Z",
@@ -25,12 +24,9 @@ const ICONS = {
 };
 /** The newest messages are kept here for a change of the language, which builds the views anew. */
 const KEPT_MAX = 100;
-const FIGURES_MS = 2_000;
-const FIGURES_WAIT_MS = 5_000;
 const BACK_MS = 8_000;
 const SLOW_MS = 4_000;
 const TOAST_MS = 4_500;
-const KILL_WATCH_MS = 6_000;
 /** So many messages wait for the seats to be loaded; after more of them the queue is read again. */
 const EARLY_MAX = 200;
 const AGAIN_MS = 5_000;
@@ -67,9 +63,8 @@ export class ChatRoom extends HTMLElement {
   #saying = [];
   #dismissed = null;
   #ticker = 0;
+  /** The node's figures and its end, for an element with `figures`. */
   #figures = null;
-  #figuresTimer = 0;
-  #kill = null;
 
   constructor() {
     super();
@@ -93,13 +88,11 @@ export class ChatRoom extends HTMLElement {
     if (!this.isConnected) return;
     this.#build();
     this.#restart();
-    document.addEventListener("visibilitychange", this.#pollFigures);
-    this.#pollFigures();
   }
 
   disconnectedCallback() {
-    document.removeEventListener("visibilitychange", this.#pollFigures);
-    clearTimeout(this.#figuresTimer);
+    this.#figures?.destroy();
+    this.#figures = null;
     this.#stop();
   }
 
@@ -166,24 +159,48 @@ export class ChatRoom extends HTMLElement {
     }, "people", "dialogs", "people");
   }
 
-  /** The seats come behind the chat. What the room says meanwhile is kept for them. */
+  /** What comes behind the chat is tried until it is there, or not wanted any more. */
+  async #comes(views, ...names) {
+    while (views === this.#views) {
+      const module = await this.#bring(...names).catch(() => null);
+      if (module) return views === this.#views ? module : null;
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+    return null;
+  }
+
+  async #bringStage() {
+    const views = this.#views;
+    if (views.hasStage) return;
+    views.hasStage = true;
+    const module = await this.#comes(views, "stage", "stage");
+    if (module) views.stage = new module.Stage(this.#parts.stage, views.context);
+  }
+
+  /** What the room says until the seats are there is kept for them. */
   async #bringSeats(entry) {
     const views = this.#views;
     if (views.seats) return views.seats.entered(entry);
-    views.seatsEntry = entry;
-    views.early = [];
-    if (views.isBringing) return;
-    views.isBringing = true;
-    while (views === this.#views && !views.seats) {
-      try {
-        const { Seats } = await this.#bring("seats", "dialogs", "seats");
-        if (views !== this.#views) return;
-        views.seats = new Seats(this.#parts.seats, views.context);
-        if (this.#end) return views.seats.exited();
-        views.seats.entered(views.early.length < EARLY_MAX ? views.seatsEntry : { recovery: "fresh" });
-        for (const message of views.early.splice(0)) views.seats.message(message);
-      } catch { await new Promise((resolve) => setTimeout(resolve, AGAIN_MS)); }
-    }
+    const isFirst = !views.early;
+    [views.seatsEntry, views.early] = [entry, []];
+    const module = isFirst && await this.#comes(views, "seats", "dialogs", "seats");
+    if (!module) return;
+    const seats = views.seats = new module.Seats(this.#parts.seats, views.context);
+    if (this.#end) return seats.exited();
+    seats.entered(views.early.length < EARLY_MAX ? views.seatsEntry : { recovery: "fresh" });
+    for (const message of views.early.splice(0)) seats.message(message);
+  }
+
+  /** The figures come behind the chat, too; at the next entry if they can't be loaded. */
+  async #bringFigures() {
+    if (!this.hasAttribute("figures") || this.#figures) return;
+    const { Figures } = await this.#bring("figures").catch(() => ({}));
+    if (!Figures || this.#figures || !this.isConnected) return;
+    this.#figures = new Figures({
+      parts: () => this.#parts, ledger: () => this.ledger, online: () => this.#info?.online, render: () => this.#render(),
+      say: (text) => this.#say(text), notice: (text, kind) => this.#notice(text, kind), closer: (click) => this.#closer(click),
+      confirm: (...question) => this.#withDialogs(({ confirm }) => confirm(this.#parts.room, ...question)),
+    });
   }
 
   // The frame
@@ -235,8 +252,7 @@ export class ChatRoom extends HTMLElement {
       part("toasts"),
       part("live", "div", { role: "status", "aria-live": "polite" }));
     this.#label();
-    if (this.#figures) this.#showFigures();
-    if (this.#kill) this.#kill.isTold = false;
+    this.#figures?.built();
   }
 
   #label() {
@@ -358,12 +374,12 @@ export class ChatRoom extends HTMLElement {
       if (!isCurrent()) return;
       const isOwn = ({ from }) => from?.user !== undefined && from.user === client.user;
       const own = items.filter(isOwn);
-      if (own.length > 0) this.#views.stage.push(own, { own: true });
+      if (own.length > 0) this.#views.stage?.push(own, { own: true });
       if (own.length < items.length) {
-        this.#views.stage.push(own.length > 0 ? items.filter((item) => !isOwn(item)) : items, { own: false });
+        this.#views.stage?.push(own.length > 0 ? items.filter((item) => !isOwn(item)) : items, { own: false });
       }
     });
-    room.on("skipped", ({ barrage }) => isCurrent() && barrage > 0 && this.#views.stage.skipped(barrage));
+    room.on("skipped", ({ barrage }) => isCurrent() && barrage > 0 && this.#views.stage?.skipped(barrage));
     room.on("online", (online) => {
       if (!isCurrent() || !this.#info) return;
       this.#info = { ...this.#info, online };
@@ -407,9 +423,9 @@ export class ChatRoom extends HTMLElement {
 
   #openViews() {
     this.#closeViews();
-    const { chat, people, stage } = this.#parts;
+    const { chat, people } = this.#parts;
     const context = this.#context();
-    this.#views = { context, chat: new Chat(chat, context), stage: new Stage(stage, context), people: null, seats: null };
+    this.#views = { context, chat: new Chat(chat, context) };
     if (!people.hidden) this.#withPeople();
   }
 
@@ -430,6 +446,7 @@ export class ChatRoom extends HTMLElement {
     const { seq } = this.#entry;
     this.#views.chat.entered({ recovery: "fresh", seq });
     for (const message of this.#kept) this.#views.chat.message(message);
+    this.#bringStage();
     this.#bringSeats({ recovery: "fresh" });
     if (this.#end) this.#views.chat.exited();
   }
@@ -446,7 +463,9 @@ export class ChatRoom extends HTMLElement {
     this.#useFeatures();
     this.#views.people?.entered(entry);
     this.#views.chat.entered({ recovery: entry.recovery, seq: entry.seq });
+    this.#bringStage();
     this.#bringSeats(entry);
+    this.#bringFigures();
     this.#render();
   }
 
@@ -553,22 +572,22 @@ export class ChatRoom extends HTMLElement {
     this.#showBanner(isLost, seconds, now);
     this.#showAnnouncement();
     this.#showCard();
-    this.#showReport();
+    this.#figures?.showReport();
     // The clock ticks only while a time is shown.
     const left = this.#mutedUntil - now;
     const isTicking = this.#room && !this.#end
-      && (isLost || current !== "entered" || left > 0 || now < this.#backUntil || (this.#kill && !this.#kill.isTold));
+      && (isLost || current !== "entered" || left > 0 || now < this.#backUntil || this.#figures?.isWatching);
     if (isTicking && !this.#ticker) this.#ticker = setInterval(() => this.#render(), 200);
     if (!isTicking) { clearInterval(this.#ticker); this.#ticker = 0; }
   }
 
   #showOnline() {
-    const { online, figures } = this.#parts;
+    const { online } = this.#parts;
     const count = this.#info ? words.number(this.#info.online) : "";
     const text = count && words.say("room.online", { count });
     if (online.textContent === text) return;
     online.textContent = text;
-    figures.querySelector("[data-figure=online] dd")?.replaceChildren(count);
+    this.#figures?.showOnline(count);
   }
 
   #showBanner(isLost, seconds, now) {
@@ -582,7 +601,7 @@ export class ChatRoom extends HTMLElement {
       const key = this.#client.isOnline ? "room.lostNode" : "room.lostConnection";
       text = words.say(key, { seconds });
       spoken = key;
-    } else if (outage?.backAt && now - outage.backAt < BACK_MS && !this.#kill) {
+    } else if (outage?.backAt && now - outage.backAt < BACK_MS && !this.#figures?.hasReport) {
       this.#backUntil = outage.backAt + BACK_MS;
       const key = this.#isAnew ? "room.backAnew" : outage.missed > 0 ? "room.backFilled" : "room.back";
       text = words.say(key, {
@@ -679,92 +698,6 @@ export class ChatRoom extends HTMLElement {
   #share() {
     const address = this.shareUrl ?? location.href;
     this.#with(({ share }) => share(this.#parts.room, address, (text) => this.#notice(text)), "qr", "dialogs");
-  }
-
-  // The node's figures, and its end
-
-  #pollFigures = async () => {
-    clearTimeout(this.#figuresTimer);
-    if (!this.hasAttribute("figures") || !this.isConnected || document.visibilityState !== "visible") return;
-    try {
-      const answer = await fetch("/v1/demo", { signal: AbortSignal.timeout(FIGURES_WAIT_MS) });
-      if (answer.status === 404) { this.#figures = null; this.#parts.figures.hidden = true; return; }
-      if (!answer.ok) throw new Error(String(answer.status));
-      this.#figures = await answer.json();
-    } catch ({ name }) {
-      // A node that is slow is not away. If it was never seen, there is nothing to say.
-      if (this.#figures && name !== "TimeoutError") this.#figures = { ...this.#figures, isAway: true };
-    }
-    if (this.#figures) this.#showFigures();
-    if (this.isConnected) this.#figuresTimer = setTimeout(this.#pollFigures, FIGURES_MS);
-  };
-
-  #showFigures() {
-    const { figures } = this.#parts;
-    const { node, nodes, kill, isAway = false, deliveriesPerSecond, deliverP99Ms, cpuPercent } = this.#figures;
-    const number = (value, digits = 0) => Number.isFinite(value) ? words.number(Number(value.toFixed(digits))) : "–";
-    const values = {
-      node: `${node} / ${number(nodes)}`, online: number(this.#info?.online), deliveries: number(deliveriesPerSecond),
-      p99: `${number(deliverP99Ms, deliverP99Ms < 10 ? 1 : 0)} ms`, cpu: `${number(cpuPercent)} %`,
-    };
-    if (!figures.firstChild) {
-      figures.append(make("p", {}, words.say("room.starting")), make("dl", { tabindex: 0 },
-        ...Object.keys(values).map((key) => make("div", { class: "room-figure", "data-figure": key },
-          make("dt", {}, words.say(`room.figure.${key}`)), make("dd")))),
-      button("part-button room-kill", words.say("room.kill"), () => this.#killNode(), { "data-part": "kill" }));
-    }
-    const [away, list, button] = figures.children;
-    [...list.children].forEach((one) => { one.lastChild.textContent = values[one.dataset.figure]; });
-    [away.hidden, list.hidden, button.hidden, button.disabled] = [!isAway, isAway, !(kill === true && nodes >= 3), isAway];
-    figures.hidden = false;
-  }
-
-  async #killNode() {
-    const { node } = this.#figures;
-    const isMeant = await this.#withDialogs(({ confirm }) =>
-      confirm(this.#parts.room, words.say("room.kill"), words.say("room.killText", { node }), words.say("room.kill")));
-    if (!isMeant) return;
-    this.ledger.mark();
-    this.#kill = { node, at: performance.now(), outage: this.ledger.outage, isTold: false };
-    this.#render();
-    try {
-      const answer = await fetch("/v1/demo/kill", { method: "POST" });
-      if (answer.status < 400) return;
-      this.#kill = null;
-      this.#render();
-      this.#notice(words.say("room.killFailed"), "bad");
-    } catch { /* It died before it could answer. */ }
-  }
-
-  /** Shows how this page got over the node's end, from its own ledger. */
-  #showReport() {
-    const { report } = this.#parts;
-    const kill = this.#kill;
-    report.hidden = kill === null;
-    if (!kill || kill.isTold) return;
-    const outage = this.ledger.outage === kill.outage ? null : this.ledger.outage;
-    const isLate = performance.now() - kill.at > KILL_WATCH_MS;
-    const isOver = outage ? outage.endedAt && (outage.filled >= outage.missed || isLate) : isLate;
-    const values = { node: kill.node };
-    const title = words.say(isOver ? "room.killed" : "room.killing", values);
-    if (!isOver) {
-      if (report.textContent !== title) { report.replaceChildren(make("strong", {}, title)); this.#say(title); }
-      return;
-    }
-    const { lost, total } = this.ledger.summary();
-    const fact = (key, more) => {
-      return make("div", { class: "room-fact" }, make("b", {}, words.say(key, more)), make("span", {}, words.say(`${key}.name`)));
-    };
-    const facts = [fact("room.ofAll", { lost: words.number(lost), total: words.number(total) })];
-    if (outage) {
-      facts.unshift(fact("room.silence", { ms: words.number(Math.round(outage.silenceMs)) }),
-        fact("room.missed", { missed: words.number(outage.missed), filled: words.number(outage.filled) }));
-    }
-    report.replaceChildren(make("strong", {}, title),
-      ...(outage ? [] : [make("span", {}, words.say("room.unnoticed"))]), make("div", { class: "room-facts" }, ...facts),
-      this.#closer(() => { this.#kill = null; this.#render(); }));
-    kill.isTold = true;
-    this.#say(`${title}. ${facts.map((one) => [...one.children].map((child) => child.textContent).join(" ")).join(", ")}`);
   }
 }
 
