@@ -13,6 +13,8 @@ import { Ledger } from "./ledger.js";
 import { button, clean, clock, icon, make } from "./parts.js";
 import { bring, words } from "./words.js";
 
+const say = (key, values) => words.say(`room.${key}`, values);
+
 /** What the first view needs. The other modules come with their sheets when they are used. */
 const SHEETS = ["chat-room.css", "chat.css"];
 const ICONS = {
@@ -139,7 +141,7 @@ export class ChatRoom extends HTMLElement {
   /** Does something with a module; that it can't be loaded is told, and the next use tries again. */
   async #with(work, name, ...sheets) {
     let module;
-    try { module = await this.#bring(name, ...sheets); } catch { return this.#notice(words.say("room.unloaded"), "warn"); }
+    try { module = await this.#bring(name, ...sheets); } catch { return this.#notice(say("unloaded"), "warn"); }
     return work(module);
   }
 
@@ -212,13 +214,13 @@ export class ChatRoom extends HTMLElement {
     };
     const tool = (name, label, click, ...children) =>
       part(name, "button", { type: "button", class: "room-icon", "aria-label": label, title: label, click }, ...children);
-    const region = (name) => part(name, "section", { "aria-label": words.say(`room.${name}`) });
+    const region = (name) => part(name, "section", { "aria-label": say(`${name}`) });
     // Places for what later features bring. Each is empty and hidden until the cluster lists the feature (`data-feature`).
     const later = (name, feature) => part(name, "div", { "data-feature": feature, hidden: true });
     const tab = (name, isChosen) => part(`${name}Tab`, "button", {
       type: "button", role: "tab", class: "room-tab", id: `${name}-tab`, "aria-controls": `${name}-panel`,
       "aria-selected": String(isChosen), tabindex: isChosen ? 0 : -1, click: () => this.#choose(name),
-    }, words.say(`room.${name}`));
+    }, say(`${name}`));
     const panel = (name, isChosen) => part(name, "div", {
       class: "room-panel", role: "tabpanel", id: `${name}-panel`, "aria-labelledby": `${name}-tab`, hidden: !isChosen,
     });
@@ -231,20 +233,20 @@ export class ChatRoom extends HTMLElement {
           make("div", { class: "room-status" }, part("state", "span"), part("online", "span"))),
         make("div", { class: "room-tools" },
           ...(isPage ? [
-            tool("share", words.say("room.share"), () => this.#share(), icon(ICONS.share)),
-            tool("language", words.say("room.languageName"), () => this.#switchLanguage(), words.say("room.language")),
+            tool("share", say("share"), () => this.#share(), icon(ICONS.share)),
+            tool("language", say("languageName"), () => this.#switchLanguage(), say("language")),
             tool("theme", "", () => this.#switchTheme(), icon(ICONS.theme)),
           ] : []),
-          tool("settings", words.say("room.settings"), () => this.#withPeople((people) => people.openSettings()), icon(ICONS.settings)))),
+          tool("settings", say("settings"), () => this.#withPeople((people) => people.openSettings()), icon(ICONS.settings)))),
       make("div", { class: "room-strips" },
         part("announcement", "div", { class: "room-strip room-announcement", hidden: true }),
         part("banner", "div", { class: "room-strip", hidden: true }),
         part("report", "div", { class: "room-strip room-report", hidden: true })),
       part("stageArea", "div", { class: "room-stage-area" }, region("stage"), later("likes", "tally")),
       region("seats"),
-      part("figures", "section", { "aria-label": words.say("room.figures"), hidden: true }),
-      part("side", "section", { "aria-label": words.say("room.side") },
-        make("div", { class: "room-tabs", role: "tablist", "aria-label": words.say("room.side"), keydown: this.#tabKey },
+      part("figures", "section", { "aria-label": say("figures"), hidden: true }),
+      part("side", "section", { "aria-label": say("side") },
+        make("div", { class: "room-tabs", role: "tablist", "aria-label": say("side"), keydown: this.#tabKey },
           tab("chat", true), tab("people", false)),
         later("pins", "pin"), later("polls", "poll"), later("held", "held"),
         panel("chat", true), panel("people", false)),
@@ -258,7 +260,7 @@ export class ChatRoom extends HTMLElement {
   #label() {
     const { theme } = this.#parts;
     if (!theme) return;
-    const label = words.say(this.#isDark() ? "room.light" : "room.dark");
+    const label = say(this.#isDark() ? "light" : "dark");
     theme.setAttribute("aria-label", label);
     theme.title = label;
   }
@@ -276,7 +278,7 @@ export class ChatRoom extends HTMLElement {
   async #switchLanguage() {
     const language = words.language === "zh" ? "en" : "zh";
     await words.use(language);
-    if (words.language !== language) return this.#notice(words.say("room.unloaded"), "warn");
+    if (words.language !== language) return this.#notice(say("unloaded"), "warn");
     this.setAttribute("language", language);
     this.#tell("preference", { language });
     // The button is built anew.
@@ -397,7 +399,7 @@ export class ChatRoom extends HTMLElement {
       await client.connect();
       if (!isCurrent()) return;
       // The protocol wants both of anonymous members.
-      const nick = attribute("nick") ?? (anonymous ? words.say("room.listener") : undefined);
+      const nick = attribute("nick") ?? (anonymous ? say("listener") : undefined);
       const avatar = attribute("avatar") ?? (anonymous ? "data:," : undefined);
       await room.enter({ ...(nick && { nick }), ...(avatar && { avatar }), history: 50, withQueue: true });
     } catch (error) {
@@ -566,8 +568,8 @@ export class ChatRoom extends HTMLElement {
     const seconds = isLost ? tenths(now - outage.from) : "";
     const isMoving = this.#isMoving && current === "entered";
     state.dataset.state = isLost ? "lost" : isMoving ? "moving" : current;
-    state.textContent = isLost ? words.say("room.lost", { seconds }) : isMoving ? words.say("room.moving")
-      : words.say(["connecting", "entering", "entered"].includes(current) ? `room.${current}` : "room.out");
+    state.textContent = isLost ? say("lost", { seconds }) : isMoving ? say("moving")
+      : say(["connecting", "entering", "entered"].includes(current) ? current : "out");
     settings.hidden = !this.#canManage() || this.#end !== null;
     this.#showBanner(isLost, seconds, now);
     this.#showAnnouncement();
@@ -584,7 +586,7 @@ export class ChatRoom extends HTMLElement {
   #showOnline() {
     const { online } = this.#parts;
     const count = this.#info ? words.number(this.#info.online) : "";
-    const text = count && words.say("room.online", { count });
+    const text = count && say("online", { count });
     if (online.textContent === text) return;
     online.textContent = text;
     this.#figures?.showOnline(count);
@@ -609,12 +611,12 @@ export class ChatRoom extends HTMLElement {
       });
       [kind, spoken] = [this.#isAnew ? "warn" : "good", key + outage.from];
     } else if (this.#entry === null) {
-      if (now - this.#startedAt > SLOW_MS) [text, spoken] = [words.say("room.slow"), "room.slow"];
-    } else if (me?.muted) [text, spoken] = [words.say("room.muted"), "room.muted"];
+      if (now - this.#startedAt > SLOW_MS) [text, spoken] = [say("slow"), "room.slow"];
+    } else if (me?.muted) [text, spoken] = [say("muted"), "room.muted"];
     else if (me?.tempMuted) {
-      text = words.say("room.mutedFor", { time: clock(me.tempMuteSeconds) });
+      text = say("mutedFor", { time: clock(me.tempMuteSeconds) });
       spoken = "room.mutedFor";
-    } else if (this.#info?.muted && !this.#canManage()) [text, spoken] = [words.say("room.allMuted"), "room.allMuted"];
+    } else if (this.#info?.muted && !this.#canManage()) [text, spoken] = [say("allMuted"), "room.allMuted"];
     if (text && spoken !== this.#told) this.#say(text);
     this.#told = text ? spoken : null;
     banner.hidden = text === "";
@@ -629,12 +631,12 @@ export class ChatRoom extends HTMLElement {
     if (announcement.hidden || announcement.dataset.shown === text) return;
     announcement.dataset.shown = text;
     announcement.replaceChildren(
-      icon(ICONS.announcement), make("bdi", { class: "room-text", title: words.say("room.announcement"), tabindex: 0 }, clean(text)),
+      icon(ICONS.announcement), make("bdi", { class: "room-text", title: say("announcement"), tabindex: 0 }, clean(text)),
       this.#closer(() => { this.#dismissed = text; announcement.hidden = true; }));
   }
 
   #closer(click) {
-    const label = words.say("room.close");
+    const label = say("close");
     return button("room-icon room-closer", icon(ICONS.close), click, { "aria-label": label, title: label });
   }
 

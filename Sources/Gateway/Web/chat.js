@@ -10,6 +10,8 @@ import {
 } from "./parts.js";
 import { words } from "./words.js";
 
+const say = (key, values) => words.say(`chat.${key}`, values);
+
 const ROWS_MAX = 10_000;
 /** So many of the oldest go at once, not one with each message. */
 const DROP = 200;
@@ -289,47 +291,47 @@ function sizeOf(bytes) {
 const countOf = (ranges) => ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
 const overlap = (ranges, from, to) => ranges.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(b, to) - Math.max(a, from) + 1), 0);
 
-const counted = (key, count) => words.say(count === 1 ? `${key}.one` : key, { count: words.number(count) });
+const counted = (key, count) => say(count === 1 ? `${key}.one` : key, { count: words.number(count) });
 
 /** A button whose click the list takes. */
 const act = (name, label, does, attributes) => button(name, label, undefined, { "data-act": does, ...attributes });
-const link = (does, key) => act("chat-link", words.say(key), does);
+const link = (does, key) => act("chat-link", say(key), does);
 
 const listed = (names) => names.join(words.language === "zh" ? "、" : ", ");
 
 /** Three names, or two and how many more. */
 function crowd(names, count) {
   const shown = names.slice(0, count > 3 ? 2 : 3);
-  if (shown.length === 0) return words.say("chat.people", { count: words.number(count) });
+  if (shown.length === 0) return say("people", { count: words.number(count) });
   const list = listed(shown);
-  if (count > shown.length) return words.say("chat.others", { names: list, count: words.number(count - shown.length) });
+  if (count > shown.length) return say("others", { names: list, count: words.number(count - shown.length) });
   return shown.length === 1 ? list
-    : words.say("chat.two", { names: listed(shown.slice(0, -1)), last: shown.at(-1) });
+    : say("two", { names: listed(shown.slice(0, -1)), last: shown.at(-1) });
 }
 
 /** A notification as a sentence; "" if it is not worth one. */
 function sentence({ event, operator, targets = [], data = {} }) {
   const who = crowd(targets.map(named), targets.length);
-  const placeOf = ({ key }) => cut(clean(key), 40).replace(/^seat:(\d+)$/, (_, number) => words.say("chat.seat", { number }));
+  const placeOf = ({ key }) => cut(clean(key), 40).replace(/^seat:(\d+)$/, (_, number) => say("seat", { number }));
   const keys = () => cut(listed((data.elements ?? []).slice(0, 9).map(placeOf)), 120);
-  const say = (key, values) => words.say(`chat.${key}`, { who, ...values });
+  const tell = (key, values) => say(key, { who, ...values });
   switch (event) {
     case 312: {
       const { announcement, ...set } = data.set ?? {};
-      if (announcement) return say("312.announcement", { text: cut(clean(announcement), 300) });
-      const changed = Object.keys(set).map((key) => say(`set.${key}`)).filter((name) => !name.startsWith("chat."));
-      return changed.length > 0 ? say("312", { what: listed(changed) }) : "";
+      if (announcement) return tell("312.announcement", { text: cut(clean(announcement), 300) });
+      const changed = Object.keys(set).map((key) => tell(`set.${key}`)).filter((name) => !name.startsWith("chat."));
+      return changed.length > 0 ? tell("312", { what: listed(changed) }) : "";
     }
-    case 314: return say("314", { time: span(data.seconds ?? 0) });
-    case 316: return data.set?.nick ? say("316.nick", { who: named({ nick: data.set.nick }), user: named(targets[0]) }) : say("316");
-    case 317: return say(`317.${data.change}`, { who: named(operator ?? { user: data.owner ?? "?" }), key: placeOf(data) });
-    case 320: return say(`320.${data.change}`, { keys: keys() });
+    case 314: return tell("314", { time: span(data.seconds ?? 0) });
+    case 316: return data.set?.nick ? tell("316.nick", { who: named({ nick: data.set.nick }), user: named(targets[0]) }) : tell("316");
+    case 317: return tell(`317.${data.change}`, { who: named(operator ?? { user: data.owner ?? "?" }), key: placeOf(data) });
+    case 320: return tell(`320.${data.change}`, { keys: keys() });
     case 323: case 360: return "";
-    case 361: case 311: case 318: case 319: return say(event);
-    case 362: case 363: return say(event, { title: cut(clean(data.title), 200) });
+    case 361: case 311: case 318: case 319: return tell(event);
+    case 362: case 363: return tell(event, { title: cut(clean(data.title), 200) });
     default: {
-      const text = say(event);
-      return text === `chat.${event}` ? say("unsupported") : text;
+      const text = tell(event);
+      return text === `chat.${event}` ? tell("unsupported") : text;
     }
   }
 }
@@ -367,7 +369,7 @@ export class Chat {
     [this.#container, this.#context, this.#room] = [container, context, context.room];
     const box = make("div", "chat-rows");
     // The room has one live region, which is told of new messages.
-    this.#scroller = make("div", { class: "chat-scroll", role: "log", "aria-live": "off", tabindex: 0, "aria-label": words.say("chat.log") }, box);
+    this.#scroller = make("div", { class: "chat-scroll", role: "log", "aria-live": "off", tabindex: 0, "aria-label": say("log") }, box);
     this.#marker = button("chat-marker", "", () => { this.#list.follow(); this.#scroller.focus({ preventScroll: true }); });
     this.#marker.hidden = true;
     this.#list = new VirtualList(this.#scroller, box, {
@@ -505,7 +507,7 @@ export class Chat {
     if (message?.type === "NOTIFICATION" && message.event >= 360 && message.event <= 363) return this.message(message);
     if (message?.messageId === undefined) return;
     if (message.seq !== undefined) this.#lastSeq = Math.max(this.#lastSeq, message.seq);
-    this.#put({ ...this.#position(message), kind: "note", text: words.say("chat.unsupported") });
+    this.#put({ ...this.#position(message), kind: "note", text: say("unsupported") });
   }
 
   mention(person) { this.#composer.mention(person); }
@@ -531,7 +533,7 @@ export class Chat {
     let text = sentence(message);
     if (!text) return null;
     const { operator, targets = [] } = message;
-    if (operator && TELLS_OPERATOR.has(message.event) && targets[0]?.user !== operator.user) text = words.say("chat.by", { what: text, who: named(operator) });
+    if (operator && TELLS_OPERATOR.has(message.event) && targets[0]?.user !== operator.user) text = say("by", { what: text, who: named(operator) });
     return { ...this.#position(message), kind: "note", text, message };
   }
 
@@ -673,7 +675,7 @@ export class Chat {
   #drawMarker() {
     this.#marker.hidden = this.#list.isFollowing;
     if (this.#list.isFollowing) return;
-    const text = this.#unread === 0 ? words.say("chat.latest") : counted("chat.new", this.#unread);
+    const text = this.#unread === 0 ? say("latest") : counted("new", this.#unread);
     if (this.#marker.textContent === text) return;
     this.#marker.classList.toggle("chat-unread", this.#unread > 0);
     this.#marker.replaceChildren(icon(PATHS.down, 20), text);
@@ -779,13 +781,13 @@ export class Chat {
   #openPicture({ url, name }) {
     const address = safeUrl(url);
     if (!address) return;
-    this.#context.dialog(cut(clean(name), 60) || words.say("chat.IMAGE"), "chat-picture", picture(address, "chat-large"),
-      make("div", "dialog-foot", linkTo(address, "part-button", words.say("chat.original"))));
+    this.#context.dialog(cut(clean(name), 60) || say("IMAGE"), "chat-picture", picture(address, "chat-large"),
+      make("div", "dialog-foot", linkTo(address, "part-button", say("original"))));
   }
 
   async #openCombined(message) {
-    const content = make("div", "chat-combined", make("p", "chat-quiet", words.say("chat.reading")));
-    this.#context.dialog(cut(clean(message.title), 120) || words.say("chat.COMBINE"), "chat-collected", content);
+    const content = make("div", "chat-combined", make("p", "chat-quiet", say("reading")));
+    this.#context.dialog(cut(clean(message.title), 120) || say("COMBINE"), "chat-collected", content);
     try {
       const messages = await this.#room.combined(message.messageId);
       content.replaceChildren(...messages.map((one) => {
@@ -817,25 +819,25 @@ export class Chat {
 
   #drawNote(row) {
     const element = make("div", `chat-row chat-note chat-${row.kind}`);
-    const say = (text) => element.append(make("span", "chat-words", text));
+    const write = (text) => element.append(make("span", "chat-words", text));
     if (row.kind === "top") {
-      if (this.#isReading) { element.append(make("span", "chat-spinner")); say(words.say("chat.loading")); }
-      else if (row.state === "failed") element.append(link("older", "chat.older"));
-      else if (this.#isFull()) say(words.say("chat.limit", { count: words.number(ROWS_MAX) }));
-      else if (!this.#hasOlder && this.#room.state === "entered") say(words.say(this.#list.rows.length === 1 ? "chat.empty" : "chat.start"));
-    } else if (row.kind === "line") say(words.say("chat.away"));
+      if (this.#isReading) { element.append(make("span", "chat-spinner")); write(say("loading")); }
+      else if (row.state === "failed") element.append(link("older", "older"));
+      else if (this.#isFull()) write(say("limit", { count: words.number(ROWS_MAX) }));
+      else if (!this.#hasOlder && this.#room.state === "entered") write(say(this.#list.rows.length === 1 ? "empty" : "start"));
+    } else if (row.kind === "line") write(say("away"));
     else if (row.kind === "gap") {
-      say(counted(`chat.gap.${row.cause}`, row.count));
+      write(counted(`gap.${row.cause}`, row.count));
     } else if (row.kind === "traffic") {
-      const parts = [["came", "chat.came"], ["left", "chat.left.who"]].filter(([side]) => row[side].count > 0)
-        .map(([side, key]) => words.say(key, { who: crowd(row[side].names, row[side].count) }));
-      say(parts.join(" · "));
+      const parts = [["came", "came"], ["left", "left.who"]].filter(([side]) => row[side].count > 0)
+        .map(([side, key]) => say(key, { who: crowd(row[side].names, row[side].count) }));
+      write(parts.join(" · "));
     } else if (row.kind === "message") {
       const { from, recalledBy } = row.message;
-      const whose = from ? named(from) : words.say("chat.system");
+      const whose = from ? named(from) : say("system");
       const isOther = recalledBy && recalledBy.user !== from?.user;
-      say(words.say(!recalledBy ? "chat.recalled.system" : isOther ? "chat.recalled.by" : "chat.recalled", { who: recalledBy ? named(recalledBy) : "", whose }));
-    } else say(row.text);
+      write(say(!recalledBy ? "recalled.system" : isOther ? "recalled.by" : "recalled", { who: recalledBy ? named(recalledBy) : "", whose }));
+    } else write(row.text);
     return element;
   }
 
@@ -849,14 +851,14 @@ export class Chat {
     const body = make("div", "chat-body");
     if (isHead) {
       element.append(from ? face(from) : make("span", "part-face chat-system"));
-      const name = from ? button(`chat-name ${hueOf(from.user)}`, make("bdi", "", nameOf(from))) : make("span", "chat-name", words.say("chat.system"));
+      const name = from ? button(`chat-name ${hueOf(from.user)}`, make("bdi", "", nameOf(from))) : make("span", "chat-name", say("system"));
       if (from && !row.isCopy) [name.dataset.act, name.tabIndex] = ["person", -1];
       const time = make("time", { class: "chat-time", datetime: new Date(message.time).toISOString() }, timeOf(message.time, this.#context.now()));
       body.append(make("div", "chat-title", name, badge(from?.role), time));
     }
     if (to) {
       const others = [...to, from?.user].filter((user) => user !== client.user).map((user) => named(user === from?.user ? from : this.#speakers.get(user) ?? { user }));
-      body.append(make("div", "chat-only", others.length > 0 ? words.say("chat.onlyFor", { who: crowd(others, others.length) }) : words.say("chat.onlyYou")));
+      body.append(make("div", "chat-only", others.length > 0 ? say("onlyFor", { who: crowd(others, others.length) }) : say("onlyYou")));
     }
     if (message.replyTo) {
       const reply = act("chat-reply", icon(PATHS.reply, 20), "reply", { tabindex: -1 });
@@ -864,14 +866,14 @@ export class Chat {
       body.append(reply);
     }
     body.append(this.#drawBody(row));
-    if (message.editedAt) body.append(make("span", "chat-side", words.say("chat.edited")));
-    if (message.priority === "HIGH") body.append(make("span", "chat-side chat-high", words.say("chat.important")));
+    if (message.editedAt) body.append(make("span", "chat-side", say("edited")));
+    if (message.priority === "HIGH") body.append(make("span", "chat-side chat-high", say("important")));
     if (row.failure) {
-      body.append(make("div", "chat-failure", row.failure, link("again", "chat.again"), link("discard", "chat.discard")));
-    } else if (row.draft && !row.isSent) body.append(make("span", "chat-side", words.say(row.isHeld ? "chat.held" : "chat.sending")));
+      body.append(make("div", "chat-failure", row.failure, link("again", "again"), link("discard", "discard")));
+    } else if (row.draft && !row.isSent) body.append(make("span", "chat-side", say(row.isHeld ? "held" : "sending")));
     element.append(body);
     if (!row.isCopy && message.messageId && from) {
-      element.append(act("chat-more", "⋯", "menu", { tabindex: -1, "aria-label": words.say("chat.options"), "aria-haspopup": "menu" }));
+      element.append(act("chat-more", "⋯", "menu", { tabindex: -1, "aria-label": say("options"), "aria-haspopup": "menu" }));
     }
     return element;
   }
@@ -884,21 +886,21 @@ export class Chat {
       case "IMAGE": return this.#drawImage(message);
       case "AUDIO": case "VIDEO": case "FILE": {
         const length = media.durationSeconds ? clock(media.durationSeconds) : "";
-        const details = [words.say(`chat.${type}`), length, media.size ? sizeOf(media.size) : ""].filter(Boolean).join(" · ");
-        return this.#card("file", media.name || words.say(`chat.${type}`), details, media.url);
+        const details = [say(`${type}`), length, media.size ? sizeOf(media.size) : ""].filter(Boolean).join(" · ");
+        return this.#card("file", media.name || say(`${type}`), details, media.url);
       }
       case "LOCATION": {
         const [latitude, longitude] = [Number(message.latitude), Number(message.longitude)];
-        return this.#card("place", message.title || words.say("chat.LOCATION"), `${latitude.toFixed(4)}, ${longitude.toFixed(4)}`,
+        return this.#card("place", message.title || say("LOCATION"), `${latitude.toFixed(4)}, ${longitude.toFixed(4)}`,
           `https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}#map=15/${latitude}/${longitude}`);
       }
       case "COMBINE": {
-        const card = this.#card("pile", message.title || words.say("chat.COMBINE"), message.summary ?? "", undefined);
-        if (!row.isCopy) card.append(link("combine", "chat.open"));
+        const card = this.#card("pile", message.title || say("COMBINE"), message.summary ?? "", undefined);
+        if (!row.isCopy) card.append(link("combine", "open"));
         return card;
       }
-      case "CUSTOM": return this.#card("box", words.say("chat.CUSTOM", { subtype: message.subtype ?? 0 }), "", undefined);
-      default: return make("span", "chat-side", words.say("chat.unsupported"));
+      case "CUSTOM": return this.#card("box", say("CUSTOM", { subtype: message.subtype ?? 0 }), "", undefined);
+      default: return make("span", "chat-side", say("unsupported"));
     }
   }
 
@@ -912,10 +914,10 @@ export class Chat {
   /** The box has its size before the picture is there: nothing jumps. */
   #drawImage({ media = {} }) {
     const address = safeUrl(media.thumbnail) ?? safeUrl(media.url);
-    if (!address) return this.#card("file", media.name || words.say("chat.IMAGE"), words.say("chat.IMAGE"), undefined);
+    if (!address) return this.#card("file", media.name || say("IMAGE"), say("IMAGE"), undefined);
     const [width, height] = media.width > 0 && media.height > 0 ? [media.width, media.height] : [200, 150];
     const scale = Math.min(260 / width, 220 / height, 1);
-    const box = act("chat-image", icon(PATHS.picture, 20), "picture", { "aria-label": cut(clean(media.name), 60) || words.say("chat.IMAGE") });
+    const box = act("chat-image", icon(PATHS.picture, 20), "picture", { "aria-label": cut(clean(media.name), 60) || say("IMAGE") });
     box.append(picture(address, "chat-thumbnail"));
     box.style.width = `${Math.max(48, Math.round(width * scale))}px`;
     box.style.height = `${Math.max(48, Math.round(height * scale))}px`;
@@ -934,14 +936,14 @@ export class Chat {
     element.dir = "auto";
     element.append(...this.#rich(text, row.message));
     if (text === whole) return element;
-    return make("div", "", element, link("all", "chat.all"));
+    return make("div", "", element, link("all", "all"));
   }
 
   /** Addresses become links, names that are mentioned stand out. */
   #rich(text, { mentions = [], mentionAll }) {
     const me = this.#context.me();
     const names = mentions.map((user) => `@${nameOf(user === me?.user ? me : this.#speakers.get(user) ?? { user })}`);
-    if (mentionAll) names.push(`@${words.say("chat.everyone")}`);
+    if (mentionAll) names.push(`@${say("everyone")}`);
     if (!text.includes("://") && names.length === 0) return [text];
     const pattern = [...names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")), "https?://[^\\s<>\"'，。）)」]{1,2000}"].join("|");
     return text.split(new RegExp(`(${pattern})`, "g")).map((part, place) => {
@@ -985,15 +987,15 @@ class Composer {
     this.#field = make("textarea", {
       class: "chat-field", rows: 1, enterkeyhint: "send", autocomplete: "off", "aria-autocomplete": "list", "aria-describedby": "chat-reason",
     });
-    const send = words.say("chat.send");
+    const send = say("send");
     this.#sendButton = make("button", { class: "chat-send", title: send, "aria-label": send }, icon(PATHS.send, 20));
     this.#reason = make("p", { class: "chat-reason", id: "chat-reason" });
     this.#count = make("span", "chat-count");
-    this.#list = make("div", { class: "chat-suggest", role: "listbox", id: "chat-suggest", hidden: true, "aria-label": words.say("chat.suggestions") });
+    this.#list = make("div", { class: "chat-suggest", role: "listbox", id: "chat-suggest", hidden: true, "aria-label": say("suggestions") });
     const toggle = (key, path) => {
-      const label = words.say(`chat.${key}`);
+      const label = say(`${key}`);
       const made = button("chat-toggle", icon(path, 20), () => { made.ariaPressed = String(made.ariaPressed !== "true"); this.refresh(); this.#field.focus(); },
-        { "aria-pressed": "false", "aria-label": label, title: words.say(`chat.${key}.long`) });
+        { "aria-pressed": "false", "aria-label": label, title: say(`${key}.long`) });
       made.append(make("span", "chat-toggle-label", label));
       return made;
     };
@@ -1044,7 +1046,7 @@ class Composer {
     if (isMe && event === 314) this.#mutedUntil = Date.now() + data.seconds * 1000 - age;
     if (isMe && event === 315) this.#mutedUntil = 0;
     if (isMe && (event === 306 || event === 315) && age < 10_000 && !this.#isMuted && this.#mutedUntil <= Date.now()) {
-      this.#context.notice(words.say("chat.youUnmuted"), "good");
+      this.#context.notice(say("youUnmuted"), "good");
     }
     if (event >= 303 && event <= 319) this.refresh();
   }
@@ -1068,14 +1070,14 @@ class Composer {
     const { room, isAnonymous, canManage } = this.#context;
     const now = Date.now();
     const left = (until) => clock(Math.ceil((until - now) / 1000));
-    if (isAnonymous()) return { text: words.say("chat.anonymous"), isFinal: true };
-    if (this.#isClosed) return { text: words.say("chat.outside"), isFinal: true };
-    if (this.#isIn && room.state === "lost") return { text: words.say("chat.lost") };
-    if (room.state !== "entered") return { text: words.say(this.#isIn ? "chat.lost" : "chat.entering") };
-    if (this.#isMuted) return { text: words.say("chat.muted"), isFinal: true };
-    if (this.#mutedUntil > now) return { text: words.say("chat.muted.time", { time: left(this.#mutedUntil) }), isFinal: true, ticks: true };
-    if (this.#isRoomMuted && !canManage()) return { text: words.say("chat.roomMuted"), isFinal: true };
-    if (this.#slowUntil > now && this.#barrage.ariaPressed !== "true") return { text: words.say("chat.slow", { time: left(this.#slowUntil) }), ticks: true };
+    if (isAnonymous()) return { text: say("anonymous"), isFinal: true };
+    if (this.#isClosed) return { text: say("outside"), isFinal: true };
+    if (this.#isIn && room.state === "lost") return { text: say("lost") };
+    if (room.state !== "entered") return { text: say(this.#isIn ? "lost" : "entering") };
+    if (this.#isMuted) return { text: say("muted"), isFinal: true };
+    if (this.#mutedUntil > now) return { text: say("muted.time", { time: left(this.#mutedUntil) }), isFinal: true, ticks: true };
+    if (this.#isRoomMuted && !canManage()) return { text: say("roomMuted"), isFinal: true };
+    if (this.#slowUntil > now && this.#barrage.ariaPressed !== "true") return { text: say("slow", { time: left(this.#slowUntil) }), ticks: true };
     return null;
   }
 
@@ -1088,13 +1090,13 @@ class Composer {
     const isBarrage = this.#barrage.ariaPressed === "true";
     this.#high.hidden = !this.#context.canManage() || isBarrage;
     this.#barrage.disabled = this.#high.disabled = this.#field.disabled;
-    this.#field.placeholder = words.say(isBarrage ? "chat.write.barrage" : "chat.write");
+    this.#field.placeholder = say(isBarrage ? "write.barrage" : "write");
     this.#field.ariaLabel = this.#field.placeholder;
     const text = this.#field.value;
     // Bytes are counted only where they may matter.
     const limit = isBarrage ? BARRAGE_BYTES : TEXT_BYTES;
     const left = text.length * 3 > limit * 0.8 ? limit - bytesOf(text) : limit;
-    this.#count.textContent = left < 0 ? words.say("chat.over", { over: words.number(-left) }) : left < limit * 0.2 ? words.say("chat.left", { left: words.number(left) }) : "";
+    this.#count.textContent = left < 0 ? say("over", { over: words.number(-left) }) : left < limit * 0.2 ? say("left", { left: words.number(left) }) : "";
     this.#count.classList.toggle("chat-over", left < 0);
     this.#sendButton.disabled = gate !== null || left < 0 || text.trim() === "";
     if (gate?.ticks) this.#timer = setTimeout(() => this.refresh(), 1000);
@@ -1172,7 +1174,7 @@ class Composer {
   }
 
   #insert(from, to, gap, person) {
-    const label = `@${person.user === null ? words.say("chat.everyone") : nameOf(person)}`;
+    const label = `@${person.user === null ? say("everyone") : nameOf(person)}`;
     if (this.#mentions.size < MENTIONS_MAX) this.#mentions.set(label, person.user);
     this.#field.setRangeText(`${gap}${label} `, from, to, "end");
     this.#field.focus();
@@ -1185,7 +1187,7 @@ class Composer {
     if (!found) return this.#suggest([]);
     const wanted = found[1].toLowerCase();
     const people = [...this.#do.speakers().values()].reverse();
-    if (this.#context.canManage()) people.unshift({ user: null, nick: words.say("chat.everyone") });
+    if (this.#context.canManage()) people.unshift({ user: null, nick: say("everyone") });
     const fit = people.filter((person) => `${nameOf(person)}\n${person.user ?? ""}`.toLowerCase().includes(wanted)).slice(0, SUGGESTIONS_MAX);
     this.#suggest(fit);
     // Somebody who has not spoken can be mentioned by ID.

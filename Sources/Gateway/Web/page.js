@@ -6,6 +6,8 @@ import "./chat-room.js";
 import { make } from "./parts.js";
 import { words } from "./words.js";
 
+const say = (key, values) => words.say(`page.${key}`, values);
+
 const ROOM_ID = /^[A-Za-z0-9_.@:#|+~!$-]{1,64}$/;
 
 /** A storage that may be forbidden: then the page forgets. */
@@ -24,7 +26,7 @@ async function useLook(changes = {}) {
 }
 
 function showCard(key, values = {}, ...more) {
-  document.title = words.say("page.app");
+  document.title = say("app");
   document.body.replaceChildren(make("main", { class: "page-card", role: "status" },
     make("h1", {}, words.say(key)), make("p", {}, words.say(`${key}.text`, values)), ...more));
 }
@@ -75,15 +77,15 @@ function open(room, mine) {
   element.addEventListener("tokenexpired", () => { if (!mine.form) mine = { gateways: mine.gateways }; });
   element.addEventListener("statechange", ({ detail: { state, error } }) => {
     // The room's name comes with the answer that makes the state.
-    if (state === "entered") queueMicrotask(() => { document.title = `${element.roomName} · ${words.say("page.app")}`; });
-    if (mine.form && ["unauthorized", "tokenUnavailable"].includes(error?.code)) showForm(room, words.say("page.refused"));
+    if (state === "entered") queueMicrotask(() => { document.title = `${element.roomName} · ${say("app")}`; });
+    if (mine.form && ["unauthorized", "tokenUnavailable"].includes(error?.code)) showForm(room, say("refused"));
   });
   document.body.replaceChildren(element);
 }
 
 function showForm(room = "", complaint = "") {
-  document.title = words.say("page.app");
-  const field = (name, properties, hint) => make("label", {}, make("span", {}, words.say(`page.${name}`)),
+  document.title = say("app");
+  const field = (name, properties, hint) => make("label", {}, make("span", {}, say(`${name}`)),
     make("input", { name, autocomplete: "off", ...properties }), ...(hint ? [make("small", {}, hint)] : []));
   const language = make("select", { name: "language", change: async () => {
     await useLook({ language: language.value });
@@ -96,13 +98,13 @@ function showForm(room = "", complaint = "") {
     const entry = Object.fromEntries(new FormData(form));
     open(entry.room, { form: true, token: entry.token.trim(), nick: entry.name.trim() || undefined });
   } },
-    make("h1", {}, words.say("page.title")), make("p", {}, words.say("page.about")),
+    make("h1", {}, say("title")), make("p", {}, say("about")),
     field("room", { required: true, maxlength: 64, pattern: "[A-Za-z0-9_.@:#\\|+~!$\\-]+", value: room }),
     field("name", { maxlength: 64, autocomplete: "nickname" }),
-    field("token", { type: "password" }, words.say("page.hint")),
-    make("label", {}, make("span", {}, words.say("page.language")), language),
+    field("token", { type: "password" }, say("hint")),
+    make("label", {}, make("span", {}, say("language")), language),
     ...(complaint ? [make("p", { class: "page-complaint", role: "alert" }, complaint)] : []),
-    make("button", "part-button part-primary", words.say("page.enter")));
+    make("button", "part-button part-primary", say("enter")));
   document.body.replaceChildren(make("main", {}, form));
   form.elements[room ? "name" : "room"].focus();
 }
@@ -133,7 +135,7 @@ async function start() {
   const fresh = make("button", { class: "part-button part-primary", click: () => {
     history.replaceState(null, "", "/");
     start();
-  } }, words.say("page.fresh"));
+  } }, say("fresh"));
   showCard("page.none", {}, fresh);
 }
 

@@ -5,6 +5,8 @@ import { dialog } from "./dialogs.js";
 import { button, make } from "./parts.js";
 import { words } from "./words.js";
 
+const say = (key, values) => words.say(`room.${key}`, values);
+
 /** Each version has so many codewords of correction per block, and blocks [count, codewords of data]. */
 const VERSIONS = [
   null, [10, [1, 16]], [16, [1, 28]], [26, [1, 44]], [18, [2, 32]], [24, [2, 43]], [16, [4, 27]], [18, [4, 31]],
@@ -215,18 +217,18 @@ export function qr(text, title = text) {
 
 export function share(place, address, notice) {
   const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
-  const field = make("input", { class: "people-input", readonly: true, "aria-label": words.say("room.address"), value: address });
+  const field = make("input", { class: "people-input", readonly: true, "aria-label": say("address"), value: address });
   const copy = async () => {
     field.select();
     try { await navigator.clipboard.writeText(address); } catch { document.execCommand("copy"); }
     box.close();
-    notice(words.say("room.copied"));
+    notice(say("copied"));
   };
   const code = make("div", "room-qr");
   // An address may be too long for a code.
   try { code.append(qr(address)); } catch { code.hidden = true; }
-  const box = dialog(place, words.say("room.shareTitle"), "room-share-dialog", make("p", "dialog-text", words.say("room.shareText")), code,
-    make("div", "room-copy", field, button("part-button part-primary", words.say("room.copy"), copy)),
-    ...(isLoopback ? [make("p", "dialog-text room-hint", words.say("room.loopback"))] : []));
+  const box = dialog(place, say("shareTitle"), "room-share-dialog", make("p", "dialog-text", say("shareText")), code,
+    make("div", "room-copy", field, button("part-button part-primary", say("copy"), copy)),
+    ...(isLoopback ? [make("p", "dialog-text room-hint", say("loopback"))] : []));
   box.dataset.part = "shareDialog";
 }

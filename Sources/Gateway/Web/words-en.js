@@ -63,7 +63,7 @@ export default {
     full: "No seat is free.", sits: "{name} has a seat.", away: "{name} is not here.",
     invited: "{name} is invited to seat {seat}.", refused: "{name} declined.", invitation: "{name} invites you to seat {seat}",
     countdown: "This invitation ends in {seconds} s.", accept: "Take the seat", no: "Not now", pick: "Invite to seat {seat}",
-    find: "Find by name", alone: "Nobody else is here.", close: "Close", left: "The host was asked to free your seat.",
+    find: "Find by name", alone: "Nobody else is here.", left: "The host was asked to free your seat.",
     error: "That did not work. Try again in a moment.", "error.403": "You may not do that here.",
     "error.416": "Too fast. Wait a moment.", "error.13004": "You are muted, and a muted person changes no seats.",
     "error.13006": "The room is muted: a host has to invite you.",

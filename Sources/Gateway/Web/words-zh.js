@@ -41,7 +41,7 @@ export default {
     unanswered: "没有人答复，可以再次申请。", declined: "主持人拒绝了申请。", approved: "主持人已同意：{seat} 号麦。", faster: "有人抢先了一步。", full: "没有空闲的麦位。",
     sits: "{name} 已在麦上。", away: "{name} 不在房间。", invited: "已邀请 {name} 上 {seat} 号麦。", refused: "{name} 谢绝了邀请。",
     invitation: "{name} 邀请你上 {seat} 号麦", countdown: "邀请将在 {seconds} 秒后结束。", accept: "上麦", no: "暂不", pick: "邀请上 {seat} 号麦",
-    find: "按名字查找", alone: "没有其他人在场。", close: "关闭", left: "已请主持人释放你的麦位。", error: "操作未成功，请稍后再试。", "error.403": "你没有权限这样做。",
+    find: "按名字查找", alone: "没有其他人在场。", left: "已请主持人释放你的麦位。", error: "操作未成功，请稍后再试。", "error.403": "你没有权限这样做。",
     "error.416": "操作太快，请稍候。", "error.13004": "你已被禁言，不能更改麦位。", "error.13006": "房间已禁言，需要主持人邀请你。",
   },
   chat: {
