@@ -5,7 +5,7 @@ import { words } from "./words.js";
 const FIGURES_MS = 2_000;
 const FIGURES_WAIT_MS = 5_000;
 const KILL_WATCH_MS = 6_000;
-const say = (key, values) => say(`${key}`, values);
+const say = (key, values) => words.say(`room.${key}`, values);
 const number = (value, digits = 0) => Number.isFinite(value) ? words.number(Number(value.toFixed(digits))) : "–";
 
 export class Figures {
