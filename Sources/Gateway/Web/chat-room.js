@@ -244,7 +244,8 @@ export class ChatRoom extends HTMLElement {
         part("report", "div", { class: "room-strip room-report", hidden: true })),
       part("stageArea", "div", { class: "room-stage-area" }, region("stage"), later("likes", "tally")),
       region("seats"),
-      part("figures", "section", { "aria-label": say("figures"), hidden: true }),
+      // Its place is kept, so that nothing moves when they come.
+      part("figures", "section", { "aria-label": say("figures"), hidden: !this.hasAttribute("figures") }),
       part("side", "section", { "aria-label": say("side") },
         make("div", { class: "room-tabs", role: "tablist", "aria-label": say("side"), keydown: this.#tabKey },
           tab("chat", true), tab("people", false)),

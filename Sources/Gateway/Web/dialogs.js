@@ -8,9 +8,11 @@ let serial = 0;
 export function dialog(place, title, name, ...content) {
   const id = `dialog-${++serial}`;
   const label = words.say("people.close");
-  const box = make("dialog", {
-    class: `dialog ${name}`, "aria-labelledby": id, close: () => box.remove(), click: ({ target }) => { if (target === box) box.close(); },
-  }, make("div", "dialog-bar", make("h2", { class: "dialog-title", id }, title),
+  const beside = ({ target, clientX, clientY }) => {
+    const { left, right, top, bottom } = box.getBoundingClientRect();
+    if (target === box && (clientX < left || clientX > right || clientY < top || clientY > bottom)) box.close();
+  };
+  const box = make("dialog", { class: `dialog ${name}`, "aria-labelledby": id, close: () => box.remove(), click: beside }, make("div", "dialog-bar", make("h2", { class: "dialog-title", id }, title),
     button("part-button dialog-close", icon("M6 6l12 12M18 6 6 18"), () => box.close(), { "aria-label": label, title: label })), ...content);
   const root = place.getRootNode();
   (root === document ? document.body : root).append(box);

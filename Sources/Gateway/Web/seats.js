@@ -660,13 +660,12 @@ export class Seats {
         if (isFit && people.size < PICK_MAX) people.set(person.user, person);
       }
     }
-    const choose = (person) => {
-      box.close();
-      this.#invite(person, seat);
-    };
-    const list = make("ul", { class: "seats-people", role: "list" }, ...[...people.values()].map((person) =>
-      make("li", {}, button("dialog-item seats-person", face(person), () => choose(person)))));
-    [...people.values()].forEach((person, at) => list.children[at].firstChild.append(make("bdi", "seats-name", nameOf(person))));
+    const rows = [...people.values()].map((person) => {
+      const row = button("dialog-item seats-person", face(person), () => { box.close(); this.#invite(person, seat); });
+      row.append(make("bdi", "seats-name", nameOf(person)));
+      return make("li", {}, row);
+    });
+    const list = make("ul", { class: "seats-people", role: "list" }, ...rows);
     const find = make("input", { type: "search", class: "people-input seats-find", placeholder: say("find"), "aria-label": say("find"), input: () => {
       const wanted = find.value.trim().toLowerCase();
       for (const row of list.children) row.hidden = !row.textContent.toLowerCase().includes(wanted);
