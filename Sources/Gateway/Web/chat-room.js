@@ -15,7 +15,7 @@ import { bring, words } from "./words.js";
 
 const say = (key, values) => words.say(`room.${key}`, values);
 
-/** What the first view needs. The other modules come with their sheets when they are used. */
+/** The styles of the first view. The other modules come with their sheets when they are used. */
 const SHEETS = ["chat-room.css", "chat.css"];
 const ICONS = {
   share: "M12 15V4m0 0L8 8m4-4 4 4M5 13v6h14v-6",
@@ -114,7 +114,7 @@ export class ChatRoom extends HTMLElement {
     this.#render();
   }
 
-  // What is loaded when it is used
+  // Modules that are loaded when they are used
 
   /** A style sheet in this tree; one that can't be loaded is asked for again the next time. */
   #sheet(name) {
@@ -161,7 +161,7 @@ export class ChatRoom extends HTMLElement {
     }, "people", "dialogs", "people");
   }
 
-  /** What comes behind the chat is tried until it is there, or not wanted any more. */
+  /** Tries to load what comes behind the chat until it is there, or not wanted any more. */
   async #comes(views, ...names) {
     while (views === this.#views) {
       const module = await this.#bring(...names).catch(() => null);
@@ -179,7 +179,7 @@ export class ChatRoom extends HTMLElement {
     if (module) views.stage = new module.Stage(this.#parts.stage, views.context);
   }
 
-  /** What the room says until the seats are there is kept for them. */
+  /** Messages that come before the seats are kept for them. */
   async #bringSeats(entry) {
     const views = this.#views;
     if (views.seats) return views.seats.entered(entry);

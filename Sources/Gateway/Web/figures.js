@@ -1,4 +1,4 @@
-/** What the node says of itself under the stage, the button that kills it, and how the page got over that. */
+/** The figures of the node under the stage, the button that kills it, and how the page got over that. */
 import { button, make } from "./parts.js";
 import { words } from "./words.js";
 

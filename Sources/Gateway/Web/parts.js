@@ -1,4 +1,4 @@
-/** What the modules of the live room share: elements, pictures, and names, times and failures in words. */
+/** Parts that the modules of the live room share: elements, pictures, and names, times and failures in words. */
 import { words } from "./words.js";
 
 /** An element with attributes (or only a class), listeners (functions) and children. Words of people go in as text only. */
@@ -46,7 +46,7 @@ const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter();
 export function cut(text, length) {
   if (text.length <= length) return text;
   const start = text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
-  // What is one letter with the code behind the cut began before it.
+  // A letter that goes on behind the cut began before it.
   const last = segmenter?.segment(text.slice(0, length + 20)).containing(start.length).index ?? start.length;
   return `${start.slice(0, last || start.length)}…`;
 }
@@ -78,7 +78,7 @@ export function picture(src, name) {
   return image;
 }
 
-/** A picture over the first letter of the name. What can't be loaded leaves the letter. */
+/** A picture over the first letter of the name. One that can't be loaded leaves the letter. */
 export function face(person, module = "part") {
   const element = make("span", { class: `${module}-face ${hueOf(person.user)}`, "aria-hidden": "true" }, [...nameOf(person)][0].toUpperCase());
   const address = safeUrl(person.avatar);
