@@ -14,6 +14,8 @@ export class Figures {
   #timer = 0;
   #kill = null;
   #isOver = false;
+  /** The node has no demo. */
+  #isNone = false;
 
   /** The host gives what is the room's: {parts(), ledger(), online(), render(), say(), notice(), closer(), confirm()}. */
   constructor(host) {
@@ -33,6 +35,7 @@ export class Figures {
 
   /** The frame has been built anew. */
   built() {
+    this.#host.parts().figures.hidden = this.#isNone;
     if (this.#figures) this.#show();
     if (this.#kill) this.#kill.isTold = false;
   }
@@ -44,7 +47,8 @@ export class Figures {
     if (document.visibilityState !== "visible") return;
     try {
       const answer = await fetch("/v1/demo", { signal: AbortSignal.timeout(FIGURES_WAIT_MS) });
-      if (answer.status === 404) { this.#figures = null; this.#host.parts().figures.hidden = true; return; }
+      this.#isNone = answer.status === 404;
+      if (this.#isNone) { this.#figures = null; return this.built(); }
       if (!answer.ok) throw new Error(String(answer.status));
       this.#figures = await answer.json();
     } catch ({ name }) {
