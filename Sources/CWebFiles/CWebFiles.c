@@ -32,6 +32,18 @@ static const unsigned char page_chatroom_js[] = {
 #embed "../Gateway/Web/chatroom.js"
 };
 
+static const unsigned char page_dialogs_css[] = {
+#embed "../Gateway/Web/dialogs.css"
+};
+
+static const unsigned char page_dialogs_js[] = {
+#embed "../Gateway/Web/dialogs.js"
+};
+
+static const unsigned char page_figures_js[] = {
+#embed "../Gateway/Web/figures.js"
+};
+
 static const unsigned char page_index_html[] = {
 #embed "../Gateway/Web/index.html"
 };
@@ -42,6 +54,10 @@ static const unsigned char page_ledger_js[] = {
 
 static const unsigned char page_page_js[] = {
 #embed "../Gateway/Web/page.js"
+};
+
+static const unsigned char page_parts_js[] = {
+#embed "../Gateway/Web/parts.js"
 };
 
 static const unsigned char page_people_css[] = {
@@ -72,6 +88,14 @@ static const unsigned char page_stage_js[] = {
 #embed "../Gateway/Web/stage.js"
 };
 
+static const unsigned char page_words_en_js[] = {
+#embed "../Gateway/Web/words-en.js"
+};
+
+static const unsigned char page_words_zh_js[] = {
+#embed "../Gateway/Web/words-zh.js"
+};
+
 static const unsigned char page_words_js[] = {
 #embed "../Gateway/Web/words.js"
 };
@@ -83,9 +107,13 @@ static const struct chatroom_file page_files[] = {
     {"chat.js", page_chat_js, sizeof page_chat_js},
     {"chatroom.d.ts", page_chatroom_d_ts, sizeof page_chatroom_d_ts},
     {"chatroom.js", page_chatroom_js, sizeof page_chatroom_js},
+    {"dialogs.css", page_dialogs_css, sizeof page_dialogs_css},
+    {"dialogs.js", page_dialogs_js, sizeof page_dialogs_js},
+    {"figures.js", page_figures_js, sizeof page_figures_js},
     {"index.html", page_index_html, sizeof page_index_html},
     {"ledger.js", page_ledger_js, sizeof page_ledger_js},
     {"page.js", page_page_js, sizeof page_page_js},
+    {"parts.js", page_parts_js, sizeof page_parts_js},
     {"people.css", page_people_css, sizeof page_people_css},
     {"people.js", page_people_js, sizeof page_people_js},
     {"qr.js", page_qr_js, sizeof page_qr_js},
@@ -93,6 +121,8 @@ static const struct chatroom_file page_files[] = {
     {"seats.js", page_seats_js, sizeof page_seats_js},
     {"stage.css", page_stage_css, sizeof page_stage_css},
     {"stage.js", page_stage_js, sizeof page_stage_js},
+    {"words-en.js", page_words_en_js, sizeof page_words_en_js},
+    {"words-zh.js", page_words_zh_js, sizeof page_words_zh_js},
     {"words.js", page_words_js, sizeof page_words_js},
 };
 
