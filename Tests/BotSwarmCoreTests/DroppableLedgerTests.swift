@@ -198,6 +198,12 @@ import Testing
         room.ledger.noteUnanswered(n, of: room.viewers[0])
         #expect(room.close(history: []) == [.unanswered: 1])
     }
+
+    @Test func `so is a change of the queue or an act of a manager without one`() throws {
+        var room = try LedgerFixture(viewers: 1)
+        room.ledger.noteUnanswered("a change of the queue", of: room.viewers[0])
+        #expect(room.close(history: []) == [.unanswered: 1])
+    }
 }
 
 @Suite struct ReceiptWindowTests {

@@ -24,6 +24,10 @@ extension ClusterStory {
             count("\(fault)")
             let isLate = Self.answeringFaults.contains(fault)
             let calls = Task { if fault != .transfer { try await self.callAlways(isLate: isLate) } }
+            if plan.layout.slowMilliseconds != nil {
+                // So that it comes while calls are under way.
+                try await Task.sleep(for: .milliseconds(Int64.random(in: 500...1_500, using: &chance)))
+            }
             try await act(fault, node, &chance)
             // Until it has been seen what comes of it.
             try await Task.sleep(for: .milliseconds(600))
@@ -129,7 +133,7 @@ extension ClusterStory {
         case .slowDisk:
             if let host = cluster.host(node) { sim_sync_time(host.number, 20_000_000) }
             try await Task.sleep(for: long)
-            if let host = cluster.host(node) { sim_sync_time(host.number, 300_000) }
+            if let host = cluster.host(node) { sim_sync_time(host.number, plan.layout.syncNanoseconds) }
         case .olderDisk:
             cluster.kill(node)
             try cluster.keepCopy(of: node)

@@ -14,7 +14,14 @@ public final class SimulatedCluster: Sendable {
         public var shards = 4
         /// So many viewers that no node may turn one away, and silent ones.
         public var isCrowded = false
+        /// Barrage items that a viewer is shown a second; nil: the node's default, which no story reaches.
+        public var barragePerViewer: Int?
+        /// The time that a sync takes, and that bytes are on their way at least, so that much is under way at any time;
+        /// nil: less than a millisecond.
+        public var slowMilliseconds: UInt64?
         public init() {}
+
+        var syncNanoseconds: UInt64 { slowMilliseconds.map { $0 * 1_000_000 } ?? 300_000 }
     }
 
     private struct Place: Sendable {
@@ -44,6 +51,7 @@ public final class SimulatedCluster: Sendable {
         places = Mutex(Array(repeating: Place(), count: layout.nodes))
         loop = try EventLoop(name: "observer")
         loop.start()
+        if let milliseconds = layout.slowMilliseconds { sim_latency(milliseconds * 1_000_000) }
         try? FileManager.default.removeItem(atPath: directory)
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -76,12 +84,13 @@ public final class SimulatedCluster: Sendable {
              "limits": {"connections": 2000000, "connectionsPerAddress": 2000000, "handshakesPerSecond": 1000000,
                  "connectsPerSecond": 1000000, "entersPerSecond": 1000000, "roomEntersPerSecond": 1000000}
             """
+        let rooms = layout.barragePerViewer.map { #""rooms": {"barragePerViewer": \#($0)}, "# } ?? ""
         let text = """
             {"nodeId": "n\(node + 1)", "dataDirectory": "\(dataDirectory(node, life))", "keysFile": "\(keysFile)",
              "loops": \(layout.loops), "shards": \(layout.shards), "log": {"level": "debug"},
              "client": {"host": "\(address)", "port": \(Self.clientPort)}, "api": {"host": "\(address)", "port": \(Self.apiPort)},
              "link": {"host": "\(address)", "port": 7402, "seeds": [\(seeds)]},
-             \(layout.isCrowded ? crowd : #""limits": {"connectionsPerAddress": 100000}"#)}
+             \(rooms)\(layout.isCrowded ? crowd : #""limits": {"connectionsPerAddress": 100000}"#)}
             """
         let path = "\(directory)/n\(node + 1)-\(life).json"
         try write(text, to: path)
@@ -144,6 +153,7 @@ public final class SimulatedCluster: Sendable {
         let configuration = try configuration(node, life: life)
         let logger = logger
         let host = SimulatedHost(place: UInt8(node + 1))
+        sim_sync_time(host.number, layout.syncNanoseconds)
         places.withLock { $0[node].host = host }
         host.run("node") { [self] in
             do {

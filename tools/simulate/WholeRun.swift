@@ -36,7 +36,11 @@ struct WholeRun {
         }
         guard
             let given = numbers(
-                words, names: ["--seed", "--seeds", "--from", "--trace", "--nodes", "--loops", "--faults", "--seconds"])
+                words,
+                names: [
+                    "--seed", "--seeds", "--from", "--trace", "--nodes", "--loops", "--faults", "--seconds",
+                    "--barrage", "--slow", "--senders",
+                ])
         else { return nil }
         seed = given["--seed"]
         seeds = given["--seeds"] ?? seeds
@@ -44,6 +48,9 @@ struct WholeRun {
         traces = (given["--trace"] ?? 0) > 0
         plan.layout.nodes = given["--nodes"].map { Int($0) } ?? 3
         plan.layout.loops = given["--loops"].map { Int($0) } ?? 1
+        plan.layout.barragePerViewer = given["--barrage"].map { Int($0) }
+        plan.layout.slowMilliseconds = given["--slow"]
+        plan.senders = min(plan.bots, given["--senders"].map { Int($0) } ?? plan.senders)
         plan.faultCount = given["--faults"].map { Int($0) } ?? plan.faultCount
         plan.seconds = given["--seconds"].map { Double($0) } ?? plan.seconds
     }

@@ -21,6 +21,7 @@ if words.first == "gossip" {
 func usage() -> Int32 {
     print("usage: simulate cluster [--seed N | --seeds COUNT --from SEED] [--show] [--fault NAME] [--nodes COUNT]")
     print("                [--loops COUNT] [--faults COUNT] [--seconds N] [--ages] [--trace 1]")
+    print("                [--senders COUNT] [--barrage ITEMS-A-SECOND] [--slow MILLISECONDS]")
     print("       simulate size [--nodes COUNT] [--viewers COUNT] [--messages COUNT] [--seed N] [--trace 1]")
     print("       simulate gossip [--nodes COUNT] [--trials COUNT] [--seed SEED] [--loss PERCENT]")
     return 2

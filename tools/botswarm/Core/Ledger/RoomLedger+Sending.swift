@@ -63,12 +63,14 @@ extension RoomLedger {
         if message.wasSeen { noteRefusedButAppeared(Claim(bot: viewers[viewer.index].bot, n: n)) }
     }
 
-    /// Notes that a request got no answer on a connection that lived all the time.
+    /// Notes that a message got no answer on a connection that lived all the time.
     package mutating func noteUnanswered(_ n: Int, of viewer: Viewer) {
-        note(
-            .unanswered,
-            "\(name(viewer)): \(names.stem(of: viewers[viewer.index].bot, n)) was never answered on a living connection"
-        )
+        noteUnanswered(names.stem(of: viewers[viewer.index].bot, n), of: viewer)
+    }
+
+    /// Notes the same of another request.
+    package mutating func noteUnanswered(_ what: String, of viewer: Viewer) {
+        note(.unanswered, "\(name(viewer)): \(what) was never answered on a living connection")
     }
 
     mutating func noteRefusedButAppeared(_ claim: Claim) {

@@ -112,6 +112,9 @@ extension Bot {
         for request in pending.values {
             switch request {
             case .message(let n), .barrage(let n): book.ledger.withLock { $0.noteUnanswered(n, of: viewer) }
+            case .seat: book.ledger.withLock { $0.noteUnanswered("a change of the queue", of: viewer) }
+            case .moderation(let ask):
+                book.ledger.withLock { $0.noteUnanswered("\(ask.act) of \(ask.user)", of: viewer) }
             default: break
             }
         }

@@ -210,7 +210,7 @@ final class SwarmLane {
     }
 
     func noteUnanswered() {
-        for bot in senders { bot.noteUnanswered() }
+        for bot in bots { bot.noteUnanswered() }
     }
 
     /// Everybody goes.
