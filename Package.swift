@@ -128,7 +128,8 @@ let package = Package(
             "Gateway",
             [
                 "ChatModel", "Wire", "HTTPWebSocket", "RoomCore", "RoomProtocol", "SessionCore", "ShardPlacement",
-                "Moderation", "Cryptography", "EventLoop", "TLS", "Transport", "Deflate", "WebFiles", "Telemetry", logging,
+                "Moderation", "Cryptography", "EventLoop", "TLS", "Transport", "Deflate", "WebFiles", "Telemetry",
+                logging,
             ], exclude: ["Web"]),
         core(
             "ServerAPI",

@@ -1,6 +1,7 @@
 import ChatModel
 import RoomProtocol
 import SessionCore
+import Telemetry
 import Transport
 
 /// The viewers of one room on one lane who are given the same bytes.
@@ -79,6 +80,9 @@ final class Audience {
         fanOut.append(frame)
         for index in excluded { _ = fanOut.take(index) }
         waitingBytes += frame.byteCount
+        // A viewer that has had something else in its place counts too.
+        lane.shared.figures.deliveredMessages.add(frame.messageCount * viewers.count)
+        if frame.barrageCount > 0 { lane.shared.figures.deliveredBarrage.add(frame.barrageCount * viewers.count) }
         pieces = FramePieces()
         if waitingBytes > Self.waitingBytesMax {
             // The lane can't keep up: nothing else is served until this is.

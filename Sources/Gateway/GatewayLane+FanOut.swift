@@ -97,11 +97,7 @@ extension GatewayLane {
         let end = EventLoop.nowNanoseconds
         audience.window.spent(nanoseconds: end - begin)
         guard let given else { return true }
-        let messages = given.reduce(0) { $0 + $1.messageCount }
-        audience.window.ended(messages: messages, atNanoseconds: end)
-        shared.figures.deliveredMessages.add(messages * audience.viewers.count)
-        let barrage = given.reduce(0) { $0 + $1.barrageCount }
-        if barrage > 0 { shared.figures.deliveredBarrage.add(barrage * audience.viewers.count) }
+        audience.window.ended(messages: given.reduce(0) { $0 + $1.messageCount }, atNanoseconds: end)
         let now = shared.now()
         for case let time? in given.lazy.map(\.oldestTime) {
             shared.figures.deliver.record(seconds: Double(max(0, now.milliseconds - time.milliseconds)) / 1000)

@@ -103,7 +103,7 @@ struct GatewayFigures: Sendable {
     /// Bytes that the sockets of clients were given, before TLS. Each lane adds its sum at the end of a turn.
     let sentBytes: Counter
     let slowSessions: Counter
-    /// Messages, and items of barrage, times the viewers that were given them. Each round of an audience adds its sum.
+    /// Messages, and items of barrage, times the viewers that they were handed to: one addition per frame and audience.
     let deliveredMessages: Counter
     let deliveredBarrage: Counter
     /// Connections that had to give way.

@@ -179,7 +179,8 @@ public struct NodeConfiguration: Sendable {
         guard !gateway.hasDemo || Self.isLoopback(gateway.host) else {
             throw NodeError(
                 .configuration,
-                "demo gives rooms and tokens to everybody who asks, so client.host must be 127.0.0.1, not \(gateway.host)")
+                "demo gives rooms and tokens to everybody who asks, so client.host must be 127.0.0.1, not \(gateway.host)"
+            )
         }
         demoKillFile = try settings.string("demoKillFile")
         gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))

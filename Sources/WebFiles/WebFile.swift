@@ -67,7 +67,8 @@ public struct WebFile: Sendable {
     static func takesGzip(_ accepted: String?) -> Bool {
         (accepted ?? "").split(separator: ",").contains { item in
             let parts = item.split(separator: ";").map { part in part.filter { $0 != " " }.lowercased() }
-            return parts.first == "gzip" && !parts.dropFirst().contains { $0.hasPrefix("q=0") && Double($0.dropFirst(2)) == 0 }
+            return parts.first == "gzip"
+                && !parts.dropFirst().contains { $0.hasPrefix("q=0") && Double($0.dropFirst(2)) == 0 }
         }
     }
 

@@ -1,6 +1,8 @@
 import ChatModel
 import Foundation
 import Testing
+import WaitTestKit
+import Wire
 
 extension IntegrationTests {
     /// Rooms and tokens for people who try the program on their own machine.
@@ -32,17 +34,21 @@ extension IntegrationTests {
                 #expect(joined.room == made.room && joined.hostToken == nil && !made.gateways.isEmpty)
                 let other = try await node.createRoom("other")
 
-                let host = try await Self.client(of: node, #require(made.hostToken))
-                let hosting = try await host.enter(#require(RoomID(made.room)))
+                let hostToken = try #require(made.hostToken)
+                let host = try await Self.client(of: node, hostToken)
+                let room = try #require(RoomID(made.room))
+                let hosting = try await host.enter(room)
                 #expect(hosting.me.role == .creator)
                 let guest = try await Self.client(of: node, joined.token)
-                let visiting = try await guest.enter(#require(RoomID(made.room)))
-                #expect(visiting.me.role == .guest && visiting.me.nick?.hasPrefix("Guest ") == true)
+                let visiting = try await guest.enter(room)
+                #expect(visiting.me.role == .guest && visiting.me.profile.nick.hasPrefix("Guest "))
                 await #expect(throws: ChatError.self) { _ = try await guest.enter(other) }
             }
         }
 
-        @Test func `rooms of an app are not the demo's, and a room that there is not is made under its name`() async throws {
+        @Test func `rooms of an app are not the demo's, and a room that there is not is made under its name`()
+            async throws
+        {
             try await TestNode.run(["demo": true]) { node in
                 _ = try await node.createRoom("app-room")
                 #expect(try await node.page("POST", "/v1/demo", body: #"{"room":"app-room"}"#).status == 404)
@@ -53,7 +59,9 @@ extension IntegrationTests {
                 for body in ["{", "[]", #"{"room":"a b"}"#, #"{"room":7}"#, #"{"room":""}"#, "\u{0}"] {
                     #expect(try await node.page("POST", "/v1/demo", body: body).status == 400, "\(body)")
                 }
-                #expect(try await node.page("POST", "/v1/demo", body: #"{"room":"\#(String(repeating: "x", count: 99))"}"#).status == 413)
+                #expect(
+                    try await node.page("POST", "/v1/demo", body: #"{"room":"\#(String(repeating: "x", count: 99))"}"#)
+                        .status == 413)
             }
         }
 
@@ -76,10 +84,11 @@ extension IntegrationTests {
                 #expect(statuses.contains(429), "its rate is bounded")
             }
             try await TestNode.run { node in
+                var statuses: [Int] = []
                 for path in ["/v1/demo", "/v1/demo/kill"] {
-                    #expect(try await node.page("POST", path).status == 404)
-                    #expect(try await node.page("GET", path).status == 404)
+                    for method in ["POST", "GET"] { statuses.append(try await node.page(method, path).status) }
                 }
+                #expect(statuses == [404, 404, 404, 404])
             }
         }
 
@@ -92,7 +101,9 @@ extension IntegrationTests {
                 #expect(!FileManager.default.fileExists(atPath: file))
                 #expect(try await node.page("POST", "/v1/demo/kill").status == 200)
                 try await poll("the end of the process") {
-                    guard let state = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return true }
+                    guard let state = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else {
+                        return true
+                    }
                     return state.contains(") Z ")
                 }
                 #expect(FileManager.default.fileExists(atPath: file), "the supervisor knows by it")
@@ -101,7 +112,9 @@ extension IntegrationTests {
         }
 
         @Test func `a node with a demo refuses to be reached from outside`() async throws {
-            let node = try TestNode(["demo": true, "proxyTerminatesTls": true, "client": ["host": "0.0.0.0", "port": 0]])
+            let node = try TestNode([
+                "demo": true, "proxyTerminatesTls": true, "client": ["host": "0.0.0.0", "port": 0],
+            ])
             await #expect(throws: (any Error).self) { try await node.start() }
         }
     }
@@ -136,7 +149,7 @@ extension IntegrationTests {
                     let told = try await ask()
                     return told.nodes.count == 3 && told.missing.isEmpty
                         && told.nodes.contains { $0.sendsPerSecond > 0 && $0.ackP99Ms != nil }
-                        && told.nodes.contains { $0.deliveriesPerSecond > 0 && $0.sessions == 1 }
+                        && told.nodes.contains { $0.deliveriesPerSecond > 0 && $0.sessions >= 1 }
                         && told.nodes.allSatisfy { $0.memoryBytes > 0 }
                 }
                 await cluster.nodes[2].kill()

@@ -16,7 +16,10 @@ extension IntegrationTests {
                     #expect(answer.headers["content-security-policy"]?.contains("default-src 'none'") == true)
                     #expect(answer.headers["content-security-policy"]?.contains("unsafe") == false)
                     let etag = try #require(answer.headers["etag"])
-                    #expect(try await node.page("GET", "/\(file.name == "index.html" ? "" : file.name)", ["If-None-Match": etag]).status == 304)
+                    #expect(
+                        try await node.page(
+                            "GET", "/\(file.name == "index.html" ? "" : file.name)", ["If-None-Match": etag]
+                        ).status == 304)
                 }
                 #expect(try await node.page("GET", "/chatroom.js?v=1").status == 200)
                 #expect(try await node.page("POST", "/chatroom.js").status == 405)
@@ -26,7 +29,9 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `the console is served on the API port, to everybody, and every call of it needs a key`() async throws {
+        @Test func `the console is served on the API port, to everybody, and every call of it needs a key`()
+            async throws
+        {
             try await TestNode.run { node in
                 for file in EmbeddedFile.console {
                     let path = file.name == "console.html" ? "/console" : "/console/\(file.name)"

@@ -12,7 +12,9 @@ import WebFiles
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
         #expect(files.map(\.name) == names, "Sources/CWebFiles/CWebFiles.c lists other files")
         for file in files {
-            #expect(try Array(Data(contentsOf: directory.appendingPathComponent(file.name))) == file.content, "\(file.name)")
+            #expect(
+                try Array(Data(contentsOf: directory.appendingPathComponent(file.name))) == file.content, "\(file.name)"
+            )
         }
     }
 

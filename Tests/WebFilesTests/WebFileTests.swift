@@ -39,7 +39,8 @@ import Testing
     @Test func `a file has the type of its name, and its policy`() {
         for (name, type) in [
             ("index.html", "text/html; charset=utf-8"), ("a.b.js", "text/javascript; charset=utf-8"),
-            ("a.css", "text/css; charset=utf-8"), ("a.d.ts", "text/plain; charset=utf-8"), ("a", "text/plain; charset=utf-8"),
+            ("a.css", "text/css; charset=utf-8"), ("a.d.ts", "text/plain; charset=utf-8"),
+            ("a", "text/plain; charset=utf-8"),
         ] {
             let answer = WebFile(path: "/", name: name, content: [65], policy: "p").answer(
                 acceptEncoding: nil, ifNoneMatch: nil)

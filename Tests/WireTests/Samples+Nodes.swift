@@ -262,7 +262,9 @@ extension Samples {
         var figures = NodeFigures(node: node())
         (figures.version, figures.sessions, figures.memoryBytes) = (text(), int64(), int64())
         (figures.sendsPerSecond, figures.cpuPercent) = (Double(int(0...1000)) / 8, Double(int(0...100)))
-        (figures.ackP50Ms, figures.deliverP99Ms) = (maybe { Double($0.int(0...1000)) / 4 }, maybe { Double($0.int(0...9)) })
+        (figures.ackP50Ms, figures.deliverP99Ms) = (
+            maybe { Double($0.int(0...1000)) / 4 }, maybe { Double($0.int(0...9)) }
+        )
         figures.drops = list { DropFigures(class: $0.text(), cause: $0.text(), perSecond: Double($0.int(0...100))) }
         return figures
     }

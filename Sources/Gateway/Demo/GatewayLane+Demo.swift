@@ -10,7 +10,8 @@ extension GatewayLane {
     func answerDemo(_ request: UpgradeRequest, _ connection: ClientConnection) -> Bool {
         guard request.path == DemoDoor.path || request.path == DemoDoor.killPath else { return false }
         let door = DemoDoor(configuration)
-        guard door.admits(request, scheme: shared.tls == nil ? "http" : "https"), let demo = shared.demo.withLock({ $0 })
+        guard door.admits(request, scheme: shared.tls == nil ? "http" : "https"),
+            let demo = shared.demo.withLock({ $0 })
         else {
             connection.refuseHandshake(DemoAnswer.bytes(of: ChatError(.notFound, "there is no demo here")))
             return true

@@ -45,7 +45,8 @@ struct CrowdCommand: AsyncParsableCommand {
         try await SwarmRun.reportingFailures {
             guard let room = RoomID(room) else { throw SwarmFailure(.usage, "\(room) is not a room ID") }
             guard (1...1_000_000).contains(members), speakers >= 0, messages >= 0, barrage >= 0, ramp > 0 else {
-                throw SwarmFailure(.usage, "--members takes 1 to 1000000, --ramp more than 0, the others no negative numbers")
+                throw SwarmFailure(
+                    .usage, "--members takes 1 to 1000000, --ramp more than 0, the others no negative numbers")
             }
             let open = OpenFiles.raiseLimit()
             guard open > members + 64 else {

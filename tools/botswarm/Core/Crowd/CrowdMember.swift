@@ -105,7 +105,9 @@ final class CrowdMember: ConnectionHandler {
         case .sit(let seat):
             let value = #"{\"user\":\"\#(user.text)\",\"nick\":\"\#(nick)\",\"mic\":true}"#
             send(
-                head + #""queueSet":{\#(place),"key":"seat:\#(seat)","value":"\#(value)","transient":true,"ifVersion":0}}"#)
+                head
+                    + #""queueSet":{\#(place),"key":"seat:\#(seat)","value":"\#(value)","transient":true,"ifVersion":0}}"#
+            )
         case .standUp(let seat): send(head + #""queueTake":{\#(place),"key":"seat:\#(seat)"}}"#)
         }
     }

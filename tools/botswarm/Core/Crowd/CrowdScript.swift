@@ -57,7 +57,8 @@ struct CrowdScript {
         "橘子", "南山", "星河",
     ]
     private static let openings = [
-        "that chorus", "the light on stage", "this room tonight", "the drummer", "the last song", "我们这边", "the sound here",
+        "that chorus", "the light on stage", "this room tonight", "the drummer", "the last song", "我们这边",
+        "the sound here",
         "the new intro", "主唱", "everybody from the east side",
     ]
     private static let endings = [
