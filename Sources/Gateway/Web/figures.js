@@ -63,10 +63,10 @@ export class Figures {
 
   #show() {
     const { figures } = this.#host.parts();
-    const { node, nodes, kill, isAway = false, deliveriesPerSecond, deliverP99Ms, cpuPercent } = this.#figures;
+    const { node, nodes, kill, isAway = false, deliveriesPerSecond, barragePerSecond, deliverP99Ms, cpuPercent } = this.#figures;
     const values = {
-      node: `${node} / ${number(nodes)}`, online: number(this.#host.online()), deliveries: number(deliveriesPerSecond),
-      p99: `${number(deliverP99Ms, deliverP99Ms < 10 ? 1 : 0)} ms`, cpu: `${number(cpuPercent)} %`,
+      node: `${node} / ${number(nodes)}`, online: number(this.#host.online()), deliveries: number(deliveriesPerSecond + barragePerSecond),
+      p99: deliverP99Ms === undefined ? "–" : `${number(deliverP99Ms, deliverP99Ms < 10 ? 1 : 0)} ms`, cpu: `${number(cpuPercent)} %`,
     };
     if (!figures.firstChild) {
       figures.append(make("p", {}, say("starting")), make("dl", { tabindex: 0 },

@@ -48,7 +48,7 @@ final class DemoRooms: DemoService {
         }
         var set = RoomChanges()
         set.name = "Demo"
-        set.queueLevel = .any
+        set.queueLevel = .owner
         _ = try await service.perform(.createRoom(creator: host, set: set), in: name, as: .system, id: nil)
         made.withLock { $0.append(name) }
         return try await place(in: name, host: host)
