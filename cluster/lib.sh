@@ -285,17 +285,17 @@ stop_crowds() {
     rm -f "$run_dir/crowd.pids"
 }
 
-# start_crowd N: N bots in a new room of the demo; room is its ID.
+# new_demo_room: prints the ID of a room that the first who opens it makes, and hosts.
+new_demo_room() { printf 'demo-%s' "$(od -An -v -tx1 -N4 /dev/urandom | tr -d ' \n')"; }
+
+# start_crowd ROOM N: N bots, which come in when somebody has opened the room.
 start_crowd() {
     demo_is_on || fail '--crowd fills a room of the demo, which is off.'
-    http POST "$(node_field n1 client)" /v1/demo '{}'
-    [[ $http_status == 200 && $http_body =~ \"room\":\"([^\"]+)\" ]] || fail "the demo made no room (answer: $http_status)."
-    room=${BASH_REMATCH[1]}
+    local room=$1
     (
         close_inherited_descriptors
-        exec setsid "$bin_dir/botswarm" crowd --room "$room" --members "$1" --keys "$cluster_file" \
+        exec setsid "$bin_dir/botswarm" crowd --room "$room" --members "$2" --keys "$cluster_file" \
             </dev/null >>"$run_dir/crowd.log" 2>&1
     ) &
     printf '%s\n' "$!" >>"$run_dir/crowd.pids"
-    say "A crowd of $1 comes in: http://$(node_field n1 client)/?room=$room"
 }

@@ -52,9 +52,13 @@ extension IntegrationTests {
             try await TestNode.run(["demo": true]) { node in
                 _ = try await node.createRoom("app-room")
                 #expect(try await node.page("POST", "/v1/demo", body: #"{"room":"app-room"}"#).status == 404)
-                let made = try Self.place(try await node.page("POST", "/v1/demo", body: #"{"room":"my-show"}"#))
-                #expect(made.room == "my-show" && made.hostToken != nil)
-                let again = try Self.place(try await node.page("POST", "/v1/demo", body: #"{"room":"my-show"}"#))
+                let made = try Self.place(try await node.page("POST", "/v1/demo", body: #"{"room":"demo-0123abcd"}"#))
+                #expect(made.room == "demo-0123abcd" && made.hostToken != nil)
+                for room in ["my-show", "demo-x", "demo-0123ABCD", "demo-0123abcde"] {
+                    #expect(
+                        try await node.page("POST", "/v1/demo", body: #"{"room":"\#(room)"}"#).status == 404, "\(room)")
+                }
+                let again = try Self.place(try await node.page("POST", "/v1/demo", body: #"{"room":"demo-0123abcd"}"#))
                 #expect(again.hostToken == nil)
                 for body in ["{", "[]", #"{"room":"a b"}"#, #"{"room":7}"#, #"{"room":""}"#, "\u{0}"] {
                     #expect(try await node.page("POST", "/v1/demo", body: body).status == 400, "\(body)")

@@ -9,11 +9,13 @@ extension GatewayLane {
     /// - Returns: false when the request is for something else.
     func answerDemo(_ request: UpgradeRequest, _ connection: ClientConnection) -> Bool {
         guard request.path == DemoDoor.path || request.path == DemoDoor.killPath else { return false }
-        let door = DemoDoor(configuration)
-        guard door.admits(request, scheme: shared.tls == nil ? "http" : "https"),
-            let demo = shared.demo.withLock({ $0 })
-        else {
+        guard DemoDoor(configuration).admits(request, scheme: shared.tls == nil ? "http" : "https") else {
             connection.refuseHandshake(DemoAnswer.bytes(of: ChatError(.notFound, "there is no demo here")))
+            return true
+        }
+        guard let demo = shared.demo.withLock({ $0 }) else {
+            let refusal = ChatError(.unavailable, "this node is still starting", retryAfterMs: 1000)
+            connection.refuseHandshake(DemoAnswer.bytes(of: refusal))
             return true
         }
         guard shared.demoRate.withLock({ $0.take(atMilliseconds: loop.nowMilliseconds) }) else {

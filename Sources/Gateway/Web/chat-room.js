@@ -371,7 +371,8 @@ export class ChatRoom extends HTMLElement {
     room.on("gap", (gap) => {
       if (!isCurrent()) return;
       this.#views.chat.gap(gap);
-      if (gap.cause !== "BUDGET") this.#readAgain();
+      // Not all viewers at once: a gap is everybody's.
+      if (gap.cause !== "BUDGET") setTimeout(() => isCurrent() && this.#readAgain(), 5_000 * Math.random());
     });
     room.on("barrage", (items) => {
       if (!isCurrent()) return;
@@ -545,6 +546,7 @@ export class ChatRoom extends HTMLElement {
       this.#info = info;
       views.seats?.entered({ queue: queue.elements, seq: queue.seq, queueNext: queue.next });
       this.#render();
+      this.#readMe();
     } catch { /* The next entry brings it. */ } finally { this.#isReading = false; }
   }
 

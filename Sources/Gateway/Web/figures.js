@@ -47,10 +47,11 @@ export class Figures {
     if (document.visibilityState !== "visible") return;
     try {
       const answer = await fetch("/v1/demo", { signal: AbortSignal.timeout(FIGURES_WAIT_MS) });
-      this.#isNone = answer.status === 404;
-      if (this.#isNone) { this.#figures = null; return this.built(); }
-      if (!answer.ok) throw new Error(String(answer.status));
-      this.#figures = await answer.json();
+      this.#isNone = answer.status === 404 && !this.#figures;
+      if (this.#isNone) return this.built();
+      if (answer.ok) this.#figures = await answer.json();
+      // Asked too often: what was told last still holds.
+      else if (answer.status !== 429) throw new Error(String(answer.status));
     } catch ({ name }) {
       // A node that is slow is not away. If it was never seen, there is nothing to say.
       if (this.#figures && name !== "TimeoutError") this.#figures = { ...this.#figures, isAway: true };
@@ -117,10 +118,10 @@ export class Figures {
     const facts = [fact("ofAll", { lost: words.number(lost), total: words.number(total) })];
     if (outage) {
       facts.unshift(fact("silence", { ms: words.number(Math.round(outage.silenceMs)) }),
-        fact("missed", { missed: words.number(outage.missed), filled: words.number(outage.filled) }));
+        ...(outage.isAnew ? [] : [fact("missed", { missed: words.number(outage.missed), filled: words.number(outage.filled) })]));
     }
     report.replaceChildren(make("strong", {}, title),
-      ...(outage ? [] : [make("span", {}, say("unnoticed"))]), make("div", { class: "room-facts" }, ...facts),
+      ...(outage?.isAnew ? [make("span", {}, say("anew"))] : outage ? [] : [make("span", {}, say("unnoticed"))]), make("div", { class: "room-facts" }, ...facts),
       this.#host.closer(() => { this.#kill = null; this.#host.render(); }));
     kill.isTold = true;
     this.#host.say(`${title}. ${facts.map((one) => [...one.children].map((child) => child.textContent).join(" ")).join(", ")}`);

@@ -110,6 +110,7 @@ export class Ledger {
     if (recovery !== "complete") {
       // The stream begins anew: what lies before is not this page's.
       [this.#last, this.#target, this.#holes] = [null, 0, []];
+      if (this.outage && !this.outage.endedAt) this.outage.isAnew = true;
       return;
     }
     const count = Math.max(0, seq - (this.#last ?? seq));
@@ -129,19 +130,20 @@ export class Ledger {
     if (seq > this.#last + 1) this.#open(this.#last + 1, seq - 1);
     this.#last = seq;
     this.received += 1;
-    if (seq <= this.#target) this.#isFilled();
+    if (seq <= this.#target) this.#isFilled(seq);
     this.#heard(seq > this.#target);
   }
 
   #fill(seq) {
     if (this.#close(seq, seq) === 0) { this.repeated += 1; return; }
     this.received += 1;
-    this.#isFilled();
+    this.#isFilled(seq);
   }
 
-  #isFilled() {
+  #isFilled(seq) {
     this.filled += 1;
-    if (!this.outage) return;
+    // Later gaps are filled too: they are not this outage's.
+    if (!this.outage || seq > this.#target || this.outage.filled >= this.outage.missed) return;
     this.outage.filled += 1;
     if (this.outage.filled === this.outage.missed) this.changed();
   }

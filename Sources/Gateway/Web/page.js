@@ -8,7 +8,7 @@ import { words } from "./words.js";
 
 const say = (key, values) => words.say(`page.${key}`, values);
 
-const ROOM_ID = /^[A-Za-z0-9_.@:#|+~!$-]{1,64}$/;
+const ROOM_ID = /^(?!\.{1,2}$)[A-Za-z0-9_.@:#|+~!$-]{1,64}$/;
 
 /** A storage that may be forbidden: then the page forgets. */
 function recall(storage, key) { try { return JSON.parse(window[storage].getItem(`chatroom:${key}`)); } catch { return null; } }
@@ -61,9 +61,9 @@ function open(room, mine) {
     // Its hour is over, or the node has forgotten its keys: on as a guest.
     const answer = await askDemo(room);
     if (!answer.token) return token;
-    mine = { token: answer.token, gateways: answer.gateways };
+    mine = { token: answer.token, hostToken: answer.hostToken, gateways: answer.gateways };
     keep("sessionStorage", room, mine);
-    return mine.token;
+    return mine.hostToken ?? mine.token;
   };
   const attributes = {
     room, gateways: [...new Set([own, ...(mine.gateways ?? [])])].join(" "), language: words.language, theme: look.theme,
@@ -118,7 +118,7 @@ async function start() {
   for (;;) {
     const answer = await askDemo(room);
     if (answer.room) return open(answer.room, { token: answer.token, hostToken: answer.hostToken, gateways: answer.gateways });
-    if (answer.status === 404) break;
+    if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) break;
     if (answer.status === 429) {
       for (let left = answer.seconds; left > 0; left -= 1) {
         showCard("page.often", { seconds: left });

@@ -40,6 +40,7 @@ export default {
     "figure.online": "online", starting: "This page's node is starting again.", kill: "Kill this node",
     killText: "Node {node} ends at once, without a word to anybody (kill -9), and is started again after 3 seconds. This page goes on at another node.",
     killFailed: "The node could not be killed.", killing: "Node {node} was killed. Watching what this page notices.",
+    anew: "The room could not be recovered: what was missed can’t be told.",
     killed: "Node {node} was killed", silence: "{ms} ms", "silence.name": "of silence",
     missed: "{missed} missed, {filled} filled", "missed.name": "messages meanwhile", ofAll: "{lost} lost of {total}",
     "ofAll.name": "since this page entered", unnoticed: "This page was not on it: its connection went on.",

@@ -7,7 +7,6 @@ import Glibc
 import Logging
 import RoomProtocol
 import ServerAPI
-import Synchronization
 import Wire
 
 /// The rooms of the demo (PROTOCOL.md, "The demo"). A room is the demo's if its creator is: rooms of an app stay closed to
@@ -17,6 +16,7 @@ final class DemoRooms: DemoService {
     private static let tokenSeconds: Int64 = 3600
     private static let hostPrefix = "demo-host-"
     private static let roomPrefix = "demo-"
+    private static let nameBytes = 4
     /// The answer is on its way by then.
     private static let killDelay = Duration.milliseconds(100)
 
@@ -24,8 +24,6 @@ final class DemoRooms: DemoService {
     private let killFile: String?
     private let nodes: @Sendable () -> Int
     private let logger: Logger
-    /// Those that this node has made and found, oldest first.
-    private let made = Mutex<[RoomID]>([])
 
     init(service: NodeService, killFile: String?, nodes: @escaping @Sendable () -> Int, logger: Logger) {
         self.service = service
@@ -35,14 +33,16 @@ final class DemoRooms: DemoService {
     }
 
     func enter(_ room: RoomID?) async throws(ChatError) -> DemoPlace {
-        if let room, let found = try await find(room) {
-            guard found.info.creator.text.hasPrefix(Self.hostPrefix), !found.info.closed else {
-                throw ChatError(.notFound, "\(room) is not a room of the demo", field: "room")
+        if let room {
+            // Under any other name an app may have a room, or one that it wants back.
+            guard Self.isOfDemo(room) else { throw Self.notOfDemo(room) }
+            if let found = try await find(room) {
+                guard Self.isOfDemo(found), !found.info.closed else { throw Self.notOfDemo(room) }
+                return try await place(in: room, host: nil)
             }
-            return try await place(in: room, host: nil)
         }
         try await makeSpace()
-        let name = room ?? RoomID(Self.roomPrefix + Self.random(4))
+        let name = room ?? RoomID(Self.roomPrefix + Self.random(Self.nameBytes))
         guard let name, let host = UserID(Self.hostPrefix + Self.random(4)) else {
             throw ChatError(.internal, "no name for a room")
         }
@@ -50,8 +50,22 @@ final class DemoRooms: DemoService {
         set.name = "Demo"
         set.queueLevel = .owner
         _ = try await service.perform(.createRoom(creator: host, set: set), in: name, as: .system, id: nil)
-        made.withLock { $0.append(name) }
         return try await place(in: name, host: host)
+    }
+
+    private static func notOfDemo(_ room: RoomID) -> ChatError {
+        ChatError(.notFound, "\(room) is not a room of the demo", field: "room")
+    }
+
+    /// `demo-` and eight hexadecimal digits.
+    private static func isOfDemo(_ room: RoomID) -> Bool {
+        let digits = room.text.utf8.dropFirst(roomPrefix.utf8.count)
+        return room.text.hasPrefix(roomPrefix) && digits.count == 2 * nameBytes
+            && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+
+    private static func isOfDemo(_ view: RoomView) -> Bool {
+        isOfDemo(view.info.id) && view.info.creator.text.hasPrefix(hostPrefix)
     }
 
     private func find(_ room: RoomID) async throws(ChatError) -> RoomView? {
@@ -63,26 +77,22 @@ final class DemoRooms: DemoService {
         }
     }
 
-    /// The oldest room in which nobody is goes when there are as many as there may be.
+    /// The oldest room in which nobody is goes when there are as many as there may be. They are listed each time: other
+    /// nodes make some too.
     private func makeSpace() async throws(ChatError) {
-        if made.withLock({ $0.isEmpty }) { try await findMade() }
-        guard made.withLock({ $0.count }) >= Self.roomsMax else { return }
-        for room in made.withLock({ $0 }) {
-            let view = try await find(room)
-            guard view.map({ $0.online == 0 }) ?? true else { continue }
-            if view != nil { _ = try await service.perform(.purgeRoom, in: room, as: .system, id: nil) }
-            return made.withLock { $0.removeAll { $0 == room } }
+        var found: [RoomView] = []
+        var after = RoomID(Self.roomPrefix)
+        while let place = after, found.count < Self.roomsMax {
+            let page = try await service.rooms(after: place, limit: Self.roomsMax)
+            found += page.items.filter(Self.isOfDemo)
+            // Rooms of the demo lie together.
+            after = page.next.flatMap { $0.text.hasPrefix(Self.roomPrefix) ? $0 : nil }
         }
-        throw ChatError(.tooOften, "all \(Self.roomsMax) rooms of the demo are in use", retryAfterMs: 60_000)
-    }
-
-    /// Rooms of the demo from before this node began, and from other nodes.
-    private func findMade() async throws(ChatError) {
-        let page = try await service.rooms(after: RoomID(Self.roomPrefix), limit: Self.roomsMax)
-        let found = page.items.filter {
-            $0.info.id.text.hasPrefix(Self.roomPrefix) && $0.info.creator.text.hasPrefix(Self.hostPrefix)
-        }.sorted { $0.info.createdAt < $1.info.createdAt }
-        made.withLock { $0 += found.map(\.info.id) }
+        guard found.count >= Self.roomsMax else { return }
+        guard let oldest = found.filter({ $0.online == 0 }).min(by: { $0.info.createdAt < $1.info.createdAt }) else {
+            throw ChatError(.tooOften, "all \(Self.roomsMax) rooms of the demo are in use", retryAfterMs: 60_000)
+        }
+        _ = try await service.perform(.purgeRoom, in: oldest.info.id, as: .system, id: nil)
     }
 
     private func place(in room: RoomID, host: UserID?) async throws(ChatError) -> DemoPlace {

@@ -16,6 +16,8 @@ export class ApiError extends Error {
   }
 
   get isUnknown() { return this.status === 0; }
+  /** Nobody waits for the answer any more. */
+  isAbandoned = false;
 
   /** The meaning of the refusal, and the server's own sentence. */
   get sentence() {
@@ -86,7 +88,8 @@ export class Api {
     try {
       await this.call("GET /v1/webhook");
     } catch (error) {
-      if (error.code === 401) throw error;
+      // A node that gave no answer has told nothing of the role.
+      if (error.code === 401 || error.isUnknown || error.status === 429 || error.status >= 500) throw error;
       if (error.code === 403) {
         const role = /the role (ADMIN|OPERATE|MODERATE|READ)\b/.exec(error.message)?.[1];
         if (role) return role;
@@ -184,7 +187,9 @@ export class Api {
       throw error;
     } catch (error) {
       if (error instanceof ApiError) throw error;
-      throw new ApiError(0, { message: signal?.aborted ? "" : ends.signal.aborted ? `${timeoutMs / 1000} s` : "" });
+      const silence = new ApiError(0, { message: ends.signal.aborted && !signal?.aborted ? `${timeoutMs / 1000} s` : "" });
+      silence.isAbandoned = signal?.aborted ?? false;
+      throw silence;
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", stop);

@@ -86,6 +86,7 @@ export async function act(work, done) {
     return result;
   } catch (error) {
     if (error.sentence === undefined) throw error;
+    if (error.isAbandoned) return undefined;
     notice(error.isUnknown ? words.say("ui.unknown", { sentence: error.sentence }) : error.sentence, "bad");
     return undefined;
   }

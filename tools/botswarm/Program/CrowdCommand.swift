@@ -11,11 +11,11 @@ struct CrowdCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "crowd", abstract: "Fills a room for show: chat, barrage and seats, without a ledger.",
         discussion: """
-            Runs until it is interrupted, until --duration is over, or until no node has answered for a minute. Nothing is \
+            Runs until it is interrupted, until --duration is over, or until nobody of it has been in the room for a minute. Nothing is \
             proved here: the other scenarios do that.
             """)
 
-    @Option(help: ArgumentHelp("An existing room.", valueName: "id"))
+    @Option(help: ArgumentHelp("The room; it is waited for.", valueName: "id"))
     var room: String
 
     @Option(help: "People in all; each has a connection.")
@@ -75,13 +75,16 @@ struct CrowdCommand: AsyncParsableCommand {
 
     private func stay(_ lane: LoopBound<CrowdLane>) async {
         let end = duration > 0 ? ContinuousClock.now + .seconds(duration) : nil
-        var lonely = 0
+        var (lonely, hasComeIn) = (0, false)
         let interrupted = Task { try? await Task.sleep(for: .seconds(1 << 30)) }
         let signals = SwarmRun.watchInterrupt { interrupted.cancel() }
         defer { signals.cancel() }
         while !interrupted.isCancelled, end.map({ ContinuousClock.now < $0 }) ?? true, lonely < Self.lonelySeconds {
             try? await Task.sleep(for: .seconds(1))
-            lonely = await lane.loop.run { lane.value.here } > 0 ? 0 : lonely + 1
+            let here = await lane.loop.run { lane.value.here }
+            hasComeIn = hasComeIn || here > 0
+            // Before that it waits for the room.
+            lonely = here > 0 || !hasComeIn ? 0 : lonely + 1
         }
         interrupted.cancel()
     }

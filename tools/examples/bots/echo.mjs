@@ -8,6 +8,6 @@ const client = new ChatroomClient({ gateways: [gateway], tokenProvider: () => pr
 await client.connect();
 const room = client.room(id);
 room.on("message", ({ from, text }) => {
-  if (text === "hello") room.send(`hello, ${from?.user}`);
+  if (text === "hello") room.send(`hello, ${from?.user}`).catch(console.error);
 });
 await room.enter();

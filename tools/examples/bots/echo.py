@@ -11,7 +11,7 @@ async def main(gateway, room):
         async for frame in socket:
             for message in (json.loads(line).get("message", {}) for line in frame.split("\n")):
                 if message.get("text") == "hello":
-                    text = "hello, " + message["from"]["user"]
+                    text = "hello, " + message.get("from", {}).get("user", "you")
                     send = {"room": room, "clientId": os.urandom(8).hex(), "type": "TEXT", "text": text}
                     await socket.send(json.dumps({"id": 3, "send": send}))
 

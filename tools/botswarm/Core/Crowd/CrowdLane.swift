@@ -35,8 +35,11 @@ package final class CrowdLane {
         script = CrowdScript(seed: seed, messages: options.messagesPerSecond, barrage: options.barragePerSecond)
     }
 
-    /// So many that are connected.
+    /// So many that are in the room.
     package var here: Int { members.count { $0.isHere } }
+
+    /// Whether somebody has been in the room.
+    private var isOpen = false
 
     package func start() { tick(carried: (0, 0)) }
 
@@ -45,7 +48,9 @@ package final class CrowdLane {
         guard !isStopped else { return }
         let share = Double(Self.tickMilliseconds) / 1000
         var newcomers = carried.newcomers + options.rampPerSecond * share
-        while newcomers >= 1, members.count < options.members {
+        // One goes ahead and waits for the room; the others follow.
+        let wanted = isOpen ? options.members : 1
+        while newcomers >= 1, members.count < wanted {
             newcomers -= 1
             let number = members.count
             guard let user = UserID("crowd-\(tag)-\(number)") else { break }
@@ -53,6 +58,7 @@ package final class CrowdLane {
             members.append(member)
             member.connect()
         }
+        if !isOpen, here > 0 { isOpen = true }
         var acts = carried.acts + (options.messagesPerSecond + options.barragePerSecond) * share
         while acts >= 1 {
             acts -= 1

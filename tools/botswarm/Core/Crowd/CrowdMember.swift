@@ -3,8 +3,8 @@ import EventLoop
 import HTTPWebSocket
 import Transport
 
-/// One of a crowd: is there, and says what it is told to say. It looks at nothing that it receives but pings, so that a
-/// crowd costs the machine little beside the nodes that it shows.
+/// One of a crowd: is there, and says what it is told to say. Once it is in the room it looks at nothing that it receives
+/// but pings, so that a crowd costs the machine little beside the nodes that it shows.
 final class CrowdMember: ConnectionHandler {
     private let room: RoomID
     private let user: UserID
@@ -22,6 +22,7 @@ final class CrowdMember: ConnectionHandler {
     /// Between two tries, in milliseconds.
     private static let waits: ClosedRange<UInt64> = 500...4_000
 
+    private static let askAgainMilliseconds: UInt64 = 1_000
     private static let outBytesMax = 64 * 1024
 
     init(number: Int, room: RoomID, user: UserID, lane: CrowdLane) {
@@ -74,9 +75,27 @@ final class CrowdMember: ConnectionHandler {
     }
 
     private func begin() {
-        isHere = true
         send(#"{"id":1,"connect":{"token":"\#(lane.token(of: user))","device":"mobile"}}"#)
-        send(#"{"id":2,"enter":{"room":"\#(room.text)","nick":"\#(nick)"}}"#)
+        enter()
+    }
+
+    private func enter() { send(#"{"id":2,"enter":{"room":"\#(room.text)","nick":"\#(nick)"}}"#) }
+
+    /// Until it is in the room, a member looks for the answer to its `enter`. A room that is not there yet is asked for again.
+    private func look(for answer: UnsafeRawBufferPointer) {
+        guard !isHere else { return }
+        if Self.begins(answer, with: #"{"id":2,"enter""#) { isHere = true }
+        guard Self.begins(answer, with: #"{"id":2,"error""#), let connection = tcp else { return }
+        lane.loop.schedule(afterMilliseconds: Self.askAgainMilliseconds) { [weak self] in
+            guard let self, connection === tcp, !isHere else { return }
+            enter()
+        }
+    }
+
+    private static func begins(_ frame: UnsafeRawBufferPointer, with text: StaticString) -> Bool {
+        let text = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        // Answers to both requests may share a frame, a line each.
+        return frame.split(separator: UInt8(ascii: "\n")).contains { $0.starts(with: text) }
     }
 
     private func read(_ bytes: UnsafeRawBufferPointer) {
@@ -87,7 +106,8 @@ final class CrowdMember: ConnectionHandler {
                 WebSocketFrameEncoder.append(.pong, payload, mask: lane.randomBytes(4), to: &pong)
                 write(pong)
             case .close: tcp?.close()
-            case .text, .binary, .compressed, .pong: break
+            case .text(let text): look(for: text)
+            case .binary, .compressed, .pong: break
             }
         }
         if failure != nil { tcp?.close() }
