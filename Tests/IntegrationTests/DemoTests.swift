@@ -69,6 +69,22 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `of a hundred rooms the oldest in which nobody is goes, and an app's room of such a name does not`()
+            async throws
+        {
+            try await TestNode.run(["demo": true]) { node in
+                _ = try await node.createRoom("demo-00000000", creator: "owner")
+                for number in 1...100 {
+                    let id = "demo-" + String(0x1000_0000 + number, radix: 16)
+                    _ = try await node.createRoom(id, creator: "demo-host-\(number)")
+                }
+                _ = try Self.place(try await node.page("POST", "/v1/demo"))
+                #expect(try await node.api("GET", "/v1/rooms/demo-10000001").status == 404)
+                #expect(try await node.api("GET", "/v1/rooms/demo-10000002").status == 200)
+                #expect(try await node.api("GET", "/v1/rooms/demo-00000000").status == 200)
+            }
+        }
+
         @Test func `nobody else's page, no proxy and no other name gets in, and without the setting there is nothing`()
             async throws
         {

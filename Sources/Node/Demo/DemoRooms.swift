@@ -13,6 +13,7 @@ import Wire
 /// people who have no token of it. All goes through the calls of the server API.
 final class DemoRooms: DemoService {
     private static let roomsMax = 100
+    private static let pagesMax = 10
     private static let tokenSeconds: Int64 = 3600
     private static let hostPrefix = "demo-host-"
     private static let roomPrefix = "demo-"
@@ -82,11 +83,12 @@ final class DemoRooms: DemoService {
     private func makeSpace() async throws(ChatError) {
         var found: [RoomView] = []
         var after = RoomID(Self.roomPrefix)
-        while let place = after, found.count < Self.roomsMax {
-            let page = try await service.rooms(after: place, limit: Self.roomsMax)
+        // Rooms of the demo lie together, but an app may call its own so, too.
+        for _ in 0..<Self.pagesMax {
+            let page = try await service.rooms(after: after, limit: Self.roomsMax)
             found += page.items.filter(Self.isOfDemo)
-            // Rooms of the demo lie together.
-            after = page.next.flatMap { $0.text.hasPrefix(Self.roomPrefix) ? $0 : nil }
+            guard found.count < Self.roomsMax, let next = page.next, next.text.hasPrefix(Self.roomPrefix) else { break }
+            after = next
         }
         guard found.count >= Self.roomsMax else { return }
         guard let oldest = found.filter({ $0.online == 0 }).min(by: { $0.info.createdAt < $1.info.createdAt }) else {
