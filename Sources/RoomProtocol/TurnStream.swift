@@ -20,6 +20,14 @@ package struct TurnStream {
     package private(set) var waitingVersion: UInt64 = 0
     /// Before which item a lane has joined in this turn.
     private var joined: [Lane: Int] = [:]
+    /// The sum of what everybody has been shown, or told to have been spared, that is in no history.
+    private struct Unkept {
+        var barrage = 0
+        var messages = 0
+    }
+    private var shown = Unkept()
+    /// For lanes that are shown nothing: the sum when that began.
+    private var missedSince: [Lane: Unkept] = [:]
 
     package init() {}
 
@@ -71,12 +79,24 @@ package struct TurnStream {
     /// Something for everybody, behind what was shown so far.
     package mutating func tellEverybody(_ output: RoomOutput) {
         endFrame()
+        count(output)
         items.append(.everybody(output))
+    }
+
+    private mutating func count(_ output: RoomOutput) {
+        switch output {
+        case .frame(let frame), .frameExcept(_, let frame):
+            shown.barrage += frame.barrage
+            shown.messages += frame.unkept
+        case .barrage(let sample, let skipped): shown.barrage += (sample?.barrage ?? 0) + skipped
+        default: break
+        }
     }
 
     /// From here on order matters to a session (it enters): what was shown so far becomes a frame of its own.
     package mutating func endFrame() {
         guard !writer.isEmpty else { return }
+        shown.messages += unkept
         items.append(.everybody(.frame(writer.frame(.messages, keptSeqs: keptSeqs, unkept: unkept))))
         writer = blankWriter
         keptSeqs = nil
@@ -84,11 +104,19 @@ package struct TurnStream {
     }
 
     /// A lane's viewers are shown nothing until the lane has joined.
-    package mutating func wait(_ lane: Lane) { waiting.insert(lane) }
+    /// - Parameter hasMissedAll: whether the lane's viewers, who were here all the time, were shown nothing by this leader yet.
+    package mutating func wait(_ lane: Lane, hasMissedAll: Bool) {
+        waiting.insert(lane)
+        if missedSince[lane] == nil { missedSince[lane] = hasMissedAll ? Unkept() : shown }
+    }
 
     /// A node can't be reached. Its lanes, which have announced sessions and may never say what those were shown, hear
     /// nothing until they announce them anew.
-    package mutating func lose(_ node: NodeID) { waiting = waiting.filter { $0.node != node } }
+    /// - Parameter lanes: those of the node that have viewers.
+    package mutating func lose(_ node: NodeID, lanes: some Sequence<Lane>) {
+        waiting = waiting.filter { $0.node != node }
+        for lane in lanes where missedSince[lane] == nil { missedSince[lane] = shown }
+    }
 
     /// Whether the lane waits until it joins.
     package func isWaiting(_ lane: Lane) -> Bool { waiting.contains(lane) }
@@ -101,17 +129,19 @@ package struct TurnStream {
     }
 
     /// The lane, which has announced its sessions in the room, has been shown everything up to `place`: it gets what it
-    /// has not, as far as the tail has it, a `gap` for what is older, and from here on what everybody is shown.
+    /// has not, as far as the tail has it, a `gap` for what is older, a number for what is in no history, and from here on
+    /// what everybody is shown.
     ///
     /// - Parameters:
     ///   - number: what the lane called this.
     ///   - epoch: of the room; a lane that names another one has been shown nothing of this room.
     ///   - lastSeq: the room's.
     package mutating func follow(
-        _ place: StreamPlace, _ lane: Lane, number: UInt64, epoch: String, tail: HotTail, lastSeq: UInt64
+        _ place: StreamPlace, _ lane: Lane, number: UInt64, room: RoomID, epoch: String, tail: HotTail, lastSeq: UInt64
     ) {
         join(lane)
         tell(lane, .following(number, through: lastSeq))
+        tellMissed(lane, in: room)
         guard place.epoch == epoch, place.seq < lastSeq else { return }
         let held = max(place.seq, (tail.firstSeq ?? lastSeq + 1) - 1)
         if held > place.seq { tell(lane, .gap(place.seq + 1...held)) }
@@ -128,6 +158,18 @@ package struct TurnStream {
             }
             if seq == lastSeq { tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq))) }
         }
+    }
+
+    /// Nothing of it is brought: its viewers are told how much they were spared (PROTOCOL.md, "Unkept").
+    private mutating func tellMissed(_ lane: Lane, in room: RoomID) {
+        guard let since = missedSince.removeValue(forKey: lane) else { return }
+        let (barrage, messages) = (shown.barrage - since.barrage, shown.messages - since.messages)
+        guard barrage + messages > 0 else { return }
+        var push = SkippedPush(room: room)
+        (push.barrage, push.unkept) = (Int64(barrage), Int64(messages))
+        var writer = blankWriter
+        writer.append(.skipped(push))
+        tell(lane, .frame(writer.frame(.barrage(.high), barrage: barrage + messages)))
     }
 
     /// Ends the turn: one publication for each node that has viewers or is told something.

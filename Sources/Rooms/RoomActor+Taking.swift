@@ -18,7 +18,7 @@ extension RoomActor {
             // The connection to its node has ended, and begun anew.
             presence.move(key, lane: lane.number, encoding: call.address.encoding)
             presence.setAway(key, stay.isAway)
-            suspend(lane)
+            suspend(lane, isNew: false)
             if let visitor = presence.visitor(key) { tellVoice(of: visitor, at: context.now()) }
             return
         }
@@ -38,10 +38,11 @@ extension RoomActor {
         }
         // Everybody has been told that it left: everybody is told that it is back. A session that was here before this
         // leader led is announced without a notification.
+        let isNew = !stream.isWaiting(lane) && !presence.lanes.contains(lane)
         let leftAt = context.departed.value.remove(key, of: id)
         let notify = leftAt.flatMap { $0 >= ledSince ? state.info?.enterExitNotify : nil }
         perform(presence.announce(visitor, role: role(of: visitor), telling: notify, at: context.now()))
-        suspend(lane)
+        suspend(lane, isNew: isNew)
         tellVoice(of: visitor, at: context.now())
     }
 
@@ -85,8 +86,11 @@ extension RoomActor {
     }
 
     /// The lane says what its viewers have been shown when it has announced all of them.
-    private func suspend(_ lane: Lane) {
-        stream.wait(lane)
+    /// - Parameter isNew: whether it had no viewers here. Their stays are older than this leader, which has shown them
+    ///   nothing; later on they are sessions that another lane has had.
+    private func suspend(_ lane: Lane, isNew: Bool) {
+        let isTakingOver = context.now() < ledSince.adding(seconds: context.policy.graceSeconds)
+        stream.wait(lane, hasMissedAll: isNew && isTakingOver)
         stream.encodings.formUnion(presence.encodings)
         noteEmptiness()
     }
@@ -147,7 +151,7 @@ extension RoomActor {
     /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all
     /// see.
     func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
-        stream.follow(place, lane, number: number, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
+        stream.follow(place, lane, number: number, room: id, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
         stream.tell(lane, .silence(desk.toldMuted))
     }
 
@@ -159,7 +163,7 @@ extension RoomActor {
     /// A gateway node can't be reached: its sessions are in their grace.
     func lose(_ node: NodeID, at now: Timestamp) {
         missedPages.lose(node)
-        stream.lose(node)
+        stream.lose(node, lanes: presence.lanes.lazy.filter { $0.node == node })
         for key in presence.keys(on: node) where graces.unreachable[key] == nil { lose(key, at: now) }
         touch()
     }

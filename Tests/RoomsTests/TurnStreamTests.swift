@@ -77,8 +77,8 @@ struct TurnStreamTests {
         var stream = TurnStream()
         stream.encodings = [.json]
         let lanes = [try lane("a", 0), try lane("a", 1), try lane("b", 0)]
-        stream.wait(lanes[1])
-        stream.wait(lanes[2])
+        stream.wait(lanes[1], hasMissedAll: false)
+        stream.wait(lanes[2], hasMissedAll: false)
         try stream.show(message(1))
         stream.join(lanes[1])
         stream.tell(lanes[1], try reply(10))
@@ -98,10 +98,49 @@ struct TurnStreamTests {
         var stream = TurnStream()
         stream.encodings = [.json]
         let (lost, other) = (try lane("a", 0), try lane("b", 0))
-        stream.wait(lost)
-        stream.wait(other)
-        stream.lose(lost.node)
+        stream.wait(lost, hasMissedAll: false)
+        stream.wait(other, hasMissedAll: false)
+        stream.lose(lost.node, lanes: [lost])
         #expect(!stream.isWaiting(lost) && stream.isWaiting(other))
+    }
+
+    /// The texts of the frames that a lane is shown after `following`.
+    private func told(_ stream: inout TurnStream, follows lane: Lane) throws -> [String] {
+        let room = try #require(RoomID("r"))
+        stream.follow(
+            StreamPlace(epoch: "e", seq: 9), lane, number: 1, room: room, epoch: "e", tail: HotTail(), lastSeq: 9)
+        let taken = stream.take(room: room, term: 1, viewerLanes: [lane])
+        return frames(taken).compactMap { frame in
+            frame.json.flatMap { String(decoding: $0, as: UTF8.self) }.flatMap { text in
+                text.firstIndex(of: "{").map { String(text[$0...]) }
+            }
+        }
+    }
+
+    /// A frame of so many items of barrage, or of unkept messages.
+    private func unkept(_ stream: TurnStream, barrage: Int = 0, messages: Int = 0) -> RoomOutput {
+        .frame(stream.blankWriter.frame(.barrage(.low), unkept: messages, barrage: barrage))
+    }
+
+    @Test func `a lane that was shown nothing by a new leader is told what is in no history, once`() throws {
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        let (first, second) = (try lane("a", 0), try lane("b", 0))
+        stream.tellEverybody(unkept(stream, barrage: 3))
+        stream.tellEverybody(.barrage(nil, skipped: 4))
+        stream.wait(second, hasMissedAll: true)
+        stream.tellEverybody(unkept(stream, messages: 2))
+        #expect(try told(&stream, follows: second) == [#"{"skipped":{"room":"r","barrage":7,"unkept":2}}"#])
+        #expect(try told(&stream, follows: second).isEmpty)
+        // One whose connection to its node began anew has missed what came since.
+        stream.lose(first.node, lanes: [first])
+        stream.tellEverybody(unkept(stream, barrage: 5))
+        stream.wait(first, hasMissedAll: false)
+        stream.tellEverybody(unkept(stream, barrage: 6))
+        #expect(try told(&stream, follows: first) == [#"{"skipped":{"room":"r","barrage":11,"unkept":0}}"#])
+        // One that comes when nothing was shown is told nothing.
+        stream.wait(second, hasMissedAll: false)
+        #expect(try told(&stream, follows: second).isEmpty)
     }
 
     @Test func `a lane that has no viewers any more is told what put its last one out`() throws {
@@ -159,7 +198,8 @@ struct TurnStreamTests {
         stream.encodings = ClientEncodings(ClientEncoding.allCases.map { ClientEncodings($0) })
         var tail = HotTail()
         for seq in UInt64(1)...25 { tail.append(try long(seq)) }
-        stream.follow(StreamPlace(epoch: "e", seq: 2), viewer, number: 1, epoch: "e", tail: tail, lastSeq: 25)
+        stream.follow(
+            StreamPlace(epoch: "e", seq: 2), viewer, number: 1, room: room, epoch: "e", tail: tail, lastSeq: 25)
         expectBounded(frames(stream.take(room: room, term: 1, viewerLanes: [viewer])), 3...25)
     }
 }
