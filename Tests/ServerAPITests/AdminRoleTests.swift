@@ -27,7 +27,7 @@ import Wire
             "forceOffline", "listUserSessions", "listSessions", "endSession", "drainNode", "removeNode", "readmitNode",
             "transferShard", "raiseFeatureLevel", "getAudit",
         ],
-        [.operate, .read]: ["getStats", "getCluster", "listShards", "getClusterHealth"],
+        [.operate, .read]: ["getStats", "getFigures", "getCluster", "listShards", "getClusterHealth"],
         [.operate, .moderate, .read]: ["listRooms", "getRoom", "explainRoom", "getAddress", "getOpenAPI"],
     ]
 
