@@ -286,7 +286,11 @@ stop_crowds() {
 }
 
 # new_demo_room: prints the ID of a room that the first who opens it makes, and hosts.
-new_demo_room() { printf 'demo-%s' "$(od -An -v -tx1 -N4 /dev/urandom | tr -d ' \n')"; }
+new_demo_room() {
+    local digits
+    digits=$(new_secret)
+    printf 'demo-%s' "${digits:0:8}"
+}
 
 # start_crowd ROOM N: N bots, which come in when somebody has opened the room.
 start_crowd() {

@@ -1,7 +1,6 @@
 import ChatModel
 import RoomProtocol
 import SessionCore
-import Telemetry
 import Transport
 
 /// The viewers of one room on one lane who are given the same bytes.
@@ -81,8 +80,8 @@ final class Audience {
         for index in excluded { _ = fanOut.take(index) }
         waitingBytes += frame.byteCount
         // A viewer that has had something else in its place counts too.
-        lane.shared.figures.deliveredMessages.add(frame.messageCount * viewers.count)
-        if frame.barrageCount > 0 { lane.shared.figures.deliveredBarrage.add(frame.barrageCount * viewers.count) }
+        lane.deliveredMessages += frame.messageCount * viewers.count
+        lane.deliveredBarrage += frame.barrageCount * viewers.count
         pieces = FramePieces()
         if waitingBytes > Self.waitingBytesMax {
             // The lane can't keep up: nothing else is served until this is.

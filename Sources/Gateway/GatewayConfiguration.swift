@@ -55,6 +55,9 @@ public struct GatewayConfiguration: Sendable {
 
     public init(node: NodeID) { self.node = node }
 
+    /// Whether only programs of this machine reach the client port.
+    public var isOnLoopback: Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
+
     /// Whether the text may be an entry of ``allowedOrigins``: an exact origin, `https://*.example.com` for one label, or
     /// `null`.
     public static func isOrigin(_ text: String) -> Bool { OriginPolicy.Entry(text) != nil }

@@ -14,7 +14,7 @@ extension GatewayLane {
     func flush() {
         defer {
             keepWithinBudget()
-            countSentBytes()
+            countOutput()
         }
         flushDirty()
         guard !active.isEmpty else { return }
@@ -23,7 +23,13 @@ extension GatewayLane {
         flushDirty()
     }
 
-    private func countSentBytes() {
+    /// Adds what this turn has given to figures that all loops share.
+    private func countOutput() {
+        if deliveredMessages + deliveredBarrage > 0 {
+            shared.figures.deliveredMessages.add(deliveredMessages)
+            shared.figures.deliveredBarrage.add(deliveredBarrage)
+            (deliveredMessages, deliveredBarrage) = (0, 0)
+        }
         guard sentBytes > 0 else { return }
         shared.figures.sentBytes.add(sentBytes)
         sentBytes = 0

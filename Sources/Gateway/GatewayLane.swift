@@ -41,6 +41,9 @@ final class GatewayLane {
     var relief = Relief()
     /// The bytes that sockets were given in this turn.
     var sentBytes = 0
+    /// Messages, and items of barrage, times the viewers that they were handed to in this turn.
+    var deliveredMessages = 0
+    var deliveredBarrage = 0
     /// Audiences that have frames to give.
     var active: ContiguousArray<Audience> = []
     /// Makes a turn when the first audience that waits for more may go on.
@@ -88,7 +91,7 @@ final class GatewayLane {
         words = shared.words
         origins = OriginPolicy(
             allowed: configuration.allowedOrigins,
-            isOnLoopback: configuration.host == "localhost" || IPAddress(configuration.host)?.isLoopback == true)
+            isOnLoopback: configuration.isOnLoopback)
         compression = configuration.isCompressing ? LaneCompression() : nil
         self.logger = logger
     }

@@ -32,7 +32,8 @@ final class GatewayShared: Sendable {
     let features = Mutex<[String]>([])
     /// nil until the node serves it, and where there is none.
     let demo = Mutex<(any DemoService)?>(nil)
-    let demoRate = Mutex(DemoRate())
+    let demoCalls = Mutex(
+        TokenBucket(ratePerSecond: DemoDoor.callsPerSecond, burst: DemoDoor.callsAtOnce, nowMilliseconds: 0))
     /// The lanes, once they exist; written once at start-up.
     let lanes = Mutex<[LoopBound<GatewayLane>]>([])
 
@@ -103,7 +104,8 @@ struct GatewayFigures: Sendable {
     /// Bytes that the sockets of clients were given, before TLS. Each lane adds its sum at the end of a turn.
     let sentBytes: Counter
     let slowSessions: Counter
-    /// Messages, and items of barrage, times the viewers that they were handed to: one addition per frame and audience.
+    /// Messages, and items of barrage, times the viewers that they were handed to. Each lane adds its
+    /// sum at the end of a turn.
     let deliveredMessages: Counter
     let deliveredBarrage: Counter
     /// Connections that had to give way.

@@ -176,7 +176,7 @@ public struct NodeConfiguration: Sendable {
         gateway.isCompressing = try settings.bool("client.compression", default: false)
         gateway.allowAnonymous = try settings.bool("allowAnonymous", default: false)
         gateway.hasDemo = try settings.bool("demo", default: false)
-        guard !gateway.hasDemo || Self.isLoopback(gateway.host) else {
+        guard !gateway.hasDemo || gateway.isOnLoopback else {
             throw NodeError(
                 .configuration,
                 "demo gives rooms and tokens to everybody who asks, so client.host must be 127.0.0.1, not \(gateway.host)"

@@ -29,7 +29,7 @@ enum SourceLines {
 
     private static func ends(_ text: ArraySlice<UInt8>) -> Bool { endOfComment(text) != nil }
 
-    /// Where the first `*/` ends.
+    /// The end of the first `*/`.
     private static func endOfComment(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>.Index? {
         var index = text.startIndex
         while index + 1 < text.endIndex {

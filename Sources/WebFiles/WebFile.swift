@@ -3,7 +3,7 @@ import HTTPWebSocket
 
 /// A file for browsers that is part of the program. It is compressed once, and a browser that has it already is told so.
 public struct WebFile: Sendable {
-    /// Where it is served.
+    /// The path under which it is served.
     public let path: String
     private let contentType: String
     private let content: [UInt8]

@@ -139,7 +139,7 @@ extension IntegrationTests {
         }
     }
 
-    /// What every node does at the moment.
+    /// The activity of every node at the moment.
     @Suite struct FiguresTests {
         @Test func `any node tells the figures of all, and which node is missing`() async throws {
             try await TestCluster.run(3) { cluster in

@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import HTTPWebSocket
 import RoomProtocol
+import SessionCore
 import Synchronization
 
 /// The calls of the demo on the client port.
@@ -18,8 +19,8 @@ extension GatewayLane {
             connection.refuseHandshake(DemoAnswer.bytes(of: refusal))
             return true
         }
-        guard shared.demoRate.withLock({ $0.take(atMilliseconds: loop.nowMilliseconds) }) else {
-            let refusal = ChatError(.tooOften, "the demo is asked too often", retryAfterMs: 1000)
+        if let wait = shared.demoCalls.withLock({ $0.take(nowMilliseconds: loop.nowMilliseconds) }) {
+            let refusal = ChatError(.tooOften, "the demo is asked too often", retryAfterMs: wait)
             connection.refuseHandshake(DemoAnswer.bytes(of: refusal))
             return true
         }

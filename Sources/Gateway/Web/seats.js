@@ -438,7 +438,7 @@ export class Seats {
     this.#ask = null;
     if (action === "decline") return this.#context.notice(say("declined"), "warn");
     this.#context.notice(say("approved", { seat }), "good");
-    // Where only managers write, the manager has written the seat before.
+    // The manager has written the seat before in rooms in which only managers write.
     if (this.#level !== "MANAGER" && seat > 0 && !this.#own()) this.#sit(seat);
   }
 

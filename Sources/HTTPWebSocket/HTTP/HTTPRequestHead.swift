@@ -57,17 +57,8 @@ public struct HTTPRequestHead: Sendable, Hashable {
             method: String(decoding: parts[0], as: UTF8.self), target: String(decoding: parts[1], as: UTF8.self),
             isVersion10: isVersion10, headers: headers)
         read.isForwarded = lines.dropFirst().contains { line in
-            Self.begins(line, "x-forwarded-") || Self.begins(line, "forwarded:")
+            HTTPSyntax.begins(line, with: "x-forwarded-") || HTTPSyntax.begins(line, with: "forwarded:")
         }
         return read
-    }
-
-    /// Whether the line begins with that name, which is given in lower case.
-    private static func begins(_ line: ArraySlice<UInt8>, _ name: StaticString) -> Bool {
-        guard line.count >= name.utf8CodeUnitCount else { return false }
-        let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        return zip(line, name).allSatisfy { byte, lower in
-            (0x41...0x5A).contains(byte) ? byte | 0x20 == lower : byte == lower
-        }
     }
 }

@@ -52,9 +52,14 @@ enum HTTPSyntax {
     }
 
     private static func isEqual(_ name: ArraySlice<UInt8>, _ lowercased: StaticString) -> Bool {
-        guard name.count == lowercased.utf8CodeUnitCount else { return false }
+        name.count == lowercased.utf8CodeUnitCount && begins(name, with: lowercased)
+    }
+
+    /// Whether the bytes begin with a text that is given in lower case, in whatever case.
+    static func begins(_ bytes: ArraySlice<UInt8>, with lowercased: StaticString) -> Bool {
+        guard bytes.count >= lowercased.utf8CodeUnitCount else { return false }
         let other = UnsafeBufferPointer(start: lowercased.utf8Start, count: lowercased.utf8CodeUnitCount)
-        return zip(name, other).allSatisfy { byte, wanted in
+        return zip(bytes, other).allSatisfy { byte, wanted in
             byte == wanted || byte >= 0x41 && byte <= 0x5A && byte | 0x20 == wanted
         }
     }

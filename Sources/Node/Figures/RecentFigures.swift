@@ -37,19 +37,11 @@ final class RecentFigures: Sendable {
     /// The node's figures, as far as the registry has them.
     func figures(of node: NodeID) -> NodeFigures {
         var figures = NodeFigures(node: node)
-        let now = FigureSample(registry)
-        if let before = samples.withLock({ $0.first }) { now.tell(since: before, &figures) }
-        if let ack = registry.durations(named: "chatroom_ack_seconds"), let before = samples.withLock({ $0.first }) {
-            let counts = FigureSample.difference(now.acks, before.acks)
-            figures.ackP50Ms = ack.quantile(0.5, of: counts).map(Self.milliseconds)
-            figures.ackP99Ms = ack.quantile(0.99, of: counts).map(Self.milliseconds)
-        }
-        if let deliver = registry.durations(named: "chatroom_deliver_seconds"),
-            let before = samples.withLock({ $0.first })
-        {
-            let counts = FigureSample.difference(now.deliveries, before.deliveries)
-            figures.deliverP50Ms = deliver.quantile(0.5, of: counts).map(Self.milliseconds)
-            figures.deliverP99Ms = deliver.quantile(0.99, of: counts).map(Self.milliseconds)
+        if let before = samples.withLock({ $0.first }) {
+            let now = FigureSample(registry)
+            now.tell(since: before, &figures)
+            (figures.ackP50Ms, figures.ackP99Ms) = percentiles(Self.ack, now.acks, before.acks)
+            (figures.deliverP50Ms, figures.deliverP99Ms) = percentiles(Self.deliver, now.deliveries, before.deliveries)
         }
         figures.commitLag = Int64(registry.sum(of: "chatroom_shard_commit_lag"))
         figures.memoryBytes = Int64(ProcessStatus.own?.residentBytes ?? 0)
@@ -57,8 +49,18 @@ final class RecentFigures: Sendable {
         return figures
     }
 
-    /// To a hundredth.
-    private static func milliseconds(_ seconds: Double) -> Double { (seconds * 100_000).rounded() / 100 }
+    fileprivate static let ack = "chatroom_ack_seconds"
+    fileprivate static let deliver = "chatroom_deliver_seconds"
+
+    /// The median and the 99th percentile of what was counted meanwhile, in milliseconds with two decimals.
+    private func percentiles(_ name: String, _ now: [Int], _ before: [Int]) -> (Double?, Double?) {
+        guard let durations = registry.durations(named: name) else { return (nil, nil) }
+        let counts = FigureSample.difference(now, before)
+        func milliseconds(_ share: Double) -> Double? {
+            durations.quantile(share, of: counts).map { ($0 * 100_000).rounded() / 100 }
+        }
+        return (milliseconds(0.5), milliseconds(0.99))
+    }
 }
 
 /// The counts at a moment.
@@ -80,8 +82,8 @@ struct FigureSample: Sendable {
         deliveredMessages = registry.sum(of: "chatroom_deliveries_total", "class", "message")
         deliveredBarrage = registry.sum(of: "chatroom_deliveries_total", "class", "barrage")
         sentBytes = registry.sum(of: "chatroom_sent_bytes_total")
-        acks = registry.durations(named: "chatroom_ack_seconds")?.counts ?? []
-        deliveries = registry.durations(named: "chatroom_deliver_seconds")?.counts ?? []
+        acks = registry.durations(named: RecentFigures.ack)?.counts ?? []
+        deliveries = registry.durations(named: RecentFigures.deliver)?.counts ?? []
         drops = Dictionary(
             registry.readings(of: "chatroom_dropped_total").map { reading in
                 let labels = Dictionary(reading.labels) { first, _ in first }
@@ -110,7 +112,7 @@ struct FigureSample: Sendable {
         now.enumerated().map { $1 - ($0 < before.count ? before[$0] : 0) }
     }
 
-    /// To a tenth.
+    /// Rounds to one decimal.
     private static func rounded(_ value: Double) -> Double { (max(0, value) * 10).rounded() / 10 }
 }
 

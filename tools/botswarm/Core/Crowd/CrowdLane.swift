@@ -7,7 +7,7 @@ package final class CrowdLane {
     let gateways: [WebSocketAddress]
     /// Keeps the clientIds of two crowds apart.
     let tag: String
-    var random: SplitMix
+    var random = SystemRandomNumberGenerator()
     private let signer: TokenSigner
     private let options: CrowdOptions
     private var script: CrowdScript
@@ -30,9 +30,7 @@ package final class CrowdLane {
         self.options = options
         self.tag = tag
         self.now = now
-        let seed = tag.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-        random = SplitMix(seed)
-        script = CrowdScript(seed: seed, messages: options.messagesPerSecond, barrage: options.barragePerSecond)
+        script = CrowdScript(messages: options.messagesPerSecond, barrage: options.barragePerSecond)
     }
 
     /// So many that are in the room.
@@ -81,7 +79,7 @@ package final class CrowdLane {
         return signer.token(for: user, issuedAt: time, expiresAt: time + Self.tokenSeconds)
     }
 
-    func randomBytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) } }
+    func randomBytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) } }
 }
 
 /// The size of a crowd, and how lively it is.

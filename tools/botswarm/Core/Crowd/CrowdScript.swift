@@ -1,4 +1,4 @@
-/// The acts of a crowd: a value, so that a seed gives the same evening again.
+/// The acts of a crowd.
 struct CrowdScript {
     enum Act: Hashable {
         case message(String)
@@ -8,7 +8,7 @@ struct CrowdScript {
         case standUp(Int)
     }
 
-    private var random: SplitMix
+    private var random = SystemRandomNumberGenerator()
     /// The members on seats, as far as the crowd itself knows.
     private var seats: [Int: Int] = [:]
     /// The share of barrage among a hundred acts.
@@ -17,21 +17,20 @@ struct CrowdScript {
     /// - Parameters:
     ///   - messages: kept ones a second, of all.
     ///   - barrage: likewise.
-    init(seed: UInt64, messages: Double, barrage: Double) {
-        random = SplitMix(seed)
+    init(messages: Double, barrage: Double) {
         barragePercent = Int(100 * barrage / max(messages + barrage, 0.001))
     }
 
     /// The next act of one of `speakers`.
     mutating func next(speakers: Int) -> (speaker: Int, act: Act) {
-        let speaker = random.number(below: max(1, speakers))
+        let speaker = number(below: max(1, speakers))
         // Few sit: a seat every some seconds.
-        if random.number(below: 200) == 0 {
+        if number(below: 200) == 0 {
             if let seat = seats.first(where: { $0.value == speaker })?.key {
                 seats[seat] = nil
                 return (speaker, .standUp(seat))
             }
-            let seat = 1 + random.number(below: Self.seatCount)
+            let seat = 1 + number(below: Self.seatCount)
             if let sitter = seats[seat] {
                 seats[seat] = nil
                 return (sitter, .standUp(seat))
@@ -39,7 +38,7 @@ struct CrowdScript {
             seats[seat] = speaker
             return (speaker, .sit(seat))
         }
-        if random.number(below: 100) < barragePercent { return (speaker, .barrage(one(of: Self.shouts))) }
+        if number(below: 100) < barragePercent { return (speaker, .barrage(one(of: Self.shouts))) }
         return (speaker, .message(one(of: Self.openings) + one(of: Self.endings)))
     }
 
@@ -48,7 +47,9 @@ struct CrowdScript {
         return number < names.count ? name : "\(name) \(number / names.count + 1)"
     }
 
-    private mutating func one(of list: [String]) -> String { list[random.number(below: list.count)] }
+    private mutating func number(below bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+
+    private mutating func one(of list: [String]) -> String { list[number(below: list.count)] }
 
     private static let seatCount = 6
     private static let names = [
@@ -69,21 +70,4 @@ struct CrowdScript {
         "encore", "好听", "wow", "❤️", "louder", "前排", "hello from Lagos", "你好", "bravo", "666", "👏👏👏", "that solo",
         "first time here", "来了来了", "so good", "hands up", "🔥", "再来一首", "from Lisbon with love", "goosebumps",
     ]
-}
-
-/// SplitMix64: small, seeded, good enough for a crowd.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
-    mutating func number(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }
