@@ -242,8 +242,8 @@ demo_is_on() {
     case ${CHATROOM_CLIENT_HOST:-127.0.0.1} in 127.* | localhost | ::1) ;; *) return 1 ;; esac
 }
 
-# start_node DIRECTORY: starts the node with the configuration there; started_pid is the node itself.
-start_node() {
+# spawn_node DIRECTORY: starts the node with the configuration there; started_pid is the node itself.
+spawn_node() {
     local demo=false
     ! demo_is_on || demo=true
     # A gateway needs a descriptor for each client: take all that are allowed.
@@ -269,8 +269,7 @@ start_keeper() {
     if [[ $pid =~ ^[1-9][0-9]*$ ]] && grep -qs cluster/keep "/proc/$pid/cmdline"; then return 0; fi
     (
         close_inherited_descriptors
-        export CLUSTER_RUN_DIR=$run_dir CLUSTER_BIN_DIR=$bin_dir
-        exec setsid "$root/cluster/keep" </dev/null >>"$run_dir/keeper.log" 2>&1
+        exec setsid env CLUSTER_RUN_DIR="$run_dir" CLUSTER_BIN_DIR="$bin_dir" "$root/cluster/keep" </dev/null >>"$run_dir/keeper.log" 2>&1
     ) &
     printf '%s\n' "$!" >"$run_dir/keeper.pid"
 }
