@@ -28,6 +28,8 @@ final class LoopHost {
     private var reportedActive = 0
     private var pace = ProposalPace()
     private var paceTimer: LoopTimer?
+    /// The newest round: the shards of which it has commands, and the last entry of each.
+    private var onTheWay: [(shard: ShardHost, index: UInt64)] = []
     /// When lanes are told what is believed of them, by shard.
     private var pulses = PulseTimes()
     /// Some may be due this turn.
@@ -71,6 +73,7 @@ final class LoopHost {
             takeCalls(untilNanoseconds: EventLoop.nowNanoseconds + EventLoop.shareNanoseconds)
             propose()
             driver.pump()
+            proposeSoon()
         }
         loop.addTurnEnd(.publish) { [unowned self] in
             // Twice the share: in a storm of enters their answers are what everybody waits for.
@@ -96,14 +99,26 @@ final class LoopHost {
         let commands = shards.values.reduce(0) { $0 + $1.stagedCount }
         guard commands > 0 else { return }
         let now = EventLoop.nowNanoseconds
-        guard pace.mayBegin(commands: commands, atNanoseconds: now) else {
+        while let last = onTheWay.last, last.shard.hasCommitted(last.index) { onTheWay.removeLast() }
+        guard pace.mayBegin(commands: commands, isCommitted: onTheWay.isEmpty, atNanoseconds: now) else {
             if let paceTimer, paceTimer.isScheduled { return }
-            let milliseconds = (pace.windowEnd - now + 999_999) / 1_000_000
+            let milliseconds = (pace.waitEnd - now + 999_999) / 1_000_000
             paceTimer = loop.schedule(afterMilliseconds: milliseconds) {}
             return
         }
-        pace.began(commands: commands, atNanoseconds: now)
-        for shard in shards.values { shard.proposeStaged() }
+        pace.began(atNanoseconds: now)
+        onTheWay = []
+        for shard in shards.values {
+            if let index = shard.proposeStaged() { onTheWay.append((shard, index)) }
+        }
+    }
+
+    /// What is staged waits for a round that is committed now: the next turn proposes it.
+    private func proposeSoon() {
+        guard !onTheWay.isEmpty, onTheWay.allSatisfy({ round in round.shard.hasCommitted(round.index) }),
+            shards.values.contains(where: { $0.stagedCount > 0 })
+        else { return }
+        loop.executeLater {}
     }
 
     func stop() {

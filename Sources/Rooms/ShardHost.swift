@@ -145,19 +145,25 @@ final class ShardHost: GroupLogDelegate {
     var stagedCount: Int { proposals.stagedCount }
 
     /// One proposal for everything that is staged.
-    func proposeStaged() {
-        guard proposals.stagedCount > 0 else { return }
+    /// - Returns: the entry of the last command, if the log has taken any.
+    func proposeStaged() -> UInt64? {
+        guard proposals.stagedCount > 0 else { return nil }
         let level = context.cluster.level
         if level < .newest {
             for (proposal, feature) in proposals.takeUpgrading(at: level) {
                 fail([proposal], .upgrading(feature), isInDoubt: false)
             }
         }
-        guard proposals.stagedCount > 0 else { return }
+        guard proposals.stagedCount > 0 else { return nil }
         if let refused = proposals.propose(to: log, storage.health, at: context.now()) {
             fail(refused.proposals, refused.error, isInDoubt: refused.isInDoubt)
+            return nil
         }
+        return proposals.lastProposed
     }
+
+    /// Whether an entry that was proposed here is committed, or nobody here waits for it any more.
+    func hasCommitted(_ index: UInt64) -> Bool { log.commitIndex >= index || !log.isEstablished }
 
     /// - Parameter isInDoubt: whether gateways are to ask again, under the same number, where the leader is.
     func fail(_ proposals: [Proposal], _ error: ChatError, isInDoubt: Bool) {

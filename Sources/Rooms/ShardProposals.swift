@@ -21,6 +21,8 @@ struct ShardProposals {
     private var pending = PendingProposals()
     /// The time of the newest command; no later one gets an earlier time.
     private var lastStamp = Timestamp(0)
+    /// The entry of the newest command that the log has taken.
+    private(set) var lastProposed: UInt64?
 
     init(shard: ShardID) { self.shard = shard }
 
@@ -55,6 +57,7 @@ struct ShardProposals {
             let range = try log.propose(proposals.map { LogCodec.encode($0.command, time: time) })
             lastStamp = time
             pending.append(proposals, from: range.lowerBound, time: time)
+            lastProposed = range.upperBound
             return nil
         } catch {
             let isElsewhere = (error.code == .notLeader || error.code == .transferring) && !log.isSoleVoter

@@ -3,55 +3,37 @@ import Testing
 @testable import Rooms
 
 struct ProposalPaceTests {
-    private static let window = ProposalPace.windowNanoseconds
+    private static let wait = ProposalPace.longestWaitNanoseconds
 
-    private func begins(_ pace: ProposalPace, _ commands: Int, at now: UInt64) -> Bool {
-        var pace = pace
-        return pace.mayBegin(commands: commands, atNanoseconds: now)
-    }
-
-    @Test func `with few commands every round begins at once`() {
+    @Test func `the first round begins at once, and so does each one after a committed one`() {
         var pace = ProposalPace()
         for turn in 0..<UInt64(100) {
-            let now = turn * Self.window / 2 + 1
-            #expect(begins(pace, 1, at: now))
-            pace.began(commands: 1, atNanoseconds: now)
+            #expect(pace.mayBegin(commands: 1, isCommitted: true, atNanoseconds: turn))
+            pace.began(atNanoseconds: turn)
         }
     }
 
-    @Test func `once commands are many, there is one round in a window`() {
+    @Test func `commands wait for the round that is on its way`() {
         var pace = ProposalPace()
-        let begin = 10 * Self.window
-        #expect(begins(pace, 100, at: begin), "the first waits for nothing")
-        pace.began(commands: 100, atNanoseconds: begin)
-        #expect(!begins(pace, 1, at: begin + 1))
-        #expect(!begins(pace, 1, at: begin + Self.window - 1))
-        #expect(pace.windowEnd == begin + Self.window)
-        #expect(begins(pace, 1, at: pace.windowEnd))
-        pace.began(commands: 1, atNanoseconds: begin + Self.window)
-        #expect(!begins(pace, 1, at: begin + Self.window + 1), "the window before was busy")
+        pace.began(atNanoseconds: 1_000)
+        #expect(!pace.mayBegin(commands: 1, isCommitted: false, atNanoseconds: 1_000))
+        #expect(!pace.mayBegin(commands: ProposalPace.largeCount - 1, isCommitted: false, atNanoseconds: 2_000))
+        #expect(pace.mayBegin(commands: 1, isCommitted: true, atNanoseconds: 2_001), "it is committed")
     }
 
-    @Test func `a window in which little came ends the waiting`() {
+    @Test func `a round that is not committed is waited for no longer than the bound`() {
         var pace = ProposalPace()
-        pace.began(commands: 100, atNanoseconds: 10 * Self.window)
-        pace.began(commands: 1, atNanoseconds: 11 * Self.window)
-        let now = 12 * Self.window
-        pace.began(commands: 1, atNanoseconds: now)
-        #expect(begins(pace, 1, at: now + 1))
-    }
-
-    @Test func `so does a pause`() {
-        var pace = ProposalPace()
-        pace.began(commands: 100, atNanoseconds: 10 * Self.window)
-        pace.began(commands: 1, atNanoseconds: 12 * Self.window)
-        #expect(begins(pace, 1, at: 12 * Self.window + 1))
+        pace.began(atNanoseconds: 1_000)
+        #expect(pace.waitEnd == 1_000 + Self.wait)
+        #expect(!pace.mayBegin(commands: 1, isCommitted: false, atNanoseconds: pace.waitEnd - 1))
+        #expect(pace.mayBegin(commands: 1, isCommitted: false, atNanoseconds: pace.waitEnd))
+        pace.began(atNanoseconds: pace.waitEnd)
+        #expect(pace.waitEnd == 1_000 + 2 * Self.wait, "counted from the newest round")
     }
 
     @Test func `a large round waits for nothing`() {
         var pace = ProposalPace()
-        pace.began(commands: 100, atNanoseconds: 0)
-        #expect(!begins(pace, ProposalPace.largeCount - 1, at: 1))
-        #expect(begins(pace, ProposalPace.largeCount, at: 1))
+        pace.began(atNanoseconds: 0)
+        #expect(pace.mayBegin(commands: ProposalPace.largeCount, isCommitted: false, atNanoseconds: 1))
     }
 }
