@@ -171,6 +171,13 @@ port_of() {
     printf '%s' "${address##*:}"
 }
 
+# node_pids N: the processes of the first N nodes, with a comma between, as the load clients take them.
+node_pids() {
+    local i list=''
+    for ((i = 1; i <= $1; i++)); do list+=,$(node_field "n$i" pid); done
+    printf '%s' "${list#,}"
+}
+
 # create_room ID [enterExitNotify = NONE]
 create_room() {
     http POST "$node_api" /v1/rooms "{\"id\":\"$1\",\"creator\":\"bench\",\"enterExitNotify\":\"${2:-NONE}\"}" "$node_admin_key"

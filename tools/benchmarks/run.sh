@@ -19,6 +19,7 @@ parts=(
     'storm3|Joining storm, three nodes|storm/run.sh --nodes 3'
     'sends|Durable sends|sends/run.sh'
     'sends3|Durable sends, three nodes|sends/run.sh --nodes 3 --delays 0 --fixed-rate 5000'
+    'peers|Durable sends beside other servers|peers/run.sh'
     'viewers|Viewers at other nodes|cluster/viewers.sh'
     'failover|Failover|cluster/failover.sh'
     'clusteridle|An idle cluster|cluster/idle.sh'

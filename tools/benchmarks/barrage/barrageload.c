@@ -198,13 +198,13 @@ int main(int argc, char **argv) {
         now = now_ns();
         if (served > 0) last_input = now;
         if (begin == 0 && now >= warm) {
-            before = process_usage(target.pid);
+            before = target_usage();
             begin = now_ns();
             sent_before = sent_total;
             measuring = true;
             end = begin + (uint64_t)(options.seconds * 1e9);
         } else if (ended == 0 && now >= end) {
-            after = process_usage(target.pid);
+            after = target_usage();
             ended = now_ns();
             sent_in = sent_total - sent_before;
             measuring = false;

@@ -14,25 +14,37 @@
 // Which server, with which key, and how to report.
 static struct {
     const char *host, *secret_file;
-    struct ports ports;
-    int pid, sources;
+    struct list ports, pids;
+    int sources;
     bool json;
     struct signing_key key;
 } target = {.host = "127.0.0.1", .ports = {1, {7400}}, .sources = 1, .key.kid = "default"};
 
 #define TARGET_SETTINGS                                                                                                \
-    {"--host", SETTING_TEXT, &target.host}, {"--port", SETTING_PORTS, &target.ports},                                  \
-        {"--pid", SETTING_INT, &target.pid}, {"--sources", SETTING_INT, &target.sources},                              \
+    {"--host", SETTING_TEXT, &target.host}, {"--port", SETTING_LIST, &target.ports},                                   \
+        {"--pid", SETTING_LIST, &target.pids}, {"--sources", SETTING_INT, &target.sources},                            \
         {"--kid", SETTING_TEXT, &target.key.kid}, {"--secret-file", SETTING_TEXT, &target.secret_file},                \
         {"--json", SETTING_FLAG, &target.json}
 
 #define TARGET_USAGE                                                                                                   \
     "  --host H           address of the server (127.0.0.1)\n"                                                         \
     "  --port P[,P...]    its port; of several nodes the connections are spread over all (7400)\n"                     \
-    "  --pid PID          its process: measures its CPU time\n"                                                        \
+    "  --pid PID[,PID...] its processes: measures the CPU time of all together\n"                                      \
     "  --sources K        own addresses to connect from: one has some 28,000 ports (1)\n"                              \
     "  --kid ID --secret-file F   HS256 key that signs the tokens (default; required for users)\n"                     \
     "  --json             JSON instead of a report\n"
+
+// The resources that the server's processes have used, all together.
+static inline struct usage target_usage(void) {
+    struct usage sum = {0};
+    for (int i = 0; i < target.pids.count; i++) {
+        struct usage one = process_usage(target.pids.list[i]);
+        sum.cpu_ns += one.cpu_ns;
+        sum.user_ns += one.user_ns;
+        sum.threads += one.threads;
+    }
+    return sum;
+}
 
 enum { STREAM_READ_SIZE = 256 * 1024, STREAM_BUFFER_SIZE = 4 << 20, STREAM_OUT_MAX = 4 << 20 };
 
@@ -78,13 +90,19 @@ static inline void stream_keep(struct stream *s, const char *data, size_t count)
     s->rest = rest;
 }
 
-// Connection number `index` (from 0), up to the end of the WebSocket handshake.
-static inline void stream_open(
-    struct stream *s, int index, const char *path, const char *subprotocol, enum tcp_pace pace) {
+// Connection number `index` (from 0). Returns the port of the server that it goes to.
+static inline int stream_connect(struct stream *s, int index, enum tcp_pace pace) {
     int port = target.ports.list[index % target.ports.count];
     struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     if (inet_pton(AF_INET, target.host, &server.sin_addr) != 1) die("--host needs an IPv4 address");
     s->fd = tcp_connect(&server, target.sources > 1 ? 1 + index % target.sources : 0, pace);
+    return port;
+}
+
+// The same, up to the end of the WebSocket handshake.
+static inline void stream_open(
+    struct stream *s, int index, const char *path, const char *subprotocol, enum tcp_pace pace) {
+    int port = stream_connect(s, index, pace);
     websocket_handshake(s->fd, target.host, port, path, subprotocol);
 }
 
@@ -155,9 +173,9 @@ static inline void stream_flush(struct stream *s) {
     s->is_full = waits;
 }
 
-// Appends a frame to what waits; stream_flush writes it.
-static inline void stream_append(struct stream *s, int opcode, const char *payload, size_t count) {
-    size_t needed = s->out_end + count + 14;
+// Room for `count` bytes behind what waits; the caller fills it and adds what it took to out_end. stream_flush writes it.
+static inline char *stream_reserve(struct stream *s, size_t count) {
+    size_t needed = s->out_end + count;
     if (needed > STREAM_OUT_MAX) die("the server does not read what it is sent");
     if (needed > s->out_size) {
         size_t size = 2 * needed < 512 ? 512 : 2 * needed;
@@ -165,30 +183,73 @@ static inline void stream_append(struct stream *s, int opcode, const char *paylo
         if (!s->out) die("out of memory");
         s->out_size = size;
     }
-    s->out_end += frame_write(s->out + s->out_end, opcode, payload, count);
+    return s->out + s->out_end;
 }
 
-// Told of each JSON object; and of each read when its objects have been told.
-typedef void (*object_handler)(struct stream *s, char *object, size_t count, uint64_t now);
+// Appends bytes to what waits.
+static inline void stream_append_bytes(struct stream *s, const void *bytes, size_t count) {
+    memcpy(stream_reserve(s, count), bytes, count);
+    s->out_end += count;
+}
+
+// Appends a WebSocket frame to what waits.
+static inline void stream_append(struct stream *s, int opcode, const char *payload, size_t count) {
+    s->out_end += frame_write(stream_reserve(s, count + 14), opcode, payload, count);
+}
+
+// Told of all bytes that have come and are not taken yet; returns how many it takes, which are whole frames of its
+// protocol. The rest comes again, with more behind it.
+typedef size_t (*bytes_handler)(struct stream *s, char *bytes, size_t count, uint64_t now);
+// Told of each read, when its bytes have been told.
 typedef void (*read_handler)(struct stream *s);
 
-// Reads once and hands each JSON object to `on_object`. Returns how many bytes came.
-static inline size_t stream_read(struct stream *s, object_handler on_object) {
+// Reads once. Returns how many bytes came.
+static inline size_t stream_read(struct stream *s, bytes_handler take) {
     if (s->rest_count > 0) memcpy(stream_buffer, s->rest, s->rest_count);
     ssize_t n = recv(s->fd, stream_buffer + s->rest_count, STREAM_READ_SIZE, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-    if (n <= 0) die("the server closed a connection without a close frame: %s", n < 0 ? strerror(errno) : "end");
-    uint64_t now = now_ns();
-    size_t count = s->rest_count + (size_t)n, taken = 0, used;
+    if (n <= 0) die("the server closed a connection without a word: %s", n < 0 ? strerror(errno) : "end");
+    size_t count = s->rest_count + (size_t)n, taken = take(s, stream_buffer, count, now_ns());
+    if (count - taken > STREAM_BUFFER_SIZE - STREAM_READ_SIZE) die("a frame is too large");
+    stream_keep(s, stream_buffer + taken, count - taken);
+    return (size_t)n;
+}
+
+// Sleeps until there is something to read or `ns` have passed, and serves what is there (`on_read` may be NULL). Returns
+// how many connections had something. ppoll, because what is due next may be due in less than epoll's millisecond.
+static inline int streams_serve_bytes(uint64_t ns, bytes_handler take, read_handler on_read) {
+    struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+    struct pollfd input = {.fd = epoll_fd, .events = POLLIN};
+    if (ns > 0) ppoll(&input, 1, &timeout, NULL);
+    struct epoll_event events[1024];
+    int n = epoll_wait(epoll_fd, events, 1024, 0);
+    for (int i = 0; i < n; i++) {
+        struct stream *s = events[i].data.ptr;
+        if (events[i].events & EPOLLOUT) stream_flush(s);
+        if (events[i].events & ~(uint32_t)EPOLLOUT && stream_read(s, take) > 0 && on_read) on_read(s);
+    }
+    return n;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// JSON objects in WebSocket frames
+
+// Told of each JSON object.
+typedef void (*object_handler)(struct stream *s, char *object, size_t count, uint64_t now);
+
+// The bytes_handler of connections that chatroom_open opened; it hands each object to websocket_object.
+static object_handler websocket_object;
+static inline size_t websocket_take(struct stream *s, char *bytes, size_t count, uint64_t now) {
+    size_t taken = 0, used;
     struct frame frame;
-    while ((used = frame_parse(stream_buffer + taken, count - taken, &frame)) > 0) {
+    while ((used = frame_parse(bytes + taken, count - taken, &frame)) > 0) {
         taken += used;
         switch (frame.opcode) {
         case OPCODE_TEXT:
             if (!frame.fin) die("the server sent a fragmented message");
             for (char *p = frame.payload, *end = p + frame.count; p < end;) {
                 char *newline = memchr(p, '\n', (size_t)(end - p)), *next = newline ? newline : end;
-                on_object(s, p, (size_t)(next - p), now);
+                websocket_object(s, p, (size_t)(next - p), now);
                 p = next + 1;
             }
             break;
@@ -204,25 +265,13 @@ static inline size_t stream_read(struct stream *s, object_handler on_object) {
         default: die("the server sent a frame with opcode %d", frame.opcode);
         }
     }
-    if (count - taken > STREAM_BUFFER_SIZE - STREAM_READ_SIZE) die("a frame is too large");
-    stream_keep(s, stream_buffer + taken, count - taken);
-    return (size_t)n;
+    return taken;
 }
 
-// Sleeps until there is something to read or `ns` have passed, and serves what is there (`on_read` may be NULL). Returns
-// how many connections had something. ppoll, because what is due next may be due in less than epoll's millisecond.
+// As streams_serve_bytes, and each JSON object goes to `on_object`.
 static inline int streams_serve(uint64_t ns, object_handler on_object, read_handler on_read) {
-    struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-    struct pollfd input = {.fd = epoll_fd, .events = POLLIN};
-    if (ns > 0) ppoll(&input, 1, &timeout, NULL);
-    struct epoll_event events[1024];
-    int n = epoll_wait(epoll_fd, events, 1024, 0);
-    for (int i = 0; i < n; i++) {
-        struct stream *s = events[i].data.ptr;
-        if (events[i].events & EPOLLOUT) stream_flush(s);
-        if (events[i].events & ~(uint32_t)EPOLLOUT && stream_read(s, on_object) > 0 && on_read) on_read(s);
-    }
-    return n;
+    websocket_object = on_object;
+    return streams_serve_bytes(ns, websocket_take, on_read);
 }
 
 #endif

@@ -3,7 +3,7 @@ CC ?= cc
 CFLAGS ?= -O2 -g
 STRICT := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I../common
 OUT ?= ../../../.build/benchmarks
-HEADERS := $(wildcard ../common/*.h)
+HEADERS := $(wildcard ../common/*.h *.h)
 
 all: $(PROGRAMS:%=$(OUT)/%)
 

@@ -8,15 +8,15 @@
 
 #include "measure.h"
 
-enum { PORTS_MAX = 16 };
-struct ports {
-    int count, list[PORTS_MAX];
+enum { LIST_MAX = 16 };
+struct list {
+    int count, list[LIST_MAX];
 };
 
 struct setting {
     const char *name;
-    enum { SETTING_TEXT, SETTING_INT, SETTING_DOUBLE, SETTING_PORTS, SETTING_FLAG } kind;
-    void *into;  // const char *, int, double, struct ports, bool
+    enum { SETTING_TEXT, SETTING_INT, SETTING_DOUBLE, SETTING_LIST, SETTING_FLAG } kind;
+    void *into;  // const char *, int, double, struct list, bool
 };
 
 static inline double setting_number(const char *name, const char *value, char ends_with, char **end) {
@@ -31,12 +31,12 @@ static inline void setting_take(const struct setting *setting, const char *value
     case SETTING_TEXT: *(const char **)setting->into = value; break;
     case SETTING_INT: *(int *)setting->into = (int)setting_number(setting->name, value, 0, &end); break;
     case SETTING_DOUBLE: *(double *)setting->into = setting_number(setting->name, value, 0, &end); break;
-    case SETTING_PORTS: {
-        struct ports *ports = setting->into;
-        ports->count = 0;
+    case SETTING_LIST: {
+        struct list *list = setting->into;
+        list->count = 0;
         for (const char *p = value; p; p = *end ? end + 1 : NULL) {
-            if (ports->count == PORTS_MAX) die("%s takes at most %d ports", setting->name, PORTS_MAX);
-            ports->list[ports->count++] = (int)setting_number(setting->name, p, ',', &end);
+            if (list->count == LIST_MAX) die("%s takes at most %d numbers", setting->name, LIST_MAX);
+            list->list[list->count++] = (int)setting_number(setting->name, p, ',', &end);
         }
         break;
     }

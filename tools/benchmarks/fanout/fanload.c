@@ -212,24 +212,18 @@ static void read_settings(int argc, char **argv) {
         || options.text > 32768 || options.rate <= 0 || target.sources < 1 || target.sources > 60000)
         die("an option has a value that makes no sense\n%s", usage_text);
     if (options.room && !target.secret_file && !idle) die("--room needs --secret-file");
-    if (idle && !target.pid) die("the case idle needs --pid");
+    if (idle && !target.pids.count) die("the case idle needs --pid");
 }
 
 static void report_idle(long resident_before, uint64_t cpu_before) {
-    long resident = process_resident_kb(target.pid);
+    long resident = process_resident_kb(target.pids.list[0]);
     double per_connection = 1024.0 * (double)(resident - resident_before) / options.subscribers;
-    double cpu_us = (double)(process_usage(target.pid).cpu_ns - cpu_before) / 1e3 / options.subscribers;
+    double cpu_us = (double)(target_usage().cpu_ns - cpu_before) / 1e3 / options.subscribers;
     printf(target.json ? "{\"case\":\"idle\",\"connections\":%d,\"residentBeforeKB\":%ld,\"residentKB\":%ld,"
                           "\"bytesPerConnection\":%.0f,\"cpuMicrosPerConnection\":%.1f}\n"
                         : "%d idle connections: resident memory %ld KB before, %ld KB now, %.0f bytes a connection; "
                           "%.1f us of CPU for each\n",
            options.subscribers, resident_before, resident, per_connection, cpu_us);
-}
-
-static uint64_t own_cpu_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void report(double seconds, struct usage before, struct usage after, double own_cpu) {
@@ -247,7 +241,7 @@ static void report(double seconds, struct usage before, struct usage after, doub
                (unsigned long long)result.deliveries, deliveries / seconds, (unsigned long long)object_bytes, p50, p99,
                (double)result.latency.max / 1e6, reads, (unsigned long long)result.gaps,
                (unsigned long long)result.skipped, stalled_count, own_cpu / seconds, (unsigned long long)sent);
-        if (target.pid)
+        if (target.pids.count)
             printf(",\"cpuSeconds\":%.4f,\"deliveriesPerCpuSecond\":%.0f,\"cpuMicrosPerDelivery\":%.4f,"
                    "\"userMicrosPerDelivery\":%.4f,\"cpuMicrosPerMessage\":%.3f,\"serverBusy\":%.3f",
                    cpu, deliveries / cpu, cpu * 1e6 / deliveries, user * 1e6 / deliveries,
@@ -260,7 +254,7 @@ static void report(double seconds, struct usage before, struct usage after, doub
            (unsigned long long)result.deliveries);
     printf("  %.0f deliveries/s, %.1f in one read; latency p50 %.3f ms, p99 %.3f ms, max %.3f ms; this client %.2f of a core\n",
            deliveries / seconds, reads, p50, p99, (double)result.latency.max / 1e6, own_cpu / seconds);
-    if (target.pid)
+    if (target.pids.count)
         printf("  server: %.3f s CPU (%.2f of a core), %.0f deliveries per CPU second; %.3f us each, %.3f us in user mode\n",
                cpu, cpu / seconds, deliveries / cpu, cpu * 1e6 / deliveries, user * 1e6 / deliveries);
 }
@@ -276,8 +270,8 @@ int main(int argc, char **argv) {
     snprintf(run_id, sizeof run_id, "%llx", (unsigned long long)now_ns() ^ (unsigned long long)getpid() << 40);
 
     bool idle = !strcmp(options.kind, "idle");
-    long resident_before = target.pid ? process_resident_kb(target.pid) : 0;
-    struct usage before = process_usage(target.pid);
+    long resident_before = target.pids.count ? process_resident_kb(target.pids.list[0]) : 0;
+    struct usage before = target_usage();
     for (int i = 0; i < options.subscribers; i++) open_connection(&subscribers[i], i);
     if (!idle) open_connection(&publisher, options.subscribers);
 
@@ -296,7 +290,7 @@ int main(int argc, char **argv) {
             // Waiting messages of the warm-up may be delivered in the window, and the window's at its end are not:
             // the same at both ends.
             memset(&result, 0, sizeof result);
-            if (!idle) before = process_usage(target.pid);
+            if (!idle) before = target_usage();
             own_before = own_cpu_ns();
             begin = now_ns();
             end = begin + (uint64_t)(options.seconds * 1e9);
@@ -310,7 +304,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     double own_cpu = (double)(own_cpu_ns() - own_before) / 1e9;
-    struct usage after = process_usage(target.pid);
+    struct usage after = target_usage();
     report((double)(now_ns() - begin) / 1e9, before, after, own_cpu);
     if (options.room) {
         // Requests under way end first: a subscriber that waits for nothing else leaves soonest.

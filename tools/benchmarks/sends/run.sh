@@ -27,7 +27,7 @@ failed='' summaries=()
 # measure DELAY NAME RATE: one row of the table; sets line to the client's JSON.
 measure() {
     local errors
-    line=$("$bench_dir/sendload" --port "$node_port" --pid "$node_pid" --room-prefix sends --senders "$senders" \
+    line=$("$bench_dir/sendload" --port "$node_port" --pid "$(node_pids "$nodes")" --room-prefix sends --senders "$senders" \
         --in-flight "$in_flight" --text "$text" --seconds "$seconds" --rate "$3" \
         "${key_options[@]}" --json) || failed=1
     # Refused sends are counted in the row; anything worse leaves no row.
@@ -47,7 +47,7 @@ rm -f "$bench_dir/sync.tmp"
 say "Disk: $(stat -f -c %T "$bench_dir"), a synced write of 4 KB takes $(awk -v s="${disk:-0}" 'BEGIN { printf "%.3f", s * 2 }') ms."
 say "$nodes node(s), $senders senders, $in_flight in flight each, texts of $text bytes, $seconds s each."
 say
-say '| sync made slower by, us | load | acked/s | p50 ms | p99 ms | p99.9 ms | max ms | server CPU us/send | errors |'
+say '| sync made slower by, us | load | acked/s | p50 ms | p99 ms | p99.9 ms | max ms | CPU of all nodes, us/send | errors |'
 say '|---|---|---|---|---|---|---|---|---|'
 for delay in $delays; do
     export CHATROOM_LOG_SYNC_DELAY_MICROSECONDS=$delay

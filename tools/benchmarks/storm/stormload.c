@@ -253,7 +253,7 @@ int main(int argc, char **argv) {
         memset(result, 0, sizeof *result);
         inside = outside = 0;
         comes_back = round > 1;
-        struct usage before = process_usage(process_number == 0 ? target.pid : 0);
+        struct usage before = process_number == 0 ? target_usage() : (struct usage){0};
         meet();
         result->begin = now_ns();
         // All at the same moment, as far as one thread can that takes the first answers while it asks for the others.
@@ -266,7 +266,7 @@ int main(int argc, char **argv) {
         run_until(&inside);
         result->end = now_ns();
         meet();
-        if (process_number == 0) report(round, before, process_usage(target.pid));
+        if (process_number == 0) report(round, before, target_usage());
         for (int i = 0; i < session_count; i++) {
             ask_exit(&sessions[i]);
             if (i % BUNDLE == BUNDLE - 1) serve(0);
