@@ -28,7 +28,7 @@ final class LoopHost {
     private var reportedActive = 0
     private var pace = ProposalPace()
     private var paceTimer: LoopTimer?
-    /// The newest round: the shards of which it has commands, and the last entry of each.
+    /// The rounds that may not be committed yet: the shards of which they have commands, and the last entry of each.
     private var onTheWay: [(shard: ShardHost, index: UInt64)] = []
     /// When lanes are told what is believed of them, by shard.
     private var pulses = PulseTimes()
@@ -70,10 +70,11 @@ final class LoopHost {
     func start() {
         pulses = PulseTimes(shards.keys, at: loop.nowMilliseconds)
         loop.addTurnEnd(.propose) { [unowned self] in
+            noteCommitted()
             takeCalls(untilNanoseconds: EventLoop.nowNanoseconds + EventLoop.shareNanoseconds)
             propose()
             driver.pump()
-            proposeSoon()
+            noteCommitted()
         }
         loop.addTurnEnd(.publish) { [unowned self] in
             // Twice the share: in a storm of enters their answers are what everybody waits for.
@@ -99,26 +100,34 @@ final class LoopHost {
         let commands = shards.values.reduce(0) { $0 + $1.stagedCount }
         guard commands > 0 else { return }
         let now = EventLoop.nowNanoseconds
-        while let last = onTheWay.last, last.shard.hasCommitted(last.index) { onTheWay.removeLast() }
-        guard pace.mayBegin(commands: commands, isCommitted: onTheWay.isEmpty, atNanoseconds: now) else {
-            if let paceTimer, paceTimer.isScheduled { return }
-            let milliseconds = (pace.waitEnd - now + 999_999) / 1_000_000
-            paceTimer = loop.schedule(afterMilliseconds: milliseconds) {}
+        guard pace.mayBegin(commands: commands, atNanoseconds: now) else {
+            if paceTimer?.isScheduled != true { wakeForRound(at: now) }
             return
         }
         pace.began(atNanoseconds: now)
-        onTheWay = []
+        onTheWay.removeAll { $0.shard.hasCommitted($0.index) }
         for shard in shards.values {
             if let index = shard.proposeStaged() { onTheWay.append((shard, index)) }
         }
+        // Refused, all of it.
+        if onTheWay.isEmpty { pace.committed(isReplicated: false, atNanoseconds: now) }
     }
 
-    /// What is staged waits for a round that is committed now: the next turn proposes it.
-    private func proposeSoon() {
-        guard !onTheWay.isEmpty, onTheWay.allSatisfy({ round in round.shard.hasCommitted(round.index) }),
-            shards.values.contains(where: { $0.stagedCount > 0 })
-        else { return }
-        loop.executeLater {}
+    /// Looks whether the round on its way is committed, and has the next turn propose the commands that wait for that.
+    private func noteCommitted() {
+        guard !onTheWay.isEmpty, onTheWay.allSatisfy({ round in round.shard.hasCommitted(round.index) }) else { return }
+        let now = EventLoop.nowNanoseconds
+        pace.committed(isReplicated: onTheWay.contains { !$0.shard.log.isSoleVoter }, atNanoseconds: now)
+        onTheWay.removeAll(keepingCapacity: true)
+        let commands = shards.values.reduce(0) { $0 + $1.stagedCount }
+        guard commands > 0 else { return }
+        if pace.mayBegin(commands: commands, atNanoseconds: now) { loop.executeLater {} } else { wakeForRound(at: now) }
+    }
+
+    /// Has a turn come when the next round may begin.
+    private func wakeForRound(at now: UInt64) {
+        paceTimer?.cancel()
+        paceTimer = loop.schedule(afterMilliseconds: (pace.waitEnd - now + 999_999) / 1_000_000) {}
     }
 
     func stop() {
