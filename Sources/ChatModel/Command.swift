@@ -111,11 +111,11 @@ public struct QueueElementVersion: Sendable, Hashable {
     }
 }
 
-/// A durable change of one room: what the log holds.
+/// A durable change of one room: what the log holds. All but messages stand elsewhere, so that those are small to copy.
 public enum CommandBody: Sendable, Hashable {
-    case createRoom(creator: UserID, set: RoomChanges)
-    case updateRoom(set: RoomChanges, NotifyOptions)
-    case closeRoom(NotifyOptions)
+    indirect case createRoom(creator: UserID, set: RoomChanges)
+    indirect case updateRoom(set: RoomChanges, NotifyOptions)
+    indirect case closeRoom(NotifyOptions)
     case reopenRoom
     /// With `CommandFacts.keepDeletedSeconds` the room can be had back for that long.
     case deleteRoom
@@ -125,37 +125,38 @@ public enum CommandBody: Sendable, Hashable {
     case purgeRoom
     /// The actor is the sender shown; `.system` is no sender.
     case post(MessageDraft)
-    case recall([RecallTarget], NotifyOptions)
-    case setManager(UserID, enable: Bool, NotifyOptions)
-    case setMember(UserID, enable: Bool, NotifyOptions)
+    indirect case recall([RecallTarget], NotifyOptions)
+    indirect case setManager(UserID, enable: Bool, NotifyOptions)
+    indirect case setMember(UserID, enable: Bool, NotifyOptions)
     /// PUT …/role of the server API.
-    case setRole(UserID, FixedRole, NotifyOptions)
-    case setBlacklist(UserID, enable: Bool, NotifyOptions)
-    case setMute(UserID, enable: Bool, NotifyOptions)
-    case tempMute(UserID, seconds: Int64, NotifyOptions)
-    case muteRoom(enable: Bool, NotifyOptions)
+    indirect case setRole(UserID, FixedRole, NotifyOptions)
+    indirect case setBlacklist(UserID, enable: Bool, NotifyOptions)
+    indirect case setMute(UserID, enable: Bool, NotifyOptions)
+    indirect case tempMute(UserID, seconds: Int64, NotifyOptions)
+    indirect case muteRoom(enable: Bool, NotifyOptions)
     /// `banSeconds`: 0 lifts a ban, nil leaves it as it is.
-    case kick(UserID, banSeconds: Int64?, NotifyOptions)
+    indirect case kick(UserID, banSeconds: Int64?, NotifyOptions)
     /// `save`: a fixed member's profile outlives the stay.
-    case updateMe(ProfileChanges, save: Bool, NotifyOptions)
-    case queueSet(key: String, value: String, owner: UserID?, transient: Bool, ifVersion: Int64?, NotifyOptions)
-    case queueSetMany([QueuePair], NotifyOptions)
-    case queueTake(key: String?, NotifyOptions)
-    case queueClear(NotifyOptions)
+    indirect case updateMe(ProfileChanges, save: Bool, NotifyOptions)
+    indirect case queueSet(
+        key: String, value: String, owner: UserID?, transient: Bool, ifVersion: Int64?, NotifyOptions)
+    indirect case queueSetMany([QueuePair], NotifyOptions)
+    indirect case queueTake(key: String?, NotifyOptions)
+    indirect case queueClear(NotifyOptions)
     /// Robots enter; those who are here already get the profile given. Answers who was here already.
-    case addRobots([Robot])
+    indirect case addRobots([Robot])
     /// Robots leave. Answers those who were none.
-    case removeRobots([UserID])
+    indirect case removeRobots([UserID])
     /// The leader found that owners of transient elements have gone; ignored where the version has changed.
-    case queueRemove([QueueElementVersion])
+    indirect case queueRemove([QueueElementVersion])
     /// Somebody has come into a room that closes when it is idle (nil), or everybody has left it since then. The
     /// leader's knowledge.
-    case occupancy(emptySince: Timestamp?)
+    indirect case occupancy(emptySince: Timestamp?)
     /// A deadline of the room has passed at the entry's time: temporary mutes, bans, idle close. `apply` ends what is
     /// due.
     case expire
     /// The app's webhook has got that far; `apply` forgets what it was owed until there.
-    case webhookDelivered(WebhookProgress)
+    indirect case webhookDelivered(WebhookProgress)
 }
 
 public struct Command: Sendable, Hashable {

@@ -16,6 +16,9 @@ public enum CommandResult: Sendable, Hashable {
 public enum Effect: Sendable, Hashable {
     /// A row of the room's catalogue has changed.
     case catalogue(CatalogueChange)
+    /// The room's own row has, as it does with each message: whoever writes it takes it from the state, at the end of a turn
+    /// and not for each command.
+    case roomChanged
     /// A kept message came into being.
     case append(Message, commandKey: CommandKey?)
     /// A kept message was recalled: its row loses its body.
@@ -85,7 +88,7 @@ public struct CatalogueChange: Sendable, Hashable {
 }
 
 /// The content of a catalogue row.
-public enum CatalogueValue: Sendable, Hashable {
+public indirect enum CatalogueValue: Sendable, Hashable {
     case room(RoomRecord)
     case member(MemberRecord)
     case queue(QueueElement, position: Int64)

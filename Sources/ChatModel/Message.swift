@@ -47,18 +47,20 @@ public struct Media: Sendable, Hashable {
 }
 
 /// The content of a message. One case per shape; the type says which of the media types it is.
+///
+/// Larger ones stand elsewhere, so that a message of text is small wherever it is copied.
 public enum MessageBody: Sendable, Hashable {
     case text(String)
     case tip(String)
     case command(payload: [UInt8])
-    case image(Media)
-    case audio(Media)
-    case video(Media)
-    case file(Media)
-    case location(latitude: Double, longitude: Double, title: String)
-    case custom(content: String, subtype: Int64, searchable: String?)
-    case combine(title: String, summary: String, messageIDs: [String])
-    case notification(Notification)
+    indirect case image(Media)
+    indirect case audio(Media)
+    indirect case video(Media)
+    indirect case file(Media)
+    indirect case location(latitude: Double, longitude: Double, title: String)
+    indirect case custom(content: String, subtype: Int64, searchable: String?)
+    indirect case combine(title: String, summary: String, messageIDs: [String])
+    indirect case notification(Notification)
     /// A recalled message keeps its place and its type and loses its body.
     case recalled(MessageType)
     /// Read by a client: a body of a later version, by the name of its type (in protobuf, the number). To be shown as
@@ -108,7 +110,102 @@ public enum MessagePlace: Sendable, Hashable {
 }
 
 /// One entry of a room's stream, from a person or from the room itself.
+///
+/// It is one reference to what it says, since it is copied from the room into rows, effects, tails and pushes, and hardly
+/// ever changed. To set several fields, make ``MessageFields`` first: each change of a message makes them anew.
 public struct Message: Sendable, Hashable {
+    private final class Storage: Sendable {
+        let fields: MessageFields
+
+        init(_ fields: MessageFields) { self.fields = fields }
+    }
+
+    private var storage: Storage
+
+    public init(_ fields: MessageFields) { storage = Storage(fields) }
+
+    public init(
+        room: RoomID?, place: MessagePlace, messageID: String, time: Timestamp, from: Sender?, body: MessageBody
+    ) {
+        self.init(
+            MessageFields(room: room, place: place, messageID: messageID, time: time, from: from, body: body))
+    }
+
+    /// All that it says.
+    public var fields: MessageFields {
+        get { storage.fields }
+        set { storage = Storage(newValue) }
+    }
+
+    /// Absent for `broadcast` and `direct`.
+    public var room: RoomID? {
+        get { storage.fields.room }
+        set { fields.room = newValue }
+    }
+    public var place: MessagePlace {
+        get { storage.fields.place }
+        set { fields.place = newValue }
+    }
+    public var messageID: String {
+        get { storage.fields.messageID }
+        set { fields.messageID = newValue }
+    }
+    public var clientID: String? {
+        get { storage.fields.clientID }
+        set { fields.clientID = newValue }
+    }
+    public var time: Timestamp {
+        get { storage.fields.time }
+        set { fields.time = newValue }
+    }
+    /// Absent: the system.
+    public var from: Sender? {
+        get { storage.fields.from }
+        set { fields.from = newValue }
+    }
+    public var body: MessageBody {
+        get { storage.fields.body }
+        set { fields.body = newValue }
+    }
+    public var priority: Priority {
+        get { storage.fields.priority }
+        set { fields.priority = newValue }
+    }
+    public var mentions: [UserID] {
+        get { storage.fields.mentions }
+        set { fields.mentions = newValue }
+    }
+    public var mentionAll: Bool {
+        get { storage.fields.mentionAll }
+        set { fields.mentionAll = newValue }
+    }
+    public var to: [UserID] {
+        get { storage.fields.to }
+        set { fields.to = newValue }
+    }
+    public var ext: String? {
+        get { storage.fields.ext }
+        set { fields.ext = newValue }
+    }
+    /// Whether the app's webhook gets it: kept with the message, never shown.
+    public var webhook: Bool {
+        get { storage.fields.webhook }
+        set { fields.webhook = newValue }
+    }
+
+    public var isRecalled: Bool { storage.fields.isRecalled }
+
+    public var seq: UInt64? { storage.fields.seq }
+
+    public static func == (one: Message, other: Message) -> Bool {
+        one.storage === other.storage || one.storage.fields == other.storage.fields
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(storage.fields) }
+}
+
+/// The fields of a ``Message``.
+public struct MessageFields: Sendable, Hashable {
     /// Absent for `broadcast` and `direct`.
     public var room: RoomID?
     public var place: MessagePlace

@@ -15,15 +15,40 @@ public enum MessageID: Sendable, Hashable {
     /// The ID as clients see it.
     public var text: String {
         switch self {
-        case .kept(let incarnation, let seq):
-            Self.digits(incarnation.number) + "-" + Self.digits(seq)
-        case .unkept(let incarnation, let index, 0):
-            Self.digits(incarnation.number) + "~" + Self.digits(index)
-        case .unkept(let incarnation, let index, let ordinal):
-            Self.digits(incarnation.number) + "~" + Self.digits(index) + "." + Self.digits(ordinal)
-        case .soft(let incarnation, let time, let ordinal):
-            Self.digits(incarnation.number) + "_" + Self.digits(time) + "." + Self.digits(ordinal)
+        case .kept(let incarnation, let seq): Self.text(incarnation, "-", seq)
+        case .unkept(let incarnation, let index, 0): Self.text(incarnation, "~", index)
+        case .unkept(let incarnation, let index, let ordinal): Self.text(incarnation, "~", index, ordinal)
+        case .soft(let incarnation, let time, let ordinal): Self.text(incarnation, "_", time, ordinal)
         }
+    }
+
+    private static func text(
+        _ incarnation: Incarnation, _ mark: Unicode.Scalar, _ number: UInt64, _ ordinal: UInt64? = nil
+    ) -> String {
+        String(unsafeUninitializedCapacity: 3 * digitsMax + 2) { bytes in
+            var count = append(incarnation.number, to: bytes, at: 0)
+            bytes[count] = UInt8(ascii: mark)
+            count = append(number, to: bytes, at: count + 1)
+            guard let ordinal else { return count }
+            bytes[count] = UInt8(ascii: ".")
+            return append(ordinal, to: bytes, at: count + 1)
+        }
+    }
+
+    /// A number of 64 bits has no more in base 36.
+    private static let digitsMax = 13
+
+    /// Writes a number in base 36, and returns where it ends.
+    private static func append(_ number: UInt64, to bytes: UnsafeMutableBufferPointer<UInt8>, at start: Int) -> Int {
+        var (rest, end) = (number, start)
+        repeat {
+            let digit = UInt8(truncatingIfNeeded: rest % 36)
+            bytes[end] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            rest /= 36
+            end += 1
+        } while rest > 0
+        bytes[start..<end].reverse()
+        return end
     }
 
     /// Reads an ID that a client sent; nil for anything that `text` does not write.
@@ -52,6 +77,4 @@ public enum MessageID: Sendable, Hashable {
             ? .unkept(incarnation, index: first, ordinal: ordinal)
             : .soft(incarnation, time: first, ordinal: ordinal)
     }
-
-    private static func digits(_ number: UInt64) -> String { String(number, radix: 36) }
 }

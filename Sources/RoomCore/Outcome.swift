@@ -6,6 +6,9 @@ struct Outcome {
     /// The place of the command in the log.
     let stamp: Stamp
     var rows: [CatalogueChange] = []
+    /// A message that is kept and shown before everything in `history` and `shown`: most commands have one, and nothing else
+    /// there.
+    private var first: (message: Message, key: CommandKey?)?
     /// `.append` and `.erase`.
     var history: [Effect] = []
     var shown: [Message] = []
@@ -18,12 +21,24 @@ struct Outcome {
 
     var time: Timestamp { stamp.time }
 
-    func effects(result: CommandResult, roomRow: CatalogueChange?) -> [Effect] {
+    /// A message that goes to history, and to those who are here.
+    mutating func keep(_ message: Message, _ key: CommandKey?) {
+        if first == nil, history.isEmpty, shown.isEmpty {
+            first = (message, key)
+        } else {
+            history.append(.append(message, commandKey: key))
+            shown.append(message)
+        }
+    }
+
+    func effects(result: CommandResult, roomRow: Effect?) -> [Effect] {
         var effects: [Effect] = []
-        effects.reserveCapacity(rows.count + history.count + shown.count + endings.count + 2)
+        effects.reserveCapacity(rows.count + history.count + shown.count + endings.count + 4)
         for row in rows { effects.append(.catalogue(row)) }
-        if let roomRow { effects.append(.catalogue(roomRow)) }
+        if let roomRow { effects.append(roomRow) }
+        if let first { effects.append(.append(first.message, commandKey: first.key)) }
         effects += history
+        if let first { effects.append(.publish(first.message)) }
         for message in shown { effects.append(.publish(message)) }
         effects += endings
         effects.append(.result(result))

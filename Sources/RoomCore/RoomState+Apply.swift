@@ -16,7 +16,7 @@ extension RoomState {
             let result = try decide(command, key, &outcome)
             if let key { remember(result, of: key, for: command, &outcome) }
             prune(at: stamp.time, &outcome)
-            return outcome.effects(result: result, roomRow: outcome.touchesRoom ? roomRow(at: stamp.time) : nil)
+            return outcome.effects(result: result, roomRow: outcome.touchesRoom ? touchedRoom(at: stamp.time) : nil)
         } catch {
             return [.result(.refused(error))]
         }
@@ -142,10 +142,16 @@ extension RoomState {
             kind: .slow, key: user.text, value: spoken.map { .time($0.time) }, deadline: spoken?.sweepAt)
     }
 
-    private mutating func roomRow(at now: Timestamp) -> CatalogueChange {
+    private mutating func touchedRoom(at now: Timestamp) -> Effect {
+        guard exists else { return .catalogue(CatalogueChange(kind: .room, key: "", value: nil)) }
         record?.nextQueuePosition = queue.nextPosition
         record?.robots = Int64(robots.count)
         forgetOldKicks(at: now)
-        return CatalogueChange(kind: .room, key: "", value: record.map { .room($0) }, deadline: record?.deadline)
+        return .roomChanged
+    }
+
+    /// The room's own row; nil while there is no room.
+    public var roomRow: CatalogueChange? {
+        record.map { CatalogueChange(kind: .room, key: "", value: .room($0), deadline: $0.deadline) }
     }
 }

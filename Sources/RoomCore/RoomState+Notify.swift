@@ -23,8 +23,7 @@ extension RoomState {
 
     mutating func keep(_ message: Message, key: CommandKey?, for command: Command, _ outcome: inout Outcome) {
         owe(message, for: command, &outcome)
-        outcome.history.append(.append(message, commandKey: key))
-        outcome.shown.append(message)
+        outcome.keep(message, key)
         outcome.touchesRoom = true
     }
 

@@ -30,15 +30,16 @@ extension RoomState {
             place = .unkept(after: lastSeq)
             messageID = nextUnkeptID(outcome.stamp)
         }
-        var message = Message(
+        var fields = MessageFields(
             room: room, place: place, messageID: messageID, time: outcome.time, from: sender(command), body: draft.body)
-        message.clientID = clientID(command)
-        message.priority = priority
-        message.mentions = draft.mentions
-        message.mentionAll = draft.mentionAll
-        message.to = draft.to
-        message.ext = draft.ext
-        message.webhook = draft.webhook
+        fields.clientID = clientID(command)
+        fields.priority = priority
+        fields.mentions = draft.mentions
+        fields.mentionAll = draft.mentionAll
+        fields.to = draft.to
+        fields.ext = draft.ext
+        fields.webhook = draft.webhook
+        let message = Message(fields)
         if draft.isKept {
             keep(message, key: key, for: command, &outcome)
         } else {

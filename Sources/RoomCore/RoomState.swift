@@ -95,7 +95,7 @@ public struct RoomState: Sendable {
 
     // Never inlined: in another module's optimised code Swift 6.3.1 fails an ownership check (`CopyPropagation`) on
     // parts of this optional record.
-    public var exists: Bool { @inline(never) get { record != nil } }
+    public var exists: Bool { incarnation != nil }
     public var info: RoomInfo? { @inline(never) get { record?.info } }
     public var incarnation: Incarnation? { @inline(never) get { record?.incarnation } }
     /// The seq of the newest kept message; 0 before the first.

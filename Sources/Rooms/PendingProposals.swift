@@ -6,7 +6,7 @@ import ChatModel
 struct PendingProposals {
     private struct Item {
         var index: UInt64
-        var proposal: Proposal
+        var proposal: ProposedCommand
         var time: Timestamp
     }
 
@@ -17,7 +17,7 @@ struct PendingProposals {
     mutating func append(_ proposals: [Proposal], from first: UInt64, time: Timestamp) {
         var index = first
         for proposal in proposals {
-            items.append(Item(index: index, proposal: proposal, time: time))
+            items.append(Item(index: index, proposal: ProposedCommand(proposal), time: time))
             roomCounts[proposal.command.room, default: 0] += 1
             index += 1
         }
@@ -28,7 +28,7 @@ struct PendingProposals {
     func mentions(_ room: RoomID) -> Bool { roomCounts[room] != nil }
 
     /// The proposal with that index and its stamp's time, if this node made it.
-    func peek(_ index: UInt64) -> (Proposal, Timestamp)? {
+    func peek(_ index: UInt64) -> (ProposedCommand, Timestamp)? {
         guard let item = items.first, item.index == index else { return nil }
         return (item.proposal, item.time)
     }
@@ -36,7 +36,7 @@ struct PendingProposals {
     /// Forgets everything up to that index.
     mutating func drop(_ index: UInt64) {
         while let item = items.first, item.index <= index {
-            release(item.proposal.command.room)
+            release(item.proposal.content.command.room)
             items.removeFirst()
         }
     }
@@ -45,7 +45,7 @@ struct PendingProposals {
         var all: [Proposal] = []
         all.reserveCapacity(items.count)
         while let item = items.first {
-            all.append(item.proposal)
+            all.append(item.proposal.content)
             items.removeFirst()
         }
         roomCounts = [:]

@@ -34,6 +34,13 @@ struct Proposal: Sendable {
     var isWaitedFor: Bool { throwsOut != nil || !recalls.isEmpty }
 }
 
+/// A proposal that does not change any more, as one reference: it is handed on with each step towards its room.
+final class ProposedCommand: Sendable {
+    let content: Proposal
+
+    init(_ content: Proposal) { self.content = content }
+}
+
 /// Whom to answer, which of its requests, and with which result.
 struct SessionRequest: Sendable {
     var address: SessionAddress

@@ -186,14 +186,11 @@ actor RoomActor {
                 tellVoices(of: user)
             }
             if case .queue(let element, _)? = change.value { noteOwner(of: element) }
-            if case .room(let record)? = change.value {
-                // It changes with every message: one row a turn is enough.
-                turn.roomRow = (record, stamp.index)
-                tellSilence()
-            } else {
-                if change.kind == .room { turn.roomRow = nil }
-                rows.catalogue.append(row(change, incarnation, stamp.index))
-            }
+            if change.kind == .room { turn.roomChange = nil }
+            rows.catalogue.append(row(change, incarnation, stamp.index))
+        case .roomChanged:
+            turn.roomChange = stamp.index
+            tellSilence()
         case .append(let message, let key):
             guard let seq = message.seq, let incarnation else { return }
             tail.append(message)
@@ -228,8 +225,6 @@ actor RoomActor {
                 if let key = PresenceKey.robot(user) { exit(key, at: stamp.time) }
             }
         case .retire(let retired):
-            // Another life may have begun with the same command.
-            if turn.roomRow?.record.incarnation == retired { turn.roomRow = nil }
             rows.retired.append(RetiredRoom(room: id, incarnation: retired))
             tail = HotTail()
             budget = ViewerBudget()
@@ -361,12 +356,8 @@ actor RoomActor {
         if arrivals.isEmpty { endMissedPages() }
         let publications = stream.take(room: id, term: term, viewerLanes: presence.lanes)
         stream.encodings = presence.encodings
-        let changed = turn.roomRow.map {
-            row(
-                CatalogueChange(kind: .room, key: "", value: .room($0.record), deadline: $0.record.deadline),
-                $0.record.incarnation, $0.index)
-        }
-        turn.roomRow = nil
+        let changed = turn.roomChange.flatMap { index in state.roomRow.map { row($0, state.incarnation, index) } }
+        turn.roomChange = nil
         readWritten()
         // It stays on the host's list then.
         turn.dirt = arrivals.isEmpty ? .clean : .reported

@@ -8,8 +8,8 @@ struct RoomTurn {
     var proposed: [Proposal] = []
     /// Answers to the server API.
     var answers: [(NodeID, ServerAnswer)] = []
-    /// The room's row changes with every message: one is written a turn.
-    var roomRow: (record: RoomRecord, index: UInt64)?
+    /// The newest entry that has changed the room's row. It changes with every message: one is written a turn.
+    var roomChange: UInt64?
     /// The first message of this turn, whose row is not with storage yet.
     var unwrittenFrom: UInt64?
     /// Whether storage has not got all rows of this turn that concern history.

@@ -210,21 +210,21 @@ final class ShardHost: GroupLogDelegate {
 
     /// Applies one command; false when its room is not loaded yet, or this program does not understand it.
     private func apply(_ entry: Entry) -> Bool {
-        let (proposal, time): (Proposal, Timestamp)
+        let (proposal, time): (ProposedCommand, Timestamp)
         do throws(WireError) {
             (proposal, time) = try proposals.proposal(of: entry)
         } catch {
             stop(UnknownContent(entry: entry.index, of: "shard \(shard.number)", error, own: .newest))
             return false
         }
-        guard let room = rooms[proposal.command.room] else {
+        guard let room = rooms[proposal.content.command.room] else {
             // Its turn has come, and an earlier attempt to load it may have failed.
-            if rooms.isAbsent(proposal.command.room) { load(proposal.command.room) }
+            if rooms.isAbsent(proposal.content.command.room) { load(proposal.content.command.room) }
             return false
         }
         proposals.drop(entry.index, stampedAt: time)
         let stamp = Stamp(index: entry.index, time: time)
-        publisher.add(room.assumeIsolated { $0.apply(proposal, at: stamp) })
+        publisher.add(room.assumeIsolated { $0.apply(proposal.content, at: stamp) })
         let staged = stagedCount
         collect(room)
         // The next turn proposes what follows from it, should this one's proposal have been made.

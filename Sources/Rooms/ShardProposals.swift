@@ -90,10 +90,10 @@ struct ShardProposals {
 
     /// A committed command and its stamp's time: as it was proposed here, or as the log has it.
     /// - Throws: `corrupt` for a command that this version can't read: skipping it would make replicas differ.
-    func proposal(of entry: Entry) throws(WireError) -> (Proposal, Timestamp) {
+    func proposal(of entry: Entry) throws(WireError) -> (ProposedCommand, Timestamp) {
         if let mine = pending.peek(entry.index) { return mine }
         let (command, time) = try LogCodec.decode(entry.payload)
-        return (Proposal(command: command, key: command.id.map(commandKey), origin: .room), time)
+        return (ProposedCommand(Proposal(command: command, key: command.id.map(commandKey), origin: .room)), time)
     }
 
     /// Its turn to be applied has come.

@@ -71,15 +71,15 @@ extension ServerSendRequest {
             throw ChatError(.badParameter, "type COMBINE is for messages of a room", field: "type")
         }
         let random = String(UInt128.random(in: .min ... .max), radix: 36)
-        var message = Message(
+        var fields = MessageFields(
             room: nil, place: .outside, messageID: "x\(random)", time: time,
             from: sender.map { Sender(user: $0.user, profile: $0.profile, role: .guest) }, body: draft.body)
-        message.clientID = clientID
-        message.priority = draft.priority
-        message.mentions = draft.mentions
-        message.mentionAll = draft.mentionAll
-        message.ext = draft.ext
-        return message
+        fields.clientID = clientID
+        fields.priority = draft.priority
+        fields.mentions = draft.mentions
+        fields.mentionAll = draft.mentionAll
+        fields.ext = draft.ext
+        return Message(fields)
     }
 }
 

@@ -29,19 +29,19 @@ public enum WireJSON {
 
     /// The JSON text of `message`.
     public static func encode<M: WireMessage>(_ message: M) -> [UInt8] {
-        var bytes: [UInt8] = []
-        append(message, to: &bytes)
-        return bytes
+        do throws(ChatError) {
+            return try JSONWriter.written { writer throws(ChatError) in try message.writeJSON(to: &writer) }
+        } catch {
+            assertionFailure("writing does not fail: \(error)")
+            return []
+        }
     }
 
     /// Appends the JSON text of `message`.
     public static func append<M: WireMessage>(_ message: M, to bytes: inout [UInt8]) {
-        var writer = JSONWriter()
-        swap(&writer.bytes, &bytes)
         do throws(ChatError) {
-            try message.writeJSON(to: &writer)
+            try JSONWriter.append(to: &bytes) { writer throws(ChatError) in try message.writeJSON(to: &writer) }
         } catch { assertionFailure("writing does not fail: \(error)") }
-        swap(&writer.bytes, &bytes)
     }
 }
 
@@ -68,21 +68,19 @@ public enum WireProtobuf {
 
     /// The bytes of `message`, without a length.
     public static func encode<M: WireMessage>(_ message: M) -> [UInt8] {
-        var writer = ProtobufWriter()
         var copy = message
         do throws(ChatError) {
-            try copy.walk(&writer)
-        } catch { assertionFailure("writing does not fail: \(error)") }
-        return writer.bytes
+            return try ProtobufWriter.written { writer throws(ChatError) in try copy.walk(&writer) }
+        } catch {
+            assertionFailure("writing does not fail: \(error)")
+            return []
+        }
     }
 
     /// Appends the length of `message` and its bytes.
     public static func appendDelimited<M: WireMessage>(_ message: M, to bytes: inout [UInt8]) {
-        var writer = ProtobufWriter()
-        swap(&writer.bytes, &bytes)
         do throws(ChatError) {
-            try message.writeProtobuf(to: &writer)
+            try ProtobufWriter.append(to: &bytes) { writer throws(ChatError) in try message.writeProtobuf(to: &writer) }
         } catch { assertionFailure("writing does not fail: \(error)") }
-        swap(&writer.bytes, &bytes)
     }
 }

@@ -43,7 +43,11 @@ struct Dialogue {
         let lastSeq = state.lastSeq
         let incarnation = state.incarnation
         let effects = state.apply(
-            command, key: key.map { CommandKey(high: 7, low: $0) }, at: Stamp(index: index, time: now))
+            command, key: key.map { CommandKey(high: 7, low: $0) }, at: Stamp(index: index, time: now)
+        ).map { (effect: Effect) -> Effect in
+            // A host may write the room's row after each command.
+            if case .roomChanged = effect, let row = state.roomRow { Effect.catalogue(row) } else { effect }
+        }
         check(effects, after: lastSeq, incarnation)
         store.perform(effects, incarnation: incarnation ?? state.incarnation)
         if let difference = state.difference(from: store.restored(), at: now) {
@@ -77,6 +81,7 @@ extension Effect {
     var phase: Int {
         switch self {
         case .catalogue(let change): change.kind == .room ? 1 : 0
+        case .roomChanged: 1
         case .append, .erase: 2
         case .publish: 3
         case .kick, .kickAll, .robotsEnter, .robotsExit, .retire: 4

@@ -56,7 +56,7 @@ import Wire
             // All but the last few are committed.
             while oldest + 5 < next {
                 let (found, _) = try #require(pending.peek(oldest))
-                #expect(found.command.room == (try room(oldest)))
+                #expect(found.content.command.room == (try room(oldest)))
                 pending.drop(oldest)
                 #expect(pending.peek(oldest) == nil)
                 oldest += 1

@@ -1,103 +1,136 @@
 import ChatModel
 
 /// Writes messages as JSON text (RFC 8259), without white space; strings stay UTF-8 and only what must be is escaped.
-public struct JSONWriter: FieldWalker {
+public struct JSONWriter: FieldWalker, ByteWriter {
     public static var isDecoding: Bool { false }
     public static var describesSchema: Bool { false }
     public var enforcesLimits: Bool { false }
 
     /// The written bytes.
-    public internal(set) var bytes: [UInt8]
+    private(set) var buffer = WriteBuffer()
     private var needsComma = false
 
-    /// Goes on after `bytes`.
-    public init(appendingTo bytes: consuming [UInt8] = []) { self.bytes = bytes }
+    init() {}
 
     // MARK: Structure
 
     /// Begins an object. The result is for `endObject`.
     mutating func beginObject() -> Bool {
-        bytes.append(UInt8(ascii: "{"))
+        buffer.append(UInt8(ascii: "{"))
         defer { needsComma = false }
         return needsComma
     }
 
     mutating func endObject(_ outer: Bool) {
-        bytes.append(UInt8(ascii: "}"))
+        buffer.append(UInt8(ascii: "}"))
         needsComma = outer
     }
 
     mutating func append(key: StaticString) {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        let (count, hadComma) = (key.utf8CodeUnitCount, needsComma)
         needsComma = true
-        bytes.append(UInt8(ascii: "\""))
-        append(literal: key)
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        // `,"key":` at most.
+        var place = buffer.extend(by: count + 4)
+        if hadComma {
+            place[0] = UInt8(ascii: ",")
+            place += 1
+        }
+        place[0] = UInt8(ascii: "\"")
+        (place + 1).update(from: key.utf8Start, count: count)
+        place[count + 1] = UInt8(ascii: "\"")
+        place[count + 2] = UInt8(ascii: ":")
+        if !hadComma { buffer.shrink(by: 1) }
     }
 
     mutating func append(literal: StaticString) {
-        bytes.append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+        buffer.append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
 
     mutating func appendArray(count: Int, _ item: (inout JSONWriter, Int) throws(ChatError) -> Void) throws(ChatError) {
-        bytes.append(UInt8(ascii: "["))
+        buffer.append(UInt8(ascii: "["))
         for index in 0..<count {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            if index > 0 { buffer.append(UInt8(ascii: ",")) }
             try item(&self, index)
         }
-        bytes.append(UInt8(ascii: "]"))
+        buffer.append(UInt8(ascii: "]"))
     }
 
     // MARK: Scalars
 
     mutating func append(string: String) {
-        bytes.append(UInt8(ascii: "\""))
         var string = string
         string.withUTF8 { utf8 in
+            buffer.append(UInt8(ascii: "\""))
             var start = 0
-            for index in 0..<utf8.count {
-                let byte = utf8[index]
-                guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-                bytes.append(contentsOf: utf8[start..<index])
-                append(escaped: byte)
-                start = index + 1
+            while true {
+                let end = Self.nextEscaped(utf8, from: start)
+                buffer.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<end]))
+                guard end < utf8.count else { break }
+                append(escaped: utf8[end])
+                start = end + 1
             }
-            bytes.append(contentsOf: utf8[start...])
+            buffer.append(UInt8(ascii: "\""))
         }
-        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// The next byte from `place` on that may not stand in a string as it is; the end, if there is none. Eight bytes at a
+    /// time, of which few have one.
+    private static func nextEscaped(_ utf8: UnsafeBufferPointer<UInt8>, from place: Int) -> Int {
+        let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+        let bytes = UnsafeRawBufferPointer(utf8)
+        var place = place
+        while place &+ 8 <= utf8.count {
+            let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+            // Each has its high bit set for a byte that is zero, below 0x20, a quotation mark or a backslash; bytes from
+            // 0x80 on are left out. One that is none may follow a carry: the loop below looks again.
+            let quotes = word ^ (ones &* 0x22)
+            let slashes = word ^ (ones &* 0x5C)
+            let below = (word &- ones &* 0x20) & ~word
+            let found = (below | ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes)) & highs
+            if found != 0 { break }
+            place &+= 8
+        }
+        while place < utf8.count {
+            let byte = utf8[place]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return place }
+            place &+= 1
+        }
+        return place
     }
 
     private mutating func append(escaped byte: UInt8) {
-        bytes.append(UInt8(ascii: "\\"))
+        buffer.append(UInt8(ascii: "\\"))
         switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
-        case 0x08: bytes.append(UInt8(ascii: "b"))
-        case 0x09: bytes.append(UInt8(ascii: "t"))
-        case 0x0A: bytes.append(UInt8(ascii: "n"))
-        case 0x0C: bytes.append(UInt8(ascii: "f"))
-        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): buffer.append(byte)
+        case 0x08: buffer.append(UInt8(ascii: "b"))
+        case 0x09: buffer.append(UInt8(ascii: "t"))
+        case 0x0A: buffer.append(UInt8(ascii: "n"))
+        case 0x0C: buffer.append(UInt8(ascii: "f"))
+        case 0x0D: buffer.append(UInt8(ascii: "r"))
         default:
             append(literal: "u00")
-            bytes.append(UInt8(ascii: "0") + (byte >> 4))
+            buffer.append(UInt8(ascii: "0") + (byte >> 4))
             let low = byte & 0x0F
-            bytes.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + (low - 10))
+            buffer.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + (low - 10))
         }
     }
 
     mutating func append(integer: Int64) {
-        if integer < 0 { bytes.append(UInt8(ascii: "-")) }
+        if integer < 0 { buffer.append(UInt8(ascii: "-")) }
         append(integer: integer.magnitude)
     }
 
     mutating func append(integer: UInt64) {
-        let start = bytes.count
-        var rest = integer
-        repeat {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest > 0
-        bytes[start...].reverse()
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var (rest, first) = (integer, 20)
+            repeat {
+                first &-= 1
+                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+                digits[first] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit)
+                rest = quotient
+            } while rest > 0
+            buffer.append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
+        }
     }
 
     /// The shortest decimal that reads back as the same number. JSON has no infinities: those become null.
@@ -107,13 +140,15 @@ public struct JSONWriter: FieldWalker {
         if number.magnitude < 9_007_199_254_740_992, Double(Int64(number)) == number {
             return append(integer: Int64(number))
         }
-        bytes.append(contentsOf: number.description.utf8)
+        buffer.append(contentsOf: Array(number.description.utf8))
     }
 
     mutating func append(base64 content: [UInt8]) {
-        bytes.append(UInt8(ascii: "\""))
-        Base64.encode(content, into: &bytes)
-        bytes.append(UInt8(ascii: "\""))
+        buffer.append(UInt8(ascii: "\""))
+        var encoded: [UInt8] = []
+        Base64.encode(content, into: &encoded)
+        buffer.append(contentsOf: encoded)
+        buffer.append(UInt8(ascii: "\""))
     }
 
     // MARK: Fields
@@ -165,14 +200,14 @@ public struct JSONWriter: FieldWalker {
         _ number: Int, _ name: StaticString, _ pairs: inout [QueuePair], itemsMax: Int, keyBytes: Int, valueBytes: Int
     ) throws(ChatError) {
         append(key: name)
-        bytes.append(UInt8(ascii: "{"))
+        buffer.append(UInt8(ascii: "{"))
         for (index, pair) in pairs.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            if index > 0 { buffer.append(UInt8(ascii: ",")) }
             append(string: pair.key)
-            bytes.append(UInt8(ascii: ":"))
+            buffer.append(UInt8(ascii: ":"))
             append(string: pair.value)
         }
-        bytes.append(UInt8(ascii: "}"))
+        buffer.append(UInt8(ascii: "}"))
     }
 
     @discardableResult
@@ -188,6 +223,6 @@ public struct JSONWriter: FieldWalker {
 
     public mutating func encoded(_ number: Int, _ name: StaticString, _ bytes: [UInt8]) {
         append(key: name)
-        self.bytes.append(contentsOf: bytes)
+        buffer.append(contentsOf: bytes)
     }
 }

@@ -6,6 +6,15 @@ extension Message: WireMessage {
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var fields = fields
+        try fields.walk(&walker)
+        if W.isDecoding { self.fields = fields }
+    }
+}
+
+extension MessageFields {
+    /// Visits what everybody may see of a message.
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var type = OpenType(body)
         var recalled = isRecalled
         try walker.optional(1, "room", &room)

@@ -8,16 +8,16 @@ extension EnterResult {
         do throws(ChatError) {
             switch encoding {
             case .json:
-                var writer = JSONWriter()
-                try writer.appendArray(count: messages.count) { writer, index throws(ChatError) in
-                    try messages[index].writeJSON(to: &writer)
+                return try JSONWriter.written { writer throws(ChatError) in
+                    try writer.appendArray(count: messages.count) { writer, index throws(ChatError) in
+                        try messages[index].writeJSON(to: &writer)
+                    }
                 }
-                return writer.bytes
             case .protobuf:
-                var writer = ProtobufWriter()
                 var messages = messages
-                try writer.repeated(missedNumber, "missed", &messages)
-                return writer.bytes
+                return try ProtobufWriter.written { writer throws(ChatError) in
+                    try writer.repeated(missedNumber, "missed", &messages)
+                }
             }
         } catch {
             assertionFailure("writing does not fail: \(error)")

@@ -1,7 +1,7 @@
 import ChatModel
 
 /// An operation of a client: one case for each operation of PROTOCOL.md, "Operations", with all of its fields.
-public enum ClientOperation: Sendable, Hashable {
+public indirect enum ClientOperation: Sendable, Hashable {
     /// Authenticates the session; the first operation.
     case connect(ConnectRequest)
     /// A new token.

@@ -1,18 +1,17 @@
 import ChatModel
 
 /// Writes messages as protobuf, fields in ascending order of their numbers, so that equal values have equal bytes.
-public struct ProtobufWriter: FieldWalker {
+public struct ProtobufWriter: FieldWalker, ByteWriter {
     public static var isDecoding: Bool { false }
     public static var describesSchema: Bool { false }
     public var enforcesLimits: Bool { false }
 
     /// The written bytes.
-    public internal(set) var bytes: [UInt8]
+    private(set) var buffer = WriteBuffer()
     /// The last field number of the message that is being written: walks name their fields in ascending order.
     private var lastNumber = 0
 
-    /// Goes on after `bytes`.
-    public init(appendingTo bytes: consuming [UInt8] = []) { self.bytes = bytes }
+    init() {}
 
     // MARK: Structure
 
@@ -23,21 +22,22 @@ public struct ProtobufWriter: FieldWalker {
 
     /// Begins a nested message behind one byte for its length. The result is for `endMessage`.
     mutating func beginMessage() -> Outer {
-        bytes.append(0)
+        buffer.append(0)
         defer { lastNumber = 0 }
-        return Outer(start: bytes.count, lastNumber: lastNumber)
+        return Outer(start: buffer.count, lastNumber: lastNumber)
     }
 
     /// Writes the length of what has been written since; a length of more than a byte moves the content.
     mutating func endMessage(_ outer: Outer) {
-        let length = bytes.count - outer.start
-        if length < 0x80 {
-            bytes[outer.start - 1] = UInt8(truncatingIfNeeded: length)
-        } else {
-            var prefix: [UInt8] = []
-            Varint.append(UInt64(length), to: &prefix)
-            bytes.replaceSubrange(outer.start - 1..<outer.start, with: prefix)
+        var (length, place) = (buffer.count - outer.start, outer.start - 1)
+        let more = Varint.count(UInt64(length)) - 1
+        if more > 0 { buffer.makeRoom(more, at: outer.start) }
+        while length >= 0x80 {
+            buffer[place] = UInt8(truncatingIfNeeded: length) | 0x80
+            length >>= 7
+            place += 1
         }
+        buffer[place] = UInt8(truncatingIfNeeded: length)
         lastNumber = outer.lastNumber
     }
 
@@ -49,20 +49,30 @@ public struct ProtobufWriter: FieldWalker {
 
     // MARK: Scalars
 
-    mutating func append(varint value: UInt64) { Varint.append(value, to: &bytes) }
+    mutating func append(varint value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            buffer.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        buffer.append(UInt8(truncatingIfNeeded: rest))
+    }
 
     mutating func append(fixed64 value: UInt64) {
-        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: value.littleEndian) { buffer.append(contentsOf: $0) }
     }
 
     mutating func append(string: String) {
-        append(varint: UInt64(string.utf8.count))
-        bytes.append(contentsOf: string.utf8)
+        var string = string
+        string.withUTF8 { utf8 in
+            append(varint: UInt64(utf8.count))
+            buffer.append(contentsOf: utf8)
+        }
     }
 
     mutating func append(bytes content: [UInt8]) {
         append(varint: UInt64(content.count))
-        bytes.append(contentsOf: content)
+        buffer.append(contentsOf: content)
     }
 
     // MARK: Fields
@@ -121,6 +131,6 @@ public struct ProtobufWriter: FieldWalker {
         guard !bytes.isEmpty else { return }
         assert(number >= lastNumber, "a walk names field \(number) after field \(lastNumber)")
         lastNumber = number
-        self.bytes.append(contentsOf: bytes)
+        buffer.append(contentsOf: bytes)
     }
 }

@@ -10,6 +10,9 @@ public enum Varint {
         bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
+    /// How many bytes `append` writes.
+    static func count(_ value: UInt64) -> Int { value == 0 ? 1 : (70 - value.leadingZeroBitCount) / 7 }
+
     /// Reads the number at `position` and moves behind it. Returns nil at the end of the bytes and for a number of
     /// more than 64 bits.
     public static func read(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> UInt64? {

@@ -30,6 +30,11 @@ extension Push {
     /// Visits the push's key. `barrage` is also a result, so the schema calls the push `barrage_push`.
     /// - Returns: how many push keys were there.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) -> Int {
+        // By far the most, and written without a look at the other keys.
+        if !W.isDecoding, !W.describesSchema, case .message(var message) = self {
+            try walker.required(50, "message", &message)
+            return 1
+        }
         let current = self
         var seen = 0
         try seen +=

@@ -123,8 +123,7 @@ public struct SchemaWriter: FieldWalker {
     }
 
     private static func text<V: WireValue>(of value: V) -> String {
-        var writer = JSONWriter()
-        guard (try? value.writeJSON(to: &writer)) != nil else { return "" }
-        return String(decoding: writer.bytes, as: UTF8.self)
+        let bytes = try? JSONWriter.written { writer throws(ChatError) in try value.writeJSON(to: &writer) }
+        return String(decoding: bytes ?? [], as: UTF8.self)
     }
 }

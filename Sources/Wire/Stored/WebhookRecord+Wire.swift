@@ -61,7 +61,9 @@ public struct StoredMessage: WireMessage, Hashable {
     public init(message: Message) { self.message = message }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        try message.walk(&walker)
-        try walker.defaulted(101, "webhook", &message.webhook, default: true)
+        var fields = message.fields
+        try fields.walk(&walker)
+        try walker.defaulted(101, "webhook", &fields.webhook, default: true)
+        if W.isDecoding { message = Message(fields) }
     }
 }
