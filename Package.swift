@@ -205,6 +205,10 @@ let package = Package(
             // SessionCore rounds; nothing else here brings the C library's mathematics with it.
             linkerSettings: [.linkedLibrary("m")]),
 
+        .executableTarget(
+            name: "log-benchmark", dependencies: ["LogStore", "Consensus"], path: "tools/benchmarks/log",
+            exclude: ["run.sh"], swiftSettings: strict),
+
         program(
             "gateway-alone",
             [

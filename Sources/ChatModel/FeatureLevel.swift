@@ -35,18 +35,20 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case undelete
     /// The actor `moderator`: an operator above every rank.
     case moderators
+    /// The log of consensus in segment files: version 3 of `log.sqlite`, and the files `log.segment.N` beside it.
+    case logSegments
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
-        case .levels, .undelete, .moderators: FeatureLevel(2)
+        case .levels, .undelete, .moderators, .logSegments: FeatureLevel(2)
         }
     }
 
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels, .undelete, .moderators: nil
+        case .levels, .undelete, .moderators, .logSegments: nil
         }
     }
 }

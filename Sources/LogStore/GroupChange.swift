@@ -6,15 +6,15 @@ struct GroupChange {
     private let log: GroupLog
     private(set) var state: GroupState
     /// Entries of `log` after this index are gone.
-    private var keptThrough: UInt64
+    private(set) var keptThrough: UInt64
     /// Nothing of `log` is left: a snapshot took its place.
-    private var isReset = false
-    private var rows: [Int64] = []
-    private var terms = TermRuns()
-    /// Those of `rows` that change the group's servers.
-    private var memberships: [UInt64] = []
-    /// Rows that a snapshot has made useless; they are below the trimmed index, so that nobody reads them.
-    private var discarded: [Int64] = []
+    private(set) var isReset = false
+    /// Entries behind `keptThrough`.
+    private(set) var entries: [Entry] = []
+    /// Where these have been written.
+    var places: [EntryPlace] = []
+    /// Entries of `log` that must not come back after a restart.
+    private(set) var removed: [EntryPlace] = []
     private(set) var isStateChanged = false
     /// Set when something is taken away or replaced that the log had: up to here it is the same before and after. For
     /// the marks, which must be true whichever of the two a crash leaves.
@@ -26,13 +26,18 @@ struct GroupChange {
         keptThrough = log.lastIndex
     }
 
-    var lastIndex: UInt64 { keptThrough + UInt64(rows.count) }
+    var isNew: Bool { log.isNew }
+    /// There is something to make durable.
+    var isAny: Bool { isStateChanged || isNew || isReset || isCut || !entries.isEmpty }
+    var lastIndex: UInt64 { keptThrough + UInt64(entries.count) }
+    /// Entries of `log` are gone that it had at its end, and those before them are not.
+    var isCut: Bool { !isReset && keptThrough < log.lastIndex }
 
     /// The term of an entry that is there, or of the last one trimmed.
     func term(at index: UInt64) -> UInt64? {
         if index == state.trimmed.index { return state.trimmed.term }
         guard index > state.trimmed.index, index <= lastIndex else { return nil }
-        return index > keptThrough ? terms.term(at: index) : log.term(at: index)
+        return index > keptThrough ? entries[Int(index - keptThrough - 1)].term : log.term(at: index)
     }
 
     mutating func set(_ hardState: HardState) {
@@ -41,29 +46,19 @@ struct GroupChange {
         isStateChanged = true
     }
 
-    mutating func append(_ entry: Entry, row: Int64) {
-        rows.append(row)
-        terms.append(index: entry.index, term: entry.term)
-        if entry.kind == .membership { memberships.append(entry.index) }
-    }
+    mutating func append(_ more: [Entry]) { entries += more }
 
-    /// Removes the entries from `index` on and returns their rows, to be deleted in this transaction: they must not
-    /// come back after a restart.
-    mutating func truncate(from index: UInt64) -> [Int64] {
-        guard index <= lastIndex, index > state.trimmed.index else { return [] }
+    /// Removes the entries from `index` on.
+    mutating func truncate(from index: UInt64) {
+        guard index <= lastIndex, index > state.trimmed.index else { return }
         if index > keptThrough {
-            let kept = Int(index - keptThrough - 1)
-            let removed = Array(rows[kept...])
-            rows.removeSubrange(kept...)
-            terms.removeAll(from: index)
-            memberships.removeAll { $0 >= index }
-            return removed
+            entries.removeSubrange(Int(index - keptThrough - 1)...)
+            return
         }
-        let removed = (index...keptThrough).compactMap { log.row(at: $0) } + rows
-        (rows, terms, memberships) = ([], TermRuns(), [])
+        removed += (index...keptThrough).compactMap { log.place(of: $0) }
+        entries = []
         keptThrough = index - 1
         lowerUnchanged(to: LogPosition(index: index - 1, term: log.term(at: index - 1) ?? 0))
-        return removed
     }
 
     private mutating func lowerUnchanged(to position: LogPosition) {
@@ -71,21 +66,19 @@ struct GroupChange {
         unchangedThrough = position
     }
 
-    /// Takes a snapshot's mark and returns the rows to delete in this transaction.
-    mutating func install(_ snapshot: SnapshotMark) -> [Int64] {
+    /// Takes a snapshot's mark.
+    mutating func install(_ snapshot: SnapshotMark) {
         state.snapshot = snapshot
         isStateChanged = true
         // An older snapshot than what was trimmed, or one whose last entry the log holds: the log stays.
-        guard snapshot.index > state.trimmed.index, term(at: snapshot.index) != snapshot.term else { return [] }
-        let conflicting = snapshot.index < lastIndex ? truncate(from: snapshot.index + 1) : []
+        guard snapshot.index > state.trimmed.index, term(at: snapshot.index) != snapshot.term else { return }
+        if snapshot.index < lastIndex { truncate(from: snapshot.index + 1) }
         // Any entry may be another one, up to where the old log began: also the one at the snapshot's end.
         if log.lastIndex >= snapshot.index { lowerUnchanged(to: log.state.trimmed) }
-        discarded += rows
-        (rows, terms, memberships) = ([], TermRuns(), [])
+        entries = []
         isReset = true
         keptThrough = snapshot.index
         state.trimmed = LogPosition(index: snapshot.index, term: snapshot.term)
-        return conflicting
     }
 
     /// Gives up entries that were committed before this transaction. Beyond them it trims as far as they go.
@@ -96,17 +89,27 @@ struct GroupChange {
         isStateChanged = true
     }
 
-    /// The transaction has committed. Returns rows to delete when there is time.
-    func adopt() -> [Int64] {
-        var useless = discarded
+    /// Whether an entry of `log` is still there afterwards.
+    func keeps(_ index: UInt64) -> Bool { !isReset && index <= keptThrough && index > state.trimmed.index }
+
+    /// The transaction has committed. Returns where entries were that are gone: those that were cut off, and others.
+    func adopt() -> (cut: [EntryPlace], trimmed: [EntryPlace]) {
+        var cut: [EntryPlace] = []
+        let trimmed: ArraySlice<EntryPlace>
         if isReset {
-            useless += log.trim(to: LogPosition(index: max(log.lastIndex, log.state.trimmed.index), term: 0))
+            trimmed = log.trim(to: LogPosition(index: max(log.lastIndex, log.state.trimmed.index), term: 0))
         } else {
-            log.removeAll(after: keptThrough)
-            useless += log.trim(to: state.trimmed)
+            cut = log.removeAll(after: keptThrough)
+            trimmed = log.trim(to: state.trimmed)
         }
         log.state = state
-        log.append(rows: rows, terms: terms, memberships: memberships)
-        return useless
+        var terms = TermRuns()
+        var memberships: [UInt64] = []
+        for entry in entries {
+            terms.append(index: entry.index, term: entry.term)
+            if entry.kind == .membership { memberships.append(entry.index) }
+        }
+        log.append(places, terms: terms, memberships: memberships)
+        return (cut, Array(trimmed))
     }
 }

@@ -1,6 +1,6 @@
 import Consensus
 
-/// Where the entries of one group are in the table, and its state: what is committed. Used by the writer thread only.
+/// Where the entries of one group are, and its state: what is committed. Used by the writer thread only.
 final class GroupLog {
     /// Nothing of the group has been committed yet.
     var isNew = false
@@ -8,18 +8,21 @@ final class GroupLog {
     private(set) var terms = TermRuns()
     /// Where the entries are that change the group's servers, ascending: whoever restores the log needs all of them.
     private(set) var memberships: [UInt64] = []
-    /// Row IDs of the entries after `state.trimmed`, behind `head` rows that are gone.
-    private var rows: [Int64] = []
+    /// Places of the entries after `state.trimmed`, behind `head` places that are gone.
+    private var places: [EntryPlace] = []
     private var head = 0
 
-    var count: Int { rows.count - head }
+    var count: Int { places.count - head }
     var firstIndex: UInt64 { state.trimmed.index + 1 }
     var lastIndex: UInt64 { state.trimmed.index + UInt64(count) }
 
-    /// The row of an entry; nil when it is not there.
-    func row(at index: UInt64) -> Int64? {
+    /// Where all entries are.
+    var allPlaces: ArraySlice<EntryPlace> { places[head...] }
+
+    /// Where an entry is; nil when it is not there.
+    func place(of index: UInt64) -> EntryPlace? {
         guard index >= firstIndex, index <= lastIndex else { return nil }
-        return rows[head + Int(index - firstIndex)]
+        return places[head + Int(index - firstIndex)]
     }
 
     /// The term of an entry that is there, or of the last one trimmed.
@@ -29,39 +32,48 @@ final class GroupLog {
         return terms.term(at: index)
     }
 
-    func append(row: Int64, index: UInt64, term: UInt64, kind: Entry.Kind) {
-        rows.append(row)
+    func append(_ place: EntryPlace, index: UInt64, term: UInt64, kind: Entry.Kind) {
+        places.append(place)
         terms.append(index: index, term: term)
         if kind == .membership { memberships.append(index) }
     }
 
-    func append(rows more: [Int64], terms moreTerms: TermRuns, memberships moreMemberships: [UInt64]) {
-        rows += more
+    func append(_ more: [EntryPlace], terms moreTerms: TermRuns, memberships moreMemberships: [UInt64]) {
+        places += more
         terms.append(moreTerms)
         memberships += moreMemberships
     }
 
-    /// Forgets the entries after `index`.
-    func removeAll(after index: UInt64) {
-        guard index < lastIndex else { return }
-        let kept = index < firstIndex ? 0 : Int(index - firstIndex) + 1
-        rows.removeSubrange((head + kept)...)
-        terms.removeAll(from: index + 1)
-        memberships.removeAll { $0 > index }
+    /// An entry that is there has been copied. Returns where it was.
+    func move(_ index: UInt64, to place: EntryPlace) -> EntryPlace {
+        let position = head + Int(index - firstIndex)
+        defer { places[position] = place }
+        return places[position]
     }
 
-    /// Forgets the entries up to the new place and returns their rows.
-    func trim(to position: LogPosition) -> ArraySlice<Int64> {
+    /// Forgets the entries after `index` and returns their places.
+    func removeAll(after index: UInt64) -> [EntryPlace] {
+        guard index < lastIndex else { return [] }
+        let kept = index < firstIndex ? 0 : Int(index - firstIndex) + 1
+        let removed = Array(places[(head + kept)...])
+        places.removeSubrange((head + kept)...)
+        terms.removeAll(from: index + 1)
+        memberships.removeAll { $0 > index }
+        return removed
+    }
+
+    /// Forgets the entries up to the new place and returns where they were.
+    func trim(to position: LogPosition) -> ArraySlice<EntryPlace> {
         guard position.index > state.trimmed.index else { return [] }
         let gone = Int(min(UInt64(count), position.index - state.trimmed.index))
-        let removed = rows[head..<(head + gone)]
+        let removed = places[head..<(head + gone)]
         head += gone
         terms.removeAll(through: position.index)
         memberships.removeAll { $0 <= position.index }
-        if head == rows.count { terms = TermRuns() }
+        if head == places.count { terms = TermRuns() }
         state.trimmed = position
-        if head > 4096, head > rows.count / 2 {
-            rows.removeFirst(head)
+        if head > 4096, head > places.count / 2 {
+            places.removeFirst(head)
             head = 0
         }
         return removed

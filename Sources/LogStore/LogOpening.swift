@@ -3,13 +3,10 @@ import SQLite
 
 /// The opening of a log: finding or making it, verifying every row, comparing it with the marks.
 struct LogOpening {
-    var table: LogTable
+    var home: any LogHome
     var store: UInt64
     var logs: [GroupID: GroupLog] = [:]
     var marks: Marks
-    /// Rows that were trimmed but not deleted yet.
-    var useless: [Int64] = []
-    var lastRow: Int64 = 0
 
     static func databasePath(_ directory: String) -> String { directory + "/log.sqlite" }
     /// Written to see whether the disk takes anything, and removed at once.
@@ -67,76 +64,61 @@ struct LogOpening {
             guard format.applicationID == LogTable.applicationID else {
                 throw Refusal.foreign(format.applicationID)
             }
-            guard format.version == LogTable.version else { throw Refusal.otherVersion(database.path, format.version) }
+            guard format.version == LogTable.rowsVersion || format.version == LogTable.segmentsVersion else {
+                throw Refusal.otherVersion(database.path, format.version)
+            }
         }
+        var version = format.version
         if configuration.create {
-            try LogTable.make(database, identity: makeIdentity())
+            version = configuration.makesSegments ? LogTable.segmentsVersion : LogTable.rowsVersion
+            try LogTable.make(database, identity: makeIdentity(), version: version)
             try FileSystem.syncDirectory(of: database.path)
         } else {
             try FileSystem.rewrite(database.path + "-wal")
         }
         guard let identity = try LogTable.identity(database) else { throw Refusal.damaged("the table store is empty") }
         store = identity
-        table = try LogTable(database)
         marks = Marks(store: store)
-        try readStates()
-        try readEntries()
-        try compareMarks(configuration)
+        let table = try LogTable(database)
+        var segments: SegmentOpening?
+        if version == LogTable.segmentsVersion {
+            (home, logs, segments) = try Self.openSegments(configuration, table, store: identity)
+        } else {
+            let rows = try TableReading(table)
+            home = TableHome(
+                table, useless: rows.useless, lastRow: rows.lastRow, checkpointPages: configuration.checkpointPages)
+            logs = rows.logs
+        }
+        do {
+            try compareMarks(configuration)
+            try segments?.settle()
+        } catch {
+            segments?.close()
+            throw error
+        }
         // Whatever was found is brought to the database file and synced once more: the process before this one may
         // have ended because a sync failed, and then the log that was read is not certainly the log on the disk.
         guard try database.checkpoint(.truncate).isComplete else { throw Refusal.busy }
     }
 
-    // MARK: - Verification
-
-    private mutating func readStates() throws {
-        let statement = try table.database.prepare("SELECT number, checksum, state FROM consensus_group")
-        while try statement.step() {
-            let bytes = statement.bytes(2)
-            guard let number = UInt16(exactly: statement.int64(0)), statement.int64(1) == Int64(CRC32C.of(bytes)),
-                let state = GroupState(encoded: bytes)
-            else { throw Refusal.damaged("the state of group \(statement.int64(0)) does not match its checksum") }
-            let log = GroupLog()
-            log.state = state
-            logs[GroupID(number)] = log
+    private static func openSegments(
+        _ configuration: LogStoreConfiguration, _ table: LogTable, store: UInt64
+    ) throws -> (any LogHome, [GroupID: GroupLog], SegmentOpening) {
+        var segments = try SegmentOpening(configuration, store: store, table: table)
+        do {
+            if let read = try segments.read(rows: { try TableReading.rows(of: table) }) {
+                return (read.home, read.logs, segments)
+            }
+            // The log has been converted and not been written to since.
+            let logs = try TableReading(table).logs
+            return (try segments.home(logs: logs), logs, segments)
+        } catch {
+            segments.close()
+            throw error
         }
     }
 
-    private mutating func readEntries() throws {
-        let statement = try table.database.prepare(
-            "SELECT id, group_number, log_index, term, kind, checksum, payload FROM entry ORDER BY id")
-        // The rows of one group mostly stand together; this spares looking it up for each.
-        var current: (group: GroupID, log: GroupLog)?
-        while try statement.step() {
-            lastRow = statement.int64(0)
-            guard let header = EntryHeader(statement, firstColumn: 1) else {
-                throw Refusal.damaged("row \(lastRow) does not match its checksum")
-            }
-            let log: GroupLog
-            if let current, current.group == header.group {
-                log = current.log
-            } else {
-                // A group's first save writes its state, so entries without one have lost it.
-                guard let found = logs[header.group] else {
-                    throw Refusal.damaged("group \(header.group.number) has entries and no state")
-                }
-                log = found
-                current = (header.group, found)
-            }
-            if header.index <= log.state.trimmed.index {
-                useless.append(lastRow)
-                continue
-            }
-            guard header.index == log.lastIndex + 1 else {
-                throw Refusal.damaged(
-                    "group \(header.group.number) continues with entry \(header.index) after \(log.lastIndex)")
-            }
-            guard header.term >= log.term(at: log.lastIndex) ?? 0 else {
-                throw Refusal.damaged("the term falls at entry \(header.index) of group \(header.group.number)")
-            }
-            log.append(row: lastRow, index: header.index, term: header.term, kind: header.kind)
-        }
-    }
+    // MARK: - Marks
 
     private mutating func compareMarks(_ configuration: LogStoreConfiguration) throws {
         let path = Self.marksPath(configuration.directory)
@@ -199,13 +181,17 @@ struct LogOpening {
                 \(LogTable.applicationID).
                 """)
         case Refusal.otherVersion(let path, let found):
-            LogStoreError(.unsupported, FileVersion.sentence(path, found: found, own: LogTable.version))
+            LogStoreError(
+                .unsupported,
+                FileVersion.sentence(
+                    path, found: found, own: LogTable.segmentsVersion, oldest: LogTable.rowsVersion))
         case Refusal.otherMarks(let path, let found):
             LogStoreError(.unsupported, FileVersion.sentence(path, found: found, own: Marks.version))
         case Refusal.busy:
             LogStoreError(.inUse, "The log in \(directory) is open elsewhere.")
         case Refusal.damaged(let what):
             LogStoreError(.corrupt, "The log in \(directory) is damaged: \(what). \(LogStoreError.advice(directory))")
+        case let damage as LogDamage: explanation(of: Refusal.damaged(damage.what), directory)
         case Refusal.behind(let what):
             LogStoreError(
                 .behindMarks,

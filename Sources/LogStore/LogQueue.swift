@@ -32,6 +32,8 @@ struct LogQueue: Sendable {
     var reads: [Read] = []
     var trims: [GroupID: UInt64] = [:]
     var requests: [@Sendable (LogWriter) -> Void] = []
+    /// The log is to be written to segments from now on.
+    var isConversionDue = false
     var isClosing = false
     var isClosed = false
     /// Groups of which a save was not kept. Further ones could leave a hole, or stand on what the lost one was to replace:

@@ -91,6 +91,13 @@ public final class LogStore: Sendable {
         }
     }
 
+    /// Writes what comes to segments from now on, and brings there what is in the table; nothing happens where the log is
+    /// written to segments already. From then on only programs open this log that know them: it is called when the
+    /// cluster's feature level brings `Feature.logSegments`.
+    public func useSegments() {
+        queue.update { $0.isConversionDue = true }
+    }
+
     // MARK: - Reading
 
     /// Reads entries `from` ... `through`, as far as they are there: at least the first one, further ones up to

@@ -7,6 +7,11 @@ public struct LogStoreConfiguration: Sendable {
     /// Makes a new, empty log. This is an explicit act, because a server with an empty log is a different server; where
     /// a log exists it is refused.
     public var create = false
+    /// Whether a new log is written to segments from the start (version 3), or to the table (version 2) until
+    /// `LogStore.useSegments` is called. A log that is there says itself which it is.
+    public var makesSegments = true
+    /// The size of a segment: so much is written to a file before the next one is begun.
+    public var segmentBytes = 8 << 20
     /// Payload bytes of the newest entries of a group that `restored` returns.
     public var recentBytesPerGroup = 16 << 20
     /// Bytes of saves that may wait for the writer. Beyond it, saves fail with `.overloaded`.
@@ -16,8 +21,7 @@ public struct LogStoreConfiguration: Sendable {
     public var transactionBytesMax = 4 << 20
     /// Reads of older entries that may wait. Beyond it, reads fail with `.overloaded`.
     public var waitingReadsMax = 256
-    /// Pages (4 KiB) of the write-ahead log after which it is checkpointed: 4,000 measured best in
-    /// `research/consensus.md`.
+    /// Pages (4 KiB) of the write-ahead log of version 2 after which it is checkpointed: 4,000 measured best.
     public var checkpointPages = 4_000
     /// The least time between two writes of the marks. See ARCHITECTURE.md, "Log".
     public var marksInterval = Duration.seconds(1)

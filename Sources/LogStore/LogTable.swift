@@ -6,8 +6,11 @@ import SQLite
 final class LogTable {
     /// "CRlg", so that tools can tell what the file is.
     static let applicationID: Int64 = 0x4352_6C67
-    /// Also of what stands in the entries: a program that would understand them otherwise must not apply them.
-    static let version: Int64 = 2
+    /// The entries are rows of this file. Also of what stands in the entries: a program that would understand them
+    /// otherwise must not apply them.
+    static let rowsVersion: Int64 = 2
+    /// Transactions are written to segments beside this file (`SegmentHome`). It may still have rows of entries.
+    static let segmentsVersion: Int64 = 3
 
     let database: Database
     private let insertStatement: Statement
@@ -23,7 +26,6 @@ final class LogTable {
             id INTEGER PRIMARY KEY, group_number INTEGER NOT NULL, log_index INTEGER NOT NULL, term INTEGER NOT NULL,
             kind INTEGER NOT NULL, checksum INTEGER NOT NULL, payload BLOB NOT NULL);
         PRAGMA application_id = \(applicationID);
-        PRAGMA user_version = \(version);
         """
 
     /// Whether the file holds a log: it may also be empty because its making was cut short.
@@ -32,9 +34,10 @@ final class LogTable {
         return try statement.step() && statement.int64(0) == 1
     }
 
-    static func make(_ database: Database, identity: UInt64) throws(SQLiteError) {
+    static func make(_ database: Database, identity: UInt64, version: Int64) throws(SQLiteError) {
         try database.transaction { () throws(SQLiteError) in
             try database.execute(schema)
+            try database.execute("PRAGMA user_version = \(version)")
             let statement = try database.prepare("INSERT INTO store (id, identity) VALUES (1, ?)")
             statement.bind(bits: identity, 1)
             try statement.run()
@@ -57,6 +60,10 @@ final class LogTable {
         let statement = try database.prepare(sql)
         defer { statement.reset() }
         return try statement.step() ? statement.int64(0) : nil
+    }
+
+    func setVersion(_ version: Int64) throws(SQLiteError) {
+        try database.execute("PRAGMA user_version = \(version)")
     }
 
     /// Writes what is there already.
@@ -100,6 +107,25 @@ final class LogTable {
         stateStatement.bind(2, Int64(CRC32C.of(bytes)))
         stateStatement.bind(3, bytes)
         try stateStatement.run()
+    }
+
+    /// Whether anything is in the tables that segments take the place of.
+    func hasRows() throws(SQLiteError) -> Bool {
+        try Self.number(
+            database, "SELECT EXISTS (SELECT 1 FROM entry) OR EXISTS (SELECT 1 FROM consensus_group)") == 1
+    }
+
+    /// Deletes a part of what is in these tables, the states last. False: there was nothing left.
+    func clear(rowsMax: Int) throws(SQLiteError) -> Bool {
+        try database.transaction { () throws(SQLiteError) in
+            for name in ["entry", "consensus_group"] {
+                let column = name == "entry" ? "id" : "number"
+                try database.execute(
+                    "DELETE FROM \(name) WHERE \(column) IN (SELECT \(column) FROM \(name) LIMIT \(rowsMax))")
+                if database.changes > 0 { return true }
+            }
+            return false
+        }
     }
 
     /// The entry in a row; nil when the row is not there or is not what was written.

@@ -5,24 +5,18 @@ import SQLite
 
 /// The writer thread's own state: the database and what is in it. Nothing of it is touched by another thread.
 final class LogWriter {
-    private let configuration: LogStoreConfiguration
-    private let queue: Monitor<LogQueue>
-    private let table: LogTable
+    let configuration: LogStoreConfiguration
+    let queue: Monitor<LogQueue>
+    private(set) var home: any LogHome
     private let marks: MarksKeeper
-    private var logs: [GroupID: GroupLog]
-    /// Trimmed rows to delete when there is time.
-    private var useless: Fifo<Int64>
-    private var lastRow: Int64
-    private var refusal: LogStoreError?
+    private let store: UInt64
+    private(set) var logs: [GroupID: GroupLog]
+    private(set) var refusal: LogStoreError?
     /// The last commit failed, and no pause has passed since.
     private var hasFailed = false
-    /// A failed transaction may have left frames behind the end of the write-ahead log. Before the next commit the log
-    /// is emptied: they would look like transactions that were saved after a damaged one (see `WriteAheadLogCheck`).
-    private var hasLeftovers = false
-
     /// Groups whose marks were lowered for a transaction of which nobody knows whether a start would find it: its commit
-    /// failed, and its frames may stand in the write-ahead log. Until a commit succeeds, which begins by emptying that log,
-    /// the marks say only what is true either way.
+    /// failed, and it may stand in the log all the same. Until a commit succeeds, which takes its place, the marks say only
+    /// what is true either way.
     private var doubtful: Set<GroupID> = []
 
     /// When the last probe was.
@@ -32,15 +26,12 @@ final class LogWriter {
     /// The last probe failed: the disk has less space than a probe takes, or none. Smaller saves may still succeed, which
     /// shows nothing for the next larger one; only a probe that succeeds ends this.
     private var probeHasFailed = false
-    /// The saved entries can't be brought from the write-ahead log to the database file. That log then grows with every
-    /// save; only a checkpoint that succeeds ends this. It is tried again with the probes.
-    private var checkpointHasFailed = false
+    /// The files can't be tidied: the saved entries can't be brought from the write-ahead log to the database file, which
+    /// then grows with every save, or a segment file can't be made. Only success ends this. It is tried again with the
+    /// probes.
+    private var tidyHasFailed = false
 
     private static let pauseAfterFailure = Duration.milliseconds(100)
-    /// Rows that one idle transaction deletes: about a millisecond, by which it may delay a save.
-    private static let idleSliceRows = 512
-    /// Bytes of older entries that are read between two commits.
-    private static let readSliceBytes = 256 << 10
 
     init(
         _ configuration: LogStoreConfiguration, queue: Monitor<LogQueue>, opening: LogOpening, marks: MarksKeeper
@@ -48,20 +39,20 @@ final class LogWriter {
         self.configuration = configuration
         self.queue = queue
         self.marks = marks
-        table = opening.table
+        home = opening.home
+        store = opening.store
         logs = opening.logs
-        useless = Fifo(opening.useless)
-        lastRow = opening.lastRow
     }
 
     /// Serves the queue until the store is closed.
     func run() {
         while true {
             let turn = nextTurn()
+            useSegmentsIfAsked()
             commit(turn)
             for request in turn.requests { request(self) }
             readSlice()
-            checkpointIfDue()
+            tidyIfDue()
             probeIfDue()
             if turn.isClosing {
                 close()
@@ -81,9 +72,9 @@ final class LogWriter {
             if let turn { return turn }
             hasFailed = false
         }
-        let isIdle = useless.isEmpty || refusal != nil
+        let isIdle = refusal != nil || !(home.hasUpkeep || (home.isTidyDue && !tidyHasFailed))
         return queue.wait(atMost: max(.zero, probeInterval - (.now - lastProbe))) { queue in
-            isIdle && !queue.isUrgent && queue.trims.isEmpty
+            isIdle && !queue.isUrgent && queue.trims.isEmpty && (!queue.isConversionDue || refusal != nil)
                 ? nil : queue.nextTurn(bytesMax: configuration.transactionBytesMax, withTrims: true)
         } ?? LogQueue.Turn()
     }
@@ -126,21 +117,14 @@ final class LogWriter {
         }
         probeHasFailed = false
         guard isFailing else { return }
-        var isCommitting = false
-        do throws(SQLiteError) {
-            if hasLeftovers { try removeLeftovers() }
-            try table.database.begin()
-            try table.touch()
-            isCommitting = true
-            try table.database.commit()
-        } catch {
-            abandon(LogQueue.Turn(), Staged(lastRow: lastRow), error, isInDoubt: isCommitting)
+        do throws(SQLiteError) { try home.touch(logs) } catch {
+            abandon(LogQueue.Turn(), Staged(), error, isInDoubt: true)
             return
         }
         hasCommitted()
-        // Also when it was not the checkpoint that had failed: it needs the space that others do not.
-        checkpoint(.passive)
-        guard refusal == nil, !checkpointHasFailed else { return }
+        // Also when it was not this that had failed: it needs the space that others do not.
+        tidy()
+        guard refusal == nil, !tidyHasFailed else { return }
         queue.withLock { $0.status.failure = nil }
     }
 
@@ -152,30 +136,27 @@ final class LogWriter {
         var changes: [GroupID: GroupChange] = [:]
         var results: [Result<Void, LogStoreError>] = []
         var entries = 0
-        var deleted = 0
-        var lastRow: Int64
     }
 
     /// Saves, trims and a slice of deletions in one transaction, which is one sync. Either all that was accepted is on
     /// disk and in `logs`, or nothing is.
     private func commit(_ turn: LogQueue.Turn) {
-        let hasUseless = !useless.isEmpty && !hasFailed
-        guard !turn.saves.isEmpty || !turn.trims.isEmpty || hasUseless, refusal == nil else {
+        let hasUpkeep = home.hasUpkeep && !hasFailed
+        guard !turn.saves.isEmpty || !turn.trims.isEmpty || hasUpkeep, refusal == nil else {
             answer(turn.saves, turn.saves.map { _ in refusal.map { .failure($0) } ?? .success(()) })
             return
         }
         let clock = ContinuousClock()
         let start = clock.now
-        var staged = Staged(lastRow: lastRow)
+        var staged = Staged()
         var isCommitting = false
+        stage(turn, &staged)
         do throws(SQLiteError) {
-            if hasLeftovers { try removeLeftovers() }
-            try table.database.begin()
-            try stage(turn, &staged)
+            try home.prepare(&staged.changes, logs, isBare: hasFailed)
             try lowerMarks(staged)
             if configuration.syncDelayMicroseconds > 0 { usleep(configuration.syncDelayMicroseconds) }
             isCommitting = true
-            try table.database.commit()
+            try home.commit()
         } catch {
             abandon(turn, staged, error, isInDoubt: isCommitting)
             return
@@ -188,14 +169,14 @@ final class LogWriter {
             queue.status.syncs += 1
             queue.status.entries += UInt64(staged.entries)
             queue.status.lastSyncDuration = duration
-            queue.status.uselessEntries = useless.count
-            if !probeHasFailed, !checkpointHasFailed { queue.status.failure = nil }
+            queue.status.uselessEntries = home.uselessEntries
+            if !probeHasFailed, !tidyHasFailed { queue.status.failure = nil }
         }
         answer(turn.saves, staged.results)
         configuration.onSync(duration, staged.entries)
     }
 
-    /// All doubts are decided: the write-ahead log has been written anew, and holds nothing that failed.
+    /// All doubts are decided: what had failed has been written over.
     private func hasCommitted() {
         lastCommit = .now
         for group in doubtful {
@@ -204,14 +185,7 @@ final class LogWriter {
         doubtful = []
     }
 
-    private func removeLeftovers() throws(SQLiteError) {
-        guard try table.database.checkpoint(.truncate).isComplete else {
-            throw SQLiteError(code: .busy, message: "the write-ahead log cannot be emptied")
-        }
-        hasLeftovers = false
-    }
-
-    private func stage(_ turn: LogQueue.Turn, _ staged: inout Staged) throws(SQLiteError) {
+    private func stage(_ turn: LogQueue.Turn, _ staged: inout Staged) {
         var failed = queue.withLock { $0.failed }
         for waiting in turn.saves {
             let save = waiting.save
@@ -227,23 +201,13 @@ final class LogWriter {
                 queue.withLock { _ = $0.failed.insert(save.group) }
                 staged.results.append(.failure(objection))
             } else {
-                try apply(save, to: &change, &staged)
+                apply(save, to: &change, &staged)
                 staged.results.append(.success(()))
             }
             staged.changes[save.group] = change
         }
         for (group, index) in turn.trims where logs[group] != nil {
             staged.changes[group, default: GroupChange(log(group))].trim(through: index)
-        }
-        for (group, change) in staged.changes where change.isStateChanged || log(group).isNew {
-            try table.write(change.state, group: group)
-        }
-        // Twice as many as come in, so that the table does not grow under load; more when nothing comes in.
-        guard !hasFailed else { return }
-        let slice = staged.entries == 0 ? Self.idleSliceRows : min(Self.idleSliceRows, max(16, 2 * staged.entries))
-        while staged.deleted < slice, staged.deleted < useless.count {
-            try table.delete(row: useless[staged.deleted])
-            staged.deleted += 1
         }
     }
 
@@ -281,19 +245,11 @@ final class LogWriter {
         return nil
     }
 
-    private func apply(_ save: GroupSave, to change: inout GroupChange, _ staged: inout Staged) throws(SQLiteError) {
+    private func apply(_ save: GroupSave, to change: inout GroupChange, _ staged: inout Staged) {
         if let hardState = save.hardState { change.set(hardState) }
-        if let snapshot = save.snapshot {
-            for row in change.install(snapshot) { try table.delete(row: row) }
-        }
-        if let from = save.truncateFrom {
-            for row in change.truncate(from: from) { try table.delete(row: row) }
-        }
-        for entry in save.entries {
-            staged.lastRow += 1
-            try table.insert(entry, group: save.group, row: staged.lastRow)
-            change.append(entry, row: staged.lastRow)
-        }
+        if let snapshot = save.snapshot { change.install(snapshot) }
+        if let from = save.truncateFrom { change.truncate(from: from) }
+        change.append(save.entries)
         staged.entries += save.entries.count
     }
 
@@ -308,27 +264,25 @@ final class LogWriter {
     }
 
     private func adopt(_ staged: Staged) {
-        for _ in 0..<staged.deleted { useless.removeFirst() }
-        if useless.isEmpty { useless = Fifo() }
-        lastRow = staged.lastRow
         for (group, change) in staged.changes {
-            useless.append(contentsOf: change.adopt())
+            let gone = change.adopt()
+            home.adopt(group, places: change.places, cut: gone.cut, trimmed: gone.trimmed)
             let log = log(group)
             log.isNew = false
             marks.note(group, log.mark)
         }
+        home.didAdopt(logs)
     }
 
     /// The transaction failed: nothing of it counts.
     ///
-    /// - Parameter isInDoubt: all of it may stand in the write-ahead log, so that a start would take it for committed.
+    /// - Parameter isInDoubt: all of it may stand in the log, so that a start would take it for committed.
     private func abandon(_ turn: LogQueue.Turn, _ staged: Staged, _ error: SQLiteError, isInDoubt: Bool) {
         hasFailed = true
         lastProbe = .now
-        hasLeftovers = true
         var failure = LogStoreError(error)
         do throws(SQLiteError) {
-            try table.database.rollback()
+            try home.undo()
         } catch {
             failure = LogStoreError(.restartNeeded, "the transaction could not be undone: \(error.message)")
         }
@@ -373,119 +327,61 @@ final class LogWriter {
         for (save, result) in zip(saves, results) { save.completion(result) }
     }
 
-    // MARK: - Reading
+    // MARK: - Conversion
 
-    /// Serves the oldest waiting read for a bounded time, so that commits come in between.
-    private func readSlice() {
-        guard var read = queue.withLock({ $0.reads.isEmpty ? nil : $0.reads.removeFirst() }) else { return }
-        guard let log = logs[read.group], read.next >= log.firstIndex, read.next <= log.lastIndex else {
-            read.completion(
-                .failure(
-                    LogStoreError(
-                        .unavailable, "entry \(read.next) of group \(read.group.number) is not in the log")))
+    /// The table is left for segments: what comes is written there, and what is in the table is copied, a slice with each
+    /// transaction. After a failure it is tried again.
+    private func useSegmentsIfAsked() {
+        guard !hasFailed, refusal == nil, queue.withLock({ $0.isConversionDue }) else { return }
+        guard let former = home as? TableHome else {
+            queue.withLock { $0.isConversionDue = false }
             return
         }
-        var sliceBytes = 0
-        do throws(LogStoreError) {
-            while read.next <= min(read.through, log.lastIndex) {
-                let entry = try entry(read.next, read.group, log)
-                guard read.entries.isEmpty || entry.payload.count <= read.bytesLeft else { break }
-                read.entries.append(entry)
-                read.bytesLeft -= entry.payload.count
-                read.next += 1
-                sliceBytes += 64 + entry.payload.count
-                if sliceBytes >= Self.readSliceBytes, read.next <= read.through, read.bytesLeft > 0 {
-                    let rest = read
-                    queue.withLock { $0.reads.append(rest) }
-                    return
-                }
-            }
-        } catch {
-            read.completion(.failure(error))
-            return
-        }
-        read.completion(.success(read.entries))
-    }
-
-    private func entry(_ index: UInt64, _ group: GroupID, _ log: GroupLog) throws(LogStoreError) -> Entry {
-        guard let row = log.row(at: index) else {
-            throw LogStoreError(.unavailable, "entry \(index) of group \(group.number) is not in the log")
-        }
-        let found: Entry?
+        var isEnding = false
         do throws(SQLiteError) {
-            found = try table.entry(row: row, group: group)
-        } catch {
-            throw LogStoreError(error)
-        }
-        guard let found, found.index == index else {
-            throw LogStoreError(.corrupt, "entry \(index) of group \(group.number) does not match its checksum")
-        }
-        return found
-    }
-
-    /// The state of a group on disk. From here on its saves are taken again, if one had failed.
-    func stored(_ group: GroupID) -> Result<StoredGroup, LogStoreError> {
-        queue.withLock { _ = $0.failed.remove(group) }
-        let log = logs[group] ?? GroupLog()
-        var recent: [Entry] = []
-        var memberships: [Entry] = []
-        var bytes = 0
-        var index = log.lastIndex
-        do throws(LogStoreError) {
-            while index >= log.firstIndex {
-                let entry = try entry(index, group, log)
-                bytes += entry.payload.count
-                guard bytes <= configuration.recentBytesPerGroup else { break }
-                recent.append(entry)
-                index -= 1
+            // Files of segments that are there are none of this log's: it has had no segment.
+            for number in try SegmentFile.numbers(in: configuration.directory) {
+                try PlainFile.remove(SegmentFile.path(number, configuration.directory), vfs: configuration.vfs)
             }
-            for older in log.memberships where older <= index { memberships.append(try entry(older, group, log)) }
+            let segments = try SegmentHome(configuration, store: store, table: former.table, logs: logs)
+            isEnding = true
+            try former.end()
+            home = segments
+            queue.withLock { $0.isConversionDue = false }
         } catch {
-            return .failure(error)
+            abandon(LogQueue.Turn(), Staged(), error, isInDoubt: isEnding)
         }
-        recent.reverse()
-        return .success(
-            StoredGroup(
-                hardState: log.state.hardState, snapshot: log.state.snapshot, trimmed: log.state.trimmed,
-                firstIndex: log.firstIndex, lastIndex: log.lastIndex, terms: log.terms, memberships: memberships,
-                recent: recent))
     }
-
-    /// The groups that have saved anything.
-    var groups: [GroupID] { logs.filter { !$0.value.isNew }.keys.sorted() }
 
     // MARK: - Checkpoint and end
 
-    /// Between commits, after their completions, so that it delays at most the next save. One that has failed waits for
-    /// the next probe: it would copy everything again to fail in the same place.
-    private func checkpointIfDue() {
-        guard refusal == nil, !checkpointHasFailed,
-            table.database.writeAheadLogPages >= configuration.checkpointPages
-        else { return }
-        checkpoint(.passive)
+    /// Between commits, after their completions, so that it delays at most the next save. A failed step waits for the
+    /// next probe: it would do everything again to fail in the same place.
+    private func tidyIfDue() {
+        guard refusal == nil, !tidyHasFailed, home.isTidyDue else { return }
+        tidy()
     }
 
-    private func checkpoint(_ mode: Database.CheckpointMode) {
+    private func tidy() {
         do throws(SQLiteError) {
-            _ = try table.database.checkpoint(mode)
-            checkpointHasFailed = false
+            try home.tidy()
+            tidyHasFailed = false
         } catch  where error.code == .syncFailed || error.code == .corrupt {
             refuse(
                 LogStoreError(
                     .restartNeeded,
                     "The disk did not take the log: \(error.message). Check the disk and restart the node."))
         } catch {
-            // A full disk: the write-ahead log keeps everything and grows.
-            checkpointHasFailed = true
+            // A full disk: the log keeps everything and grows.
+            tidyHasFailed = true
             let failure = LogStoreError(error)
             queue.withLock { $0.status.failure = failure }
         }
     }
 
     private func close() {
-        if refusal == nil { checkpoint(.truncate) }
         marks.stop()
-        table.database.close()
+        home.close(isTrusted: refusal == nil)
         let left = queue.update { queue in
             queue.isClosed = true
             defer { queue.reads = [] }

@@ -115,7 +115,9 @@ extension ChatroomNode {
         await system.observe { change in
             switch change {
             case .revoked(let user, _): gateway.revoke(user)
-            case .level(let level): gateway.use(features: level.clientFeatures)
+            case .level(let level):
+                gateway.use(features: level.clientFeatures)
+                if level.brings(.logSegments) { store.useSegments() }
             case .setting, .nodes: break
             }
         }
@@ -225,7 +227,7 @@ extension ChatroomNode {
         let metrics = MetricsRegistry()
         observeTurns(of: loops, metrics)
         let store = try await services.open(close: { $0.close() }) {
-            try Self.openLog(configuration, directory, create: false, metrics: metrics)
+            try Self.openLog(configuration, directory, create: nil, metrics: metrics)
         }
         let router = ClusterRouter(node: configuration.node)
         return Common(

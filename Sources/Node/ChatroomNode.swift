@@ -85,7 +85,7 @@ public final class ChatroomNode: Service, Sendable {
     public static func createCluster(_ configuration: NodeConfiguration, logger: Logger) async throws(NodeError) {
         let directory = DataDirectory(path: configuration.dataDirectory)
         try directory.create()
-        let store = try openLog(configuration, directory, create: true, metrics: nil)
+        let store = try openLog(configuration, directory, create: configuration.levelMax, metrics: nil)
         defer { store.close() }
         let owner: DataOwner
         do {
@@ -116,11 +116,14 @@ public final class ChatroomNode: Service, Sendable {
         throw ChatError(.unavailable, "there is no other node", retryAfterMs: 500)
     }
 
+    /// - Parameter level: makes a new log, as far as programs of this level know it; nil: there is one.
     static func openLog(
-        _ configuration: NodeConfiguration, _ directory: DataDirectory, create: Bool, metrics: MetricsRegistry?
+        _ configuration: NodeConfiguration, _ directory: DataDirectory, create level: FeatureLevel?,
+        metrics: MetricsRegistry?
     ) throws(NodeError) -> LogStore {
         var options = LogStoreConfiguration(directory: directory.log)
-        options.create = create
+        options.create = level != nil
+        options.makesSegments = level?.brings(.logSegments) ?? false
         options.syncDelayMicroseconds = UInt32(configuration.syncDelayMicroseconds)
         if let metrics {
             let syncs = metrics.durations("chatroom_log_sync_seconds", "How long one sync of the log took.")
@@ -147,7 +150,8 @@ public final class ChatroomNode: Service, Sendable {
                     throw NodeError(.address, "a seed names \(identity.shards) shards")
                 }
                 try directory.create()
-                try Self.openLog(configuration, directory, create: true, metrics: nil).close()
+                // The cluster's level will be known later.
+                try Self.openLog(configuration, directory, create: .first, metrics: nil).close()
                 try directory.complete(
                     DataOwner(cluster: identity.cluster, shards: shards, node: configuration.node.text))
                 logger.notice("joining a cluster", metadata: ["cluster": "\(identity.cluster)"])

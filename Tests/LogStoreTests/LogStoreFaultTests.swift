@@ -39,14 +39,18 @@ private struct Promise: Sendable {
 
     /// Random saves of three groups, the power cut at any moment, again and again. Whatever was acknowledged is there;
     /// what was not is there wholly or not at all.
-    @Test(arguments: SeededGenerator.seeds(30))
-    func `every acknowledged save survives a power cut`(seed: UInt64) async throws {
+    @Test(arguments: SeededGenerator.seeds(20), LogFormat.allCases)
+    func `every acknowledged save survives a power cut`(seed: UInt64, format: LogFormat) async throws {
         var random = SeededGenerator(seed: seed)
-        var options = configuration(directory, create: true, disk: disk)
+        var options = configuration(directory, create: true, disk: disk, format)
         options.marksInterval = .milliseconds(1)
         options.checkpointPages = 20
+        // Many segments, each of a few records.
+        options.segmentBytes = 16 << 10
         try LogStore.open(options).close()
         options.create = false
+        // Every second log of rows is converted while it is written to.
+        let isConverted = format == .table && seed.isMultiple(of: 2)
         var promises: [GroupID: [Promise]] = [:]
         for _ in 0..<4 {
             let store = try LogStore.open(options)
@@ -59,6 +63,7 @@ private struct Promise: Sendable {
                 promises[group] = found.map { [$0] }
             }
             disk.cutPower(after: .random(in: 0...250, using: &random))
+            if isConverted, Bool.random(using: &random) { store.useSegments() }
             promises = await Self.work(on: store, from: promises.compactMapValues(\.last), &random)
             disk.cutPower()
             store.close()
@@ -147,8 +152,9 @@ private struct Promise: Sendable {
         return stored.recent == Array(promise.entries[Int(stored.trimmed.index)...])
     }
 
-    @Test func `after a failed sync everything is refused until the node restarts`() async throws {
-        var store = try LogStore.open(configuration(directory, create: true, disk: disk))
+    @Test(arguments: LogFormat.allCases)
+    func `after a failed sync everything is refused until the node restarts`(format: LogFormat) async throws {
+        var store = try LogStore.open(configuration(directory, create: true, disk: disk, format))
         try await store.save(GroupSave(group: groupA, entries: entries(1...5)))
         disk.failSyncs(1)
         for attempt in 0..<3 {
@@ -175,10 +181,11 @@ private struct Promise: Sendable {
         store.close()
     }
 
-    @Test func `after a save that was not kept none is taken before somebody has asked what the disk holds`()
+    @Test(arguments: LogFormat.allCases)
+    func `after a save that was not kept none is taken before somebody has asked what the disk holds`(format: LogFormat)
         async throws
     {
-        let store = try LogStore.open(configuration(directory, create: true, disk: disk))
+        let store = try LogStore.open(configuration(directory, create: true, disk: disk, format))
         defer { store.close() }
         try await store.save(GroupSave(group: groupA, entries: entries(1...5)))
         disk.isFull = true
@@ -201,8 +208,9 @@ private struct Promise: Sendable {
         #expect(try store.restored(groupA).recent.map(\.term) == [1, 1, 1, 1, 2, 2])
     }
 
-    @Test func `on a full disk saves fail whole, and work again when there is space`() async throws {
-        var store = try LogStore.open(configuration(directory, create: true, disk: disk))
+    @Test(arguments: LogFormat.allCases)
+    func `on a full disk saves fail whole, and work again when there is space`(format: LogFormat) async throws {
+        var store = try LogStore.open(configuration(directory, create: true, disk: disk, format))
         try await store.save(GroupSave(group: groupA, entries: entries(1...5)))
         disk.isFull = true
         do throws(LogStoreError) {
@@ -231,12 +239,12 @@ private struct Promise: Sendable {
         store.close()
     }
 
-    @Test(arguments: [FaultFiles.Step.write, .shortWrite, .sync])
+    @Test(arguments: [FaultFiles.Step.write, .shortWrite, .sync], LogFormat.allCases)
     func `a store that nobody writes to finds out that its disk takes nothing, and when it does again`(
-        step: FaultFiles.Step
+        step: FaultFiles.Step, format: LogFormat
     ) async throws {
         let files = FaultFiles()
-        var options = configuration(directory, create: true, disk: disk)
+        var options = configuration(directory, create: true, disk: disk, format)
         options.files = files
         options.probeInterval = .milliseconds(20)
         let store = try LogStore.open(options)
@@ -250,9 +258,10 @@ private struct Promise: Sendable {
         #expect(try !directory.names().contains("log.probe"), "nothing is left")
     }
 
-    @Test func `small saves that succeed do not hide that the disk has no space for more`() async throws {
+    @Test(arguments: LogFormat.allCases)
+    func `small saves that succeed do not hide that the disk has no space for more`(format: LogFormat) async throws {
         let files = FaultFiles()
-        var options = configuration(directory, create: true, disk: disk)
+        var options = configuration(directory, create: true, disk: disk, format)
         options.files = files
         options.probeInterval = .milliseconds(20)
         let store = try LogStore.open(options)
@@ -273,10 +282,12 @@ private struct Promise: Sendable {
         }
     }
 
-    @Test(arguments: [FaultFiles.Step.write, .shortWrite])
-    func `a trickle of small saves does not keep a full disk from being found out`(step: FaultFiles.Step) async throws {
+    @Test(arguments: [FaultFiles.Step.write, .shortWrite], LogFormat.allCases)
+    func `a trickle of small saves does not keep a full disk from being found out`(
+        step: FaultFiles.Step, format: LogFormat
+    ) async throws {
         let files = FaultFiles()
-        var options = configuration(directory, create: true, disk: disk)
+        var options = configuration(directory, create: true, disk: disk, format)
         options.files = files
         // Longer than what is between two saves.
         options.probeInterval = .milliseconds(200)
@@ -298,7 +309,7 @@ private struct Promise: Sendable {
 
     /// The write-ahead log takes saves and can't be brought to the file, so it grows and grows.
     @Test func `a checkpoint that fails is told until one succeeds, whatever saves succeed meanwhile`() async throws {
-        var options = configuration(directory, create: true, disk: disk)
+        var options = configuration(directory, create: true, disk: disk, .table)
         options.checkpointPages = 20
         // How often the store said behind a commit that all is well.
         let opened = Mutex<LogStore?>(nil)
@@ -330,8 +341,11 @@ private struct Promise: Sendable {
         again.close()
     }
 
-    @Test func `after a save that failed the store says that it takes some again before anybody tries`() async throws {
-        let store = try LogStore.open(configuration(directory, create: true, disk: disk))
+    @Test(arguments: LogFormat.allCases)
+    func `after a save that failed the store says that it takes some again before anybody tries`(format: LogFormat)
+        async throws
+    {
+        let store = try LogStore.open(configuration(directory, create: true, disk: disk, format))
         defer { store.close() }
         try await store.save(GroupSave(group: groupA, entries: entries(1...5)))
         disk.isFull = true
@@ -352,7 +366,7 @@ private struct Promise: Sendable {
 
     /// A closed log with entries whose payloads can be found in the file.
     private func makeLog() async throws {
-        let store = try LogStore.open(configuration(directory, create: true))
+        let store = try LogStore.open(configuration(directory, create: true, .table))
         try await store.save(
             GroupSave(group: groupA, hardState: HardState(term: 4), entries: entries(1...200, term: 4, bytes: 100)))
         store.close()
@@ -438,7 +452,7 @@ private struct Promise: Sendable {
     }
 
     /// Nothing is wrong with it, so nobody is told to do away with it.
-    private func expectOtherVersion(_ name: String, _ found: Int64, _ own: Int64) throws {
+    private func expectOtherVersion(_ name: String, _ found: Int64, _ own: Int64, _ known: String) throws {
         let before = try directory.bytes(name)
         do throws(LogStoreError) {
             try LogStore.open(configuration(directory)).close()
@@ -446,7 +460,7 @@ private struct Promise: Sendable {
         } catch {
             #expect(error.code == .unsupported)
             for words in [
-                "\(directory.path)/\(name)", "has format \(found)", "format \(own) only",
+                "\(directory.path)/\(name)", "has format \(found)", known,
                 found > own ? "newer" : "older",
                 "CHANGELOG.md",
             ] {
@@ -459,7 +473,7 @@ private struct Promise: Sendable {
         #expect(try directory.bytes(name) == before)
     }
 
-    @Test(arguments: [1, 3] as [Int64])
+    @Test(arguments: [1, 4] as [Int64])
     func `a log of another version is refused with both numbers, and left as it is`(version: Int64) async throws {
         try await makeLog()
         func put(_ pragma: String, _ number: Int64) throws {
@@ -468,7 +482,7 @@ private struct Promise: Sendable {
             try log.execute("PRAGMA \(pragma) = \(number)")
         }
         try put("user_version", version)
-        try expectOtherVersion("log.sqlite", version, 2)
+        try expectOtherVersion("log.sqlite", version, 3, "formats 2 to 3 only")
         // Of another program, with our number.
         try put("user_version", 2)
         try put("application_id", 77)
@@ -489,7 +503,7 @@ private struct Promise: Sendable {
         lines.append("something that only that version knows")
         let body = Array((lines.joined(separator: "\n") + "\n").utf8)
         try directory.write(body + Array("checksum \(CRC32C.of(body))\n".utf8), to: "log.marks")
-        try expectOtherVersion("log.marks", version, 1)
+        try expectOtherVersion("log.marks", version, 1, "format 1 only")
         // And whole, or it is not of another version but damaged.
         try directory.write(body + Array("checksum 1\n".utf8), to: "log.marks")
         expectRefusal(.corrupt, "the checksum does not fit")
@@ -500,12 +514,13 @@ private struct Promise: Sendable {
         expectRefusal(.corrupt, "letters")
     }
 
-    @Test func `the making of a log can be repeated when the power was cut in it`() throws {
+    @Test(arguments: LogFormat.allCases)
+    func `the making of a log can be repeated when the power was cut in it`(format: LogFormat) throws {
         for operations in 0...40 as ClosedRange<Int64> {
             let directory = try TemporaryDirectory()
             disk.cutPower(after: operations)
             do throws(LogStoreError) {
-                let store = try LogStore.open(configuration(directory, create: true, disk: disk))
+                let store = try LogStore.open(configuration(directory, create: true, disk: disk, format))
                 disk.cutPower()
                 store.close()
             } catch {}
@@ -513,7 +528,7 @@ private struct Promise: Sendable {
             #expect(disk.powerOn(seed: UInt64(operations)))
             var store: LogStore?
             do throws(LogStoreError) {
-                store = try LogStore.open(configuration(directory, create: true, disk: disk))
+                store = try LogStore.open(configuration(directory, create: true, disk: disk, format))
             } catch {
                 // It was complete; then it opens as it is.
                 #expect(error.code == .alreadyExists, "after \(operations): \(error)")

@@ -8,13 +8,14 @@ import Testing
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test func `what was saved is there after a restart`() async throws {
+    @Test(arguments: LogFormat.allCases)
+    func `what was saved is there after a restart`(format: LogFormat) async throws {
         let membership = GroupMembership(
             voters: [ServerID(node: "n1", store: 7), ServerID(node: "n2", store: .max)],
             learners: [ServerID(node: "ü", store: 1)])
         let state = HardState(term: 3, votedFor: ServerID(node: "n2", store: .max))
         let snapshot = SnapshotMark(index: 0, term: 0, membership: membership)
-        var store = try LogStore.open(configuration(directory, create: true))
+        var store = try LogStore.open(configuration(directory, create: true, format))
         let identity = store.storeID
         try await store.save([
             GroupSave(group: groupA, hardState: state, snapshot: snapshot, entries: entries(1...3)),
@@ -38,11 +39,12 @@ import Testing
         #expect(try store.restored(groupB).lastIndex == 0)
     }
 
-    @Test func `entries that change the servers are restored, however far back they are`() async throws {
+    @Test(arguments: LogFormat.allCases)
+    func `entries that change the servers are restored, however far back they are`(format: LogFormat) async throws {
         func membership(_ index: UInt64) -> Entry {
             Entry(index: index, term: 1, kind: .membership, payload: [UInt8(index)])
         }
-        var settings = configuration(directory, create: true)
+        var settings = configuration(directory, create: true, format)
         settings.recentBytesPerGroup = 1_000
         var store = try LogStore.open(settings)
         try await store.save(
@@ -67,21 +69,23 @@ import Testing
         store.close()
     }
 
-    @Test func `a directory without a log is opened only when told to make one, and made once`() throws {
+    @Test(arguments: LogFormat.allCases)
+    func `a directory without a log is opened only when told to make one, and made once`(format: LogFormat) throws {
         #expect(throws: LogStoreError.self) { try LogStore.open(configuration(directory)) }
         #expect(try directory.names().isEmpty)
-        let store = try LogStore.open(configuration(directory, create: true))
+        let store = try LogStore.open(configuration(directory, create: true, format))
         store.close()
         do throws(LogStoreError) {
-            _ = try LogStore.open(configuration(directory, create: true))
+            _ = try LogStore.open(configuration(directory, create: true, format))
             Issue.record("made twice")
         } catch {
             #expect(error.code == .alreadyExists)
         }
     }
 
-    @Test func `a log that is open cannot be opened again`() throws {
-        let store = try LogStore.open(configuration(directory, create: true))
+    @Test(arguments: LogFormat.allCases)
+    func `a log that is open cannot be opened again`(format: LogFormat) throws {
+        let store = try LogStore.open(configuration(directory, create: true, format))
         defer { store.close() }
         do throws(LogStoreError) {
             _ = try LogStore.open(configuration(directory))
@@ -91,8 +95,9 @@ import Testing
         }
     }
 
-    @Test func `a truncation replaces the end, also after a restart`() async throws {
-        var store = try LogStore.open(configuration(directory, create: true))
+    @Test(arguments: LogFormat.allCases)
+    func `a truncation replaces the end, also after a restart`(format: LogFormat) async throws {
+        var store = try LogStore.open(configuration(directory, create: true, format))
         try await store.save(GroupSave(group: groupA, entries: entries(1...10)))
         try await store.save([
             GroupSave(group: groupA, entries: entries(11...12)),
@@ -108,8 +113,9 @@ import Testing
         #expect(try store.restored(groupA).lastIndex == 7)
     }
 
-    @Test func `a truncation to nothing is not behind the marks`() async throws {
-        var store = try LogStore.open(configuration(directory, create: true))
+    @Test(arguments: LogFormat.allCases)
+    func `a truncation to nothing is not behind the marks`(format: LogFormat) async throws {
+        var store = try LogStore.open(configuration(directory, create: true, format))
         try await store.save(GroupSave(group: groupA, entries: entries(1...10)))
         store.close()
         store = try LogStore.open(configuration(directory))
@@ -120,8 +126,11 @@ import Testing
         #expect(try store.restored(groupA).lastIndex == 0)
     }
 
-    @Test func `gaps, overlaps and cuts below the trimmed entry are refused and change nothing`() async throws {
-        let store = try LogStore.open(configuration(directory, create: true))
+    @Test(arguments: LogFormat.allCases)
+    func `gaps, overlaps and cuts below the trimmed entry are refused and change nothing`(format: LogFormat)
+        async throws
+    {
+        let store = try LogStore.open(configuration(directory, create: true, format))
         defer { store.close() }
         try await store.save(GroupSave(group: groupA, entries: entries(1...10)))
         store.trim(groupA, through: 4)
@@ -149,8 +158,9 @@ import Testing
         #expect(try store.restored(GroupID(9)).hardState.term == 5)
     }
 
-    @Test func `a trimmed log starts after the trimmed entry and remembers its term`() async throws {
-        var store = try LogStore.open(configuration(directory, create: true))
+    @Test(arguments: LogFormat.allCases)
+    func `a trimmed log starts after the trimmed entry and remembers its term`(format: LogFormat) async throws {
+        var store = try LogStore.open(configuration(directory, create: true, format))
         try await store.save(GroupSave(group: groupA, entries: entries(1...500) + entries(501...3000, term: 2)))
         try await store.save(GroupSave(group: groupB, entries: entries(1...10)))
         store.trim(groupA, through: 2_500)
@@ -180,9 +190,10 @@ import Testing
         store.close()
     }
 
-    @Test func `a snapshot beyond the log replaces it, and one inside leaves it`() async throws {
+    @Test(arguments: LogFormat.allCases)
+    func `a snapshot beyond the log replaces it, and one inside leaves it`(format: LogFormat) async throws {
         let membership = GroupMembership(voters: [ServerID(node: "n", store: 1)])
-        var store = try LogStore.open(configuration(directory, create: true))
+        var store = try LogStore.open(configuration(directory, create: true, format))
         try await store.save(GroupSave(group: groupA, entries: entries(1...10)))
         try await store.save(
             GroupSave(group: groupA, snapshot: SnapshotMark(index: 5, term: 1, membership: membership)))
@@ -211,14 +222,17 @@ import Testing
         #expect(try store.restored(groupA).recent.isEmpty)
     }
 
-    @Test func `a snapshot with a cut right behind it replaces the log, whether or not the log held its end`()
+    @Test(arguments: LogFormat.allCases)
+    func `a snapshot with a cut right behind it replaces the log, whether or not the log held its end`(
+        format: LogFormat
+    )
         async throws
     {
         let membership = GroupMembership(voters: [ServerID(node: "n", store: 1)])
         // The log ends before the snapshot, holds its end, or holds another entry there.
         for (count, term) in [(3, 1), (10, 1), (10, 2)] as [(UInt64, UInt64)] {
             let directory = try TemporaryDirectory()
-            var store = try LogStore.open(configuration(directory, create: true))
+            var store = try LogStore.open(configuration(directory, create: true, format))
             try await store.save(GroupSave(group: groupA, entries: entries(1...count)))
             try await store.save(
                 GroupSave(
@@ -236,8 +250,9 @@ import Testing
         }
     }
 
-    @Test func `older entries are read in bounded pieces`() async throws {
-        let store = try LogStore.open(configuration(directory, create: true))
+    @Test(arguments: LogFormat.allCases)
+    func `older entries are read in bounded pieces`(format: LogFormat) async throws {
+        let store = try LogStore.open(configuration(directory, create: true, format))
         defer { store.close() }
         try await store.save(GroupSave(group: groupA, entries: entries(1...3_000, bytes: 1_000)))
         #expect(try await store.entries(groupA, 1...3_000) == entries(1...3_000, bytes: 1_000))
@@ -246,8 +261,9 @@ import Testing
         #expect(try await store.entries(groupA, 2_999...9_999) == entries(2_999...3_000, bytes: 1_000))
     }
 
-    @Test func `restored returns no more recent bytes than configured`() async throws {
-        var small = configuration(directory, create: true)
+    @Test(arguments: LogFormat.allCases)
+    func `restored returns no more recent bytes than configured`(format: LogFormat) async throws {
+        var small = configuration(directory, create: true, format)
         small.recentBytesPerGroup = 2_999
         let store = try LogStore.open(small)
         defer { store.close() }
@@ -256,9 +272,10 @@ import Testing
         #expect(try store.restored(groupA).firstIndex == 1)
     }
 
-    @Test func `saves that wait at the same time share a sync`() async throws {
+    @Test(arguments: LogFormat.allCases)
+    func `saves that wait at the same time share a sync`(format: LogFormat) async throws {
         let disk = FaultDisk()
-        let store = try LogStore.open(configuration(directory, create: true, disk: disk))
+        let store = try LogStore.open(configuration(directory, create: true, disk: disk, format))
         let before = disk.syncs
         disk.delaySyncs(microseconds: 20_000)
         let done = Waiting<Result<Void, LogStoreError>>()
@@ -273,9 +290,10 @@ import Testing
         store.close()
     }
 
-    @Test func `more than the bound is refused at once`() async throws {
+    @Test(arguments: LogFormat.allCases)
+    func `more than the bound is refused at once`(format: LogFormat) async throws {
         let disk = FaultDisk()
-        var bounded = configuration(directory, create: true, disk: disk)
+        var bounded = configuration(directory, create: true, disk: disk, format)
         bounded.waitingBytesMax = 10_000
         let store = try LogStore.open(bounded)
         disk.delaySyncs(microseconds: 100_000)
@@ -299,8 +317,9 @@ import Testing
         store.close()
     }
 
-    @Test func `after close every call is refused`() async throws {
-        let store = try LogStore.open(configuration(directory, create: true))
+    @Test(arguments: LogFormat.allCases)
+    func `after close every call is refused`(format: LogFormat) async throws {
+        let store = try LogStore.open(configuration(directory, create: true, format))
         store.close()
         store.close()
         await #expect(throws: LogStoreError.self) { try await store.save(GroupSave(group: groupA)) }

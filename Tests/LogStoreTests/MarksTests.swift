@@ -51,16 +51,16 @@ import WaitTestKit
     }
 
     /// After the first one no write of the marks but those that a save waits for, and a retry.
-    private func options(create: Bool = false) -> LogStoreConfiguration {
-        var options = configuration(directory, create: create, disk: disk)
+    private func options(create: Bool = false, _ format: LogFormat = .segments) -> LogStoreConfiguration {
+        var options = configuration(directory, create: create, disk: disk, format)
         options.marksInterval = .seconds(600)
         options.files = files
         return options
     }
 
     /// A log of eight entries of term 1, and marks that say so.
-    private func opened() async throws -> LogStore {
-        let store = try LogStore.open(options(create: true))
+    private func opened(_ format: LogFormat) async throws -> LogStore {
+        let store = try LogStore.open(options(create: true, format))
         try await store.save(GroupSave(group: groupA, hardState: HardState(term: 1), entries: entries(1...8)))
         store.close()
         return try LogStore.open(options())
@@ -76,13 +76,13 @@ import WaitTestKit
         return try LogStore.open(options())
     }
 
-    @Test(arguments: FaultFiles.Step.allCases)
+    @Test(arguments: FaultFiles.Step.allCases, LogFormat.allCases)
     func `after a failed write of the marks the log can be cut, and is opened after a crash`(
-        step: FaultFiles.Step
+        step: FaultFiles.Step, format: LogFormat
     ) async throws {
         for cut in Cut.allCases {
             let test = try MarksTests()
-            var store = try await test.opened()
+            var store = try await test.opened(format)
             test.files.fail(step)
             let error = await #expect(throws: LogStoreError.self, "\(cut)") { try await store.save(cut.saves) }
             #expect(error?.code == .full || error?.code == .io, "\(cut): \(String(describing: error))")
@@ -96,8 +96,9 @@ import WaitTestKit
         }
     }
 
-    @Test func `marks that could not be written once are written on`() async throws {
-        var options = configuration(directory, create: true, disk: disk)
+    @Test(arguments: LogFormat.allCases)
+    func `marks that could not be written once are written on`(format: LogFormat) async throws {
+        var options = configuration(directory, create: true, disk: disk, format)
         options.marksInterval = .milliseconds(1)
         options.files = files
         let store = try LogStore.open(options)
@@ -113,8 +114,9 @@ import WaitTestKit
         try await reach("last 12 of term 1")
     }
 
-    @Test func `marks that nobody waits for and that can't be written are told`() async throws {
-        var options = configuration(directory, create: true, disk: disk)
+    @Test(arguments: LogFormat.allCases)
+    func `marks that nobody waits for and that can't be written are told`(format: LogFormat) async throws {
+        var options = configuration(directory, create: true, disk: disk, format)
         options.marksInterval = .milliseconds(1)
         options.files = files
         let store = try LogStore.open(options)
@@ -132,11 +134,11 @@ import WaitTestKit
 
     /// The frames of a transaction may all be in the write-ahead log when its sync fails: the next start takes them for
     /// committed, and the marks must be true of that log as well as of the former one.
-    @Test(arguments: Cut.allCases)
+    @Test(arguments: Cut.allCases, LogFormat.allCases)
     func `a log whose cut could not be synced is opened at the next start, whichever of the two it is`(
-        cut: Cut
+        cut: Cut, format: LogFormat
     ) async throws {
-        try await opened().close()
+        try await opened(format).close()
         var options = options()
         options.marksInterval = .milliseconds(1)
         let store = try LogStore.open(options)
@@ -159,11 +161,11 @@ import WaitTestKit
 
     /// As above, where the disk takes something again before the process ends: what failed may have left frames until the
     /// write-ahead log has been written anew.
-    @Test(arguments: Cut.allCases)
+    @Test(arguments: Cut.allCases, LogFormat.allCases)
     func `a log whose cut could not be written is opened after a crash, and the marks follow it again`(
-        cut: Cut
+        cut: Cut, format: LogFormat
     ) async throws {
-        try await opened().close()
+        try await opened(format).close()
         var options = options()
         options.marksInterval = .milliseconds(1)
         let store = try LogStore.open(options)
@@ -188,15 +190,15 @@ import WaitTestKit
         }
     }
 
-    @Test(arguments: Cut.allCases)
+    @Test(arguments: Cut.allCases, LogFormat.allCases)
     func `a crash between any two steps of a cut leaves a log that opens, as it was or as it was to be`(
-        cut: Cut
+        cut: Cut, format: LogFormat
     ) async throws {
         // Of the marks' file, and then of the log's, until there are none left to stop at.
         for isMarks in [true, false] {
             for steps in 0..<40 {
                 let test = try MarksTests()
-                var store = try await test.opened()
+                var store = try await test.opened(format)
                 if isMarks { test.files.cutPower(afterSteps: steps) } else { test.disk.cutPower(after: Int64(steps)) }
                 var isSaved = true
                 do throws(LogStoreError) { try await store.save(cut.saves) } catch { isSaved = false }
@@ -214,10 +216,12 @@ import WaitTestKit
     }
 
     /// Any failure, any crash, again and again: the log is never refused.
-    @Test(arguments: SeededGenerator.seeds(10))
-    func `whatever fails and whenever the power goes, a log that lost nothing is opened`(seed: UInt64) async throws {
+    @Test(arguments: SeededGenerator.seeds(10), LogFormat.allCases)
+    func `whatever fails and whenever the power goes, a log that lost nothing is opened`(
+        seed: UInt64, format: LogFormat
+    ) async throws {
         var random = SeededGenerator(seed: seed)
-        var options = options(create: true)
+        var options = options(create: true, format)
         options.marksInterval = .milliseconds(1)
         try LogStore.open(options).close()
         options.create = false

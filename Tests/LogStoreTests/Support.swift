@@ -42,11 +42,22 @@ extension LogStore {
     }
 }
 
-func configuration(_ directory: TemporaryDirectory, create: Bool = false, disk: FaultDisk? = nil)
-    -> LogStoreConfiguration
-{
+/// Both that this program writes.
+enum LogFormat: CaseIterable, Sendable {
+    /// Version 2: rows of a table.
+    case table
+    /// Version 3.
+    case segments
+}
+
+func configuration(
+    _ directory: TemporaryDirectory, create: Bool = false, disk: FaultDisk? = nil, _ format: LogFormat = .segments
+) -> LogStoreConfiguration {
     var configuration = LogStoreConfiguration(directory: directory.path)
     configuration.create = create
+    configuration.makesSegments = format == .segments
+    // So that a test that opens many logs reads little.
+    configuration.segmentBytes = 64 << 10
     configuration.vfs = disk?.vfs
     return configuration
 }

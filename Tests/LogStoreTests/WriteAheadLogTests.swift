@@ -44,7 +44,7 @@ import Testing
         before: (LogStore) async throws -> Void = { _ in }
     ) async throws -> Crash {
         let disk = FaultDisk()
-        var options = configuration(directory, create: true, disk: disk)
+        var options = configuration(directory, create: true, disk: disk, .table)
         options.checkpointPages = checkpointPages
         try LogStore.open(options).close()
         let oldMarks = try directory.bytes("log.marks")
@@ -295,7 +295,7 @@ import Testing
         for writes in 0..<24 as Range<Int64> {
             let directory = try TemporaryDirectory()
             let disk = FaultDisk()
-            let store = try LogStore.open(configuration(directory, create: true, disk: disk))
+            let store = try LogStore.open(configuration(directory, create: true, disk: disk, .table))
             try await store.save(GroupSave(group: groupA, entries: entries(1...3)))
             // The disk is full at any place in a long transaction, then at any place in a shorter one: its end may be
             // there, with frames of the long one behind it.

@@ -17,6 +17,7 @@ parts=(
     'barrage|Barrage|barrage/run.sh'
     'storm|Joining storm, one node|storm/run.sh'
     'storm3|Joining storm, three nodes|storm/run.sh --nodes 3'
+    'log|The log alone|log/run.sh'
     'sends|Durable sends|sends/run.sh'
     'sends3|Durable sends, three nodes|sends/run.sh --nodes 3 --delays 0 --fixed-rate 5000'
     'peers|Durable sends beside other servers|peers/run.sh'
@@ -40,7 +41,7 @@ for name in $only $without; do
 done
 
 # Built once; the scripts find the programs by this.
-build chatroomd chatroomctl botswarm core-operations gateway-alone member-benchmark simulate
+build chatroomd chatroomctl botswarm core-operations gateway-alone member-benchmark log-benchmark simulate
 export CLUSTER_BIN_DIR=$bin_dir
 failed=()
 {

@@ -34,7 +34,7 @@ extension ChatroomNode {
                 throw NodeError(UnknownContent(level: state.level, own: configuration.levelMax))
             }
             try copyShards(parts, to: directory, configuration, level: state.level)
-            let store = try openLog(configuration, directory, create: true, metrics: nil)
+            let store = try openLog(configuration, directory, create: state.level, metrics: nil)
             defer { store.close() }
             try await SystemGroup.restore(
                 state, as: identity, shards: parts.shards.map(\.appliedIndex), node: configuration.node,

@@ -10,7 +10,7 @@ extension FuzzTarget {
     /// The first byte tells what it is.
     static let logRows = FuzzTarget(name: "logrows", bytesMax: 256 << 10) { bytes in
         var input = FuzzInput(bytes)
-        switch input.byte() % 7 {
+        switch input.byte() % 8 {
         case 0:
             let content = input.all
             guard let state = GroupState(encoded: content) else { return }
@@ -30,7 +30,8 @@ extension FuzzTarget {
             let piece = Int(input.byte()) + 1
             require(
                 objection(input.rest, input.rest.count) == objection(input.rest, piece), "in pieces of \(piece)")
-        default: check(writeAheadLog: &input)
+        case 6: check(writeAheadLog: &input)
+        default: check(record: input.all)
         }
     } seeds: { _ in
         let (a, b) = (ServerID(node: "a", store: 1), ServerID(node: "köln", store: .max))
@@ -51,6 +52,20 @@ extension FuzzTarget {
         for kind: UInt8 in 0..<3 { seeds.append([4, 1, 0, 3, 0, 9, 0, 5, 0, kind, 1, 2, 3]) }
         for flags: UInt8 in [0x00, 0xFF, 0x15, 0x2A] { seeds.append([6, flags, 5, 2, 0, 9, 1, 1, 2, 3]) }
         seeds.append([5, 100] + writeAheadLog(pages: [[1], [2], [3]], commits: 0b110, isBigEndian: true))
+        let log = GroupLog()
+        log.isNew = true
+        var change = GroupChange(log)
+        change.set(HardState(term: 2, votedFor: a))
+        change.append([
+            Entry(index: 1, term: 1, kind: .membership, payload: membership.encoded()),
+            Entry(index: 2, term: 2, kind: .command, payload: [1, 2, 3]),
+        ])
+        var record = SegmentRecord()
+        record.appendHead(oldest: 1, [:])
+        _ = record.append(change, of: GroupID(3), segment: 1, start: 0)
+        _ = record.append(
+            moved: [Entry(index: 1, term: 1, kind: .empty, payload: [])], of: GroupID(3), segment: 1, start: 0)
+        seeds.append([7] + record.bytes.dropFirst(SegmentRecord.headerBytes))
         seeds.append([5, 255] + writeAheadLog(pages: [[1], [2]], commits: 0b11, isBigEndian: false))
         return seeds
     }
@@ -110,6 +125,45 @@ extension FuzzTarget {
         require(
             Int64(header.group.number) == group && header.index == index && header.term == term
                 && Int64(header.kind.rawValue) == kind, "a row is read as another")
+    }
+
+    // MARK: - Records of segments
+
+    /// The blocks of a segment's first record, whose checksum has fitted. The logs that they lead to can be written and read again.
+    private static func check(record blocks: [UInt8]) {
+        guard let logs = try? replay(blocks) else { return }
+        var record = SegmentRecord()
+        record.appendHead(oldest: 1, logs)
+        for (group, log) in logs where log.count > 0 {
+            // Their payloads stand where the places say.
+            let entries = (log.firstIndex...log.lastIndex).compactMap { index -> Entry? in
+                guard let place = log.place(of: index) else { return nil }
+                let start = Int(place.start) - SegmentRecord.headerBytes
+                let entry = SegmentRecord.entry(Array(blocks[start..<start + Int(place.length)]), of: group)
+                require(
+                    entry?.index == index && entry?.term == log.term(at: index), "a place is not that of entry \(index)"
+                )
+                return entry
+            }
+            _ = record.append(moved: entries, of: group, segment: 1, start: 0)
+        }
+        let again = try? replay(Array(record.bytes.dropFirst(SegmentRecord.headerBytes)))
+        require(again != nil, "what was read can't be written")
+        for (group, log) in logs {
+            require(
+                again?[group]?.state == log.state && again?[group]?.lastIndex == log.lastIndex, "a group is another")
+        }
+    }
+
+    private static func replay(_ blocks: [UInt8]) throws(LogDamage) -> [GroupID: GroupLog] {
+        let replay = LogReplay(entriesMax: 10_000)
+        let result: Result<Void, LogDamage> = blocks.withUnsafeBytes { bytes in
+            do throws(LogDamage) {
+                return .success(try replay.apply(bytes, segment: 1, start: 0, isFirst: true))
+            } catch { return .failure(error) }
+        }
+        try result.get()
+        return try replay.logs()
     }
 
     // MARK: - The write-ahead log
