@@ -152,6 +152,8 @@ final class SegmentHome: LogHome {
             let bytes = record.bytes.count
             let share = changes.isEmpty ? Self.idleMoveBytes : min(Self.moveBytesMax, max(Self.moveBytesMin, 2 * bytes))
             chooseMoves(bytesMax: share, changes, logs)
+            // Nothing would ever change about it.
+            if moves.isEmpty, changes.isEmpty { isCleaningStuck = true }
             for place in moves.indices {
                 moves[place].places = record.append(
                     moved: moves[place].entries, of: moves[place].group, segment: target.segment, start: target.start)
