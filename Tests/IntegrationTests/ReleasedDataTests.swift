@@ -28,6 +28,8 @@ extension IntegrationTests {
             try await expectContent(of: node)
             let sent = try await node.api("POST", "/v1/rooms/live-1/messages", #"{"type":"TEXT","text":"new"}"#)
             #expect(sent.body.contains(#""seq":22"#), "\(sent)")
+            // The level has brought the log to segments.
+            #expect(FileManager.default.fileExists(atPath: node.dataPath + "/log/log.segment.0"))
             await node.kill()
         }
 
