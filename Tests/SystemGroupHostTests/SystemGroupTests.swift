@@ -110,7 +110,10 @@ struct SystemGroupTests {
     }
 
     @Test func `whoever observes before the cluster is created hears of the level that it begins with`() async throws {
-        let fixture = try Fixture(try TemporaryDirectory(), create: true)
+        // The directory goes with its last use, which is the end.
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let fixture = try Fixture(directory, create: true)
         let heard = Mutex<[SystemChange]>([])
         do {
             let server = ServerID(node: "n1", store: fixture.store.storeID)
