@@ -110,18 +110,15 @@ final class LoopHost {
             if let index = shard.proposeStaged() { onTheWay.append((shard, index)) }
         }
         // Refused, all of it.
-        if onTheWay.isEmpty { pace.committed(isReplicated: false, atNanoseconds: now) }
+        if onTheWay.isEmpty { pace.committed() }
     }
 
     /// Looks whether the round on its way is committed, and has the next turn propose the commands that wait for that.
     private func noteCommitted() {
         guard !onTheWay.isEmpty, onTheWay.allSatisfy({ round in round.shard.hasCommitted(round.index) }) else { return }
-        let now = EventLoop.nowNanoseconds
-        pace.committed(isReplicated: onTheWay.contains { !$0.shard.log.isSoleVoter }, atNanoseconds: now)
+        pace.committed()
         onTheWay.removeAll(keepingCapacity: true)
-        let commands = shards.values.reduce(0) { $0 + $1.stagedCount }
-        guard commands > 0 else { return }
-        if pace.mayBegin(commands: commands, atNanoseconds: now) { loop.executeLater {} } else { wakeForRound(at: now) }
+        if shards.values.contains(where: { $0.stagedCount > 0 }) { loop.executeLater {} }
     }
 
     /// Has a turn come when the next round may begin.
