@@ -112,7 +112,8 @@ public enum MessagePlace: Sendable, Hashable {
 /// One entry of a room's stream, from a person or from the room itself.
 ///
 /// It is one reference to what it says, since it is copied from the room into rows, effects, tails and pushes, and hardly
-/// ever changed. To set several fields, make ``MessageFields`` first: each change of a message makes them anew.
+/// ever changed. To set several fields, make ``MessageFields`` first: each change of a message makes them anew. Its properties
+/// are written out, because a look-up by key path costs at run time.
 public struct Message: Sendable, Hashable {
     private final class Storage: Sendable {
         let fields: MessageFields

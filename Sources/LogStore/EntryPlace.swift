@@ -1,4 +1,4 @@
-/// Where the bytes of an entry are.
+/// The place of an entry's bytes.
 struct EntryPlace: Sendable, Hashable {
     /// The number of the segment; 0: the table of `log.sqlite`.
     var segment: UInt32

@@ -11,7 +11,7 @@ struct GroupChange {
     private(set) var isReset = false
     /// Entries behind `keptThrough`.
     private(set) var entries: [Entry] = []
-    /// Where these have been written.
+    /// The places to which these have been written.
     var places: [EntryPlace] = []
     /// Entries of `log` that must not come back after a restart.
     private(set) var removed: [EntryPlace] = []

@@ -1,6 +1,6 @@
 import Consensus
 
-/// Where the entries of one group are, and its state: what is committed. Used by the writer thread only.
+/// The places of one group's entries, and its state, as they are committed. Used by the writer thread only.
 final class GroupLog {
     /// Nothing of the group has been committed yet.
     var isNew = false
@@ -16,10 +16,10 @@ final class GroupLog {
     var firstIndex: UInt64 { state.trimmed.index + 1 }
     var lastIndex: UInt64 { state.trimmed.index + UInt64(count) }
 
-    /// Where all entries are.
+    /// The places of all entries.
     var allPlaces: ArraySlice<EntryPlace> { places[head...] }
 
-    /// Where an entry is; nil when it is not there.
+    /// The place of an entry; nil when it is not there.
     func place(of index: UInt64) -> EntryPlace? {
         guard index >= firstIndex, index <= lastIndex else { return nil }
         return places[head + Int(index - firstIndex)]

@@ -1,7 +1,7 @@
 import Consensus
 import SQLite
 
-/// Where the log's transactions go: a format of the log. Used by the writer thread only.
+/// A format of the log, to which its transactions go. Used by the writer thread only.
 ///
 /// A transaction is prepared, then committed, then adopted; or it is undone after a failure, and nothing of it counts.
 protocol LogHome: AnyObject {

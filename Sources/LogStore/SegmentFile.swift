@@ -32,7 +32,7 @@ final class SegmentFile {
 struct Segment {
     var number: UInt32
     var file: SegmentFile
-    /// Where its next record begins, or would.
+    /// The offset at which its next record begins, or would.
     var used: Int
     /// Entries that are needed here.
     var needs = SegmentNeeds()

@@ -67,34 +67,24 @@ final class SegmentHome: LogHome {
 
     private var first: UInt32 { segments.first?.number ?? 1 }
 
-    /// Calls `body` for places of one segment at a time.
-    private func forEachRun(_ places: ArraySlice<EntryPlace>, _ body: (UInt32, ArraySlice<EntryPlace>) -> Void) {
+    /// Changes the needs of each segment, and of the table, by the places that are there.
+    private func forEachNeeds(
+        of places: ArraySlice<EntryPlace>, _ change: (inout SegmentNeeds, ArraySlice<EntryPlace>) -> Void
+    ) {
         var rest = places
         while let segment = rest.first?.segment {
             let run = rest.prefix { $0.segment == segment }
-            body(segment, run)
+            if segment == 0 { change(&tableNeeds, run) } else { change(&segments[Int(segment - first)].needs, run) }
             rest = rest.dropFirst(run.count)
         }
     }
 
     private func add(_ places: ArraySlice<EntryPlace>, of group: GroupID) {
-        forEachRun(places) { segment, run in
-            if segment == 0 {
-                tableNeeds.add(run, of: group)
-            } else {
-                segments[Int(segment - first)].needs.add(run, of: group)
-            }
-        }
+        forEachNeeds(of: places) { $0.add($1, of: group) }
     }
 
     private func remove(_ places: ArraySlice<EntryPlace>, of group: GroupID) {
-        forEachRun(places) { segment, run in
-            if segment == 0 {
-                tableNeeds.remove(run, of: group)
-            } else {
-                segments[Int(segment - first)].needs.remove(run, of: group)
-            }
-        }
+        forEachNeeds(of: places) { $0.remove($1, of: group) }
     }
 
     /// The table goes before the first segment: its rows are those that this one's head does not tell.

@@ -155,11 +155,12 @@ final class ShardHost: GroupLogDelegate {
             }
         }
         guard proposals.stagedCount > 0 else { return nil }
-        if let refused = proposals.propose(to: log, storage.health, at: context.now()) {
-            fail(refused.proposals, refused.error, isInDoubt: refused.isInDoubt)
+        do throws(ShardProposals.Refused) {
+            return try proposals.propose(to: log, storage.health, at: context.now())
+        } catch {
+            fail(error.proposals, error.error, isInDoubt: error.isInDoubt)
             return nil
         }
-        return proposals.lastProposed
     }
 
     /// Whether an entry that was proposed here is committed, or nobody here waits for it any more.

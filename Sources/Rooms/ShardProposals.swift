@@ -8,7 +8,7 @@ import Wire
 /// until they are committed.
 struct ShardProposals {
     /// Proposals that the log does not take, and why.
-    struct Refused {
+    struct Refused: Error {
         var proposals: [Proposal]
         var error: ChatError
         /// Whether gateways are to ask again, under the same number, where the leader is.
@@ -21,8 +21,6 @@ struct ShardProposals {
     private var pending = PendingProposals()
     /// The time of the newest command; no later one gets an earlier time.
     private var lastStamp = Timestamp(0)
-    /// The entry of the newest command that the log has taken.
-    private(set) var lastProposed: UInt64?
 
     init(shard: ShardID) { self.shard = shard }
 
@@ -48,20 +46,20 @@ struct ShardProposals {
     /// While storage takes no rows.
     static let tooSlow = ChatError(.unavailable, "the disk can't keep up", retryAfterMs: 1000)
 
-    /// One proposal for everything that is staged. Returns what came of it if the log has not taken it.
-    mutating func propose(to log: GroupLog, _ health: StorageHealth, at now: Timestamp) -> Refused? {
+    /// One proposal for everything that is staged.
+    /// - Returns: the entry of the last command.
+    mutating func propose(to log: GroupLog, _ health: StorageHealth, at now: Timestamp) throws(Refused) -> UInt64 {
         let proposals = takeStaged()
-        guard health.takesRows else { return Refused(proposals: proposals, error: Self.tooSlow) }
+        guard health.takesRows else { throw Refused(proposals: proposals, error: Self.tooSlow) }
         let time = max(now, lastStamp)
         do throws(RaftError) {
             let range = try log.propose(proposals.map { LogCodec.encode($0.command, time: time) })
             lastStamp = time
             pending.append(proposals, from: range.lowerBound, time: time)
-            lastProposed = range.upperBound
-            return nil
+            return range.upperBound
         } catch {
             let isElsewhere = (error.code == .notLeader || error.code == .transferring) && !log.isSoleVoter
-            return Refused(
+            throw Refused(
                 proposals: proposals,
                 error: ChatError(.unavailable, "the room's log takes nothing now", retryAfterMs: 500),
                 isInDoubt: isElsewhere)

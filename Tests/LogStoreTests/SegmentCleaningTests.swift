@@ -212,7 +212,7 @@ import WaitTestKit
             models[group] = model
             if step == 150, seed.isMultiple(of: 3) { store.useSegments() }
             guard step % 60 == 59 else { continue }
-            // What waits is done before the answer.
+            // The store answers behind everything that waits.
             _ = try store.groups()
             if Bool.random(using: &random) {
                 store.close()

@@ -16,7 +16,7 @@ import Testing
         var files: [String: [UInt8]]
         /// The file that is written to.
         var last: String
-        /// Where its records begin, and the last one ends.
+        /// The offsets at which its records begin, and the end of the last one.
         var records: [Int]
         var oldMarks: [UInt8]
         var newMarks: [UInt8]
@@ -132,7 +132,7 @@ import Testing
                 }
             }
         }
-        // What is behind the end means nothing.
+        // The bytes behind the end mean nothing.
         #expect(try open(crash, last: file + [1, 2, 3] + file.prefix(40), marks: crash.newMarks) == all(crash))
     }
 
