@@ -18,6 +18,10 @@ const WAIT_MS = 1_200;
 const OWN_WAIT_MS = 10_000;
 const TICK_MS = 50;
 const PER_TICK_MAX = 4;
+/** Items come in together, at most so often: the page is laid out once for all of them. A person's own do not wait. */
+const LAUNCH_MS = 150;
+/** A node whose flight is over goes on, out of sight, until the next item takes it: taking it away would lay out the page. */
+const IDLE_MS = 3_000;
 const SPACE = 28;
 const FIXED_MS = 4_000;
 const CALM_MS = 5_000;
@@ -60,9 +64,16 @@ export class Stage {
   #lanes = [];
   #laneCount = 0;
   #waiting = [];
-  // Nodes that fly, with their animations; and nodes that may be used again.
+  // Nodes that fly, with their animations; nodes that are out of sight; and nodes that are out of the page.
   #flying = new Map();
+  #idle = new Map();
   #pool = [];
+  #sweeping = null;
+  #nextLaunchAt = 0;
+  // What flies as soon as the page has laid it out.
+  #ready = [];
+  #isLaidOut = false;
+  #widths = new WeakMap();
   #lines = [];
   #nextLineAt = 0;
   // Time on the stage: it stands while the stage is held, and runs at the speed that the viewer has chosen.
@@ -75,6 +86,10 @@ export class Stage {
   #calm = matchMedia("(prefers-reduced-motion: reduce)");
   #end = new AbortController();
   #observer;
+  // To ask a node for its width would make the page compute the styles of all that fly.
+  #ruler = new ResizeObserver((entries) => {
+    for (const { target, borderBoxSize: [{ inlineSize }] } of entries) this.#widths.set(target, inlineSize);
+  });
   #parts = {};
 
   constructor(container, context) {
@@ -118,14 +133,16 @@ export class Stage {
   #named = (message) => { if (message.room?.id !== undefined || message.event === 312) queueMicrotask(() => this.#showEmpty()); };
 
   /** For tests: what flies, waits and was not shown. */
-  get figures() { return { flying: this.#flying.size + this.#lines.length, waiting: this.#waiting.length, ...this.#spared }; }
+  get figures() { return { flying: this.#flying.size + this.#lines.length, waiting: this.#waiting.length + this.#ready.length, ...this.#spared }; }
 
   destroy() {
     this.#end.abort();
     this.#observer.disconnect();
+    this.#ruler.disconnect();
     this.#context.room?.off("entered", this.#named).off("message", this.#named);
     clearTimeout(this.#tick);
     clearTimeout(this.#telling);
+    clearTimeout(this.#sweeping);
     this.#clear();
     this.#container.replaceChildren();
   }
@@ -253,10 +270,11 @@ export class Stage {
   }
 
   #wake() {
-    if (this.#tick !== null || (this.#waiting.length === 0 && this.#lines.length === 0)) return;
+    if (this.#tick !== null || this.#waiting.length + this.#ready.length + this.#lines.length + this.#flying.size === 0) return;
     if (this.#isPaused) return;
     this.#tick = setTimeout(() => {
       this.#tick = null;
+      this.#land();
       if (this.#calm.matches) this.#showLines(); else this.#fly();
       this.#expire();
       this.#wake();
@@ -285,23 +303,32 @@ export class Stage {
     });
   }
 
-  /** Lets in what the lanes have room for. */
+  /** Lets in what the lanes have room for: nodes get their texts in one tick and fly from a later one, when the page has laid
+   * them out, so that no frame has both to do. */
   #fly() {
-    const clock = this.#now();
+    const [clock, now] = [this.#now(), this.#clockReadAt];
     const open = this.#openLanes(clock);
+    if (this.#ready.length > 0) return this.#launchReady(open, clock);
+    if (now < this.#nextLaunchAt && !this.#waiting.some((entry) => entry.isOwn)) return;
     const room = Math.min(open.length, PER_TICK_MAX, NODES_MAX - this.#flying.size);
     if (room <= 0 || this.#waiting.length === 0) return;
+    this.#nextLaunchAt = now + LAUNCH_MS;
     this.#sort();
-    const entries = this.#waiting.splice(0, room);
-    // All nodes first, then all widths: the page is laid out once.
-    const nodes = entries.map((entry) => this.#node(entry));
-    this.#field.append(...nodes);
-    const widths = nodes.map((node) => node.offsetWidth);
-    for (const [index, node] of nodes.entries()) {
-      const { position } = styleOf(entries[index].item.style);
-      const place = position && widths[index] < this.#width ? this.#clearLane(position, open, clock) : null;
-      if (place !== null) this.#pin(node, place, widths[index], clock);
-      else this.#launch(node, open.shift(), widths[index], clock);
+    this.#ready = this.#waiting.splice(0, room).map((entry) => ({ entry, node: this.#node(entry) }));
+    this.#field.append(...this.#ready.map(({ node }) => node).filter((node) => !node.isConnected));
+    this.#isLaidOut = false;
+    // The second frame begins after the first one was laid out and the ruler has heard of it.
+    requestAnimationFrame(() => requestAnimationFrame(() => { this.#isLaidOut = true; }));
+  }
+
+  #launchReady(open, clock) {
+    if (!this.#isLaidOut) return;
+    for (const { entry, node } of this.#ready.splice(0, open.length)) {
+      const width = this.#widths.get(node) ?? node.offsetWidth;
+      const { position } = styleOf(entry.item.style);
+      const place = position && width < this.#width ? this.#clearLane(position, open, clock) : null;
+      if (place !== null) this.#pin(node, place, width, clock);
+      else this.#launch(node, open.shift(), width, clock);
     }
     this.#showEmpty();
   }
@@ -339,23 +366,35 @@ export class Stage {
     const duration = (this.#width + width) / speed;
     Object.assign(lane, { openAt: clock + (width + SPACE) / speed, leaveAt: clock + duration, speed });
     const y = 6 + index * this.#step();
+    // The animation goes on beyond the edge for as long again: its end would cost a frame, and is of no interest.
     this.#animate(node, [
-      { transform: `translate3d(${this.#width}px, ${y}px, 0)` }, { transform: `translate3d(${-width}px, ${y}px, 0)` },
-    ], duration);
+      { transform: `translate3d(${this.#width}px, ${y}px, 0)` }, { transform: `translate3d(${-width * 2 - this.#width}px, ${y}px, 0)` },
+    ], { duration: duration * 2, endsAt: clock + duration });
   }
 
   #pin(node, index, width, clock) {
     Object.assign(this.#lanes[index], { openAt: clock + FIXED_MS, leaveAt: clock + FIXED_MS, speed: 1 });
     const transform = `translate3d(${(this.#width - width) / 2}px, ${6 + index * this.#step()}px, 0)`;
     const frame = (opacity, offset) => ({ transform, opacity, offset });
-    this.#animate(node, [frame(0, 0), frame(1, 0.06), frame(1, 0.94), frame(0, 1)], FIXED_MS);
+    this.#animate(node, [frame(0, 0), frame(1, 0.06), frame(1, 0.94), frame(0, 1)],
+      { duration: FIXED_MS, endsAt: clock + FIXED_MS, isPinned: true });
   }
 
-  #animate(node, frames, duration) {
-    const animation = node.animate(frames, { duration, fill: "both" });
-    animation.onfinish = () => { this.#release(node); this.#showEmpty(); };
-    this.#flying.set(node, { animation, begunAt: this.#clock });
-    this.#follow({ animation, begunAt: this.#clock });
+  #animate(node, frames, { duration, endsAt, isPinned = false }) {
+    const flight = { animation: node.animate(frames, { duration, fill: "both" }), begunAt: this.#clock, endsAt, isPinned };
+    this.#flying.set(node, flight);
+    this.#follow(flight);
+  }
+
+  /** Ends the flights whose time is over. */
+  #land() {
+    const clock = this.#now();
+    for (const [node, { endsAt, isPinned }] of this.#flying) {
+      if (endsAt > clock) continue;
+      // A pinned one ends in the middle of the stage, so it can't stay there.
+      if (isPinned) this.#release(node); else this.#rest(node);
+    }
+    this.#showEmpty();
   }
 
   /** Ties an animation to the stage's clock. Left to itself it would begin with the next frame, which on a busy machine is
@@ -398,7 +437,8 @@ export class Stage {
   // Nodes
 
   #node({ item, isOwn, rank }) {
-    const node = this.#pool.pop() ?? make("div", "stage-item", make("bdi"), make("span", "stage-count"));
+    const node = this.#again() ?? this.#pool.pop() ?? make("div", "stage-item", make("bdi"), make("span", "stage-count"));
+    this.#ruler.observe(node);
     const [text, count] = node.children;
     text.textContent = lineOf(item.text);
     const times = Number(item.count);
@@ -412,17 +452,40 @@ export class Stage {
     return node;
   }
 
-  #release(node) {
-    this.#flying.get(node)?.animation.cancel();
+  /** A node that is out of sight, if there is one. */
+  #again() {
+    const [first] = this.#idle;
+    if (!first) return undefined;
+    const [node, animation] = first;
+    animation.cancel();
+    this.#idle.delete(node);
+    return node;
+  }
+
+  /** The flight is over: the node is beyond the left edge. */
+  #rest(node) {
+    this.#idle.set(node, this.#flying.get(node).animation);
     this.#flying.delete(node);
+    node.stageFrom = undefined;
+    this.#sweeping ??= setTimeout(() => {
+      this.#sweeping = null;
+      for (const node of [...this.#idle.keys()]) this.#release(node);
+    }, IDLE_MS);
+  }
+
+  #release(node) {
+    (this.#flying.get(node)?.animation ?? this.#idle.get(node))?.cancel();
+    this.#flying.delete(node);
+    this.#idle.delete(node);
+    this.#ruler.unobserve(node);
     node.remove();
     node.stageFrom = undefined;
     if (this.#pool.length < NODES_MAX) this.#pool.push(node);
   }
 
   #clear() {
-    for (const node of [...this.#flying.keys()]) this.#release(node);
-    for (const { node } of this.#lines.splice(0)) this.#release(node);
+    for (const node of [...this.#flying.keys(), ...this.#idle.keys()]) this.#release(node);
+    for (const { node } of [...this.#lines.splice(0), ...this.#ready.splice(0)]) this.#release(node);
     this.#lanes = [];
     if (this.#parts.empty) this.#showEmpty();
   }
