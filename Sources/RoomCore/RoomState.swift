@@ -104,8 +104,17 @@ public struct RoomState: Sendable {
     /// When the room needs an `expire`: the earliest end of a temporary mute or a ban, the idle close, or the removal of
     /// results and of slow mode's times that are forgotten.
     public var nextDeadline: Timestamp? {
-        [members.deadlines.first?.time, idleDeadline, ledger.nextSweep, slow.nextSweep, deleted?.record.purgeAt]
-            .compactMap { $0 }.min()
+        // Asked at the end of each of the room's turns.
+        var next: Timestamp?
+        func sooner(_ other: Timestamp?) {
+            if let other { next = next.map { min($0, other) } ?? other }
+        }
+        sooner(members.deadlines.first?.time)
+        sooner(idleDeadline)
+        sooner(ledger.nextSweep)
+        sooner(slow.nextSweep)
+        sooner(deleted?.record.purgeAt)
+        return next
     }
 
     /// When the room closes if nobody enters.

@@ -6,8 +6,10 @@ struct Graces {
     /// Owners of transient elements who are not here, and when their grace ends.
     var absentOwners: [UserID: Timestamp] = [:]
     /// Sessions whose node can't be reached, and when their grace ends.
-    var unreachable: [PresenceKey: Timestamp] = [:] { didSet { unreachableVersion &+= 1 } }
+    private(set) var unreachable: [PresenceKey: Timestamp] = [:] { didSet { unreachableVersion &+= 1 } }
     private(set) var unreachableVersion: UInt64 = 0
+    /// Not later than the first end of those graces; nil: there is none.
+    private(set) var nextEnd: Timestamp?
     /// Those whose grace was over when it was last looked: a lost node may have had very many.
     private var due: [PresenceKey] = []
     /// Whether anybody but robots was here when it was last asked.
@@ -19,9 +21,25 @@ struct Graces {
 
     var isEmpty: Bool { absentOwners.isEmpty && unreachable.isEmpty }
 
+    /// The session can't be reached until then, or is not here.
+    mutating func begin(_ key: PresenceKey, until end: Timestamp) {
+        unreachable[key] = end
+        nextEnd = min(nextEnd ?? end, end)
+    }
+
+    /// The session is here, or nobody waits for it any more.
+    mutating func end(_ key: PresenceKey) {
+        guard !unreachable.isEmpty else { return }
+        unreachable[key] = nil
+        if unreachable.isEmpty { nextEnd = nil }
+    }
+
     /// The next session whose grace is over; nil: no more.
     mutating func takeDue(at now: Timestamp) -> PresenceKey? {
-        if due.isEmpty, !unreachable.isEmpty { due = unreachable.filter { $0.value <= now }.map(\.key) }
+        if due.isEmpty, let nextEnd, nextEnd <= now {
+            due = unreachable.filter { $0.value <= now }.map(\.key)
+            self.nextEnd = unreachable.values.lazy.filter { $0 > now }.min()
+        }
         while let key = due.popLast() {
             // It may have been announced meanwhile, or be lost anew.
             guard let end = unreachable[key], end <= now else { continue }

@@ -26,6 +26,8 @@ final class LoopHost {
     private var secondsSinceCleaning = 0
     private let checkpointSeconds: Int
     private var reportedActive = 0
+    /// The shards whose rooms are still to be looked at, for what is due at that time.
+    private var look: (shards: [ShardHost], time: Timestamp) = ([], Timestamp(0))
     private var pace = ProposalPace()
     private var paceTimer: LoopTimer?
     /// The rounds that may not be committed yet: the shards of which they have commands, and the last entry of each.
@@ -272,7 +274,6 @@ final class LoopHost {
         var active = 0
         for shard in shards.values {
             shard.tick()
-            shard.passivateIdle()
             active += shard.activeCount
             // Day files go within an hour after their last row has expired (PROTOCOL.md, "History").
             if secondsSinceCleaning >= 600 { shard.storage.removeExpiredFiles() }
@@ -280,5 +281,20 @@ final class LoopHost {
         context.figures.activeRooms.add(active - reportedActive)
         reportedActive = active
         if secondsSinceCleaning >= 600 { secondsSinceCleaning = 0 }
+        // Each shard has its turn before any has its next one.
+        guard look.shards.isEmpty else { return }
+        look = (Array(shards.values), context.now())
+        lookAtDueRooms()
+    }
+
+    /// A share of a turn at a time.
+    private func lookAtDueRooms() {
+        let end = EventLoop.nowNanoseconds + EventLoop.shareNanoseconds
+        while let shard = look.shards.last, shard.lookAtDueRooms(at: look.time, untilNanoseconds: end) {
+            look.shards.removeLast()
+            if EventLoop.nowNanoseconds >= end { break }
+        }
+        guard !look.shards.isEmpty else { return }
+        loop.executeLater { [unowned self] in lookAtDueRooms() }
     }
 }

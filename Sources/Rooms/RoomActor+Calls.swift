@@ -255,7 +255,7 @@ extension RoomActor {
         // Its word for its lane still holds.
         waiting.holds[old]?.calls.removeAll { if case .operation = $0.body { true } else { false } }
         guard presence.visitor(old)?.user == call.caller.user else { return }
-        graces.unreachable[old] = nil
+        graces.end(old)
         presence.move(old, to: key, lane: call.address.lane, encoding: call.address.encoding)
         holdIfThrownOut(call.caller.user, key)
     }

@@ -153,7 +153,7 @@ extension RoomActor {
         visitor.enteredBy = arrival.call.number
         visitor.revivedAt = caller.revivedAt
         // Its node is reached again, and may have nothing to announce: an enter without an answer is asked again.
-        graces.unreachable[arrival.key] = nil
+        graces.end(arrival.key)
         _ = context.departed.value.remove(arrival.key, of: id)
         let isNew = presence.visitor(arrival.key) == nil
         let effects = try presence.enter(

@@ -13,7 +13,7 @@ extension RoomActor {
         graces.hadPeople = !presence.isWithoutPeople
     }
 
-    private var closesWhenIdle: Bool {
+    var closesWhenIdle: Bool {
         guard let info = state.info else { return false }
         return info.idleCloseSeconds > 0 && !info.closed
     }

@@ -12,7 +12,7 @@ extension RoomActor {
     func announce(_ stay: Stay, _ call: SessionOrigin, _ key: PresenceKey) {
         // Connected again, its node announces it again.
         guard !isLost(key.node) else { return }
-        graces.unreachable[key] = nil
+        graces.end(key)
         let lane = Lane(node: call.address.node, number: call.address.lane)
         guard presence.visitor(key) == nil else {
             // The connection to its node has ended, and begun anew.
@@ -170,7 +170,7 @@ extension RoomActor {
 
     /// A session can't be reached: its grace begins.
     func lose(_ key: PresenceKey, at now: Timestamp) {
-        graces.unreachable[key] = now.adding(seconds: context.policy.graceSeconds)
+        graces.begin(key, until: now.adding(seconds: context.policy.graceSeconds))
         presence.setAway(key, true)
         cancelReads(of: key)
     }
@@ -179,8 +179,8 @@ extension RoomActor {
     /// - Parameter end: of the time that there is for it, by `EventLoop.nowNanoseconds`; at least one session leaves.
     /// - Returns: whether the time was too short for all.
     func endGraces(at now: Timestamp, untilNanoseconds end: UInt64) -> Bool {
-        guard !graces.unreachable.isEmpty else { return false }
         while let key = graces.takeDue(at: now) {
+            touch()
             if presence.visitor(key) != nil { context.departed.value.add(key, of: id, at: now) }
             exit(key, at: now)
             if EventLoop.nowNanoseconds >= end { return true }

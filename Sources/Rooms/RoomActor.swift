@@ -43,7 +43,10 @@ actor RoomActor {
     var waiting = WaitingSessions()
     var reading = RoomReading()
     var graces = Graces()
-    private var idleSince: Timestamp
+    /// Since when nothing has happened, as the host knows.
+    var idleSince: Timestamp
+    /// The host's notes.
+    var note = RoomAgenda.Note()
     /// When this leader took the room over.
     private(set) var activatedAt: Timestamp
     /// When this leader began to lead the shard: whom former leaders knew has been announced a grace later, or has
@@ -382,41 +385,6 @@ actor RoomActor {
         for read in waiting { read.resume() }
     }
 
-    /// Whether nothing would be lost if this room left memory.
-    ///
-    /// - Parameter isLed: whether this node leads the room. Elsewhere nobody waits for anything but its rows.
-    func mayLeaveMemory(writtenIndex: UInt64, isLed: Bool, at now: Timestamp) -> Bool {
-        // Robots are on disk.
-        guard presence.sessionCount == state.robotCount, reading.count == 0, arrivals.isEmpty, waiting.isEmpty,
-            turn.isEmpty, stream.isEmpty, desk.window.isEmpty, turn.lastChangeIndex <= writtenIndex,
-            !isLed || graces.isEmpty && !owesOccupancy
-        else {
-            idleSince = now
-            return false
-        }
-        return now.milliseconds - idleSince.milliseconds >= Self.idleMilliseconds
-    }
-
-    /// Deadlines, digests and counts.
-    func tick(at now: Timestamp) {
-        let due = presence.tick(at: now)
-        if !due.isEmpty {
-            touch()
-            perform(due)
-        }
-        if let told = budget.reportDueAt, told <= now { touch() }
-        // Before what is due: nobody's room closes.
-        if let occupancy = occupancyProposal(at: now) { propose(occupancy) }
-        if let deadline = state.nextDeadline, deadline <= now {
-            propose(
-                Proposal(
-                    command: Command(
-                        id: nil, room: id, actor: .system, body: .expire, facts: facts(state.dueUsers(at: now))),
-                    key: nil, origin: .room))
-        }
-        clearAbandonedSeats(at: now)
-    }
-
     func facts(_ users: [UserID], _ body: CommandBody? = nil) -> CommandFacts {
         var names: [UserID: Profile] = [:]
         for user in users { names[user] = presence.profile(of: user) }
@@ -433,6 +401,4 @@ actor RoomActor {
     }
 
     func barrageEnded() { desk.isOpen = false }
-
-    private static let idleMilliseconds: Int64 = 2_000
 }

@@ -70,6 +70,7 @@ extension ShardHost {
         (ledTerm, ledSince) = (nil, nil)
         hasCountedDeletedRooms = false
         publisher.forgetRooms()
+        agenda.removeAll()
         rooms.removeActive()
         roomsToRecover = []
         context.sink.leadsNoMore(shard)

@@ -52,6 +52,9 @@ extension ShardHost {
         // Its messages' times do not go back, whatever this node's clock says after a restart.
         if let time = room.assumeIsolated({ $0.newestTime }) { proposals.raiseStamp(to: time) }
         let waiting = rooms.endLoading(id, room)
+        // Nobody may have called it: what is due in it is to be noted all the same.
+        room.assumeIsolated { $0.touch() }
+        collect(room)
         applyCommitted()
         fetchRooms()
         for work in waiting { receive(work) }

@@ -8,16 +8,9 @@ extension ShardHost {
     /// The tallies of the lanes of all nodes; nil while this node does not lead the shard.
     func pulse() -> (notice: ShardNotice, tallies: [NodeID: [LaneTally]])? {
         guard let notice else { return nil }
-        var byLane: [Lane: LaneTally] = [:]
-        for room in rooms.active {
-            room.assumeIsolated { room in
-                for known in room.tallies() {
-                    byLane[known.lane, default: LaneTally(lane: known.lane.number)].add(digest: known.digest)
-                }
-            }
-        }
         var tallies: [NodeID: [LaneTally]] = [:]
-        for (lane, tally) in byLane { tallies[lane.node, default: []].append(tally) }
+        for (lane, tally) in agenda.tallies() { tallies[lane.node, default: []].append(tally) }
+        assertIsWhole(tallies)
         return (notice, tallies)
     }
 

@@ -69,6 +69,7 @@ extension ShardHost: ShardApplier {
     private func forgetRooms() {
         let waiting = rooms.removeAll()
         publisher.forgetRooms()
+        agenda.removeAll()
         roomsToRecover = []
         refusals.refuse(waiting)
         refusals.refuse(takeEarly())

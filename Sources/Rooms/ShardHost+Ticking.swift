@@ -8,7 +8,7 @@ import Webhooks
 
 /// Work that time brings: deadlines, rooms that leave memory, checkpoints.
 extension ShardHost {
-    /// Digests, counts, deadlines: once a second.
+    /// The work of the shard beside its rooms: once a second.
     func tick() {
         endDoubt()
         // A replica that can't write what it is told would answer nobody sooner or later, and what was not written
@@ -18,21 +18,15 @@ extension ShardHost {
         log.setHasStorage(takesRows && diskFailure == nil)
         if !takesRows { failEarly(ShardProposals.tooSlow) }
         if !queue.isEmpty { applyCommitted() }
-        if ledTerm != nil, rooms.active.contains(where: { $0.assumeIsolated { !$0.graces.unreachable.isEmpty } }) {
+        if ledTerm != nil, agenda.graceCount > 0 {
             // And time to commit that they have left.
             gracesEnd = ClusterView.ticks() + 20
         }
         // Another leader would not know who is in a grace here, and nobody would see them leave.
         keeper.step(log, own: context.server, context.cluster, mayHandOver: ClusterView.ticks() >= gracesEnd)
         guard ledTerm != nil else { return }
-        let now = context.now()
-        if !isEndingGraces { endGraces() }
-        for room in rooms.active {
-            room.assumeIsolated { $0.tick(at: now) }
-            collect(room)
-        }
         webhook?.tick()
-        expireDue(now)
+        expireDue(context.now())
         countDeletedRooms()
         if !hasFoundRoomsToRecover {
             hasFoundRoomsToRecover = true
@@ -41,20 +35,43 @@ extension ShardHost {
         loadRoomsToRecover()
     }
 
-    /// Sessions leave that a lost node had, a share of a turn at a time.
-    private func endGraces() {
-        isEndingGraces = false
-        guard ledTerm != nil else { return }
-        let (now, end) = (context.now(), EventLoop.nowNanoseconds + EventLoop.shareNanoseconds)
-        var isDone = true
-        for room in rooms.active where isDone {
-            guard room.assumeIsolated({ !$0.graces.unreachable.isEmpty }) else { continue }
-            isDone = !room.assumeIsolated { $0.endGraces(at: now, untilNanoseconds: end) }
-            collect(room)
+    /// Looks at the rooms in which something is due at `time`, until the time of the turn is over: digests, counts,
+    /// deadlines, graces that end, and rooms that leave memory.
+    /// - Returns: whether no more are due.
+    func lookAtDueRooms(at time: Timestamp, untilNanoseconds end: UInt64) -> Bool {
+        let now = min(time, context.now())
+        if agenda.beginLook(at: now) { agenda.planAnew(rooms.active, isLed: ledTerm != nil, at: now) }
+        assertNothingIsOverlooked(at: now)
+        // Entries that wait may be of any room.
+        let staged = queue.isEmpty ? proposals.stagedRooms : nil
+        var steps = 0
+        while let step = agenda.next(at: now) {
+            if case .due(let id) = step, let room = rooms[id] { look(at: room, now, staged, untilNanoseconds: end) }
+            steps += 1
+            if steps.isMultiple(of: Self.looksAtATime), EventLoop.nowNanoseconds >= end { return false }
         }
-        guard !isDone else { return }
-        isEndingGraces = true
-        context.loop.executeLater { [weak self] in self?.endGraces() }
+        return true
+    }
+
+    /// How many looks there are between two readings of the clock.
+    private static let looksAtATime = 16
+
+    /// - Parameter staged: the rooms with commands that no proposal had taken before this; nil: none may leave memory.
+    private func look(at room: RoomActor, _ now: Timestamp, _ staged: Set<RoomID>?, untilNanoseconds end: UInt64) {
+        let (isLed, stagedBefore) = (ledTerm != nil, stagedCount)
+        let isLeftOver = room.assumeIsolated { room in
+            room.note.dueAt = nil
+            return room.look(at: now, isLed: isLed, untilNanoseconds: end)
+        }
+        if isLed { collect(room) }
+        let written = storage.writtenIndex
+        if stagedCount == stagedBefore, let staged, !staged.contains(room.id), !proposals.hasPending(of: room.id),
+            room.assumeIsolated({ $0.mayLeaveMemory(writtenIndex: written, isLed: isLed, at: now) })
+        {
+            agenda.forget(room)
+            return rooms.remove(room)
+        }
+        if isLeftOver { agenda.planAgain(room, at: now) } else { agenda.plan(room, isLed: isLed, at: now) }
     }
 
     /// Once, and then while there seem to be too many: those that are gone for good since are not counted here.
@@ -84,21 +101,6 @@ extension ShardHost {
                 metadata: ["shard": "\(shard.number)", "error": "\(failure)"])
         } else {
             context.logger.notice("a shard's files can be written again", metadata: ["shard": "\(shard.number)"])
-        }
-    }
-
-    /// Rooms that nobody is in, that owe nobody anything and whose rows are on disk leave memory.
-    func passivateIdle() {
-        // Entries that wait may be of any room.
-        guard queue.isEmpty else { return }
-        let written = storage.writtenIndex
-        let now = context.now()
-        let staged = proposals.stagedRooms
-        let isLed = ledTerm != nil
-        for room in rooms.active where !proposals.hasPending(of: room.id) && !staged.contains(room.id) {
-            if room.assumeIsolated({ $0.mayLeaveMemory(writtenIndex: written, isLed: isLed, at: now) }) {
-                rooms.remove(room)
-            }
         }
     }
 

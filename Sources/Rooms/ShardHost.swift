@@ -19,6 +19,8 @@ final class ShardHost: GroupLogDelegate {
     let storage: ShardStorage
     let context: RoomContext
     var rooms = RoomSlots()
+    /// When rooms in memory have something to do next. Whatever `collect` is called for is noted with the turn's end.
+    var agenda = RoomAgenda()
     var proposals: ShardProposals
     var queue = ApplyQueue()
     /// The catalogue is being replaced: nothing is applied.
@@ -117,13 +119,14 @@ final class ShardHost: GroupLogDelegate {
             collect(room)
         case .visit(_, let body):
             body(room)
+            collect(room)
         }
     }
 
     // MARK: - Through the log
 
     /// Takes what a room wants proposed, whenever it was asked for anything, and has its output published at the end of
-    /// the turn: the one way in which a room hands out anything.
+    /// the turn: the one way in which a room hands out anything. Every change of the room touches it.
     func collect(_ room: RoomActor) {
         var proposed = room.assumeIsolated { $0.takeProposals() }
         for index in proposed.indices {
@@ -244,7 +247,10 @@ final class ShardHost: GroupLogDelegate {
     /// - Returns: whether some are left for the next turn.
     func publish(untilNanoseconds end: UInt64) -> Bool {
         defer { webhook?.pump() }
-        return publisher.publish(term: ledTerm ?? log.term, untilNanoseconds: end)
+        let (isLed, now) = (ledTerm != nil, context.now())
+        return publisher.publish(term: ledTerm ?? log.term, untilNanoseconds: end) { room in
+            agenda.note(room, isLed: isLed, at: now)
+        }
     }
 
     /// Ends the barrage windows that are open.

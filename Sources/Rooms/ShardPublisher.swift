@@ -35,9 +35,11 @@ final class ShardPublisher {
     func applied(upTo index: UInt64) { batch.appliedIndex = index }
 
     /// Publishes what the rooms emitted and hands their rows to storage.
-    /// - Parameter end: until when enters are answered.
+    /// - Parameters:
+    ///   - end: until when enters are answered.
+    ///   - isDone: called with each of these rooms, behind its turn.
     /// - Returns: whether some are left for the next turn.
-    func publish(term: UInt64, untilNanoseconds end: UInt64) -> Bool {
+    func publish(term: UInt64, untilNanoseconds end: UInt64, isDone: (RoomActor) -> Void) -> Bool {
         var unfinished: [RoomActor] = []
         for room in dirtyRooms {
             let result = room.assumeIsolated { $0.takeTurn(term: term, untilNanoseconds: end) }
@@ -45,6 +47,7 @@ final class ShardPublisher {
             for (node, answer) in result.answers { outbox.add(answer, to: node) }
             if let row = result.roomRow { batch.catalogue.append(row) }
             if result.hasMore { unfinished.append(room) }
+            isDone(room)
         }
         dirtyRooms.removeAll(keepingCapacity: true)
         dirtyRooms += unfinished

@@ -180,6 +180,7 @@ final class HostedRooms: Sendable {
     /// The server API's.
     let calls: RoomCalls
     let told = ToldOutputs()
+    let metrics = MetricsRegistry()
     private let loop: EventLoop
     private let store: LogStore
     private let pool: StoragePool
@@ -216,7 +217,7 @@ final class HostedRooms: Sendable {
         try await rooms.start(
             RoomHost.Dependencies(
                 store: store, server: server, sink: told, transport: NoTransport(),
-                policy: options.policy, cluster: ClusterView(shardCount: 1), metrics: MetricsRegistry(), logger: logger,
+                policy: options.policy, cluster: ClusterView(shardCount: 1), metrics: metrics, logger: logger,
                 checkpointSeconds: 3_600, callbacks: CallbackSetup(client: callbacks), now: options.now))
     }
 

@@ -26,6 +26,7 @@ parts=(
     'clusteridle|An idle cluster|cluster/idle.sh'
     'members|Listings of a very large room|rooms/members.sh'
     'rooms|Rooms at rest|rooms/run.sh'
+    'silent|Rooms in memory with a silent member each|rooms/silent.sh'
     'api|Calls of the server API|api/run.sh'
     'gossip|Gossip|gossip/run.sh'
 )

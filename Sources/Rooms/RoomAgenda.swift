@@ -1,0 +1,113 @@
+import ChatModel
+import RoomCore
+import RoomProtocol
+
+/// A shard's host notes here when each room in memory has something to do next, how many rooms have sessions in their
+/// grace, and what all rooms believe of lanes. So it need not look at all of them.
+struct RoomAgenda {
+    /// The part that a room keeps, so that most turns change nothing here.
+    struct Note {
+        /// Where the room lies in the wheel; nil: nowhere.
+        var dueAt: Timestamp?
+        /// When the room was looked at last.
+        var lookedAt = Timestamp(.min)
+        var hasGraces = false
+        /// The host asks for the room's tallies with the next pulse.
+        var hasNewTallies = false
+        /// The tallies that are in the shard's sum.
+        var summedUp: [RoomActor.LaneRoomTally] = []
+    }
+
+    private var wheel = TimerWheel<RoomID>()
+    /// When rooms were looked at last.
+    private var lookedAt = Timestamp(.min)
+    /// How many rooms have sessions in their grace.
+    private(set) var graceCount = 0
+    private var withNewTallies: [RoomActor] = []
+    private var byLane: [Lane: LaneTally] = [:]
+
+    /// To be called when anything may have changed in the room, at the end of the turn.
+    mutating func note(_ room: RoomActor, isLed: Bool, at now: Timestamp) {
+        let isFirst = room.assumeIsolated { room in
+            room.idleSince = now
+            guard isLed, !room.note.hasNewTallies else { return false }
+            room.note.hasNewTallies = true
+            return true
+        }
+        if isFirst { withNewTallies.append(room) }
+        plan(room, isLed: isLed, at: now)
+    }
+
+    /// Puts the room where it has something to do next. One that is to be looked at earlier stays where it is: it says
+    /// then when it really is due.
+    mutating func plan(_ room: RoomActor, isLed: Bool, at now: Timestamp) {
+        let (due, graces) = room.assumeIsolated { room in
+            (room.noteDue(isLed: isLed, at: now), room.noteGraces())
+        }
+        graceCount += graces
+        if let due { wheel.set(room.id, at: due, now: now) }
+    }
+
+    /// There was no time for all that is due in the room.
+    mutating func planAgain(_ room: RoomActor, at now: Timestamp) {
+        room.assumeIsolated { $0.note.dueAt = now }
+        wheel.set(room.id, at: now, now: now)
+    }
+
+    /// To be called before rooms are looked at.
+    /// - Returns: whether the clock was set back since: `planAnew` is due, because rooms were planned by the former time.
+    mutating func beginLook(at now: Timestamp) -> Bool {
+        defer { lookedAt = now }
+        return now.adding(milliseconds: RoomActor.lookMilliseconds) < lookedAt
+    }
+
+    mutating func planAnew(_ rooms: some Sequence<RoomActor>, isLed: Bool, at now: Timestamp) {
+        wheel.removeAll()
+        for room in rooms {
+            room.assumeIsolated { $0.note.dueAt = nil }
+            plan(room, isLed: isLed, at: now)
+        }
+    }
+
+    /// Takes one step towards the rooms that are due; nil when no more are.
+    mutating func next(at now: Timestamp) -> TimerWheel<RoomID>.Step? { wheel.next(at: now) }
+
+    /// The room leaves memory.
+    mutating func forget(_ room: RoomActor) {
+        let note = room.assumeIsolated { room in
+            defer { room.note = Note() }
+            return room.note
+        }
+        if note.dueAt != nil { wheel.remove(room.id) }
+        if note.hasGraces { graceCount -= 1 }
+        sum(note.summedUp, [])
+    }
+
+    /// All rooms leave memory.
+    mutating func removeAll() { self = RoomAgenda() }
+
+    /// The sum of all rooms' tallies, by lane. It costs as much as has changed since it was asked for.
+    mutating func tallies() -> [Lane: LaneTally] {
+        for room in withNewTallies {
+            let (former, new) = room.assumeIsolated { room in
+                let former = room.note.summedUp
+                room.note.hasNewTallies = false
+                room.note.summedUp = room.tallies()
+                return (former, room.note.summedUp)
+            }
+            sum(former, new)
+        }
+        withNewTallies.removeAll(keepingCapacity: withNewTallies.count < 1_024)
+        return byLane
+    }
+
+    private mutating func sum(_ former: [RoomActor.LaneRoomTally], _ new: [RoomActor.LaneRoomTally]) {
+        for known in new {
+            byLane[known.lane, default: LaneTally(lane: known.lane.number)].add(digest: known.digest)
+        }
+        for known in former {
+            byLane[known.lane]?.remove(digest: known.digest)
+            if byLane[known.lane]?.rooms == 0 { byLane[known.lane] = nil }
+        }
+    }
+}
