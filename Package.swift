@@ -142,7 +142,7 @@ let package = Package(
         // ChatModel, Wire, ClientCore, ChatroomClient.
         core(
             "ChatroomClient",
-            ["ChatModel", "Wire", "ClientCore"] + onLinux("EventLoop", "HTTPWebSocket", "TLS", "Transport")),
+            ["ChatModel", "Wire", "ClientCore"] + onLinux("Deflate", "EventLoop", "HTTPWebSocket", "TLS", "Transport")),
 
         // Layer 4: the root that builds everything, and the programs.
         core(
@@ -251,9 +251,8 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "ChatModel", "EventLoop", "Gateway", "RoomProtocol", "SessionCore", "ShardPlacement", "Telemetry",
-                "Transport",
-                "WaitTestKit", "Wire", "HTTPWebSocket", logging,
+                "ChatModel", "Deflate", "EventLoop", "Gateway", "RoomProtocol", "SessionCore", "ShardPlacement",
+                "Telemetry", "Transport", "WaitTestKit", "Wire", "HTTPWebSocket", logging,
             ]),
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("ShardPlacementTests", ["ShardPlacement", "ChatModel", "Consensus"]),

@@ -1,7 +1,8 @@
 import CZlib
 
-/// Reads compressed messages of permessage-deflate (RFC 7692 §7.2.2), each by itself. The inflated size is bounded,
-/// however small the message is. Keeps some 40 KB from message to message; for one thread at a time.
+/// Reads compressed messages of permessage-deflate (RFC 7692 §7.2.2), each by itself, or with those before it in the
+/// window. The inflated size is bounded, however small the message is. Keeps some 40 KB from message to message; for one
+/// thread at a time.
 public final class Inflater {
     /// Why a message can't be read.
     public enum Failure: Error, Sendable, Hashable {
@@ -19,8 +20,13 @@ public final class Inflater {
     private static let tail: [UInt8] = [0, 0, 0xFF, 0xFF]
     private static let stepBytes = 16 * 1024
 
+    /// Messages may refer to those before them. After a failure nothing more can be read then.
+    private let keepsContext: Bool
+
     /// nil when there is no memory.
-    public init?() {
+    /// - Parameter keepsContext: messages may refer to those before them ("context takeover").
+    public init?(keepsContext: Bool = false) {
+        self.keepsContext = keepsContext
         stream.initialize(to: z_stream())
         guard chatroom_inflate_init(stream) == Z_OK else {
             stream.deallocate()
@@ -78,7 +84,7 @@ public final class Inflater {
         _ payload: UnsafeRawBufferPointer, bytesMax: Int, stepBytes: Int, flush: Int32,
         unless failure: ([UInt8], Bool) -> Failure?
     ) throws(Failure) -> [UInt8] {
-        guard inflateReset(stream) == Z_OK, payload.count < Int(UInt32.max) else { throw .corrupt }
+        guard keepsContext || inflateReset(stream) == Z_OK, payload.count < Int(UInt32.max) else { throw .corrupt }
         var message: [UInt8] = []
         func run(_ input: UnsafeRawBufferPointer) -> Failure? {
             stream.pointee.next_in = UnsafeMutablePointer(

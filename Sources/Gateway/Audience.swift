@@ -11,7 +11,7 @@ import Transport
 final class Audience {
     let room: RoomID
     let encoding: ClientEncoding
-    let isCompressed: Bool
+    let form: FrameForm
     private unowned let lane: GatewayLane
     // By index, like the places in `fanOut`:
     private(set) var viewers: ContiguousArray<ClientConnection> = []
@@ -24,10 +24,10 @@ final class Audience {
     var isActive = false
     var window = DeliveryWindow()
 
-    init(room: RoomID, encoding: ClientEncoding, isCompressed: Bool, lane: GatewayLane) {
+    init(room: RoomID, encoding: ClientEncoding, form: FrameForm, lane: GatewayLane) {
         self.room = room
         self.encoding = encoding
-        self.isCompressed = isCompressed
+        self.form = form
         self.lane = lane
     }
 
@@ -35,7 +35,7 @@ final class Audience {
 
     /// Whether the connection takes the bytes that this audience is given.
     func isFor(_ connection: ClientConnection) -> Bool {
-        connection.encoding == encoding && connection.isCompressed == isCompressed
+        connection.encoding == encoding && connection.form(in: room) == form
     }
 
     /// Whether everybody has been given everything.

@@ -22,8 +22,12 @@ final class ClientConnection: ConnectionHandler {
     private var decoder = WebSocketFrameDecoder(role: .server)
     /// The encoding of its subprotocol; fixed by the handshake.
     private(set) var encoding = ClientEncoding.json
-    /// Room frames are compressed for it; fixed by the handshake.
-    private(set) var isCompressed = false
+    /// The frames that its client can read; fixed when `connect` has been answered.
+    private(set) var compression = Compression.none
+    /// The client keeps the window of what it inflates; fixed by the handshake.
+    private var keepsContext = false
+    /// The room whose compressed stream it reads, or shall read: the first that it has entered, of those that it views.
+    var followed: FollowedStream?
     /// The fate of its `connect`.
     var login = Login()
     /// nil before `connect` has been answered.
@@ -335,8 +339,7 @@ final class ClientConnection: ConnectionHandler {
     /// Loses all of rooms that waits for it, to be told so as soon as it takes something.
     func shedAll() {
         guard let session else { return }
-        let lane = lane
-        queue.shed(to: 0, losses: &session.state.losses) { lane.noteDropped($0) }
+        queue.shed(to: 0, losses: &session.state.losses) { noteDropped($0) }
         lane.noteShed(session)
     }
 
@@ -461,7 +464,7 @@ final class ClientConnection: ConnectionHandler {
         // A client that has lost something gets nothing of rooms until the loss has been told, in its place.
         if frame.traffic != .reply, let session, !session.state.losses.isEmpty {
             session.state.losses.note(frame)
-            lane.noteDropped(frame)
+            noteDropped(frame)
             return
         }
         queue.append(frame)
@@ -489,6 +492,19 @@ final class ClientConnection: ConnectionHandler {
         session.state.losses.note(room: room, keptSeqs: frame.keptSeqs, unkept: frame.unkept, barrage: frame.barrage)
         // Through the queue, whose end tells losses in their place.
         flushQueueLater()
+    }
+
+    private func noteDropped(_ frame: LaneFrame) {
+        lane.noteDropped(frame)
+        guard frame.traffic == .messages, let followed, followed.isInStep, followed.room == frame.room else { return }
+        noteBehind()
+    }
+
+    /// The client lacks some of the stream that it reads, and is to be primed again.
+    private func noteBehind() {
+        guard followed?.isBehind == false else { return }
+        followed?.isBehind = true
+        lane.behind.append(self)
     }
 
     /// The end of the turn writes the queue, which a single frame goes into first.
@@ -562,8 +578,7 @@ final class ClientConnection: ConnectionHandler {
     private func shed() {
         guard let session else { return pauseReading() }
         let before = queue.byteCount
-        let lane = lane
-        queue.shed(to: lane.configuration.sendQueueBytesMax, losses: &session.state.losses) { lane.noteDropped($0) }
+        queue.shed(to: lane.configuration.sendQueueBytesMax, losses: &session.state.losses) { noteDropped($0) }
         if queue.byteCount < before { lane.noteShed(session) }
         if queue.byteCount >= lane.configuration.unreadRepliesBytesMax { pauseReading() }
     }
@@ -605,14 +620,23 @@ final class ClientConnection: ConnectionHandler {
         endAfterWriting()
     }
 
-    func acceptHandshake(_ response: [UInt8], encoding: ClientEncoding, isCompressed: Bool) {
+    func acceptHandshake(
+        _ response: [UInt8], encoding: ClientEncoding, agreement: PermessageDeflate.Agreement?
+    ) {
         self.encoding = encoding
-        self.isCompressed = isCompressed
-        decoder.mayBeCompressed = isCompressed
+        compression = agreement == nil ? .none : .alone
+        keepsContext = agreement?.keepsContext ?? false
+        decoder.mayBeCompressed = agreement != nil
         connectDeadlineMilliseconds = lane.loop.nowMilliseconds + UInt64(lane.configuration.connectSeconds) * 1000
         enqueue(response)
         handshakeBytes = 0
         phase = .open
+    }
+
+    /// The client takes lines of a room once more, so it can join the room's compressed stream anywhere (PROTOCOL.md,
+    /// "Compression"). Frames of protobuf are in no such stream.
+    func allowPrimers() {
+        if keepsContext, encoding == .json { compression = .shared }
     }
 
     private func endAfterWriting() {

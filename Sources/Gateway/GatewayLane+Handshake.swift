@@ -42,10 +42,10 @@ extension GatewayLane {
             if connection.places.holder == nil, connection.noPlace == nil {
                 claim(proxies.client(of: connection.address, request), for: connection)
             }
-            let extensions = compression == nil ? nil : PermessageDeflate.answer(to: request)
+            let agreement = compression == nil ? nil : PermessageDeflate.agree(with: request)
             connection.acceptHandshake(
-                WebSocketHandshake.response(to: request, subprotocol: subprotocol, extensions: extensions),
-                encoding: subprotocol == Self.protobufSubprotocol ? .protobuf : .json, isCompressed: extensions != nil)
+                WebSocketHandshake.response(to: request, subprotocol: subprotocol, extensions: agreement?.answer),
+                encoding: subprotocol == Self.protobufSubprotocol ? .protobuf : .json, agreement: agreement)
             if let reason = connection.noPlace { turnAway(connection, reason) }
         case .failure(let refusal): connection.refuseHandshake(refusal.response)
         }

@@ -98,6 +98,7 @@ extension GatewayLane {
         let session = adopt(resumed ?? newSession(of: claims?.user, on: connection))
         session.connection = connection
         connection.session = session
+        if request.connect.prime { connection.allowPrimers() }
         connection.connectDeadlineMilliseconds = nil
         var terms = Session.Connection(
             request: request.id, device: request.connect.device, encoding: connection.encoding, claims: claims)

@@ -44,6 +44,8 @@ final class GatewayLane {
     /// Messages, and items of barrage, times the viewers that they were handed to in this turn.
     var deliveredMessages = 0
     var deliveredBarrage = 0
+    /// Connections that lack some of the compressed stream that they read.
+    var behind: [ClientConnection] = []
     /// Audiences that have frames to give.
     var active: ContiguousArray<Audience> = []
     /// Makes a turn when the first audience that waits for more may go on.
@@ -338,6 +340,16 @@ final class GatewayLane {
         if let room = frame.room { hubs[room]?.noteDropped(frame) }
         shared.figures.dropped(
             frame.traffic, count: max(1, frame.messageCount + frame.barrageCount))
+    }
+
+    /// Those that lack some of a room's compressed stream read it no further. Before anything more of it is shown: until
+    /// then they are given nothing of rooms, because a loss that is not told comes first.
+    func regroup() {
+        guard !behind.isEmpty else { return }
+        for connection in exchange(&behind, with: []) {
+            connection.followed?.isBehind = false
+            if let room = connection.followed?.room { hubs[room]?.fallBehind(connection) }
+        }
     }
 
     func noteShed(_ session: LaneSession) { shared.figures.shedSessions.add() }

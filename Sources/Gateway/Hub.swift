@@ -1,13 +1,16 @@
 import ChatModel
 import RoomProtocol
+import SessionCore
 import Wire
 
 /// The viewers of one room on one lane, as an ``Audience`` for each form of the bytes that some of them understand.
 final class Hub {
     let room: RoomID
     private unowned let lane: GatewayLane
-    /// One for each form that somebody has asked for: four at most.
+    /// One for each form that somebody has asked for: six at most.
     private var audiences: [Audience] = []
+    /// The compressed stream; nil while nobody reads it.
+    private(set) var window: CompressedStream?
     /// The messages that viewers were not given because they were slow.
     private(set) var messagesDropped = 0
     private(set) var barrageDropped = 0
@@ -36,13 +39,19 @@ final class Hub {
         audiences.first { $0.isFor(connection) }
     }
 
+    private func audience(in encoding: ClientEncoding, _ form: FrameForm) -> Audience {
+        if let audience = audiences.first(where: { $0.encoding == encoding && $0.form == form }) { return audience }
+        let audience = Audience(room: room, encoding: encoding, form: form, lane: lane)
+        audiences.append(audience)
+        return audience
+    }
+
     func add(_ connection: ClientConnection) {
         guard connection.views[room] == nil else { return }
-        if let audience = audience(of: connection) { return audience.add(connection) }
-        let audience = Audience(
-            room: room, encoding: connection.encoding, isCompressed: connection.isCompressed, lane: lane)
-        audiences.append(audience)
-        audience.add(connection)
+        if connection.compression == .shared, connection.followed == nil {
+            connection.followed = ClientConnection.FollowedStream(room: room)
+        }
+        audience(in: connection.encoding, connection.form(in: room)).add(connection)
     }
 
     /// Gives the viewer what it has still to be given and ends its view.
@@ -50,6 +59,9 @@ final class Hub {
         settle(connection)
         guard let index = connection.views.removeValue(forKey: room) else { return }
         audience(of: connection)?.remove(index)
+        guard connection.followed?.room == room else { return }
+        connection.followed = nil
+        if !isStreamRead { window = nil }
     }
 
     /// Gives a viewer what the others may get later, because something follows that is for it alone.
@@ -67,11 +79,17 @@ final class Hub {
 
     /// For all viewers but `excluded`: made, and compressed, once for each audience, and one append.
     func broadcast(_ shared: SharedFrame, except excluded: [ClientConnection] = []) {
+        lane.regroup()
         if let seqs = shared.keptSeqs { shown.show(seqs) }
+        var frames = LaneFrames(shared, of: room, countedIn: lane.buffers)
+        let inStep = isStreamRead ? goOnWithStream(shared, except: excluded) : nil
         for audience in audiences where !audience.isEmpty {
-            let compression = audience.isCompressed ? lane.compression : nil
-            let made = LaneFrame(
-                shared, in: audience.encoding, of: room, countedIn: lane.buffers, compression: compression)
+            let made: LaneFrame?
+            switch audience.form {
+            case .alone: made = frames.frame(in: audience.encoding, by: lane.compression)
+            case .inStep: made = inStep ?? frames.frame(in: audience.encoding)
+            case .plain, .unprimed: made = frames.frame(in: audience.encoding)
+            }
             guard let frame = made else {
                 audience.lose(shared, except: excluded)
                 continue
@@ -80,6 +98,60 @@ final class Hub {
             audience.append(frame, except: others.compactMap { $0.views[room] })
         }
     }
+
+    // MARK: - The compressed stream
+
+    /// Whether somebody reads it, or waits to.
+    private var isStreamRead: Bool {
+        audiences.contains { ($0.form == .inStep || $0.form == .unprimed) && !$0.isEmpty }
+    }
+
+    /// The frame for those in step, whom others have joined by then; nil where it goes to everybody as it is.
+    private func goOnWithStream(_ shared: SharedFrame, except excluded: [ClientConnection]) -> LaneFrame? {
+        guard let compression = lane.compression else { return nil }
+        let unprimed = audience(in: .json, .unprimed)
+        var window = exchange(&window, with: nil) ?? CompressedStream(room: room)
+        defer { self.window = window }
+        guard let step = window.append(shared, needsPrimer: !unprimed.isEmpty, by: compression),
+            let frame = LaneFrame(shared, in: .json, of: room, countedIn: lane.buffers, written: step.bytes)
+        else { return nil }
+        for viewer in excluded { fallBehind(viewer) }
+        if let primer = step.primer { bringIntoStep(unprimed, primer, except: excluded) }
+        return frame
+    }
+
+    /// Gives the primer to viewers, who then read the stream.
+    private func bringIntoStep(_ unprimed: Audience, _ primer: [UInt8], except excluded: [ClientConnection]) {
+        let frame = primer.isEmpty ? nil : LaneFrame(primer: primer, of: room, countedIn: lane.buffers)
+        let inStep = audience(in: .json, .inStep)
+        for index in unprimed.viewers.indices.suffix(Self.primedAtATime).reversed() {
+            let viewer = unprimed.viewers[index]
+            // A viewer that has lost something is told so first.
+            guard viewer.session?.state.losses.isEmpty == true, !excluded.contains(where: { $0 === viewer }) else {
+                continue
+            }
+            unprimed.settle(index)
+            unprimed.remove(index)
+            viewer.followed?.isInStep = true
+            if let frame { viewer.enqueue(frame) }
+            inStep.add(viewer)
+        }
+    }
+
+    /// The others get their primer with a later frame.
+    private static let primedAtATime = 1024
+
+    /// The viewer has not been given all of the stream: it gets frames as they are until it is primed again.
+    func fallBehind(_ viewer: ClientConnection) {
+        guard let index = viewer.views[room], viewer.form(in: room) == .inStep else { return }
+        let inStep = audience(in: .json, .inStep)
+        inStep.settle(index)
+        inStep.remove(index)
+        viewer.followed = ClientConnection.FollowedStream(room: room)
+        audience(in: .json, .unprimed).add(viewer)
+    }
+
+    // MARK: - Other frames
 
     /// Tells all viewers of messages that they can only find in history.
     func tellGap(_ seqs: ClosedRange<UInt64>) {

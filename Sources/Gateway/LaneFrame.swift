@@ -33,6 +33,19 @@ final class LaneFrame: QueuedFrame {
         buffers = nil
     }
 
+    /// Brings viewers into step with a room's compressed stream: lines that they have had, or lost and been told.
+    init(primer: [UInt8], of room: RoomID, countedIn buffers: LaneBuffers) {
+        bytes = SharedBytes(copying: primer)
+        traffic = .messages
+        self.room = room
+        keptSeqs = nil
+        unkeptCount = 0
+        barrageCount = 0
+        oldestTime = nil
+        self.buffers = buffers
+        buffers.sharedBytes += bytes.count
+    }
+
     deinit { buffers?.sharedBytes -= bytes.count }
 
     /// One item, for one session or for all that understand `encoding`; never dropped.
@@ -62,9 +75,10 @@ final class LaneFrame: QueuedFrame {
     /// - Parameters:
     ///   - buffers: of the lane, where it is counted once, however many viewers have to wait for it.
     ///   - compression: of those who have negotiated it.
+    ///   - written: its bytes, where they are made already.
     init?(
         _ frame: SharedFrame, in encoding: ClientEncoding, of room: RoomID?, countedIn buffers: LaneBuffers,
-        isDroppable: Bool = true, compression: LaneCompression? = nil
+        isDroppable: Bool = true, compression: LaneCompression? = nil, written: [UInt8]? = nil
     ) {
         let encoded =
             switch encoding {
@@ -72,7 +86,7 @@ final class LaneFrame: QueuedFrame {
             case .protobuf: frame.protobuf
             }
         guard let encoded else { return nil }
-        bytes = SharedBytes(copying: compression?.compressed(encoded) ?? encoded)
+        bytes = SharedBytes(copying: written ?? compression?.compressed(encoded) ?? encoded)
         traffic =
             switch frame.traffic {
             case .messages: isDroppable ? .messages : .reply
@@ -96,7 +110,8 @@ struct LaneFrames {
     let shared: SharedFrame
     let room: RoomID
     private let buffers: LaneBuffers
-    private var made: [ClientEncoding: LaneFrame] = [:]
+    private var json: LaneFrame?
+    private var protobuf: LaneFrame?
 
     init(_ shared: SharedFrame, of room: RoomID, countedIn buffers: LaneBuffers) {
         self.shared = shared
@@ -106,10 +121,19 @@ struct LaneFrames {
 
     /// The frame for one encoding, or nil when the room has not encoded it.
     mutating func frame(in encoding: ClientEncoding) -> LaneFrame? {
-        if let frame = made[encoding] { return frame }
-        let frame = LaneFrame(shared, in: encoding, of: room, countedIn: buffers)
-        made[encoding] = frame
-        return frame
+        switch encoding {
+        case .json:
+            json = json ?? LaneFrame(shared, in: .json, of: room, countedIn: buffers)
+            return json
+        case .protobuf:
+            protobuf = protobuf ?? LaneFrame(shared, in: .protobuf, of: room, countedIn: buffers)
+            return protobuf
+        }
+    }
+
+    /// The frame for one encoding, compressed by itself: each call makes it.
+    func frame(in encoding: ClientEncoding, by compression: LaneCompression?) -> LaneFrame? {
+        LaneFrame(shared, in: encoding, of: room, countedIn: buffers, compression: compression)
     }
 
     /// Gives the frame to one viewer.

@@ -14,7 +14,7 @@ import Wire
         script.happens(.token(attempt: 1, "t"))
         #expect(script.latest.contains(.open(connection: 1, url: "ws://a")))
         script.happens(.opened(connection: 1))
-        #expect(script.written.map(\.operation) == [.connect(ConnectRequest(token: "t"))])
+        #expect(script.written.map(\.operation) == [.connect(ConnectRequest(token: "t", prime: true))])
         script.answer(script.written.first, .connect(Script.session()))
         #expect(script.outcome(ticket) == .success(.done))
         #expect(script.core.state == .connected)

@@ -51,7 +51,8 @@ import Wire
         guard case .write(1, let asked)? = script.latest.last else { return #expect(Bool(false), "1 is in use") }
         script.happens(.opened(connection: 2))
         #expect(
-            script.written.map(\.operation) == [.connect(ConnectRequest(token: "t2", session: SessionID("s")))])
+            script.written.map(\.operation)
+                == [.connect(ConnectRequest(token: "t2", session: SessionID("s"), prime: true))])
         let connect = script.written.first
         Self.say(script, on: 1, .push(.message(Script.message(11))))
         Self.say(script, on: 1, .reply(id: asked.id, .success(Script.sent(12))))

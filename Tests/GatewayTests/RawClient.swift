@@ -61,6 +61,12 @@ final class RawClient: Sendable {
         }
     }
 
+    /// Whether what comes is read, or fills the system's buffers.
+    func read(_ isRead: Bool) {
+        let connection = connection
+        connection.loop.execute { isRead ? connection.value.startReading() : connection.value.stopReading() }
+    }
+
     func close() {
         let connection = connection
         connection.loop.execute { connection.value.close() }

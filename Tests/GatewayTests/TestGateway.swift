@@ -40,12 +40,14 @@ enum TestGateway {
 
     /// The same for a body that connects to the gateway: with its port and loop.
     static func run(
-        at node: NodeID, router: any RoomRouter = NoRooms(), _ body: (Gateway, Int, EventLoop) async throws -> Void
+        at node: NodeID, router: any RoomRouter = NoRooms(), isCompressing: Bool = false,
+        _ body: (Gateway, Int, EventLoop) async throws -> Void
     ) async throws {
         let loop = try EventLoop(name: "gateway")
         loop.start()
         var configuration = GatewayConfiguration(node: node)
         configuration.port = 0
+        configuration.isCompressing = isCompressing
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let gateway = Gateway(

@@ -186,43 +186,82 @@ private func refusal(_ text: String, _ subprotocols: [String] = ["chat"]) -> HTT
         #expect(outcome("nonsense\r\n\r\n") == "failure 0")
         #expect(outcome(String(repeating: "x", count: 40_000)) == "failure 0")
     }
+
+    /// The response to a client that reads compressed messages, with these extensions: nil for a failure, else whether
+    /// something comes compressed, and whether the window is kept.
+    private func agreed(_ extensions: String?) -> (isAgreed: Bool, keepsContext: Bool)? {
+        var client = WebSocketClientHandshake(nonce: nonce, subprotocols: [], offersCompression: true)
+        let line = extensions.map { "Sec-WebSocket-Extensions: \($0)\r\n" } ?? ""
+        let response =
+            "HTTP/1.1 101 S\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\(line)\r\n"
+        guard case .open = Array(response.utf8).withUnsafeBytes({ client.parse($0) }) else { return nil }
+        return (client.agreement != nil, client.agreement?.keepsContext ?? false)
+    }
+
+    @Test func `takes the compression that it has offered, and no other`() throws {
+        let client = WebSocketClientHandshake(nonce: nonce, subprotocols: [], offersCompression: true)
+        let found = try #require(request(String(decoding: client.request(host: "h", target: "/"), as: UTF8.self)))
+        let answer = try #require(PermessageDeflate.agree(with: found))
+        #expect(answer.keepsContext && agreed(answer.answer)?.keepsContext == true)
+        #expect(agreed(nil)?.isAgreed == false)
+        #expect(agreed("permessage-deflate; server_no_context_takeover")?.keepsContext == false)
+        #expect(agreed("permessage-deflate; server_no_context_takeover")?.isAgreed == true)
+        for wrong in [
+            "permessage-bzip2", "permessage-deflate, permessage-deflate",
+            "permessage-deflate; server_max_window_bits=12", "permessage-deflate; client_max_window_bits",
+            "permessage-deflate;", "permessage-deflate; unknown",
+            "permessage-deflate; client_no_context_takeover; client_no_context_takeover",
+        ] { #expect(agreed(wrong) == nil, "\(wrong)") }
+    }
 }
 
 @Suite struct `The offer of permessage-deflate` {
-    private func answer(_ offer: String) -> String? {
-        request(handshake(["Sec-WebSocket-Extensions": offer])).flatMap { PermessageDeflate.answer(to: $0) }
+    private func agreement(_ offer: String) -> PermessageDeflate.Agreement? {
+        request(handshake(["Sec-WebSocket-Extensions": offer])).flatMap { PermessageDeflate.agree(with: $0) }
     }
 
-    private let plain = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
+    private let plain = "permessage-deflate; client_no_context_takeover"
 
     @Test(arguments: [
         "permessage-deflate", "permessage-deflate; client_max_window_bits",
         "Permessage-Deflate;client_max_window_bits=8",
-        "permessage-deflate; client_max_window_bits=\"15\"; server_no_context_takeover ;client_no_context_takeover",
+        "permessage-deflate; client_max_window_bits=\"15\" ;client_no_context_takeover",
         "x-webkit-deflate-frame, permessage-deflate",
         "permessage-deflate; server_max_window_bits=10, permessage-deflate",
     ])
-    func `is accepted without context takeover`(offer: String) {
-        #expect(answer(offer) == plain)
+    func `is accepted, and the client keeps the window`(offer: String) {
+        #expect(agreement(offer)?.answer == plain)
+        #expect(agreement(offer)?.keepsContext == true)
     }
 
-    @Test func `a window that is asked for is confirmed`() {
-        #expect(answer("permessage-deflate; server_max_window_bits=15") == plain + "; server_max_window_bits=15")
+    @Test func `is accepted from clients that keep no window`() {
+        let without = agreement("permessage-deflate; client_max_window_bits; server_no_context_takeover")
+        #expect(without?.answer == "permessage-deflate; server_no_context_takeover; client_no_context_takeover")
+        #expect(without?.keepsContext == false)
+    }
+
+    @Test(arguments: 12...15)
+    func `a window that is asked for is confirmed as the one that is used`(bits: Int) {
+        #expect(
+            agreement("permessage-deflate; server_max_window_bits=\(bits)")?.answer
+                == plain + "; server_max_window_bits=12")
     }
 
     @Test(arguments: [
-        "", "permessage-bzip2", "permessage-deflate; server_max_window_bits=14",
+        "", "permessage-bzip2", "permessage-deflate; server_max_window_bits=11",
+        "permessage-deflate; server_max_window_bits=16", "permessage-deflate; server_max_window_bits=012",
         "permessage-deflate; server_max_window_bits",
         "permessage-deflate; client_max_window_bits=16", "permessage-deflate; client_max_window_bits=08",
         "permessage-deflate; server_no_context_takeover=1", "permessage-deflate; unknown",
         "permessage-deflate; client_max_window_bits; client_max_window_bits", "permessage-deflate; ;",
     ])
     func `is declined with parameters that are wrong, unknown or there twice`(offer: String) {
-        #expect(answer(offer) == nil)
+        #expect(agreement(offer) == nil)
     }
 
     @Test func `is not made`() {
-        #expect(request(handshake()).flatMap { PermessageDeflate.answer(to: $0) } == nil)
+        #expect(request(handshake()).flatMap { PermessageDeflate.agree(with: $0) } == nil)
     }
 }
 

@@ -46,6 +46,34 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a room is one compressed stream for those who say so, and newcomers read it with the others`()
+            async throws
+        {
+            try await TestNode.run(["client": ["compression": true]], encoding: .json) { node in
+                let room = try await node.createRoom("live")
+                func primed(_ user: String) async throws -> TestClient {
+                    let client = try await TestClient.open(port: node.clientPort, headers: [Self.offer])
+                    _ = try await client.connect(ConnectRequest(token: node.token(user, rooms: nil), prime: true))
+                    return client
+                }
+                let ann = try await primed("ann")
+                let cid = try await TestClient.connected(node, "cid")
+                for client in [ann, cid] { try await client.enter(room) }
+                for number in 1...5 { try await ann.send(room, "hello all, this is number \(number)") }
+                let dan = try await primed("dan")
+                try await dan.enter(room)
+                try await ann.send(room, "hello all, and hello dan")
+                for client in [ann, cid, dan] { try await client.message("hello all, and hello dan") }
+                let shown = await cid.texts(of: room)
+                #expect(await ann.texts(of: room) == shown)
+                #expect(await ann.compressedCount == 6)
+                // Primed with those before it, unless nobody on its loop has been shown them.
+                let late = await dan.texts(of: room)
+                #expect(!late.isEmpty && shown.suffix(late.count) == late[...])
+                #expect(await dan.compressedCount == late.count)
+            }
+        }
+
         @Test func `compressed requests are read, and are bounded by what they become`() async throws {
             try await TestNode.run(["client": ["compression": true]], encoding: .json) { node in
                 let room = try await node.createRoom("live")

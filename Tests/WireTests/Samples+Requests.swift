@@ -16,7 +16,7 @@ extension Samples {
                 ConnectRequest(
                     anonymous: isAnonymous, token: isAnonymous ? nil : maybe { $0.text() },
                     session: maybe { $0.session() },
-                    device: any(Device.self))),
+                    device: any(Device.self), prime: bool())),
             .refresh(RefreshRequest(token: text())),
             .ping,
             .enter(

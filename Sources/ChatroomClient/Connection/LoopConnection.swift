@@ -1,4 +1,5 @@
 #if !canImport(Darwin)
+    internal import Deflate
     internal import EventLoop
     internal import HTTPWebSocket
     internal import TLS
@@ -25,6 +26,8 @@
         private var phase = Phase.connecting
         private var tcp: TCPConnection?
         private var decoder = WebSocketFrameDecoder(role: .client, messageBytesMax: SocketEvent.messageBytesMax)
+        /// nil when nothing comes compressed.
+        private var inflater: Inflater?
         /// Frames that wait for the system, in order. Frames that the client waits for have a bound, and the rest is
         /// dropped there (`Line`); pongs are bounded by ``pongsMax``.
         private var waiting: [Outgoing] = []
@@ -71,7 +74,7 @@
                 return end("\(error)")
             }
             let handshake = WebSocketClientHandshake(
-                nonce: RandomBytes.make(16), subprotocols: [SocketEvent.subprotocol])
+                nonce: RandomBytes.make(16), subprotocols: [SocketEvent.subprotocol], offersCompression: true)
             phase = .handshake(handshake)
             write(handshake.request(host: address.authority, target: address.target))
             tcp.startReading()
@@ -122,6 +125,13 @@
                 case .needsMore: phase = .handshake(handshake)
                 case .failure(_, let error): return end(error.message)
                 case .open(_, let rest):
+                    if let agreement = handshake.agreement {
+                        guard let inflater = Inflater(keepsContext: agreement.keepsContext) else {
+                            return end("there is no memory to decompress")
+                        }
+                        self.inflater = inflater
+                        decoder.mayBeCompressed = true
+                    }
                     phase = .open
                     events.append(.opened)
                     readFrames(UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - rest)...]), &events)
@@ -136,8 +146,7 @@
                 case .text(let text): events.append(.text(Array(text)))
                 case .binary: events.append(.broken("a binary frame"))
                 case .ping(let payload): pong(payload)
-                // Not negotiated.
-                case .compressed: break
+                case .compressed(let isText, let payload): events.append(inflated(payload, isText: isText))
                 case .pong: break
                 case .close(let code, let reason):
                     events.append(.closed(code: code, reason: reason))
@@ -145,6 +154,19 @@
                 }
             }
             if let failure { events.append(.broken(failure.message)) }
+        }
+
+        private func inflated(_ payload: UnsafeRawBufferPointer, isText: Bool) -> SocketEvent {
+            guard isText, let inflater else { return .broken("a binary frame") }
+            do throws(Inflater.Failure) {
+                let text = try inflater.inflate(payload, bytesMax: SocketEvent.messageBytesMax)
+                guard text.withUnsafeBytes({ WebSocketFrameDecoder.isText($0) }) else {
+                    return .broken("a text that is not UTF-8")
+                }
+                return .text(text)
+            } catch {
+                return .broken("a message that can't be decompressed")
+            }
         }
 
         /// A server that sends pings and reads no answers gets none.

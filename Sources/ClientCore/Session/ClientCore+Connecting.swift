@@ -124,7 +124,7 @@ extension ClientCore {
     mutating func authenticate(_ number: UInt64, until: ClientInstant, _ now: ClientInstant) {
         trying = .authenticating(connection: number, until: until)
         isBeingReplaced = successor != nil
-        var connect = ConnectRequest(session: session, device: settings.device)
+        var connect = ConnectRequest(session: session, device: settings.device, prime: true)
         if settings.anonymous { connect.anonymous = true } else { connect.token = token }
         add(PendingRequest(.connect(connect), .connect, at: now), now)
     }

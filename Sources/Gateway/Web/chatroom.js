@@ -733,7 +733,7 @@ export class ChatroomClient extends Emitter {
       this.#authenticate = () => {
         this.#authenticate = null;
         this.#offered = this.#moving ? socket : null;
-        const fields = { device: this.options.device };
+        const fields = { device: this.options.device, prime: true };
         if (this.#session) fields.session = this.#session;
         if (this.options.anonymous) fields.anonymous = true; else fields.token = token;
         this._internal("connect", fields, (error, result) => {

@@ -4,7 +4,8 @@ import Wire
 public struct WebSocketClientHandshake: Sendable {
     public enum Outcome: Sendable {
         case needsMore
-        /// The connection is open with that subprotocol; `rest` bytes of the last chunk come after the response.
+        /// The connection is open with that subprotocol, and ``agreement`` on compression; `rest` bytes of the last chunk
+        /// come after the response.
         case open(subprotocol: String?, rest: Int)
         /// The server refused, with that status, or 0 if it does not speak WebSocket.
         case failure(status: Int, WireError)
@@ -16,12 +17,18 @@ public struct WebSocketClientHandshake: Sendable {
 
     private let key: String
     private let subprotocols: [String]
+    private let offersCompression: Bool
     private var buffer = HTTPHeadBuffer()
+    /// The server's answer to the offer of ``PermessageDeflate``; nil when nothing comes compressed.
+    public private(set) var agreement: PermessageDeflate.Agreement?
 
-    /// - Parameter nonce: 16 random bytes, new for each connection.
-    public init(nonce: [UInt8], subprotocols: [String]) {
+    /// - Parameters:
+    ///   - nonce: 16 random bytes, new for each connection.
+    ///   - offersCompression: the client reads compressed messages.
+    public init(nonce: [UInt8], subprotocols: [String], offersCompression: Bool = false) {
         key = Base64.encode(nonce)
         self.subprotocols = subprotocols
+        self.offersCompression = offersCompression
     }
 
     /// The request to send. The arguments must not hold line breaks.
@@ -37,6 +44,9 @@ public struct WebSocketClientHandshake: Sendable {
         if !subprotocols.isEmpty {
             all.append(HTTPHeader(name: "Sec-WebSocket-Protocol", value: subprotocols.joined(separator: ", ")))
         }
+        if offersCompression {
+            all.append(HTTPHeader(name: "Sec-WebSocket-Extensions", value: PermessageDeflate.offer))
+        }
         let lines = (all + headers).map { "\($0.name): \($0.value)\r\n" }.joined()
         return Array("GET \(target) HTTP/1.1\r\n\(lines)\r\n".utf8)
     }
@@ -50,7 +60,7 @@ public struct WebSocketClientHandshake: Sendable {
         }
     }
 
-    private func check(_ head: [UInt8], _ rest: Int) -> Outcome {
+    private mutating func check(_ head: [UInt8], _ rest: Int) -> Outcome {
         guard let lines = HTTPSyntax.lines(head), let first = lines.first,
             lines.count - 1 <= HTTPHeadLimits.handshake.headers, let status = Self.status(first)
         else { return failure(0, "the response is not HTTP/1.1") }
@@ -70,7 +80,9 @@ public struct WebSocketClientHandshake: Sendable {
         guard headers.tokens("upgrade") == ["websocket"], headers.tokens("connection").contains("upgrade"),
             only("sec-websocket-accept") == WebSocketHandshake.acceptKey(key)
         else { return failure(0, "the response does not accept this handshake") }
-        guard headers.tokens("sec-websocket-extensions").isEmpty else {
+        let extensions = headers.list("sec-websocket-extensions")
+        agreement = offersCompression ? PermessageDeflate.agree(withAnswer: extensions) : nil
+        guard extensions.isEmpty || agreement != nil else {
             return failure(0, "the server uses an extension that was not offered")
         }
         guard headers.contains(where: { $0.name == "sec-websocket-protocol" }) else {

@@ -18,14 +18,21 @@ public struct ConnectRequest: WireMessage, Hashable {
     /// The session that the client held before and wants to take over.
     public var session: SessionID?
     public var device = Device.web
+    /// The client drops any `seq` that it has, so its connection may be shown lines of a room once more (PROTOCOL.md,
+    /// "Compression").
+    public var prime = false
 
     public static var blank: ConnectRequest { ConnectRequest() }
 
-    public init(anonymous: Bool = false, token: String? = nil, session: SessionID? = nil, device: Device = .web) {
+    public init(
+        anonymous: Bool = false, token: String? = nil, session: SessionID? = nil, device: Device = .web,
+        prime: Bool = false
+    ) {
         self.anonymous = anonymous
         self.token = token
         self.session = session
         self.device = device
+        self.prime = prime
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -33,6 +40,7 @@ public struct ConnectRequest: WireMessage, Hashable {
         if !W.isDecoding || !anonymous { try walker.optional(2, "token", &token, .bytes(Limits.tokenBytes)) }
         try walker.optional(3, "session", &session)
         try walker.defaulted(4, "device", &device, default: .web)
+        try walker.defaulted(5, "prime", &prime, default: false)
     }
 }
 

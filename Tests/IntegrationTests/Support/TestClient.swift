@@ -42,7 +42,7 @@ actor TestClient {
     private(set) var pingCount = 0
     private(set) var pongCount = 0
     private var isOpen = false
-    private let inflater = Inflater()
+    private var inflater = Inflater()
     /// Compressed messages that have come.
     private(set) var compressedCount = 0
 
@@ -83,6 +83,8 @@ actor TestClient {
         guard let begin = bytes.indices.first(where: { bytes[$0...].starts(with: name) }),
             let end = bytes[(begin + 2)...].firstIndex(of: 13)
         else { return bytes }
+        let answer = String(decoding: bytes[begin..<end], as: UTF8.self)
+        if !answer.contains("server_no_context_takeover") { inflater = Inflater(keepsContext: true) }
         return Array(bytes[..<begin] + bytes[end...])
     }
 

@@ -84,7 +84,7 @@ extension FuzzTarget {
         guard case .success(let subprotocol) = WebSocketHandshake.negotiate(request, subprotocols: subprotocols) else {
             return
         }
-        let extensions = PermessageDeflate.answer(to: request)
+        let extensions = PermessageDeflate.agree(with: request)?.answer
         let response = WebSocketHandshake.response(to: request, subprotocol: subprotocol, extensions: extensions)
         guard let key = request.header("sec-websocket-key").flatMap({ Base64.decode($0) }), extensions == nil,
             Base64.encode(key) == request.header("sec-websocket-key")

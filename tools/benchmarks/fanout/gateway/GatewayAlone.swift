@@ -24,15 +24,17 @@ struct GatewayAlone {
 
     static func main() throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 2, let port = Int(arguments[1]), let node = NodeID("n1"),
+        guard arguments.count == 2 || arguments.dropFirst(2) == ["compressed"], let port = Int(arguments[1]),
+            let node = NodeID("n1"),
             let user = UserID("publisher")
         else {
-            print("usage: gateway-alone PORT")
+            print("usage: gateway-alone PORT [compressed]")
             return
         }
         var configuration = GatewayConfiguration(node: node)
         configuration.port = port
         configuration.allowAnonymous = true
+        configuration.isCompressing = arguments.count > 2
         configuration.changesPerSecond = 1e6
         configuration.changesBurst = 1e6
         configuration.changeBytesPerSecond = 1e12
