@@ -64,7 +64,10 @@ struct RoomAgenda {
     mutating func planAnew(_ rooms: some Sequence<RoomActor>, isLed: Bool, at now: Timestamp) {
         wheel.removeAll()
         for room in rooms {
-            room.assumeIsolated { $0.note.dueAt = nil }
+            room.assumeIsolated { room in
+                room.note.dueAt = nil
+                room.idleSince = min(room.idleSince, now)
+            }
             plan(room, isLed: isLed, at: now)
         }
     }

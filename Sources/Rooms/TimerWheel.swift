@@ -45,6 +45,7 @@ struct TimerWheel<Key: Hashable & Sendable>: Sendable {
             slots = Array(repeating: [], count: Self.slotCount)
             position = Self.passed(at: now)
         }
+        followClock(setBackTo: Self.passed(at: now))
         put(Entry(key: key, due: Self.slot(of: due)))
     }
 
@@ -65,8 +66,7 @@ struct TimerWheel<Key: Hashable & Sendable>: Sendable {
     mutating func next(at now: Timestamp) -> Step? {
         guard !slots.isEmpty else { return nil }
         let end = Self.passed(at: now)
-        // After the clock was set back, keys that lie ahead are met in time all the same.
-        if end < position - 1 { position = end + 1 }
+        followClock(setBackTo: end)
         // Or forward: each slot is looked at once.
         position = max(position, end - Int64(Self.slotCount) + 1)
         while position <= end {
@@ -86,6 +86,11 @@ struct TimerWheel<Key: Hashable & Sendable>: Sendable {
             return .moved
         }
         return nil
+    }
+
+    /// After the clock was set back, keys that lie ahead are met in time all the same: they are moved on where they lie.
+    private mutating func followClock(setBackTo end: Int64) {
+        if end < position - 1 { position = end + 1 }
     }
 
     private mutating func put(_ entry: Entry) {

@@ -172,6 +172,7 @@ final class HostedRooms: Sendable {
         var storage = "first"
         var waitingLoadsMax = 1_024
         var hotTailRows = 200
+        var checkpointSeconds = 3_600
         var now = HostedRooms.now
     }
 
@@ -218,7 +219,8 @@ final class HostedRooms: Sendable {
             RoomHost.Dependencies(
                 store: store, server: server, sink: told, transport: NoTransport(),
                 policy: options.policy, cluster: ClusterView(shardCount: 1), metrics: metrics, logger: logger,
-                checkpointSeconds: 3_600, callbacks: CallbackSetup(client: callbacks), now: options.now))
+                checkpointSeconds: options.checkpointSeconds, callbacks: CallbackSetup(client: callbacks),
+                now: options.now))
     }
 
     static let now: @Sendable () -> Timestamp = { Timestamp(Int64(Date().timeIntervalSince1970 * 1000)) }

@@ -12,6 +12,9 @@ import Wire
 
 /// Rooms in memory: what is due in them is done, and debug builds stop where a room was overlooked.
 @Suite(.timeLimit(.minutes(3))) struct RoomAgendaTests {
+    /// A room leaves memory when the catalogue has its row.
+    private static let options = HostedRooms.Options(checkpointSeconds: 1)
+
     private func isInMemory(_ rooms: Int, _ hosted: HostedRooms) async throws {
         try await poll("\(rooms) rooms are in memory") {
             hosted.metrics.render().contains("\nchatroom_rooms_active \(rooms)\n")
@@ -19,7 +22,7 @@ import Wire
     }
 
     @Test func `a room that nobody is in leaves memory, and one with a member stays`() async throws {
-        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+        try await HostedRooms.run(try TemporaryDirectory(), Self.options) { hosted in
             let empty = try #require(RoomID("empty"))
             try await hosted.createRoom()
             try await hosted.createRoom(empty)
@@ -33,7 +36,7 @@ import Wire
 
     @Test func `a clock that is set back by an hour holds no room in memory`() async throws {
         let hours = Mutex<Int64>(1)
-        var options = HostedRooms.Options()
+        var options = Self.options
         options.now = { HostedRooms.now().adding(seconds: hours.withLock { $0 } * 3_600) }
         try await HostedRooms.run(try TemporaryDirectory(), options) { hosted in
             try await hosted.createRoom()
