@@ -48,6 +48,7 @@ public struct BarrageWindow: Sendable {
     private struct Shown: Sendable {
         var time: Int64
         var count: Int
+        var high: Int
     }
 
     public static let itemsMax = 4096
@@ -58,6 +59,7 @@ public struct BarrageWindow: Sendable {
     /// Numbers of items that the windows of the last second showed.
     private var shown = Fifo<Shown>()
     private var shownCount = 0
+    private var shownHigh = 0
     /// When the HIGH items of the last second came: people's, and those of the server API, which has as many again.
     private var high = Fifo<Int64>()
     private var serverHigh = Fifo<Int64>()
@@ -151,7 +153,8 @@ public struct BarrageWindow: Sendable {
 
     /// Ends the window.
     public mutating func take(at now: Timestamp) -> Sample {
-        let allowed = allowance(at: now.milliseconds)
+        let high = held.count { $0.rank.priority == .high }
+        let allowed = allowance(at: now.milliseconds, high: high)
         var sample = Sample()
         var isPicked = [Bool](repeating: true, count: held.count)
         for rest in BarrageRank.rest(of: held.map(\.rank), after: allowed) { isPicked[rest] = false }
@@ -166,8 +169,10 @@ public struct BarrageWindow: Sendable {
         }
         sample.skipped += leftOut
         sample.echoes += overflow
-        shown.append(Shown(time: now.milliseconds, count: sample.items.count))
-        shownCount += sample.items.count
+        let entry = Shown(time: now.milliseconds, count: sample.items.count, high: min(high, sample.items.count))
+        shown.append(entry)
+        shownCount += entry.count
+        shownHigh += entry.high
         held.removeAll(keepingCapacity: true)
         byText.removeAll(keepingCapacity: true)
         overflow = []
@@ -176,14 +181,20 @@ public struct BarrageWindow: Sendable {
         return sample
     }
 
-    /// Half of what is left of the second, but at least an even share, so that a burst leaves room for the next.
-    private mutating func allowance(at now: Int64) -> Int {
+    /// Half of what is left of the second, but at least an even share, so that a burst leaves room for the next; and all
+    /// HIGH items for which the second has room. As many places as HIGH items may come in a second are kept for them,
+    /// though never more than a quarter of all: no crowd of others takes the place of what comes later in the second.
+    private mutating func allowance(at now: Int64, high: Int) -> Int {
         while let oldest = shown.first, oldest.time <= now - 1000 {
             shown.removeFirst()
             shownCount -= oldest.count
+            shownHigh -= oldest.high
         }
-        let left = perSecond - shownCount
-        return max(0, min(left, max(perSecond / Self.windowsPerSecond, left / 2, 1)))
+        let left = max(0, perSecond - shownCount)
+        let kept = max(0, min(2 * highPerSecond, perSecond / 4) - shownHigh)
+        let high = min(high, left)
+        let others = max(0, left - max(kept, high))
+        return max(high, min(high + others, max(perSecond / Self.windowsPerSecond, left / 2, 1)))
     }
 }
 

@@ -55,7 +55,7 @@ import Testing
         #expect(echo.sender == Self.key("u\(echo.item.text)"))
     }
 
-    @Test func `no second shows more than the budget, and a full load shows all of it`() {
+    @Test func `no second shows more than the budget, and a full load shows all of it but what is kept for HIGH`() {
         var scene = Scene()
         var shown: [Int] = []
         for window in 0..<50 {
@@ -63,7 +63,23 @@ import Testing
             shown.append(scene.take().items.count)
         }
         for start in 0...40 { #expect(shown[start..<(start + 10)].reduce(0, +) <= 200) }
-        #expect(shown.suffix(20).reduce(0, +) >= 380, "\(shown)")
+        #expect(shown.suffix(20).reduce(0, +) >= 350, "\(shown)")
+    }
+
+    @Test func `whenever HIGH comes in a second, a crowd of others has not taken its place`() {
+        for late in 0..<30 {
+            var scene = Scene()
+            var high: [Int] = []
+            for window in 0..<30 {
+                for number in 0..<300 { scene.say("\(window) \(number)", .low) }
+                if window == late {
+                    for number in 0..<10 { scene.say("high \(number)", .high) }
+                    for number in 0..<10 { scene.say("server's \(number)", .high, by: nil) }
+                }
+                high.append(scene.take().items.count { $0.priority == .high })
+            }
+            #expect(high[late] == 20, "in window \(late)")
+        }
     }
 
     @Test func `a quiet second gives the whole budget back`() {
