@@ -83,6 +83,10 @@ import Transport
             try await withLoop { loop in
                 var limit = rlimit(rlim_cur: 64, rlim_max: 64)
                 #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+                // The system makes a descriptor for the timers of each clock when the first one is set, and ends the process
+                // where there is none.
+                try await ContinuousClock().sleep(for: .milliseconds(1))
+                try await SuspendingClock().sleep(for: .milliseconds(1))
                 let server = try await Server(loop)
                 let early = try await connect(loop, port: server.port)
                 _ = try await server.nextAccepted()
