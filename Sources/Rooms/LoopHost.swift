@@ -206,6 +206,11 @@ final class LoopHost {
         return counts
     }
 
+    /// How many rooms somebody is in, and how many people are in them.
+    var onlineTotals: (rooms: Int, online: Int) {
+        shards.values.reduce((0, 0)) { ($0.0 + $1.agenda.occupied, $0.1 + $1.agenda.online) }
+    }
+
     /// Consensus messages of other nodes for the shards of this loop.
     func receive(_ messages: [RaftMessage]) { driver.receive(messages) }
 

@@ -12,6 +12,8 @@ struct RoomAgenda {
         /// When the room was looked at last.
         var lookedAt = Timestamp(.min)
         var hasGraces = false
+        /// How many were in it.
+        var online = 0
         /// The host asks for the room's tallies with the next pulse.
         var hasNewTallies = false
         /// The tallies that are in the shard's sum.
@@ -23,6 +25,9 @@ struct RoomAgenda {
     private var lookedAt = Timestamp(.min)
     /// How many rooms have sessions in their grace.
     private(set) var graceCount = 0
+    /// How many rooms somebody is in, and how many people are in them.
+    private(set) var occupied = 0
+    private(set) var online = 0
     private var withNewTallies: [RoomActor] = []
     private var byLane: [Lane: LaneTally] = [:]
 
@@ -41,11 +46,19 @@ struct RoomAgenda {
     /// Puts the room where it has something to do next. One that is to be looked at earlier stays where it is: it says
     /// then when it really is due.
     mutating func plan(_ room: RoomActor, isLed: Bool, at now: Timestamp) {
-        let (due, graces) = room.assumeIsolated { room in
-            (room.noteDue(isLed: isLed, at: now), room.noteGraces())
+        let (due, graces, former, new) = room.assumeIsolated { room in
+            let former = room.note.online
+            room.note.online = room.presence.online
+            return (room.noteDue(isLed: isLed, at: now), room.noteGraces(), former, room.note.online)
         }
         graceCount += graces
+        countPeople(former, new)
         if let due { wheel.set(room.id, at: due, now: now) }
+    }
+
+    private mutating func countPeople(_ former: Int, _ new: Int) {
+        online += new - former
+        occupied += (new > 0 ? 1 : 0) - (former > 0 ? 1 : 0)
     }
 
     /// There was no time for all that is due in the room.
@@ -83,6 +96,7 @@ struct RoomAgenda {
         }
         if note.dueAt != nil { wheel.remove(room.id) }
         if note.hasGraces { graceCount -= 1 }
+        countPeople(note.online, 0)
         sum(note.summedUp, [])
     }
 

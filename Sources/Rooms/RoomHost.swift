@@ -408,8 +408,12 @@ public final class RoomHost: Sendable {
 
     /// How many people are in how many rooms.
     public func onlineTotals() async -> (rooms: Int, online: Int) {
-        let counts = await onlineCounts()
-        return (counts.count, counts.values.reduce(0, +))
+        var totals = (rooms: 0, online: 0)
+        for host in hosts.withLock({ $0 }) {
+            let some = await host.loop.run { host.value.onlineTotals }
+            totals = (totals.rooms + some.rooms, totals.online + some.online)
+        }
+        return totals
     }
 
     /// nil when all shards are open, or a sentence that says what is missing.

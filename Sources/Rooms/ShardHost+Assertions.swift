@@ -22,6 +22,12 @@ extension ShardHost {
             guard let fault = room.assumeIsolated({ $0.overlooked(isLed: isLed, at: now) }) else { continue }
             assertionFailure("what is due in the room \(room.id) has not been noted: \(fault)")
         }
+        let counts = rooms.active.map { room in
+            room.assumeIsolated { $0.turn.dirt == .clean ? $0.presence.online : $0.note.online }
+        }
+        assert(
+            counts.reduce(0, +) == agenda.online && counts.count { $0 > 0 } == agenda.occupied,
+            "the sums of people are not those of all rooms")
         return true
     }
 
