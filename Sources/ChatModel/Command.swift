@@ -82,6 +82,31 @@ public struct QueuePair: Sendable, Hashable {
     }
 }
 
+/// An element as `queueSet` is to write it (PROTOCOL.md, "Queue").
+public struct QueueWrite: Sendable, Hashable {
+    public var key: String
+    public var value: String
+    /// The owner that it is to have; nil: the writer. Only managers among members may name one.
+    public var owner: UserID?
+    /// An overwritten element keeps its owner. Only managers among members may ask for it.
+    public var keepOwner = false
+    public var transient = false
+    /// nil leaves the lock as it is, and a new element unlocked. Only managers among members may say it.
+    public var locked: Bool?
+    /// 409 unless the element has that version; 0: unless there is none.
+    public var ifVersion: Int64?
+
+    public init(
+        key: String, value: String, owner: UserID? = nil, transient: Bool = false, ifVersion: Int64? = nil
+    ) {
+        self.key = key
+        self.value = value
+        self.owner = owner
+        self.transient = transient
+        self.ifVersion = ifVersion
+    }
+}
+
 /// A member that exists on the server only (PROTOCOL.md, "Robots"): it has no session.
 public struct Robot: Sendable, Hashable {
     public var user: UserID
@@ -138,8 +163,7 @@ public enum CommandBody: Sendable, Hashable {
     indirect case kick(UserID, banSeconds: Int64?, NotifyOptions)
     /// `save`: a fixed member's profile outlives the stay.
     indirect case updateMe(ProfileChanges, save: Bool, NotifyOptions)
-    indirect case queueSet(
-        key: String, value: String, owner: UserID?, transient: Bool, ifVersion: Int64?, NotifyOptions)
+    indirect case queueSet(QueueWrite, NotifyOptions)
     indirect case queueSetMany([QueuePair], NotifyOptions)
     indirect case queueTake(key: String?, NotifyOptions)
     indirect case queueClear(NotifyOptions)

@@ -37,11 +37,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case moderators
     /// The log of consensus in segment files: version 3 of `log.sqlite`, and the files `log.segment.N` beside it.
     case logSegments
+    /// Seats as hosts run them: `owner` of a member's `queueSet`, `keepOwner`, `locked`; the settings `seatsPerUser` and
+    /// `highPerSecond` of a room.
+    case seats
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments: FeatureLevel(2)
+        case .levels, .undelete, .moderators, .logSegments, .seats: FeatureLevel(2)
         }
     }
 
@@ -49,6 +52,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     public var clientName: String? {
         switch self {
         case .levels, .undelete, .moderators, .logSegments: nil
+        case .seats: "seats"
         }
     }
 }
@@ -59,8 +63,19 @@ extension CommandBody {
     public var feature: Feature? {
         switch self {
         case .undeleteRoom, .purgeRoom: .undelete
+        case .createRoom(_, let set), .updateRoom(let set, _):
+            set.highPerSecond != nil || set.seatsPerUser != nil ? .seats : nil
+        case .queueSet(let write, _): write.keepOwner || write.locked != nil ? .seats : nil
         default: nil
         }
+    }
+}
+
+extension Command {
+    /// The same, where it depends on who gives the command: the owner that a member names was not looked at before.
+    public var feature: Feature? {
+        if case .queueSet(let write, _) = body, write.owner != nil, case .member = actor { return .seats }
+        return body.feature
     }
 }
 

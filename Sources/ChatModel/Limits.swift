@@ -11,6 +11,8 @@ public enum Limits {
     public static let roomNameBytes = 512
     public static let announcementBytes = 16 * kilobyte
     public static let clientIDBytes = 64
+    /// The most that a room's `highPerSecond` can be.
+    public static let highPerSecond: Int64 = 50
     public static let textBytes = 32 * kilobyte
     public static let commandPayloadBytes = 5 * kilobyte
     public static let titleBytes = kilobyte

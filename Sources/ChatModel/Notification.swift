@@ -49,6 +49,8 @@ public struct QueueElement: Sendable, Hashable {
     public var transient = false
     /// Grows by one with each overwrite, starting at 1.
     public var version: Int64 = 1
+    /// Only managers change it.
+    public var locked = false
     /// The owner has gone, and the element goes when the grace has passed. Soft: set by the leader on reading.
     public var held = false
 

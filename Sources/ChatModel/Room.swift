@@ -35,6 +35,10 @@ public struct RoomInfo: Sendable, Hashable {
     public var idleCloseSeconds: Int64 = 0
     /// Reliable messages a second to one viewer of a big room; nil is the node's setting.
     public var viewerBudget: Int64?
+    /// HIGH messages a second, and as many HIGH barrages; nil is the node's setting.
+    public var highPerSecond: Int64?
+    /// How many transient elements a user may own; 0 is any number.
+    public var seatsPerUser: Int64 = 0
     public var muted = false
     public var closed = false
     public var createdAt: Timestamp
@@ -62,6 +66,10 @@ public struct RoomChanges: Sendable, Hashable {
     public var idleCloseSeconds: Int64?
     /// Server API only.
     public var viewerBudget: Int64?
+    /// Server API only.
+    public var highPerSecond: Int64?
+    /// Server API only.
+    public var seatsPerUser: Int64?
 
     public init() {}
 }

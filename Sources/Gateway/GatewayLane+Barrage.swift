@@ -59,8 +59,9 @@ extension GatewayLane {
 
     private func intake(of hub: Hub) -> BarrageIntake {
         if let intake = hub.intake { return intake }
-        let intake = BarrageIntake(
-            perSecond: configuration.barragePerViewerPerSecond, highPerSecond: configuration.highPerSecondMax)
+        // The room's leader knows how many the room allows: this only bounds what goes there.
+        let high = max(configuration.highPerSecondMax, Int(Limits.highPerSecond))
+        let intake = BarrageIntake(perSecond: configuration.barragePerViewerPerSecond, highPerSecond: high)
         hub.intake = intake
         return intake
     }

@@ -55,7 +55,8 @@ public struct BarrageWindow: Sendable {
     private static let windowsPerSecond = 10
 
     private let perSecond: Int
-    private let highPerSecond: Int
+    /// HIGH items a second; further ones count as NORMAL.
+    public var highPerSecond: Int
     /// Numbers of items that the windows of the last second showed.
     private var shown = Fifo<Shown>()
     private var shownCount = 0

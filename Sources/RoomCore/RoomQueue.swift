@@ -35,6 +35,8 @@ struct RoomQueue: Sendable {
     /// Owners of transient elements, in no particular order.
     var transientOwners: Dictionary<UserID, [String]>.Keys { transientKeys.keys }
 
+    func transientCount(of owner: UserID) -> Int { transientKeys[owner]?.count ?? 0 }
+
     /// In the queue's order.
     func transientElements(of owner: UserID) -> [QueueElement] {
         guard let keys = transientKeys[owner] else { return [] }

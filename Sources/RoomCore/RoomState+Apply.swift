@@ -87,9 +87,8 @@ extension RoomState {
             return try kick(user, banSeconds: seconds, options, for: command, &outcome)
         case .updateMe(let set, let save, let options):
             return try updateMe(set, save: save, options, for: command, &outcome)
-        case .queueSet(let key, let value, let owner, let transient, let version, let options):
-            return try queueSet(
-                key, to: value, owner: owner, transient: transient, ifVersion: version, options, for: command, &outcome)
+        case .queueSet(let write, let options):
+            return try queueSet(write, options, for: command, &outcome)
         case .queueSetMany(let pairs, let options):
             return try queueSetMany(pairs, options, for: command, &outcome)
         case .queueTake(let key, let options):

@@ -31,6 +31,8 @@ extension RoomState {
             set.entry = nil
             set.idleCloseSeconds = nil
             set.viewerBudget = nil
+            set.highPerSecond = nil
+            set.seatsPerUser = nil
         }
         try validate(set)
         guard var info = record?.info else { throw ChatError(.notFound, "there is no room \(room)") }
@@ -48,7 +50,7 @@ extension RoomState {
     private func validate(_ set: RoomChanges) throws(ChatError) {
         for (value, field) in [
             (set.slowModeSeconds, "slowModeSeconds"), (set.idleCloseSeconds, "idleCloseSeconds"),
-            (set.viewerBudget, "viewerBudget"),
+            (set.viewerBudget, "viewerBudget"), (set.seatsPerUser, "seatsPerUser"),
         ] {
             if let value, value < 0 {
                 throw ChatError(.badParameter, "\(field) is at least 0", field: field)
@@ -153,5 +155,7 @@ extension RoomChanges {
         if let slowModeSeconds { info.slowModeSeconds = slowModeSeconds }
         if let idleCloseSeconds { info.idleCloseSeconds = idleCloseSeconds }
         if let viewerBudget { info.viewerBudget = viewerBudget == 0 ? nil : viewerBudget }
+        if let highPerSecond { info.highPerSecond = highPerSecond }
+        if let seatsPerUser { info.seatsPerUser = seatsPerUser }
     }
 }

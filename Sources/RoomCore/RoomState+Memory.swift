@@ -69,8 +69,8 @@ extension RoomState {
 
     private func completed(_ element: QueueElement, by command: Command) -> QueueElement {
         var element = element
-        if case .queueSet(element.key, let value, _, _, _, _) = command.body {
-            element.value = value
+        if case .queueSet(let write, _) = command.body, write.key == element.key {
+            element.value = write.value
         } else if let present = queue[element.key], QueueElementVersion(present) == QueueElementVersion(element) {
             element.value = present.value
         }

@@ -89,7 +89,8 @@ extension RoomState {
         outcome.rows.append(slowRow(user, spoken))
     }
 
-    /// HIGH is for creator, managers and the server API, and only `highPerSecondMax` times in any second.
+    /// HIGH is for creator, managers and the server API, and only so many times in any second: the room's `highPerSecond`, else
+    /// the leader's `highPerSecondMax`.
     private mutating func acceptedPriority(
         _ asked: Priority, for command: Command, _ outcome: inout Outcome
     ) -> Priority {
@@ -98,7 +99,8 @@ extension RoomState {
         let list = ofServer ? \RoomRecord.recentServerHigh : \RoomRecord.recentHigh
         guard isManager(command.actor), var recent = record?[keyPath: list] else { return .normal }
         recent.removeAll { $0.adding(seconds: 1) <= outcome.time }
-        guard recent.count < command.facts.highPerSecondMax else { return .normal }
+        let most = record?.info.highPerSecond.map { Int(clamping: $0) } ?? command.facts.highPerSecondMax
+        guard recent.count < most else { return .normal }
         recent.append(outcome.time)
         record?[keyPath: list] = recent
         outcome.touchesRoom = true

@@ -5,15 +5,10 @@ extension RoomState {
     /// The right of an actor to change elements.
     private enum QueueRight {
         case everything
-        /// Adding, and changing or taking one's own.
+        /// All that is not locked.
+        case unlocked
+        /// Adding, and changing or taking one's own that is not locked.
         case own(UserID)
-
-        func covers(_ element: QueueElement) -> Bool {
-            switch self {
-            case .everything: true
-            case .own(let user): element.owner == user
-            }
-        }
     }
 
     private func queueRight(_ actor: Actor, at now: Timestamp) throws(ChatError) -> QueueRight {
@@ -21,34 +16,63 @@ extension RoomState {
         try requireNotMuted(user, at: now)
         if isManager(actor) { return .everything }
         switch record?.info.queueLevel {
-        case .any: return .everything
+        case .any: return .unlocked
         case .owner: return .own(user)
         case .manager, nil: throw ChatError(.forbidden, "only managers change the queue of \(room)")
         }
     }
 
     private func require(_ right: QueueRight, covers element: QueueElement) throws(ChatError) {
-        guard right.covers(element) else {
+        if case .everything = right { return }
+        guard !element.locked else {
+            throw ChatError(.forbidden, "the element \(element.key) is locked: only managers change it")
+        }
+        if case .own(let user) = right, element.owner != user {
             throw ChatError(.forbidden, "the element \(element.key) belongs to \(element.owner)")
         }
     }
 
-    /// The owner of a written element: a member itself, always; for the server API the given owner, else the operator,
-    /// else nobody new.
-    private func queueWriter(_ owner: UserID?, _ actor: Actor) -> UserID? {
-        if case .member(let user, _, _) = actor { return user }
-        return owner ?? actor.user
+    /// Refuses the fields of `queueSet` that are for managers.
+    private func requireMayHost(_ write: QueueWrite, _ actor: Actor) throws(ChatError) {
+        let field: String? =
+            if write.owner != nil { "owner" } else if write.keepOwner { "keepOwner" } else if write.locked != nil {
+                "locked"
+            } else { nil }
+        guard let field else { return }
+        guard isManager(actor) else { throw ChatError(.forbidden, "\(field) is for managers", field: field) }
+        guard write.owner == nil || !write.keepOwner else {
+            throw ChatError(.badParameter, "either owner or keepOwner", field: "keepOwner")
+        }
+    }
+
+    /// Refuses transient elements that give an owner more of them than the room's `seatsPerUser`. Those that it has
+    /// already can be changed, also when there are too many of them by now.
+    private func requireSeats(for written: [QueueElement]) throws(ChatError) {
+        guard let most = record?.info.seatsPerUser, most > 0 else { return }
+        var gained: [UserID: Int] = [:]
+        for element in written where element.transient {
+            if let old = queue[element.key], old.transient, old.owner == element.owner { continue }
+            let more = gained[element.owner, default: 0] + 1
+            gained[element.owner] = more
+            guard queue.transientCount(of: element.owner) + more <= most else {
+                throw ChatError(
+                    .conflict, "\(element.owner) has as many seats as the room gives a user: \(most)",
+                    field: "transient")
+            }
+        }
     }
 
     mutating func queueSet(
-        _ key: String, to value: String, owner: UserID?, transient: Bool, ifVersion: Int64?, _ options: NotifyOptions,
-        for command: Command, _ outcome: inout Outcome
+        _ write: QueueWrite, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         guard let creator = record?.info.creator else { throw ChatError(.notFound, "there is no room \(room)") }
         let right = try queueRight(command.actor, at: outcome.time)
-        let old = queue[key]
+        try requireMayHost(write, command.actor)
+        let (key, old) = (write.key, queue[write.key])
+        // Before the version, which is nothing for those who may not change the element.
+        if let old, old.locked { try require(right, covers: old) }
         // A key that is not there counts as version 0.
-        if let ifVersion, ifVersion != old?.version ?? 0 {
+        if let ifVersion = write.ifVersion, ifVersion != old?.version ?? 0 {
             throw ChatError(.conflict, "the element \(key) has version \(old?.version ?? 0)", field: "ifVersion")
         }
         if let old {
@@ -57,10 +81,13 @@ extension RoomState {
             throw ChatError(.badParameter, "a queue has at most \(command.facts.queueElementsMax) elements")
         }
         // Somebody must own it: without any writer whoever has it keeps it, and a new one is the creator's.
-        let writer = queueWriter(owner, command.actor) ?? old?.owner ?? creator
-        var element = QueueElement(key: key, value: value, owner: writer)
-        element.transient = transient
+        let kept = write.keepOwner ? old?.owner : nil
+        let owner = kept ?? write.owner ?? command.actor.user ?? old?.owner ?? creator
+        var element = QueueElement(key: key, value: write.value, owner: owner)
+        element.transient = write.transient
+        element.locked = write.locked ?? old?.locked ?? false
         element.version = (old?.version ?? 0) &+ 1
+        try requireSeats(for: [element])
         put(element, &outcome)
         notify(
             .queueChanged, options, data: .queue(change: old == nil ? .offer : .update, element: element), for: command,
@@ -68,7 +95,7 @@ extension RoomState {
         return .element(element)
     }
 
-    /// Overwrites what is there: one 320 (see `notifyBatch`), in the order given. Each keeps whether it is transient.
+    /// Overwrites what is there: one 320 (see `notifyBatch`), in the order given. Each keeps whether it is transient and locked.
     /// With nothing there nobody is told.
     mutating func queueSetMany(
         _ pairs: [QueuePair], _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
@@ -85,15 +112,15 @@ extension RoomState {
                 missing.append(pair.key)
             }
         }
-        var changed: [QueueElement] = []
-        for pair in pairs {
-            guard var element = queue[pair.key] else { continue }
+        let changed = pairs.compactMap { pair -> QueueElement? in
+            guard var element = queue[pair.key] else { return nil }
             element.value = pair.value
-            element.owner = queueWriter(nil, command.actor) ?? element.owner
+            element.owner = command.actor.user ?? element.owner
             element.version &+= 1
-            put(element, &outcome)
-            changed.append(element)
+            return element
         }
+        try requireSeats(for: changed)
+        for element in changed { put(element, &outcome) }
         notifyBatch(.batchUpdate, of: changed, options, for: command, &outcome)
         return .missing(missing)
     }
@@ -116,9 +143,9 @@ extension RoomState {
     mutating func queueClear(
         _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
-        guard case .everything = try queueRight(command.actor, at: outcome.time) else {
-            throw ChatError(.forbidden, "only managers clear the queue of \(room)")
-        }
+        let right = try queueRight(command.actor, at: outcome.time)
+        if case .own = right { throw ChatError(.forbidden, "only managers clear the queue of \(room)") }
+        if case .unlocked = right { for element in queue.elements { try require(right, covers: element) } }
         guard queue.count > 0 else { return .done }
         for element in queue.elements { drop(element.key, &outcome) }
         notify(.queueChanged, options, data: .queue(change: .drop, element: nil), for: command, &outcome)

@@ -54,6 +54,11 @@ extension RoomActor {
         return item
     }
 
+    /// HIGH barrages a second: the room's limit of HIGH messages, else the node's.
+    static func highPerSecond(_ state: RoomState, _ policy: RoomPolicy) -> Int {
+        state.info?.highPerSecond.map { Int(clamping: $0) } ?? policy.highPerSecondMax
+    }
+
     // MARK: - The end of a window
 
     func closeBarrageWindow() {

@@ -173,7 +173,7 @@ extension RoomActor {
 
     /// Refuses what depends on who is here; a repeat gets the first answer all the same.
     func requireTarget(of proposal: Proposal, at now: Timestamp) throws(ChatError) {
-        guard let refusal = refusal(of: proposal.command.body) else { return }
+        guard let refusal = refusal(of: proposal.command) else { return }
         if let key = proposal.key, state.remembers(key, at: now) { return }
         if case .kick(let user, _, _) = proposal.command.body {
             // A user who may not kick is told so, whether the target is here or not.
@@ -183,8 +183,9 @@ extension RoomActor {
     }
 
     /// A kick that bans nobody and lifts no ban needs somebody to kick, and an anonymous member cannot hold a role.
-    private func refusal(of body: CommandBody) -> ChatError? {
-        switch body {
+    private func refusal(of command: Command) -> ChatError? {
+        switch command.body {
+        case .queueSet(let write, _): refusal(ofOwner: write.owner, by: command.actor)
         case .kick(let user, banSeconds: nil, _)
         where !presence.isHere(user) && !mayBeAnnounced(user, at: context.now()):
             ChatError(.notFound, "\(user) is not in \(id)", field: "user")
@@ -199,6 +200,18 @@ extension RoomActor {
         default:
             nil
         }
+    }
+
+    /// A manager seats only those who are here; whom the app server seats has the grace to enter. Others may seat nobody,
+    /// as `apply` says.
+    private func refusal(ofOwner owner: UserID?, by actor: Actor) -> ChatError? {
+        guard let owner, case .member(let user, _, _) = actor, state.role(of: user).rank >= Role.manager.rank
+        else { return nil }
+        if presence.isAnonymous(owner) {
+            return ChatError(.forbidden, "an anonymous member cannot own an element", field: "owner")
+        }
+        guard !presence.isHere(owner), !mayBeAnnounced(owner, at: context.now()) else { return nil }
+        return ChatError(.notFound, "\(owner) is not in \(id)", field: "owner")
     }
 
     private func requireMayList(_ kind: MemberKind, _ visitor: Visitor) throws(ChatError) {

@@ -73,18 +73,21 @@ extension RoomActor {
         graces.absentOwners[element.owner] = context.now().adding(seconds: context.policy.graceSeconds)
     }
 
-    /// A session has taken a seat, and its user has left or was kicked while that was on its way through the log: the
-    /// seat goes at once. Whom the server API seats has the grace to enter; and who has asked a former leader is not
+    /// A session has taken a seat or given one, and who owns it has left or was kicked while that was on its way through
+    /// the log: the seat goes at once. Whom the server API seats has the grace to enter; and who has asked a former leader is not
     /// here yet, but may be announced.
     func clearSeatsOfGone(by proposal: Proposal) {
-        guard case .session = proposal.origin, let user = proposal.command.actor.user, !presence.isHere(user) else {
-            return
-        }
+        guard case .session = proposal.origin, var owner = proposal.command.actor.user else { return }
         switch proposal.command.body {
-        case .queueSet, .queueSetMany: break
+        case .queueSet(let write, _):
+            guard let named = write.owner else { break }
+            guard !mayBeAnnounced(named, at: context.now()) else { return }
+            owner = named
+        case .queueSetMany: break
         default: return
         }
-        clearSeats(of: [user])
+        guard !presence.isHere(owner) else { return }
+        clearSeats(of: [owner])
     }
 
     /// The grace of owners who did not come has passed.

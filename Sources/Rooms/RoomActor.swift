@@ -76,6 +76,7 @@ actor RoomActor {
         (idleSince, activatedAt, self.ledSince) = (now, now, ledSince ?? now)
         (state, tail) = try Self.restore(id, loaded)
         desk.toldMuted = state.info?.muted ?? false
+        desk.window.highPerSecond = Self.highPerSecond(state, context.policy)
         for (robot, enteredAt) in state.robotsByEntering {
             guard let visitor = Visitor(robot, enteredAt: enteredAt) else { continue }
             _ = presence.announce(visitor, role: state.role(of: robot.user))
@@ -194,6 +195,7 @@ actor RoomActor {
         case .roomChanged:
             turn.roomChange = stamp.index
             tellSilence()
+            desk.window.highPerSecond = Self.highPerSecond(state, context.policy)
         case .append(let message, let key):
             guard let seq = message.seq, let incarnation else { return }
             tail.append(message)
@@ -299,6 +301,7 @@ actor RoomActor {
     var roomView: RoomView? {
         guard var info = state.info else { return nil }
         info.viewerBudget = info.viewerBudget ?? Int64(context.policy.viewerBudgetPerSecond)
+        info.highPerSecond = info.highPerSecond ?? Int64(context.policy.highPerSecondMax)
         return RoomView(info: info, online: Int64(presence.online))
     }
 

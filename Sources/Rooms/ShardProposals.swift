@@ -70,7 +70,7 @@ struct ShardProposals {
     mutating func takeUpgrading(at level: FeatureLevel) -> [(Proposal, Feature)] {
         var taken: [(Proposal, Feature)] = []
         staged.removeAll { proposal in
-            guard let feature = proposal.command.body.feature, !level.brings(feature) else { return false }
+            guard let feature = proposal.command.feature, !level.brings(feature) else { return false }
             taken.append((proposal, feature))
             return true
         }

@@ -21,15 +21,17 @@ extension Routes {
         },
         Route(
             method: .put, path: "/v1/rooms/{room}/queue/{key}", name: "setQueueElement", roles: .moderation,
-            summary: "Add or overwrite an element; 409 when ifVersion is not its version.",
+            summary:
+                "Add or overwrite an element; 409 when ifVersion is not its version, or its owner has all the seats that the room gives a user.",
             request: RequestDescription(body: QueueSetBody.self), answer: .json(ElementResult.self),
             isFrequent: true, isIdempotent: true, refusals: [.notFound, .conflict, .tooLarge, .roomClosed]
         ) { request, service throws(ChatError) in
             let body = try request.decode(QueueSetBody.self)
-            let set = CommandBody.queueSet(
+            var write = QueueWrite(
                 key: try request.queueKey, value: body.value, owner: body.owner, transient: body.transient,
-                ifVersion: body.ifVersion, body.options.notify)
-            return try await element(of: set, body.options, request, service)
+                ifVersion: body.ifVersion)
+            (write.keepOwner, write.locked) = (body.keepOwner, body.locked)
+            return try await element(of: .queueSet(write, body.options.notify), body.options, request, service)
         },
         Route(
             method: .patch, path: "/v1/rooms/{room}/queue", name: "setQueueElements", roles: .moderation,

@@ -164,9 +164,10 @@ extension Routes {
     private static func view(_ info: RoomInfo, _ service: any ClusterService) async -> RoomView {
         // It may have been deleted since.
         guard var view = try? await service.room(info.id) else { return RoomView(info: info, online: 0) }
-        let nodeBudget = view.info.viewerBudget
+        let (nodeBudget, nodeHigh) = (view.info.viewerBudget, view.info.highPerSecond)
         view.info = info
         view.info.viewerBudget = info.viewerBudget ?? nodeBudget
+        view.info.highPerSecond = info.highPerSecond ?? nodeHigh
         return view
     }
 }

@@ -59,6 +59,19 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a room may have more HIGH ones a second than the node gives`() async throws {
+            try await TestNode.run(["rooms": ["highPerSecond": 0]]) { node in
+                let room = try await node.createRoom("high", creator: "owner", fields: #","highPerSecond":50"#)
+                let ann = try await TestClient.entered(node, "ann", room)
+                let owner = try await TestClient.entered(node, "owner", room)
+                for number in 0..<30 {
+                    _ = try await owner.ask(.barrage(BarrageRequest(room: room, text: "\(number)", priority: .high)))
+                        .get()
+                }
+                for number in 0..<30 { #expect(try await self.barrage("\(number)", ann).priority == .high) }
+            }
+        }
+
         /// Beyond what a window can show the gateway refuses them itself: a flood of theirs costs the leader nothing.
         @Test func `a flood of whoever may not speak is refused, each with the reason, and hidden from nobody else`()
             async throws

@@ -88,7 +88,7 @@ extension IntegrationTests {
             ("queue", #"{"room":"matrix","after":"a","limit":1}"#),
             (
                 "queueSet",
-                #"{"room":"matrix","key":"k","value":"v","transient":true,"ifVersion":0,"notify":false,"notifyExt":"x","clientId":"UNIQUE"}"#
+                #"{"room":"matrix","key":"k","value":"v","transient":true,"ifVersion":0,"owner":"u","keepOwner":false,"locked":false,"notify":false,"notifyExt":"x","clientId":"UNIQUE"}"#
             ),
             (
                 "queueSetMany",

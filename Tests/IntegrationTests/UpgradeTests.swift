@@ -79,6 +79,28 @@ extension IntegrationTests {
             await node.kill()
         }
 
+        @Test func `seats of hosts wait for the level that brings them`() async throws {
+            let node = try TestNode()
+            try setMax(node, 1)
+            try await node.create()
+            try await node.start()
+            let upgrading = try await node.api("POST", "/v1/rooms", #"{"creator":"owner","seatsPerUser":1}"#)
+            #expect(upgrading.status == 503, "\(upgrading)")
+            let room = try await node.createRoom("early", creator: "owner")
+            let host = try await TestClient.entered(node, "owner", room)
+            _ = try await TestClient.entered(node, "ann", room)
+            var requests = [QueueSetRequest](repeating: QueueSetRequest(room: room, key: "k", value: "v"), count: 3)
+            (requests[0].owner, requests[1].keepOwner, requests[2].locked) = (try user("ann"), true, false)
+            for request in requests {
+                #expect(try await host.refusal(of: .queueSet(request)).code == .upgrading)
+            }
+            try await host.set(room, "k")
+            let given = try await node.api("PUT", "/v1/rooms/early/queue/k", #"{"value":"v","owner":"ann"}"#)
+            #expect(given.status == 200, "\(given)")
+            #expect(try await host.queue(room).map(\.owner.text) == ["ann"])
+            await node.kill()
+        }
+
         @Test func `connect names the features of the level`() async throws {
             try await TestNode.run { node in
                 let client = try await TestClient.open(port: node.clientPort)

@@ -24,7 +24,7 @@ import Testing
 
     private func set(_ key: String, transient: Bool) -> CommandBody {
         .queueSet(
-            key: key, value: "v", owner: user("normal"), transient: transient, ifVersion: nil,
+            QueueWrite(key: key, value: "v", owner: user("normal"), transient: transient),
             NotifyOptions(notify: false))
     }
 

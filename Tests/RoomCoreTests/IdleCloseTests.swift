@@ -82,8 +82,7 @@ import Testing
     @Test func `a transient element's row brings its room to a new leader`() {
         var it = Dialogue()
         func set(_ transient: Bool) -> CommandBody {
-            .queueSet(
-                key: "seat", value: "v", owner: nil, transient: transient, ifVersion: nil, NotifyOptions())
+            .queueSet(QueueWrite(key: "seat", value: "v", transient: transient), NotifyOptions())
         }
         #expect(it.tell(set(true), by: member("bob")).rows.first?.deadline == .atNewLeader)
         #expect(it.tell(set(false), by: member("bob")).rows.first?.deadline == nil)

@@ -102,11 +102,10 @@ import Testing
     @Test func `closing kicks all after 311, takes transient elements and keeps the rest`() {
         var it = Dialogue()
         it.tell(
-            .queueSet(
-                key: "mic", value: "v", owner: nil, transient: true, ifVersion: nil, NotifyOptions()),
+            .queueSet(QueueWrite(key: "mic", value: "v", transient: true), NotifyOptions()),
             by: member("normal"))
         it.tell(
-            .queueSet(key: "song", value: "v", owner: nil, transient: false, ifVersion: nil, NotifyOptions()),
+            .queueSet(QueueWrite(key: "song", value: "v"), NotifyOptions()),
             by: member("normal"))
         let effects = it.tell(.closeRoom(NotifyOptions(notifyExt: "bye")), by: .system)
         #expect(effects.events == [.roomClosed, .queueBatchChanged])

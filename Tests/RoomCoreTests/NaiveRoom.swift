@@ -26,6 +26,7 @@ struct NaiveRoom {
     var closed = false
     var muted = false
     var level = QueueLevel.any
+    var seatsPerUser = 0
     var slowSeconds: Int64 = 0
     var seq: UInt64 = 0
     var people: [UserID: Person] = [:]
@@ -80,6 +81,7 @@ struct NaiveRoom {
             exists = true
             people = [creator: Person(role: .creator)]
             level = set.queueLevel ?? .any
+            seatsPerUser = Int(set.seatsPerUser ?? 0)
             slowSeconds = set.slowModeSeconds ?? 0
             return Answer()
         }
@@ -223,25 +225,47 @@ struct NaiveRoom {
 
     private mutating func decideQueue(_ body: CommandBody, _ actor: Actor) -> Answer {
         let ownOnly = level == .owner && !isManager(actor)
-        func forbidden(_ index: Int) -> Bool { ownOnly && queue[index].owner != actor.user }
+        let before = queue
+        func isLocked(_ index: Int) -> Bool { queue[index].locked && !isManager(actor) }
+        func forbidden(_ index: Int) -> Bool { isLocked(index) || ownOnly && queue[index].owner != actor.user }
+        /// Whether somebody has got more seats than a user may have.
+        func isCrowded() -> Bool {
+            func seats(_ queue: [QueueElement], _ user: UserID) -> Int {
+                queue.count { $0.transient && $0.owner == user }
+            }
+            return seatsPerUser > 0
+                && queue.contains {
+                    seats(queue, $0.owner) > max(seatsPerUser, seats(before, $0.owner))
+                }
+        }
         switch body {
-        case .queueSet(let key, let value, _, let transient, let version, _):
-            let index = queue.firstIndex { $0.key == key }
-            if let version, version != index.map({ queue[$0].version }) ?? 0 { return Answer(code: .conflict) }
+        case .queueSet(let write, _):
+            if !isManager(actor), write.owner != nil || write.keepOwner || write.locked != nil {
+                return Answer(code: .forbidden)
+            }
+            if write.owner != nil, write.keepOwner { return Answer(code: .badParameter) }
+            let index = queue.firstIndex { $0.key == write.key }
+            if let index, isLocked(index) { return Answer(code: .forbidden) }
+            if let version = write.ifVersion, version != index.map({ queue[$0].version }) ?? 0 {
+                return Answer(code: .conflict)
+            }
             if let index {
                 if forbidden(index) { return Answer(code: .forbidden) }
-                queue[index].value = value
-                queue[index].transient = transient
+                queue[index].value = write.value
+                queue[index].transient = write.transient
                 queue[index].version += 1
-                if let user = actor.user { queue[index].owner = user }
+                if let locked = write.locked { queue[index].locked = locked }
+                if !write.keepOwner, let user = write.owner ?? actor.user { queue[index].owner = user }
             } else {
                 guard let creator = people.first(where: { $0.value.role == .creator })?.key else {
                     return Answer(code: .internal)
                 }
-                queue.append(QueueElement(key: key, value: value, owner: actor.user ?? creator))
-                queue[queue.count - 1].transient = transient
+                var element = QueueElement(
+                    key: write.key, value: write.value, owner: write.owner ?? actor.user ?? creator)
+                (element.transient, element.locked) = (write.transient, write.locked ?? false)
+                queue.append(element)
             }
-            return Answer(events: [.queueChanged])
+            return isCrowded() ? Answer(code: .conflict) : Answer(events: [.queueChanged])
         case .queueSetMany(let pairs, _):
             var changed = false
             for pair in pairs {
@@ -252,6 +276,7 @@ struct NaiveRoom {
                 if let user = actor.user { queue[index].owner = user }
                 changed = true
             }
+            if isCrowded() { return Answer(code: .conflict) }
             return Answer(events: changed ? [.queueBatchChanged] : [])
         case .queueTake(let key, _):
             guard let index = key.map({ key in queue.firstIndex { $0.key == key } }) ?? (queue.isEmpty ? nil : 0)
@@ -260,7 +285,7 @@ struct NaiveRoom {
             queue.remove(at: index)
             return Answer(events: [.queueChanged])
         default:
-            if ownOnly { return Answer(code: .forbidden) }
+            if ownOnly || queue.indices.contains(where: isLocked) { return Answer(code: .forbidden) }
             defer { queue = [] }
             return Answer(events: queue.isEmpty ? [] : [.queueChanged])
         }

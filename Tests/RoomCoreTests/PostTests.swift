@@ -80,7 +80,7 @@ import Testing
         var it = Dialogue()
         let anonymous = member("anon", anonymous: true)
         for body: CommandBody in [
-            Self.text(), .queueSet(key: "k", value: "v", owner: nil, transient: false, ifVersion: nil, NotifyOptions()),
+            Self.text(), .queueSet(QueueWrite(key: "k", value: "v"), NotifyOptions()),
             .updateMe(ProfileChanges(nick: "x"), save: false, NotifyOptions()), .queueTake(key: nil, NotifyOptions()),
             .muteRoom(enable: true, NotifyOptions()),
         ] {
@@ -115,8 +115,7 @@ import Testing
         #expect(it.tell(Self.text(), by: member("guest")).code == .roomMuted)
         #expect(it.tell(Self.text(), by: member("manager")).error == nil)
         #expect(it.tell(Self.text(), by: member("creator")).error == nil)
-        let queue = CommandBody.queueSet(
-            key: "k", value: "v", owner: nil, transient: false, ifVersion: nil, NotifyOptions())
+        let queue = CommandBody.queueSet(QueueWrite(key: "k", value: "v"), NotifyOptions())
         #expect(it.tell(queue, by: member("guest")).error == nil)
     }
 

@@ -23,8 +23,8 @@ import Testing
         for number in 0..<count {
             it.tell(
                 .queueSet(
-                    key: "k\(number)", value: Self.value, owner: nil, transient: transient, ifVersion: nil,
-                    NotifyOptions(notify: false)), by: member("bob"))
+                    QueueWrite(key: "k\(number)", value: Self.value, transient: transient), NotifyOptions(notify: false)
+                ), by: member("bob"))
         }
         return it
     }
@@ -66,8 +66,7 @@ import Testing
         var it = Dialogue()
         for key in ["e\u{301}", "\u{E9}"] {
             it.tell(
-                .queueSet(
-                    key: key, value: "v", owner: nil, transient: false, ifVersion: 0, NotifyOptions()),
+                .queueSet(QueueWrite(key: key, value: "v", ifVersion: 0), NotifyOptions()),
                 by: member("bob"))
         }
         #expect(try it.state.queuePage(after: nil, limit: 10).items.count == 2)

@@ -38,7 +38,7 @@ import Testing
             (.tempMute(longUser, seconds: 60, options), member("manager")),
             (.tempMute(longUser, seconds: 0, options), member("manager")),
             (
-                .queueSet(key: key, value: value, owner: nil, transient: false, ifVersion: nil, options),
+                .queueSet(QueueWrite(key: key, value: value), options),
                 speaker
             ),
             (.queueSetMany(pairs, options), speaker), (.queueTake(key: nil, options), speaker),
@@ -101,7 +101,7 @@ import Testing
     @Test func `an element that was set is answered with its value, whoever has overwritten it`() {
         var it = Dialogue()
         func set(_ value: String) -> CommandBody {
-            .queueSet(key: "mic", value: value, owner: nil, transient: false, ifVersion: nil, NotifyOptions())
+            .queueSet(QueueWrite(key: "mic", value: value), NotifyOptions())
         }
         let first = it.tell(set("one"), by: member("ann"), key: 1)
         it.tell(set("two"), by: member("bob"), key: 2)

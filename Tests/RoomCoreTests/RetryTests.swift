@@ -26,7 +26,7 @@ import Testing
         unkept.keep = false
         for (key, body) in [
             CommandBody.post(unkept), .muteRoom(enable: true, NotifyOptions()),
-            .queueSet(key: "k", value: "v", owner: nil, transient: false, ifVersion: nil, NotifyOptions()),
+            .queueSet(QueueWrite(key: "k", value: "v"), NotifyOptions()),
             .queueTake(key: "k", NotifyOptions()), .recall([], NotifyOptions()),
         ].enumerated() {
             let first = it.tell(body, by: .system, key: UInt64(key))

@@ -84,6 +84,7 @@ import Testing
     private static func create(_ random: inout Seed) -> CommandBody {
         var set = RoomChanges()
         set.queueLevel = QueueLevel.allCases.randomElement(using: &random)
+        set.seatsPerUser = Int64.random(in: 0...2, using: &random)
         set.slowModeSeconds = Bool.random(using: &random) ? 3 : 0
         return .createRoom(creator: user("c"), set: set)
     }
@@ -141,8 +142,18 @@ import Testing
             return .queueSetMany(pairs, options)
         default:
             let version: Int64? = Bool.random(using: &random) ? nil : Int64.random(in: 0..<3, using: &random)
-            return .queueSet(
-                key: key, value: "v", owner: nil, transient: Bool.random(using: &random), ifVersion: version, options)
+            var write = QueueWrite(
+                key: key, value: "v", transient: Bool.random(using: &random), ifVersion: version)
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0...1: write.owner = name(&random)
+            case 2...3: write.keepOwner = true
+            case 4: write.locked = true
+            case 5: write.locked = false
+            case 6: (write.owner, write.locked) = (name(&random), Bool.random(using: &random))
+            case 7: (write.owner, write.keepOwner) = (name(&random), true)
+            default: break
+            }
+            return .queueSet(write, options)
         }
     }
 }

@@ -20,8 +20,7 @@ import Testing
         .kick(user(name), banSeconds: banSeconds, NotifyOptions(notifyExt: "why"))
     }
 
-    private static let seat = CommandBody.queueSet(
-        key: "mic", value: "v", owner: nil, transient: true, ifVersion: nil, NotifyOptions())
+    private static let seat = CommandBody.queueSet(QueueWrite(key: "mic", value: "v", transient: true), NotifyOptions())
 
     @Test func `muting a guest makes it restricted until the last flag is gone`() {
         var it = Dialogue()

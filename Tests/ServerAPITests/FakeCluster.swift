@@ -102,8 +102,8 @@ final class FakeCluster: ClusterService {
         case .setRole(let user, _, _), .setBlacklist(let user, _, _), .setMute(let user, _, _),
             .tempMute(let user, _, _):
             return .member(Self.member(user.text))
-        case .queueSet(let key, let value, let owner, _, _, _):
-            return .element(QueueElement(key: key, value: value, owner: owner ?? Self.user("ann")))
+        case .queueSet(let write, _):
+            return .element(QueueElement(key: write.key, value: write.value, owner: write.owner ?? Self.user("ann")))
         case .queueTake(let key, _):
             return .element(QueueElement(key: key ?? "head", value: "v", owner: Self.user("ann")))
         case .addRobots(let robots): return .missing(robots.dropFirst().map(\.user.text))

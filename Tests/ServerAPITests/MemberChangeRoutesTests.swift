@@ -10,6 +10,12 @@ import Testing
     private static let quiet = NotifyOptions(notify: false, notifyExt: "x")
     private static let ann = Actor.server(UserName(user: FakeCluster.user("ann"), nick: "Ann"))
 
+    private static var unlocked: QueueWrite {
+        var write = QueueWrite(key: "a", value: "v")
+        (write.keepOwner, write.locked) = (true, false)
+        return write
+    }
+
     static let changes: [(String, String, String, CommandBody)] = [
         ("PUT", "members/eve/role", #""role":"MANAGER""#, .setRole(eve, .manager, quiet)),
         ("PUT", "members/eve/role", #""role":"GUEST""#, .setRole(eve, .guest, quiet)),
@@ -20,8 +26,9 @@ import Testing
         ("PUT", "mute", #""enable":true"#, .muteRoom(enable: true, quiet)),
         (
             "PUT", "queue/a%2Fb", #""value":"v","owner":"eve","transient":true,"ifVersion":0"#,
-            .queueSet(key: "a/b", value: "v", owner: eve, transient: true, ifVersion: 0, quiet)
+            .queueSet(QueueWrite(key: "a/b", value: "v", owner: eve, transient: true, ifVersion: 0), quiet)
         ),
+        ("PUT", "queue/a", #""value":"v","keepOwner":true,"locked":false"#, .queueSet(unlocked, quiet)),
         ("PATCH", "queue", #""values":{"a":"1"}"#, .queueSetMany([QueuePair(key: "a", value: "1")], quiet)),
         ("POST", "queue/take", #""key":"a""#, .queueTake(key: "a", quiet)),
         ("POST", "queue/take", #""key":null"#, .queueTake(key: nil, quiet)),

@@ -127,9 +127,11 @@ import Testing
         "setBlacklist": #"{"enable":true,"operator":{"user":"ann","nick":"Ann"}}"#,
         "setMute": #"{"enable":false}"#, "setTempMute": #"{"seconds":60}"#, "muteRoom": #"{"enable":true}"#,
         "kickMember": #"{"banSeconds":5,"notifyExt":"bye"}"#,
-        "setQueueElement": #"{"value":"v","owner":"bob","transient":true,"ifVersion":0}"#,
+        "setQueueElement":
+            #"{"value":"v","owner":"bob","transient":true,"ifVersion":0,"keepOwner":false,"locked":true}"#,
         "setQueueElements": #"{"values":{"a":"1","b":"2"}}"#, "takeQueueElement": #"{"key":"a"}"#,
-        "createRoom": #"{"id":"r1","creator":"ann","viewerBudget":3,"idleCloseSeconds":0}"#,
+        "createRoom":
+            #"{"id":"r1","creator":"ann","viewerBudget":3,"highPerSecond":50,"seatsPerUser":1,"idleCloseSeconds":0}"#,
         "updateRoom": #"{"name":"N","notify":false,"notifyExt":"x","entry":"USERS","operator":"ann"}"#,
         "closeRoom": #"{"notify":true,"operator":{"user":"ann","nick":"Ann"}}"#,
         "sendMessage":

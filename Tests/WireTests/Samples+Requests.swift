@@ -63,11 +63,7 @@ extension Samples {
                     clientID: clientID())),
             .muteRoom(MuteRoomRequest(room: room(), enable: bool(), options: extOnly(), clientID: clientID())),
             .queue(QueueRequest(room: room(), after: maybe { $0.text(64) }, limit: int64(1...100))),
-            .queueSet(
-                QueueSetRequest(
-                    room: room(), key: text(32, least: 1), value: text(), transient: bool(),
-                    ifVersion: maybe { $0.int64() },
-                    options: options(), clientID: clientID())),
+            .queueSet(queueSet()),
             .queueSetMany(QueueSetManyRequest(room: room(), values: pairs(), options: options(), clientID: clientID())),
             .queueTake(
                 QueueTakeRequest(
@@ -158,5 +154,13 @@ extension Samples {
         results().map { .reply(id: UInt32.random(in: 1 ... .max, using: &generator), .success($0)) }
             + pushes().map(ServerItem.push)
             + [.reply(id: 7, .failure(error())), .reply(id: nil, .failure(error()))]
+    }
+
+    private mutating func queueSet() -> QueueSetRequest {
+        var request = QueueSetRequest(
+            room: room(), key: text(32, least: 1), value: text(), transient: bool(), ifVersion: maybe { $0.int64() },
+            options: options(), clientID: clientID())
+        (request.owner, request.keepOwner, request.locked) = (maybe { $0.user() }, bool(), maybe { $0.bool() })
+        return request
     }
 }

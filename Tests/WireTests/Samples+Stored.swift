@@ -19,10 +19,7 @@ extension Samples {
             .setMute(user(), enable: bool(), options()), .tempMute(user(), seconds: int64(), options()),
             .muteRoom(enable: bool(), options()), .kick(user(), banSeconds: int64(), options()),
             .updateMe(profileChanges(), save: bool(), options()),
-            .queueSet(
-                key: text(), value: text(), owner: maybe { $0.user() }, transient: bool(),
-                ifVersion: maybe { $0.int64() },
-                options()),
+            .queueSet(queueWrite(), options()),
             .queueSetMany(pairs(), options()), .queueTake(key: maybe { $0.text() }, options()), .queueClear(options()),
             .queueRemove(list { QueueElementVersion($0.element()) }), .expire,
             .occupancy(emptySince: maybe { $0.time() }),

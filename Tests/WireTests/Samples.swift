@@ -90,6 +90,8 @@ struct Samples {
         set.entry = maybe { $0.any(EntryLevel.self) }
         set.idleCloseSeconds = maybe { $0.int64(0...1000) }
         set.viewerBudget = maybe { $0.int64(1...1000) }
+        set.highPerSecond = maybe { $0.int64(1...50) }
+        set.seatsPerUser = maybe { $0.int64(0...1000) }
         return set
     }
 
@@ -102,6 +104,7 @@ struct Samples {
         info.slowModeSeconds = int64()
         info.idleCloseSeconds = stored ? int64() : 0
         info.viewerBudget = maybe { $0.int64() }
+        (info.highPerSecond, info.seatsPerUser) = (maybe { $0.int64() }, int64())
         (info.muted, info.closed) = (bool(), bool())
         return info
     }
@@ -122,7 +125,14 @@ struct Samples {
     mutating func element() -> QueueElement {
         var element = QueueElement(key: text(32, least: 1), value: text(), owner: user())
         (element.transient, element.version, element.held) = (bool(), int64(1 ... .max), bool())
+        element.locked = bool()
         return element
+    }
+    mutating func queueWrite() -> QueueWrite {
+        var write = QueueWrite(
+            key: text(), value: text(), owner: maybe { $0.user() }, transient: bool(), ifVersion: maybe { $0.int64() })
+        (write.keepOwner, write.locked) = (bool(), maybe { $0.bool() })
+        return write
     }
     mutating func pairs() -> [QueuePair] {
         (0..<int(0...4)).map { QueuePair(key: "\($0)" + text(), value: text()) }

@@ -12,20 +12,25 @@ extension Chatroom {
         return QueuePage(elements: result.elements, seq: result.seq, next: result.next)
     }
 
-    /// Adds an element at the end, or overwrites it in its place; the caller becomes its owner.
+    /// Adds an element at the end, or overwrites it in its place; the caller becomes its owner, unless a manager says
+    /// otherwise.
     /// - Parameters:
     ///   - key: 1 to 32 bytes.
     ///   - value: at most 4096 bytes.
     ///   - transient: it goes when its owner has gone.
     ///   - ifVersion: 409 unless the element has that version; 0: unless there is none.
+    ///   - owner: managers only: the owner that it is to have, somebody who is here.
+    ///   - keepOwner: managers only: an overwritten element keeps its owner.
+    ///   - locked: managers only: whether only managers may change it; nil leaves it as it is.
     @discardableResult
     public func queueSet(
-        _ key: String, _ value: String, transient: Bool = false, ifVersion: Int64? = nil,
-        options: NotifyOptions = NotifyOptions()
+        _ key: String, _ value: String, transient: Bool = false, ifVersion: Int64? = nil, owner: UserID? = nil,
+        keepOwner: Bool = false, locked: Bool? = nil, options: NotifyOptions = NotifyOptions()
     ) async throws(ClientError) -> QueueElement {
-        let request = QueueSetRequest(
+        var request = QueueSetRequest(
             room: id, key: key, value: value, transient: transient, ifVersion: ifVersion, options: options,
             clientID: Self.freshID())
+        (request.owner, request.keepOwner, request.locked) = (owner, keepOwner, locked)
         guard case .queueSet(let result) = try await client.perform(.queueSet(request)) else { throw .mismatch }
         return result.element
     }

@@ -77,6 +77,10 @@ export interface RoomInfo {
   enterExitNotify: EnterExitNotify;
   slowModeSeconds: number;
   viewerBudget?: number;
+  /** HIGH messages a second; beyond that they count as NORMAL. */
+  highPerSecond?: number;
+  /** How many transient elements a user may own; 0: any number. */
+  seatsPerUser?: number;
   muted: boolean;
   closed: boolean;
   /** Everybody who is here: oneself, anonymous members, robots. */
@@ -92,6 +96,8 @@ export interface QueueElement {
   /** Goes when its owner has gone. */
   transient: boolean;
   version: number;
+  /** Only managers change it. */
+  locked?: boolean;
   /** The owner is away, and the grace runs. */
   held?: boolean;
 }
@@ -187,7 +193,7 @@ export type NotificationBody =
   | Notice<302, { online: number }>
   | Notice<303 | 304 | 305 | 306 | 307 | 308 | 309 | 310 | 311 | 313 | 315 | 318 | 319, Nothing>
   /** `set` has the changed texts; what only the server API sets may be among them. */
-  | Notice<312, { set: RoomChanges & { entry?: Entry; viewerBudget?: number } }>
+  | Notice<312, { set: RoomChanges & { entry?: Entry; viewerBudget?: number; highPerSecond?: number; seatsPerUser?: number } }>
   | Notice<314, { seconds: number }>
   | Notice<316, { set: MemberChanges }>
   | Notice<317, QueueChange>
@@ -316,6 +322,12 @@ export interface QueueSetOptions extends NotifyOptions {
   transient?: boolean;
   /** 409 unless the element has this version; 0: it must be new. */
   ifVersion?: number;
+  /** Managers, where `features` has "seats": whose it is to be, somebody who is here. */
+  owner?: string;
+  /** Managers, where `features` has "seats": what is overwritten stays its owner's. */
+  keepOwner?: boolean;
+  /** Managers, where `features` has "seats": whether only managers may change it; absent: as it is. */
+  locked?: boolean;
 }
 
 // Events

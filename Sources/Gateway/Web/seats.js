@@ -156,6 +156,8 @@ export class Seats {
   get #me() { return this.#context.me() ?? {}; }
   get #level() { return this.#context.info()?.queueLevel ?? "ANY"; }
   get #manages() { return this.#isIn && this.#context.canManage(); }
+  /** Whether the server knows owners that managers name, and locks. */
+  get #hosts() { return this.#context.client.features.includes("seats"); }
   get #maySpeak() { return this.#isIn && !this.#context.isAnonymous(); }
   /** Whether the server lets this person change its own seat. */
   get #mayWrite() { return this.#maySpeak && (this.#level !== "MANAGER" || this.#manages); }
@@ -247,6 +249,7 @@ export class Seats {
     return {
       seat, state: "taken", element, user, nick: typeof value.nick === "string" ? value.nick : user,
       avatar: typeof value.avatar === "string" ? value.avatar : "", mic: value.mic !== false, held: element.held === true,
+      isLocked: element.locked === true,
     };
   }
 
@@ -256,11 +259,14 @@ export class Seats {
 
   // Changing seats
 
-  /** Does something, and tells in words why it failed. A seat that is gone already needs no words. */
-  async #try(work, conflict = "faster") {
+  /** Does something, and tells in words why it failed. A seat that is gone already needs no words.
+   * @param name of the person whom it is about, if that is another one. */
+  async #try(work, name) {
     try { return await work(); } catch (error) {
-      const { code } = error.refusal ?? {};
+      const { code, field } = error.refusal ?? {};
+      if (code === 404 && field === "owner") { this.#context.notice(say("away", { name }), "warn"); return undefined; }
       if (code === 404) return undefined;
+      const conflict = field === "transient" ? "enough" : "faster";
       this.#context.notice(say(code === 409 ? conflict : [403, 416, 13004, 13006].includes(code) ? `error.${code}` : "error"), "warn");
       return undefined;
     }
@@ -276,18 +282,34 @@ export class Seats {
 
   /** Writes a seat for somebody else, which only managers may. `owner` makes it the other's own where the server knows that
    * field; else it is the manager's, who frees it when the other has gone. */
-  #seatFor(person, seat) { return this.#try(() => this.#write(seat, person, { ifVersion: 0, owner: person.user })); }
+  #seatFor(person, seat) {
+    const owner = this.#hosts ? { owner: person.user } : {};
+    return this.#try(() => this.#write(seat, person, { ifVersion: 0, ...owner }), named(person));
+  }
+
+  /** Locks a free seat: nobody sits there. */
+  #lock(seat) {
+    const lock = this.#hosts ? { locked: true } : {};
+    return this.#try(() => this.#context.room.queueSet(keyOf(seat), '{"locked":true}', { ifVersion: 0, ...lock }));
+  }
+
+  /** Locks a seat for the one who sits there, or unlocks it: nobody but managers changes it. */
+  #setLock(view) {
+    const { element } = view;
+    return this.#try(() => this.#context.room.queueSet(element.key, element.value,
+      { transient: element.transient, ifVersion: element.version, keepOwner: true, locked: !view.isLocked }));
+  }
 
   #empty(seat) { return this.#try(() => this.#context.room.queueTake(keyOf(seat))); }
 
   #setMic(view) {
     const isOther = view.user !== this.#me.user;
     return this.#try(() => this.#write(view.seat, { ...view, mic: !view.mic },
-      { ifVersion: view.element.version, ...(isOther ? { owner: view.user } : {}) }));
+      { ifVersion: view.element.version, ...(isOther && this.#hosts ? { keepOwner: true } : {}) }));
   }
 
   async #leave(view) {
-    if (this.#mayWrite) return this.#empty(view.seat);
+    if (this.#manages || (this.#mayWrite && !view.isLocked)) return this.#empty(view.seat);
     const others = await this.#managersHere();
     const to = [...new Set([view.element.owner, ...others])];
     const sent = await this.#tell(to, { action: "leave", seat: view.seat, id: freshId() });
@@ -461,7 +483,7 @@ export class Seats {
   #freeFor(seat, from) {
     if (!seat) return;
     const { element, user } = this.#view(seat);
-    if (!element || user !== from.user || this.#level !== "MANAGER") return;
+    if (!element || user !== from.user || (this.#level !== "MANAGER" && !element.locked)) return;
     if (element.owner === this.#me.user) return this.#empty(seat);
     const { version } = element;
     const { seq } = this.#seats[seat];
@@ -579,12 +601,12 @@ export class Seats {
   }
 
   #drawSeat(view) {
-    const { seat, state, held, mic } = view;
+    const { seat, state, held, mic, isLocked } = view;
     const card = this.#cards[seat - 1];
     const isOwn = state === "taken" && view.user === this.#me.user;
     const sits = this.#own() !== undefined;
     const offer = state !== "empty" || !this.#maySpeak || sits ? null : this.#mayWrite ? "take" : this.#ask ? null : "ask";
-    const shown = JSON.stringify([state, view.user, view.nick, view.avatar, mic, held, isOwn, offer, this.#manages]);
+    const shown = JSON.stringify([state, view.user, view.nick, view.avatar, mic, held, isLocked, isOwn, offer, this.#manages]);
     if (shown === card.shown) return;
     card.shown = shown;
     const { button: place } = card;
@@ -595,8 +617,8 @@ export class Seats {
     if (state === "taken") {
       picture = face(view, "seats");
       picture.append(make("span", `seats-mic${mic ? "" : " seats-off"}`, icon(mic ? MIC : MIC_OFF)));
-      note = held ? say("lost") : isOwn ? say("you") : "";
-      label = [named(view), isOwn && say("you"), say(mic ? "micOn" : "micOff"), held && say("held")].filter(Boolean).join(", ");
+      note = held ? say("lost") : isLocked ? say("locked") : isOwn ? say("you") : "";
+      label = [named(view), isOwn && say("you"), say(mic ? "micOn" : "micOff"), isLocked && say("locked"), held && say("held")].filter(Boolean).join(", ");
     } else {
       picture = make("span", { class: "seats-face", "aria-hidden": "true" }, icon(state === "locked" ? LOCK : PLUS));
       label = [say(state === "locked" ? "locked" : "free"), offer && say(offer)].filter(Boolean).join(", ");
@@ -622,18 +644,21 @@ export class Seats {
         return;
       }
       if (!sits) items.push(["sit", () => this.#sit(seat)]);
-      items.push(["invite", () => this.#pick(seat)],
-        ["lock", () => this.#try(() => this.#context.room.queueSet(keyOf(seat), '{"locked":true}', { ifVersion: 0 }))]);
+      items.push(["invite", () => this.#pick(seat)]);
+      if (this.#hosts) items.push(["place", () => this.#pick(seat, true)]);
+      items.push(["lock", () => this.#lock(seat)]);
     } else if (view.state === "locked") {
       if (this.#manages) items.push(["unlock", () => this.#empty(seat)]);
     } else if (isOwn) {
-      if (this.#mayWrite) items.push([view.mic ? "mute" : "unmute", () => this.#setMic(view)]);
+      if (this.#manages || (this.#mayWrite && !view.isLocked)) items.push([view.mic ? "mute" : "unmute", () => this.#setMic(view)]);
       items.push(["leave", () => this.#leave(view)]);
+      if (this.#manages && this.#hosts) items.push([view.isLocked ? "unlock" : "lock", () => this.#setLock(view)]);
     } else {
       const person = { user: view.user, nick: view.nick, avatar: view.avatar };
       if (!this.#manages) return this.#context.menu?.(anchor, person, {});
       items.push(["person", () => this.#context.menu?.(anchor, person, {}), { name: named(view) }]);
-      if (this.#level === "MANAGER") items.push([view.mic ? "mute" : "unmute", () => this.#setMic(view)]);
+      if (this.#level === "MANAGER" || this.#hosts) items.push([view.mic ? "mute" : "unmute", () => this.#setMic(view)]);
+      if (this.#hosts) items.push([view.isLocked ? "unlock" : "lock", () => this.#setLock(view)]);
       items.push(["out", () => this.#empty(seat)]);
     }
     this.#openMenu(anchor, say("seat", { seat }), items);
@@ -646,8 +671,8 @@ export class Seats {
     this.#menu.draw(items.map(([key, action, values]) => ({ label: say(key, values), action })));
   }
 
-  /** A list of people who are here, to invite one of them. */
-  async #pick(seat) {
+  /** A list of people who are here, to invite one of them, or to seat one without asking. */
+  async #pick(seat, isPlaced = false) {
     const { room } = this.#context;
     const kinds = ["MANAGERS", "FIXED_ONLINE", "TEMPORARY"];
     const pages = await this.#try(() => Promise.all(kinds.map((kind) => room.members(kind, { limit: PICK_MAX }))));
@@ -661,7 +686,10 @@ export class Seats {
       }
     }
     const rows = [...people.values()].map((person) => {
-      const row = button("dialog-item seats-person", face(person), () => { box.close(); this.#invite(person, seat); });
+      const row = button("dialog-item seats-person", face(person), () => {
+        box.close();
+        if (isPlaced) this.#seatFor(person, seat); else this.#invite(person, seat);
+      });
       row.append(make("bdi", "seats-name", nameOf(person)));
       return make("li", {}, row);
     });
@@ -670,7 +698,7 @@ export class Seats {
       const wanted = find.value.trim().toLowerCase();
       for (const row of list.children) row.hidden = !row.textContent.toLowerCase().includes(wanted);
     } });
-    const box = dialog(this.#container, say("pick", { seat }), "seats-pick",
+    const box = dialog(this.#container, say(isPlaced ? "placing" : "pick", { seat }), "seats-pick",
       ...(people.size > 0 ? [find, list] : [make("p", "seats-left", say("alone"))]));
   }
 

@@ -57,6 +57,7 @@ export default {
     label: "Mic seats", free: "Free", take: "Take", ask: "Ask", locked: "Locked", lost: "lost, kept 10 s",
     held: "connection lost, kept for 10 s", you: "you", seat: "Seat {seat}", micOn: "microphone on", micOff: "microphone off",
     leave: "Leave the seat", mute: "Microphone off", unmute: "Microphone on", sit: "Take this seat", invite: "Invite somebody",
+    place: "Seat somebody", placing: "Put on seat {seat}", enough: "One person has no more seats here.",
     lock: "Lock", unlock: "Unlock", out: "Move out of the seat", person: "About {name}", requests: "Asking for a seat",
     any: "any seat", approve: "Accept", decline: "Decline", asked: "You asked for a seat: {seconds} s", cancel: "Cancel",
     newRequest: "{name} asks for a seat.", nobody: "No host is here to ask.", unanswered: "Nobody answered. You can ask again.",

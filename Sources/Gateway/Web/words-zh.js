@@ -37,6 +37,7 @@ killed: "节点 {node} 已终止", silence: "{ms} 毫秒",
   seats: {
     label: "麦位", free: "空闲", take: "上麦", ask: "申请", locked: "已锁定", lost: "掉线，保留 10 秒", held: "连接中断，麦位保留 10 秒", you: "我",
     seat: "{seat} 号麦", micOn: "麦克风已开", micOff: "麦克风已关", leave: "下麦", mute: "关闭麦克风", unmute: "打开麦克风", sit: "坐上此麦位",
+    place: "抱人上麦", placing: "抱上 {seat} 号麦", enough: "此房间每人的麦位数已满。",
     invite: "邀请上麦", lock: "锁定", unlock: "解锁", out: "请下麦", person: "关于 {name}", requests: "上麦申请", any: "任意麦位", approve: "同意",
     decline: "拒绝", asked: "已申请上麦：{seconds} 秒", cancel: "取消", newRequest: "{name} 申请上麦。", nobody: "主持人不在，无法申请。",
     unanswered: "没有人答复，可以再次申请。", declined: "主持人拒绝了申请。", approved: "主持人已同意：{seat} 号麦。", faster: "有人抢先了一步。", full: "没有空闲的麦位。",

@@ -70,6 +70,7 @@ extension QueueElement: WireMessage {
         try walker.shown(4, "transient", &transient)
         try walker.shown(5, "version", &version)
         try walker.defaulted(6, "held", &held, default: false)
+        try walker.defaulted(7, "locked", &locked, default: false)
     }
 }
 

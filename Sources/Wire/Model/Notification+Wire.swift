@@ -34,6 +34,7 @@ struct NotificationFields: WireMessage {
     var transient: Bool?
     var version: Int64?
     var held: Bool?
+    var locked: Bool?
     var elements: [QueueElement]?
     var messageIDs: [String]?
     var entered: Int64?
@@ -62,6 +63,7 @@ struct NotificationFields: WireMessage {
         try walker.optional(16, "entered", &entered)
         try walker.optional(17, "exited", &exited)
         try walker.repeatedIfAny(18, "members", &members)
+        try walker.optional(19, "locked", &locked)
     }
 }
 
@@ -80,6 +82,7 @@ extension NotificationFields {
             guard let element else { return }
             (key, value, owner) = (element.key, element.value, element.owner)
             (transient, version, held) = (element.transient, element.version, element.held ? true : nil)
+            locked = element.locked ? true : nil
         case .queueBatch(let change, let elements): (self.change, self.elements) = (change, elements)
         case .recalled(let messageIDs): self.messageIDs = messageIDs
         case .digest(let entered, let exited, let online, let members):
@@ -101,6 +104,7 @@ extension NotificationFields {
             guard let key, let owner else { return .queue(change: change, element: nil) }
             var element = QueueElement(key: key, value: value ?? "", owner: owner)
             (element.transient, element.version, element.held) = (transient ?? false, version ?? 0, held ?? false)
+            element.locked = locked ?? false
             return .queue(change: change, element: element)
         case .queueBatchChanged:
             guard let change else { throw .missing("change") }

@@ -8,6 +8,9 @@ enum RoomBounds {
     static let idleCloseSeconds = FieldLimit.integers(0, 366 * 86_400)
     /// Messages a second to one viewer.
     static let viewerBudget = FieldLimit.integers(1, 100_000)
+    static let highPerSecond = FieldLimit.integers(1, Limits.highPerSecond)
+    /// No queue has more elements.
+    static let seatsPerUser = FieldLimit.integers(0, 1_000_000)
 }
 
 /// The facts as the log and the catalogue keep them; clients see `RoomView`.
@@ -18,6 +21,7 @@ extension RoomInfo: WireMessage {
         try walkFacts(&walker)
         try walker.shown(16, "createdAt", &createdAt)
         try walker.shown(19, "idleCloseSeconds", &idleCloseSeconds)
+        try walkLaterFacts(&walker)
     }
 
     fileprivate mutating func walkFacts<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -35,6 +39,12 @@ extension RoomInfo: WireMessage {
         try walker.shown(12, "muted", &muted)
         try walker.shown(13, "closed", &closed)
     }
+
+    /// The facts whose numbers are behind those of `createdAt` and of what only one of both has.
+    fileprivate mutating func walkLaterFacts<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.optional(22, "highPerSecond", &highPerSecond)
+        try walker.shown(23, "seatsPerUser", &seatsPerUser)
+    }
 }
 
 extension RoomView: WireMessage {
@@ -50,6 +60,7 @@ extension RoomView: WireMessage {
         try walker.optional(18, "leader", &leader)
         try walker.optional(19, "deletedAt", &deletedAt)
         try walker.optional(20, "purgeAt", &purgeAt)
+        try info.walkLaterFacts(&walker)
         guard W.isDecoding, let number else { return }
         guard let exact = UInt16(exactly: number) else {
             throw ChatError(.badParameter, "no such shard", field: "shard")
@@ -76,6 +87,9 @@ extension RoomChanges: WireMessage {
         try walker.optional(10, "slowModeSeconds", &slowModeSeconds, RoomBounds.slowModeSeconds)
         guard all else { return }
         try walker.optional(11, "viewerBudget", &viewerBudget, RoomBounds.viewerBudget)
+        // Below 20 and 21, which `ChangedFields` has behind these.
+        try walker.optional(14, "highPerSecond", &highPerSecond, RoomBounds.highPerSecond)
+        try walker.optional(15, "seatsPerUser", &seatsPerUser, RoomBounds.seatsPerUser)
         try walker.optional(19, "idleCloseSeconds", &idleCloseSeconds, RoomBounds.idleCloseSeconds)
     }
 }

@@ -390,10 +390,7 @@ extension ClientOperation {
         case .muteRoom(let it):
             OperationChange(.muteRoom(enable: it.enable, it.options), it.clientID, .done(.muteRoom))
         case .queueSet(let it):
-            OperationChange(
-                .queueSet(
-                    key: it.key, value: it.value, owner: nil, transient: it.transient, ifVersion: it.ifVersion,
-                    it.options), it.clientID, .element { .queueSet($0) })
+            OperationChange(.queueSet(it.write, it.options), it.clientID, .element { .queueSet($0) })
         case .queueSetMany(let it): OperationChange(.queueSetMany(it.values, it.options), it.clientID, .missing)
         case .queueTake(let it):
             OperationChange(.queueTake(key: it.key, it.options), it.clientID, .element { .queueTake($0) })

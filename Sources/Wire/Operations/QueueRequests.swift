@@ -33,6 +33,12 @@ public struct QueueSetRequest: WireMessage, OperationBody, Hashable {
     public var transient = false
     /// 409 unless the element has that version; 0: unless there is none.
     public var ifVersion: Int64?
+    /// Managers only: the owner that it is to have, somebody who is here; nil: the caller.
+    public var owner: UserID?
+    /// Managers only: an overwritten element keeps its owner.
+    public var keepOwner = false
+    /// Managers only: true lets nobody else change it, false does; nil leaves the lock as it is.
+    public var locked: Bool?
     /// The part of the notification that the caller decides.
     public var options = NotifyOptions()
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
@@ -61,8 +67,19 @@ public struct QueueSetRequest: WireMessage, OperationBody, Hashable {
         try walker.required(3, "value", &value, .bytes(Limits.queueValueBytes))
         try walker.defaulted(4, "transient", &transient, default: false)
         try walker.optional(5, "ifVersion", &ifVersion, .integers(0, .max))
+        try walker.optional(6, "owner", &owner)
+        try walker.defaulted(7, "keepOwner", &keepOwner, default: false)
+        try walker.optional(8, "locked", &locked)
         try options.walk(&walker)
         try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}
+
+extension QueueSetRequest {
+    var write: QueueWrite {
+        var write = QueueWrite(key: key, value: value, owner: owner, transient: transient, ifVersion: ifVersion)
+        (write.keepOwner, write.locked) = (keepOwner, locked)
+        return write
     }
 }
 

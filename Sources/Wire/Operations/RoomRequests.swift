@@ -68,7 +68,7 @@ public struct RoomNameRequest: WireMessage, OperationBody, Hashable {
 /// `updateRoom`: a manager changes the room's settings.
 public struct UpdateRoomRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID
-    /// Only what clients may set is sent; `entry`, `idleCloseSeconds` and `viewerBudget` are not.
+    /// Only what clients may set is sent; what is for the server API (see `RoomChanges`) is not.
     public var set: RoomChanges
     /// The part of the notification that the caller decides.
     public var options = NotifyOptions()

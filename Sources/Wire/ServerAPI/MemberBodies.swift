@@ -70,6 +70,10 @@ public struct QueueSetBody: WireMessage, Hashable {
     public var transient = false
     /// 409 unless the element has that version; 0: unless there is none.
     public var ifVersion: Int64?
+    /// An overwritten element keeps its owner.
+    public var keepOwner = false
+    /// Only managers of the room change it; nil leaves the lock as it is.
+    public var locked: Bool?
     public var options = ServerOptions()
 
     public static var blank: QueueSetBody { QueueSetBody(value: "") }
@@ -81,6 +85,8 @@ public struct QueueSetBody: WireMessage, Hashable {
         try walker.optional(2, "owner", &owner)
         try walker.defaulted(3, "transient", &transient, default: false)
         try walker.optional(4, "ifVersion", &ifVersion, .integers(0, .max))
+        try walker.defaulted(5, "keepOwner", &keepOwner, default: false)
+        try walker.optional(6, "locked", &locked)
         try options.walk(&walker)
     }
 }

@@ -110,9 +110,10 @@ extension CommandBody {
             (kind, fields.user, fields.seconds, fields.options) = (.kick, user, seconds, options)
         case .updateMe(let set, let save, let options):
             (kind, fields.profile, fields.save, fields.options) = (.updateMe, set, save, options)
-        case .queueSet(let key, let value, let owner, let transient, let ifVersion, let options):
-            (kind, fields.key, fields.value, fields.user) = (.queueSet, key, value, owner)
-            (fields.transient, fields.ifVersion, fields.options) = (transient, ifVersion, options)
+        case .queueSet(let write, let options):
+            (kind, fields.key, fields.value, fields.user) = (.queueSet, write.key, write.value, write.owner)
+            (fields.transient, fields.ifVersion, fields.options) = (write.transient, write.ifVersion, options)
+            (fields.keepOwner, fields.locked) = (write.keepOwner ? true : nil, write.locked)
         case .queueSetMany(let pairs, let options):
             (kind, fields.pairs, fields.options) = (.queueSetMany, pairs, options)
         case .queueTake(let key, let options): (kind, fields.key, fields.options) = (.queueTake, key, options)
@@ -163,10 +164,12 @@ extension CommandBody {
             return .updateMe(
                 try fields.need(fields.profile, "profile"), save: try fields.need(fields.save, "save"), options)
         case .queueSet:
-            return .queueSet(
+            var write = QueueWrite(
                 key: try fields.need(fields.key, "key"), value: try fields.need(fields.value, "value"),
                 owner: fields.user, transient: try fields.need(fields.transient, "transient"),
-                ifVersion: fields.ifVersion, options)
+                ifVersion: fields.ifVersion)
+            (write.keepOwner, write.locked) = (fields.keepOwner ?? false, fields.locked)
+            return .queueSet(write, options)
         case .queueSetMany: return .queueSetMany(fields.pairs, options)
         case .queueTake: return .queueTake(key: fields.key, options)
         case .queueClear: return .queueClear(options)

@@ -13,6 +13,8 @@ struct CommandFields: WireMessage {
     var value: String?
     var transient: Bool?
     var ifVersion: Int64?
+    var keepOwner: Bool?
+    var locked: Bool?
     var pairs: [QueuePair] = []
     var elements: [QueueElementVersion] = []
     var targets: [RecallTarget] = []
@@ -42,6 +44,8 @@ struct CommandFields: WireMessage {
         try walker.optional(15, "emptySince", &emptySince)
         try walker.repeated(16, "robots", &robots)
         try walker.repeated(17, "users", &users)
+        try walker.optional(18, "keepOwner", &keepOwner)
+        try walker.optional(19, "locked", &locked)
         try walker.optional(20, "progress", &progress)
         try options.walk(&walker)
     }

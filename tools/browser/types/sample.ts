@@ -173,7 +173,9 @@ async function app(): Promise<void> {
   await room.kick("eve", { banSeconds: 60, clientId: "k" });
   await room.muteAll(true);
   const element = await room.queueSet("seat-1", "ann", { transient: true, ifVersion: 0 });
-  show("queue", [changed, element.owner, await room.queueSetMany({ "seat-1": "v" }), (await room.queueTake()).value]);
+  await room.queueSet("seat-2", "v", { transient: true, owner: "bob", locked: true });
+  await room.queueSet("seat-2", "w", { transient: true, keepOwner: true, locked: false });
+  show("queue", [changed, element.locked, element.owner, await room.queueSetMany({ "seat-1": "v" }), (await room.queueTake()).value]);
   await room.queueTake("seat-1", { notifyExt: "" });
   await room.queueClear();
   await room.exit();

@@ -8,8 +8,8 @@ extension ConformanceCheck {
             try await run.refused("POST", ["rooms"], ["id": .text(room), "creator": "c"], status: 409, code: 409)
             let view = try await run.done("GET", ["rooms", room])
             for field in [
-                "id", "name", "creator", "entry", "queueLevel", "enterExitNotify", "slowModeSeconds", "muted",
-                "closed", "online", "createdAt", "shard", "leader",
+                "id", "name", "creator", "entry", "queueLevel", "enterExitNotify", "slowModeSeconds", "highPerSecond",
+                "seatsPerUser", "muted", "closed", "online", "createdAt", "shard", "leader",
             ] { try expect(view[field] != nil, "there is no \(field)") }
             try expect(
                 try await run.done("PATCH", ["rooms", room], ["name": "M"])["name"], is: "M", "the changed name")

@@ -30,7 +30,8 @@ struct ConformanceCheck: Sendable {
     /// One expression of all lists would take the compiler longer than all the checks.
     static let all: [ConformanceCheck] = [
         connecting, refusedFrames, tokens, entering, sending, messageTypes, lengths, receiving, rates, roles, sanctions,
-        membersAndRooms, queue, history, resuming, limits, rules, serverAPI, serverAPIMembers, operating, handshakes,
+        membersAndRooms, queue, hostedSeats, history, resuming, limits, rules, serverAPI, serverAPIMembers, operating,
+        handshakes,
         framesBeforeConnect, requestsInFrames, allowances, tokenBounds, sessions, secrecy, seats, bigRooms, pages,
         signing, protobuf, connection, origins, slowClients, messageFields, mutes, expulsions, defaults, drops,
         manyMessages, barrageSamples, signedTokens, tokenEnds, serverRules, wholeCluster, signatures, callbacks, words,

@@ -35,7 +35,10 @@ struct QueueCommand: AsyncParsableCommand {
         @Argument var key: String
         @Argument var value: String
         @Option(help: "Whose it is; absent: the operator's, else who had it.") var owner: String?
+        @Flag(help: "What is overwritten stays its owner's.") var keepOwner = false
         @Flag(help: "It goes when its owner has gone.") var transient = false
+        @Flag(inversion: .prefixedNo, help: "Only managers of the room may change it; absent: as it is.")
+        var locked: Bool?
         @Option(help: "Only if the element has this version; 0: only if it is new.") var ifVersion: Int64?
         @OptionGroup var operating: OperatingOptions
         @OptionGroup var common: CommonOptions
@@ -44,7 +47,9 @@ struct QueueCommand: AsyncParsableCommand {
             var body = operating.members
             body["value"] = .text(value)
             body["owner"] = owner.map(JSONTree.text)
+            if keepOwner { body["keepOwner"] = .boolean(true) }
             if transient { body["transient"] = .boolean(true) }
+            body["locked"] = locked.map(JSONTree.boolean)
             body["ifVersion"] = ifVersion.map(JSONTree.integer)
             let result = try await common.client().call(
                 "PUT", ["rooms", room, "queue", key], body: .object(body), idempotencyKey: UUID().uuidString)
@@ -139,7 +144,6 @@ enum QueueText {
     }
 
     private static func state(_ element: JSONTree) -> String {
-        guard element["transient"]?.boolean == true else { return "" }
-        return element["held"]?.boolean == true ? "transient, held" : "transient"
+        ["transient", "held", "locked"].filter { element[$0]?.boolean == true }.joined(separator: ", ")
     }
 }

@@ -21,7 +21,8 @@ enum RoomText {
             ("broadcastUrl", text(room, "broadcastUrl")), ("entry", text(room, "entry")),
             ("queueLevel", text(room, "queueLevel")), ("enterExitNotify", text(room, "enterExitNotify")),
             ("slowModeSeconds", text(room, "slowModeSeconds")), ("idleCloseSeconds", text(room, "idleCloseSeconds")),
-            ("viewerBudget", text(room, "viewerBudget")), ("shard", text(room, "shard")),
+            ("viewerBudget", text(room, "viewerBudget")), ("highPerSecond", text(room, "highPerSecond")),
+            ("seatsPerUser", text(room, "seatsPerUser")), ("shard", text(room, "shard")),
             ("leader", text(room, "leader")),
         ])
     }

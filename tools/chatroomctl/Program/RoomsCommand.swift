@@ -201,6 +201,8 @@ struct RoomSettingsOptions: ParsableArguments {
     @Option(help: "One message per user in so many seconds; 0 is off.") var slowModeSeconds: Int64?
     @Option(help: "Close after so many seconds without anyone; 0 is never.") var idleCloseSeconds: Int64?
     @Option(help: "Messages a second to one viewer of a big room.") var viewerBudget: Int64?
+    @Option(help: "HIGH messages a second, 1 to 50; further ones count as NORMAL.") var highPerSecond: Int64?
+    @Option(help: "Transient elements of the queue that a user may own; 0 is any number.") var seatsPerUser: Int64?
 
     var members: [String: JSONTree] {
         var members: [String: JSONTree] = [:]
@@ -214,6 +216,8 @@ struct RoomSettingsOptions: ParsableArguments {
         members["slowModeSeconds"] = slowModeSeconds.map(JSONTree.integer)
         members["idleCloseSeconds"] = idleCloseSeconds.map(JSONTree.integer)
         members["viewerBudget"] = viewerBudget.map(JSONTree.integer)
+        members["highPerSecond"] = highPerSecond.map(JSONTree.integer)
+        members["seatsPerUser"] = seatsPerUser.map(JSONTree.integer)
         return members
     }
 }
