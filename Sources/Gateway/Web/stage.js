@@ -70,7 +70,7 @@ export class Stage {
   #pool = [];
   #sweeping = null;
   #nextLaunchAt = 0;
-  // What flies as soon as the page has laid it out.
+  // Nodes with their texts: they fly as soon as the page has laid them out.
   #ready = [];
   #isLaidOut = false;
   #widths = new WeakMap();
