@@ -151,6 +151,8 @@ public enum CommandBody: Sendable, Hashable {
     /// The actor is the sender shown; `.system` is no sender.
     case post(MessageDraft)
     indirect case recall([RecallTarget], NotifyOptions)
+    /// Pins a message or takes its pin away; `CommandFacts.original` says what it is.
+    indirect case pin(messageID: String, enable: Bool, NotifyOptions)
     indirect case setManager(UserID, enable: Bool, NotifyOptions)
     indirect case setMember(UserID, enable: Bool, NotifyOptions)
     /// PUT …/role of the server API.
@@ -218,6 +220,16 @@ public struct CommandFacts: Sendable, Hashable {
     public var delivered: Int64?
     /// The messages that a COMBINE names, to be kept with it.
     public var copies: [Message] = []
+
+    /// The message that a `pin` names or a post answers.
+    public var original: OriginalMessage? {
+        get { originals.first }
+        set { originals = newValue.map { [$0] } ?? [] }
+    }
+    /// One or none, elsewhere: few commands have it.
+    private var originals: [OriginalMessage] = []
+    /// Messages of before have expired; of a `pin`.
+    public var keptSince: Timestamp?
 
     /// The address hash of the blacklisted user, if that is an anonymous member who is here.
     public var addressHash: UInt64?

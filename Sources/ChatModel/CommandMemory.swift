@@ -20,7 +20,7 @@ public struct CommandMemory: Sendable, Hashable {
 
     /// The key twice, the places in the orders of age, and the value without texts.
     public static let fixedBytes = 192
-    /// The bound of a taken element, whose value is nowhere else any more. All others have less than 600.
+    /// The bound of a taken element, whose value is nowhere else any more. All others have less than 1,000.
     public static let bytesMax = fixedBytes + 200 + Limits.queueBatchKeyBytes + Limits.queueValueBytes + 64
 }
 
@@ -41,6 +41,8 @@ public enum RememberedResult: Sendable, Hashable {
     /// Which of the keys or users that the command names, as bits: of the first eight in the first byte, from the
     /// lowest.
     case missing([UInt8])
+    /// At most `Limits.pinnedMessages`.
+    case pinned([PinnedMessage])
 
     fileprivate var textBytes: Int {
         switch self {
@@ -51,6 +53,7 @@ public enum RememberedResult: Sendable, Hashable {
         case .element(let element), .taken(let element):
             200 + element.key.utf8.count + element.value.utf8.count + element.owner.text.utf8.count
         case .missing(let bits): 32 + bits.count
+        case .pinned(let pinned): pinned.reduce(32) { $0 + 32 + $1.messageID.utf8.count }
         }
     }
 }

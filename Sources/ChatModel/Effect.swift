@@ -9,6 +9,7 @@ public enum CommandResult: Sendable, Hashable {
     case element(QueueElement)
     /// Keys that were not in the queue.
     case missing([String])
+    case pinned([PinnedMessage])
     case refused(ChatError)
 }
 

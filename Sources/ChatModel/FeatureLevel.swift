@@ -40,11 +40,13 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Seats as hosts run them: `owner` of a member's `queueSet`, `keepOwner`, `locked`; the settings `seatsPerUser` and
     /// `highPerSecond` of a room.
     case seats
+    /// Pinned messages and replies: the command `pin` with its row and 361, `replyTo` of a post with the fact `original`.
+    case pins
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .seats: FeatureLevel(2)
+        case .levels, .undelete, .moderators, .logSegments, .seats, .pins: FeatureLevel(2)
         }
     }
 
@@ -53,6 +55,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .levels, .undelete, .moderators, .logSegments: nil
         case .seats: "seats"
+        case .pins: "pin"
         }
     }
 }
@@ -66,6 +69,8 @@ extension CommandBody {
         case .createRoom(_, let set), .updateRoom(let set, _):
             set.highPerSecond != nil || set.seatsPerUser != nil ? .seats : nil
         case .queueSet(let write, _): write.keepOwner || write.locked != nil ? .seats : nil
+        case .pin: .pins
+        case .post(let draft) where draft.replyTo != nil: .pins
         default: nil
         }
     }

@@ -39,7 +39,7 @@ public enum FrameSize {
 
     public static func of(_ info: RoomInfo) -> Int {
         4 * fields + 4 * Limits.opaqueIDBytes + of(info.name) + of(info.announcement) + of(info.ext)
-            + of(info.broadcastUrl)
+            + of(info.broadcastUrl) + info.pinned.count * (fields + Limits.opaqueIDBytes)
     }
 
     /// How many of the first items fit together; at least one if there are any.

@@ -19,6 +19,8 @@ public enum Limits {
     public static let searchableBytes = 64
     public static let customSubtypeMax: Int64 = 200
     public static let combineMessages = 100
+    public static let pinnedMessages = 10
+    public static let excerptBytes = 256
     public static let mentionedUsers = 50
     public static let directedUsers = 50
     public static let imageBytes: Int64 = 10 << 20

@@ -188,6 +188,11 @@ public struct Message: Sendable, Hashable {
         get { storage.fields.ext }
         set { fields.ext = newValue }
     }
+    /// The kept message that it answers.
+    public var replyTo: ReplyReference? {
+        get { storage.fields.replyTo }
+        set { fields.replyTo = newValue }
+    }
     /// Whether the app's webhook gets it: kept with the message, never shown.
     public var webhook: Bool {
         get { storage.fields.webhook }
@@ -223,6 +228,7 @@ public struct MessageFields: Sendable, Hashable {
     public var ext: String?
     /// Whether the app's webhook gets it: kept with the message, never shown.
     public var webhook = true
+    private var reply: Reply?
 
     public init(
         room: RoomID?, place: MessagePlace, messageID: String, time: Timestamp, from: Sender?, body: MessageBody
@@ -235,6 +241,12 @@ public struct MessageFields: Sendable, Hashable {
         self.body = body
     }
 
+    /// The kept message that it answers.
+    public var replyTo: ReplyReference? {
+        get { reply?.reference }
+        set { reply = newValue.map { Reply($0) } }
+    }
+
     public var isRecalled: Bool {
         if case .recalled = body { true } else { false }
     }
@@ -242,6 +254,16 @@ public struct MessageFields: Sendable, Hashable {
     public var seq: UInt64? {
         if case .kept(let seq) = place { seq } else { nil }
     }
+}
+
+/// One reference, since few messages are replies.
+private final class Reply: Sendable, Hashable {
+    let reference: ReplyReference
+
+    init(_ reference: ReplyReference) { self.reference = reference }
+
+    static func == (one: Reply, other: Reply) -> Bool { one.reference == other.reference }
+    func hash(into hasher: inout Hasher) { hasher.combine(reference) }
 }
 
 /// The part of a message that its sender decides; the room adds place, ID, time and role.
@@ -252,6 +274,8 @@ public struct MessageDraft: Sendable, Hashable {
     public var mentionAll = false
     public var to: [UserID] = []
     public var ext: String?
+    /// The ID of the kept message of the same room that it answers.
+    public var replyTo: String?
     /// `history`: false asks not to keep it. COMMAND and directed messages are never kept.
     public var keep = true
     /// `webhook`: false keeps it from the app's webhook.

@@ -5,6 +5,7 @@ public enum EventCode: Int, Sendable, Hashable, CaseIterable {
         .enter, .exit, .blacklisted, .unblacklisted, .muted, .unmuted, .managerSet, .managerRemoved, .madeFixedMember,
         .fixedMemberRemoved, .roomClosed, .roomInfoUpdated, .kicked, .temporarilyMuted, .temporaryMuteLifted,
         .memberUpdatedInfo, .queueChanged, .roomMuted, .roomUnmuted, .queueBatchChanged, .recalled, .digest,
+        .pinsChanged,
     ]
 
     case enter = 301
@@ -29,6 +30,7 @@ public enum EventCode: Int, Sendable, Hashable, CaseIterable {
     case queueBatchChanged = 320
     case recalled = 323
     case digest = 350
+    case pinsChanged = 361
     /// Read by a client: an event of a later version, whose code is in the notification's data. Nobody sends it.
     case unknown = 0
 
@@ -103,6 +105,8 @@ public enum NotificationData: Sendable, Hashable {
     case queueBatch(change: QueueChange, elements: [QueueElement])
     /// 323.
     case recalled(messageIDs: [String])
+    /// 361: all that are pinned now.
+    case pinned([PinnedMessage])
     /// 350.
     case digest(entered: Int64, exited: Int64, online: Int64, members: [DigestMember])
     /// Read by a client: what an event of a later version has is not looked at.

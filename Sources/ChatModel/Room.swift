@@ -41,6 +41,8 @@ public struct RoomInfo: Sendable, Hashable {
     public var seatsPerUser: Int64 = 0
     public var muted = false
     public var closed = false
+    /// Those that have expired since the last change are among them.
+    public var pinned: [PinnedMessage] = []
     public var createdAt: Timestamp
 
     public init(id: RoomID, creator: UserID, createdAt: Timestamp) {

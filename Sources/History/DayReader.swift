@@ -8,6 +8,7 @@ final class DayReader {
     private let last: Statement
     private var scans: [Scan: Statement] = [:]
     private let one: Statement
+    private let state: Statement
     private let copies: Statement
 
     /// The columns of each row that are read.
@@ -46,6 +47,7 @@ final class DayReader {
                 }
             }
             one = try database.prepare("SELECT \(Columns.all.rawValue) FROM message WHERE incarnation = ? AND seq = ?")
+            state = try database.prepare("SELECT time, recalled FROM message WHERE incarnation = ? AND seq = ?")
             copies = try database.prepare("SELECT payload FROM copies WHERE incarnation = ? AND seq = ?")
         } catch {
             database.close()
@@ -96,6 +98,14 @@ final class DayReader {
         one.bind(2, seq)
         defer { one.reset() }
         return try one.step() ? RowView(statement: one, incarnation: incarnation, reader: self).row : nil
+    }
+
+    /// Whether a message is recalled, and its time; nil when there is none.
+    func state(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> (time: Timestamp, recalled: Bool)? {
+        state.bind(bits: incarnation.number, 1)
+        state.bind(2, seq)
+        defer { state.reset() }
+        return try state.step() ? (Timestamp(state.int64(0)), state.int64(1) != 0) : nil
     }
 
     /// The further content of a message; nil when there is none.

@@ -26,15 +26,19 @@ struct PageTask: ReadTask {
     /// Rows that are looked at and not wanted are read without their messages.
     private let columns: DayReader.Columns
     private var scan: HistoryScan
+    private var quotes: QuoteCheck
     private var rows: [HistoryRow] = []
     private var bytes = 0
+    /// Whether more rows follow the page, once all of its own have been found.
+    private var more: Bool?
 
     init(
-        _ query: HistoryQuery, days: [Int64], cutoff: Timestamp, shownBytes: @escaping @Sendable ([UInt8]) -> Int,
+        _ query: HistoryQuery, days: [Int64], cutoff: Timestamp, _ configuration: StorageConfiguration,
         reader: HistoryReader?
     ) {
         self.query = query
-        self.shownBytes = shownBytes
+        shownBytes = configuration.shownBytes
+        quotes = QuoteCheck(days: days, cutoff: cutoff, configuration)
         self.reader = reader
         limit = min(max(query.limit, 1), Int(Limits.pageItems))
         columns = query.withoutPayload || query.types != nil || query.sender != nil ? .withoutPayload : .all
@@ -42,6 +46,10 @@ struct PageTask: ReadTask {
     }
 
     mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryPage? {
+        if let more {
+            guard try quotes.slice(&rows, open: open) else { return nil }
+            return HistoryPage(rows: rows, more: more)
+        }
         var (found, bytes, more) = (rows, bytes, false)
         let rowsMax = columns == .all ? ReadSlice.payloadRowsMax : ReadSlice.rowsMax
         let isOver = try scan.slice(rowsMax: rowsMax, columns, open: open) {
@@ -66,7 +74,11 @@ struct PageTask: ReadTask {
             return true
         }
         (rows, self.bytes) = (found, bytes)
-        return isOver ? HistoryPage(rows: rows, more: more) : nil
+        guard isOver else { return nil }
+        if query.withoutPayload { return HistoryPage(rows: rows, more: more) }
+        self.more = more
+        guard try quotes.slice(&rows, open: open) else { return nil }
+        return HistoryPage(rows: rows, more: more)
     }
 }
 
@@ -78,6 +90,7 @@ struct MessageTask: ReadTask {
     let withCopies: Bool
     let days: [Int64]
     let cutoff: Timestamp
+    var quotes: QuoteCheck
 
     mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryRow?? {
         for day in days.sorted(by: >) where day >= cutoff.day {
@@ -85,7 +98,9 @@ struct MessageTask: ReadTask {
             guard let reader = try open(day), var row = try reader.row(incarnation, seq: seq) else { continue }
             guard row.time >= cutoff else { return .some(nil) }
             if withCopies, !row.recalled { row.copies = try reader.copies(incarnation, seq: seq) }
-            return .some(row)
+            var rows = [row]
+            _ = try quotes.slice(&rows, open: open)
+            return .some(rows[0])
         }
         return .some(nil)
     }
@@ -117,16 +132,21 @@ struct TailTask: ReadTask {
     private var scan: HistoryScan
     private var commandScan: HistoryScan
     private var hasRows: Bool
+    private var hasCommands = false
+    /// nil: the rows are not for anybody to read.
+    private var quotes: QuoteCheck?
     private var tail = Tail()
 
     /// - Parameters:
     ///   - roomIndex: of the log entry that changed the room's own row last; rows of later ones may be here already.
     ///   - memorySeconds: for how long a command is remembered.
     ///   - kept: commands of messages whose rows may be missing (`CommandRows`), in any order.
+    ///   - quotes: for rows that are shown.
     init(
         _ incarnation: Incarnation, days: [Int64], cutoff: Timestamp, rowsMax: Int, roomIndex: UInt64,
-        memorySeconds: Int64, kept: [RememberedCommand]
+        memorySeconds: Int64, kept: [RememberedCommand], quotes: QuoteCheck? = nil
     ) {
+        self.quotes = quotes
         let query = HistoryQuery(incarnation: incarnation)
         self.rowsMax = rowsMax
         self.roomIndex = roomIndex
@@ -149,6 +169,7 @@ struct TailTask: ReadTask {
             self.tail = tail
             return nil
         }
+        if hasCommands { return try checkedTail(open: open) }
         var since = commandsSince
         let isOver = try commandScan.slice(rowsMax: ReadSlice.rowsMax, .withoutPayload, open: open) {
             [roomIndex, memorySeconds] row in
@@ -163,6 +184,15 @@ struct TailTask: ReadTask {
         guard isOver else { return nil }
         let first = max(cutoff, since ?? cutoff)
         tail.add(kept.filter { $0.time >= first })
-        return tail
+        self.tail = tail
+        hasCommands = true
+        return try checkedTail(open: open)
+    }
+
+    private mutating func checkedTail(open: DayOpener) throws(SQLiteError) -> Tail? {
+        guard var quotes else { return tail }
+        let isOver = try quotes.slice(&tail.rows, open: open)
+        self.quotes = quotes
+        return isOver ? tail : nil
     }
 }

@@ -142,7 +142,9 @@ public final class ShardStorage: Sendable {
                 record.incarnation, days: writer.dayNumbers, cutoff: configuration.cutoff(now),
                 rowsMax: configuration.hotTailRows, roomIndex: record.index,
                 memorySeconds: configuration.commandMemorySeconds,
-                kept: try CommandRows.commands(in: rows, of: record.incarnation))
+                kept: try CommandRows.commands(in: rows, of: record.incarnation),
+                quotes: QuoteCheck(
+                    days: writer.dayNumbers, cutoff: configuration.cutoff(now), configuration))
             read(task, of: record.incarnation) { result in
                 done(result.map { LoadedRoom(catalogue: catalogue, tail: $0.rows, commands: $0.commands) })
             }
@@ -163,7 +165,7 @@ public final class ShardStorage: Sendable {
         withReads(completion, room: query.incarnation, reader: reader) { [self] writer, done in
             let cutoff = configuration.cutoff(configuration.now())
             let task = PageTask(
-                query, days: writer.dayNumbers, cutoff: cutoff, shownBytes: configuration.shownBytes, reader: reader)
+                query, days: writer.dayNumbers, cutoff: cutoff, configuration, reader: reader)
             read(task, of: query.incarnation, for: reader, done)
         }
     }
@@ -181,7 +183,8 @@ public final class ShardStorage: Sendable {
         withReads(completion, room: incarnation, reader: reader) { [self] writer, done in
             let cutoff = configuration.cutoff(configuration.now())
             let task = MessageTask(
-                incarnation: incarnation, seq: seq, withCopies: withCopies, days: writer.dayNumbers, cutoff: cutoff)
+                incarnation: incarnation, seq: seq, withCopies: withCopies, days: writer.dayNumbers, cutoff: cutoff,
+                quotes: QuoteCheck(days: writer.dayNumbers, cutoff: cutoff, configuration))
             read(task, of: incarnation, for: reader, done)
         }
     }

@@ -41,6 +41,10 @@ public struct StorageConfiguration: Sendable {
     public var erased: @Sendable (_ payload: [UInt8]) -> [UInt8] = { _ in [] }
     /// How much of a page (`Limits.pageBytes`) a payload takes. Called on reader threads.
     public var shownBytes: @Sendable (_ payload: [UInt8]) -> Int = { $0.count }
+    /// The seq of the message of the same room that a payload quotes; nil: none. Called on reader threads.
+    public var quotedSeq: @Sendable (_ payload: [UInt8]) -> UInt64? = { _ in nil }
+    /// The payload without what it quotes, once that is recalled or gone. Called on reader threads.
+    public var withoutQuote: @Sendable (_ payload: [UInt8]) -> [UInt8] = { $0 }
     /// Called on a storage thread whenever the health has changed.
     public var onHealthChange: @Sendable (StorageHealth) -> Void = { _ in }
     /// Added to every checkpoint of a file, to measure how the system behaves on slower disks.

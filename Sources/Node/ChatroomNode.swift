@@ -177,6 +177,8 @@ public final class ChatroomNode: Service, Sendable {
             options.level = level
             options.erased = RoomHost.erased
             options.shownBytes = RoomHost.shownBytes
+            options.quotedSeq = RoomHost.quotedSeq
+            options.withoutQuote = RoomHost.withoutQuote
             return try (0..<shardMap.shardCount).map {
                 try ShardStorage.open(
                     ShardID($0), directory: directory.shard($0), pool: pool, configuration: options)

@@ -51,7 +51,7 @@ extension RoomState {
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
             return try setOccupancy(emptySince, for: command, &outcome)
-        case .post, .updateRoom, .recall, .setManager, .setMember, .setRole, .setBlacklist, .setMute, .tempMute,
+        case .post, .updateRoom, .recall, .pin, .setManager, .setMember, .setRole, .setBlacklist, .setMute, .tempMute,
             .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear, .addRobots, .removeRobots:
             try requireOpen()
             try requireMayTakePart(command.actor, at: outcome.time)
@@ -69,6 +69,8 @@ extension RoomState {
             return try updateRoom(set, options, for: command, &outcome)
         case .recall(let targets, let options):
             return try recall(targets, options, for: command, &outcome)
+        case .pin(let messageID, let enable, let options):
+            return try pin(messageID, enable: enable, options, for: command, &outcome)
         case .setManager(let user, let enable, let options):
             return try setManager(user, enable: enable, options, for: command, &outcome)
         case .setMember(let user, let enable, let options):

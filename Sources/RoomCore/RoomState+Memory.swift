@@ -32,6 +32,7 @@ extension RoomState {
         case .element(let element): .element(completed(element, by: command))
         case .taken(let element): .element(element)
         case .missing(let bits): .missing(Self.names(bits, of: command.body))
+        case .pinned(let pinned): .pinned(pinned)
         }
     }
 
@@ -53,6 +54,7 @@ extension RoomState {
         info.announcement = set?.announcement ?? present?.announcement ?? ""
         info.ext = set?.ext ?? present?.ext ?? ""
         info.broadcastUrl = set?.broadcastUrl ?? present?.broadcastUrl ?? ""
+        info.pinned = present?.pinned ?? []
         return info
     }
 
@@ -86,6 +88,7 @@ extension RoomState {
         case .done: return .done
         case .room(var info):
             (info.name, info.announcement, info.ext, info.broadcastUrl) = ("", "", "", "")
+            info.pinned = []
             return .room(info)
         case .posted(let messageID, let place, let time, let priority, let delivered):
             return .posted(messageID: messageID, place: place, time: time, priority: priority, delivered: delivered)
@@ -97,6 +100,7 @@ extension RoomState {
             element.value = ""
             return .element(element)
         case .missing(let names): return .missing(bits(of: names, in: body))
+        case .pinned(let pinned): return .pinned(pinned)
         }
     }
 

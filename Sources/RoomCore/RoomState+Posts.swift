@@ -17,6 +17,7 @@ extension RoomState {
         guard !draft.mentionAll || isManager(command.actor) else {
             throw ChatError(.forbidden, "mentionAll is for creator and managers", field: "mentionAll")
         }
+        let replyTo = try draft.replyTo.map { (id: String) throws(ChatError) in try reference(id, command.facts) }
         try passSlowMode(command.actor, &outcome)
 
         let priority = acceptedPriority(draft.priority, for: command, &outcome)
@@ -39,6 +40,7 @@ extension RoomState {
         fields.to = draft.to
         fields.ext = draft.ext
         fields.webhook = draft.webhook
+        fields.replyTo = replyTo
         let message = Message(fields)
         if draft.isKept {
             keep(message, key: key, for: command, &outcome)
@@ -136,6 +138,7 @@ extension RoomState {
             if let sender = target.sender, known.insert(sender).inserted { senders.append(sender) }
         }
         let messageIDs = targets.map { MessageID.kept(incarnation, seq: $0.seq).text }
+        unpin(Set(targets.map(\.seq)), &outcome)
         notify(.recalled, options, of: senders, data: .recalled(messageIDs: messageIDs), for: command, &outcome)
     }
 

@@ -9,6 +9,8 @@ package struct HotTail {
     private var messages: ContiguousArray<Message> = []
     private var head = 0
     private var bytes = 0
+    /// How many of them quote another, so that a recall looks for its quotes only where there are any.
+    private var quotes = 0
     /// Whether older messages had to go for newer ones.
     package private(set) var isFull = false
     /// Users that were put out, for longer than those messages are here: an announced session may not have heard of it.
@@ -24,12 +26,14 @@ package struct HotTail {
     package mutating func append(_ message: Message) {
         messages.append(message)
         bytes += Self.size(message)
+        if message.quotes { quotes += 1 }
         if case .notification(let notification) = message.body, let reason = notification.event.putsOut {
             let cause = PutOut(reason, ext: notification.notifyExt)
             for target in notification.targets { kicks.note(target.user, at: message.time, cause) }
         }
         while messages.count - head > Self.messagesMax || (bytes > Self.bytesMax && messages.count - head > 1) {
             bytes -= Self.size(messages[head])
+            if messages[head].quotes { quotes -= 1 }
             head += 1
             isFull = true
         }
@@ -44,10 +48,22 @@ package struct HotTail {
         return messages[head + Int(seq - first)]
     }
 
-    /// A recalled message stays, without its body.
+    /// A recalled message stays, without its body, and nobody quotes it any more.
     package mutating func erase(seq: UInt64) {
+        removeQuotes { $0 == seq }
         guard let index = messages[head...].firstIndex(where: { $0.seq == seq }) else { return }
         messages[index].body = .recalled(messages[index].body.type)
+    }
+
+    /// Takes away what replies quote of messages with those seqs.
+    package mutating func removeQuotes(of isGone: (UInt64) -> Bool) {
+        guard quotes > 0 else { return }
+        for index in head..<messages.count {
+            guard messages[index].quotes, let reply = messages[index].replyTo, isGone(reply.seq) else { continue }
+            messages[index].replyTo = reply.withoutExcerpt
+            bytes -= Limits.excerptBytes
+            quotes -= 1
+        }
     }
 
     /// Whether every message after `seq` is still here.
@@ -86,6 +102,7 @@ package struct HotTail {
                 bytes + Self.size(message) <= Self.bytesMax
             else { break }
             bytes += Self.size(message)
+            if message.quotes { quotes += 1 }
             added.append(message)
             next -= 1
         }
@@ -114,8 +131,13 @@ package struct HotTail {
             }
         default: size += 500
         }
+        if message.quotes { size += Limits.excerptBytes }
         return size
     }
+}
+
+extension Message {
+    fileprivate var quotes: Bool { replyTo?.excerpt != nil }
 }
 
 extension EventCode {

@@ -12,6 +12,8 @@ enum FactLookup: Sendable {
     case messages(of: UserID, since: Timestamp?)
     /// The messages that a COMBINE names, of rooms that the user (nil: the app server) is in.
     case copies([String], for: UserID?, from: [RoomID])
+    /// Only the message that the command names (`CommandBody.original`), which is looked up besides any of the others.
+    case original
 }
 
 extension FactLookup {
@@ -30,12 +32,16 @@ struct FoundFacts: Sendable {
     /// At most `RoomActor.recalledAtOnceMax`.
     var targets: [RecallTarget] = []
     var copies = MessageCopies()
+    var original: OriginalMessage?
+    /// How many messages had been recalled before (`RecentlyErased`).
+    var erasuresBefore: UInt64 = 0
     /// Those that had to be recalled before.
     let batches = RecalledBatches()
 
     /// The command with what was found in it.
     func complete(_ command: Command) -> Command {
         var command = command
+        command.facts.original = original
         switch command.body {
         case .recall(_, let options): command.body = .recall(targets, options)
         case .setBlacklist: command.facts.recalled = targets

@@ -31,6 +31,9 @@ struct Proposal: Sendable {
     /// Messages whose other recalls wait until it is decided.
     var recalls: [UInt64] = []
 
+    /// How many messages had been recalled when its facts were looked up (`RecentlyErased`).
+    var erasuresBefore: UInt64 = 0
+
     var isWaitedFor: Bool { throwsOut != nil || !recalls.isEmpty }
 }
 

@@ -158,6 +158,7 @@ extension RoomActor {
         if case .setBlacklist(let user, enable: true, _) = command.body {
             try state.requireMayKick(user, by: command.actor)
         }
+        try requireMayRefer(command)
     }
 
     /// The messages of a COMBINE are in the rooms of the session that sends it.
@@ -167,7 +168,9 @@ extension RoomActor {
         case .messages(let user)?: return .messages(of: user, since: nil)
         case nil: break
         }
-        guard let messageIDs = change.body.combinedMessages else { return nil }
+        guard let messageIDs = change.body.combinedMessages else {
+            return neededOriginal(of: change.body) == nil ? nil : .original
+        }
         return .copies(messageIDs, for: call.caller.user, from: call.rooms)
     }
 

@@ -23,6 +23,8 @@ extension RoomActor {
             guard !copy.isRecalled, copy.body.type != .notification else { continue }
             // The sender's own business.
             copy.clientID = nil
+            // A copy stays when the message that it quotes is recalled.
+            copy.replyTo = copy.replyTo?.withoutExcerpt
             found[messageID] = copy
             bytes += HistoryCodec.shownBytes(copy)
         }

@@ -36,8 +36,15 @@ extension RoomActor {
     /// Looks up until nobody else is recalling any of the messages: what is left to do shows when that is decided.
     private func facts(_ lookup: FactLookup, for proposal: Proposal) async throws(ChatError) -> FoundFacts {
         while true {
-            let facts = try await lookUp(lookup, for: proposal)
-            guard waiting.isRecalling(facts.targets) else { return facts }
+            let erasures = recentlyErased.count
+            var facts = try await lookUp(lookup, for: proposal)
+            facts.erasuresBefore = erasures
+            if let messageID = neededOriginal(of: proposal.command.body) {
+                facts.original = try await original(messageID, of: proposal.command.body)
+            }
+            guard waiting.isRecalling(facts.targets) || facts.original.map({ isRecalling($0) }) == true else {
+                return facts
+            }
             await decidedRecalls()
         }
     }
@@ -55,6 +62,7 @@ extension RoomActor {
         }
         try requireStillHere(key)
         complete.command = facts.complete(complete.command)
+        complete.erasuresBefore = facts.erasuresBefore
         for sender in Set(facts.targets.compactMap(\.sender)) {
             complete.command.facts.names[sender] = presence.profile(of: sender)
         }
@@ -72,6 +80,7 @@ extension RoomActor {
         case .messages(let user, let since): return try await messages(of: user, since: since, for: proposal)
         case .copies(let messageIDs, let user, let rooms):
             return FoundFacts(copies: await context.calls.copies(messageIDs, for: user, from: rooms))
+        case .original: return FoundFacts()
         }
     }
 

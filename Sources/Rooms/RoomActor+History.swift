@@ -28,9 +28,10 @@ extension RoomActor {
         query.types = request.types.isEmpty ? nil : Set(request.types.map(\.number))
         query.beforeSeq = request.beforeSeq
         query.afterSeq = request.afterSeq
+        let erasures = recentlyErased.count
         let page = try await rows(query, for: reader)
         do {
-            let messages = try page.rows.map { try HistoryCodec.decode($0.payload) }
+            let messages = try page.rows.map { mindingRecalls(try HistoryCodec.decode($0.payload), since: erasures) }
             return ChatModel.HistoryPage(messages: messages, more: page.more)
         } catch {
             throw ChatError(.internal, "history can't be read")
@@ -79,8 +80,9 @@ extension RoomActor {
         guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
         else { throw missing }
         if let message = tail.message(seq: seq) { return message }
+        let erasures = recentlyErased.count
         let row = try await row(incarnation, seq, orThrow: missing)
         guard let message = try? HistoryCodec.decode(row.payload) else { throw missing }
-        return message
+        return mindingRecalls(message, since: erasures)
     }
 }

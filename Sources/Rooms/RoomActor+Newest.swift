@@ -10,6 +10,8 @@ struct OlderMessages {
     var waiting: [Arrival]?
     /// Messages that were recalled while storage was being read.
     var erased: Set<UInt64> = []
+    /// Whether any message was.
+    var hasErased = false
     /// When it was read last.
     var readAt: Timestamp?
 
@@ -19,7 +21,9 @@ struct OlderMessages {
 
     /// Only messages that may be among those that are being read.
     mutating func noteErased(_ seq: UInt64, of lastSeq: UInt64) {
-        guard waiting != nil, seq + UInt64(HotTail.messagesMax) > lastSeq else { return }
+        guard waiting != nil else { return }
+        hasErased = true
+        guard seq + UInt64(HotTail.messagesMax) > lastSeq else { return }
         erased.insert(seq)
     }
 
@@ -66,6 +70,7 @@ extension RoomActor {
         query.beforeSeq = tail.firstSeq
         let life = state.incarnation
         older.erased = []
+        older.hasErased = false
         begin { [query] room in
             var failure: ChatError?
             do throws(ChatError) {
@@ -93,6 +98,10 @@ extension RoomActor {
         guard state.incarnation == life else { return }
         let older = read.reversed().map { self.older.erased.contains($0.seq ?? 0) ? $0.recalled : $0 }
         tail.prepend(older, lastSeq: state.lastSeq)
+        // Any of those that they quote may have been recalled meanwhile.
+        guard self.older.hasErased else { return }
+        let present = tail
+        tail.removeQuotes { present.message(seq: $0)?.isRecalled ?? true }
     }
 
     /// The newest messages that `history` asks for, as many as fit, up to the reply's `seq`: made and told once for all

@@ -40,6 +40,7 @@ actor RoomActor {
     /// The messages that they have missed; kept until none of them is left.
     var missedPages = MissedPages()
     var older = OlderMessages()
+    var recentlyErased = RecentlyErased()
     var waiting = WaitingSessions()
     var reading = RoomReading()
     var graces = Graces()
@@ -211,6 +212,7 @@ actor RoomActor {
             guard let incarnation else { return }
             tail.erase(seq: seq)
             older.noteErased(seq, of: state.lastSeq)
+            recentlyErased.note(seq)
             turn.hasUnwrittenHistory = true
             rows.erasures.append(Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index))
         case .publish(let message):
@@ -248,9 +250,15 @@ actor RoomActor {
             deadline: change.deadline, index: index)
     }
 
-    /// A member as listings show it: with the present stay, except for whoever is just being thrown out.
+    /// A result as it is shown; a member as listings show it: with the present stay, except for whoever is just being thrown out.
     private func complete(_ result: CommandResult) -> CommandResult {
-        guard case .member(let durable) = result else { return result }
+        let durable: Member
+        switch result {
+        case .room(let info): return .room(shown(info))
+        case .pinned(let pinned): return .pinned(shown(pinned))
+        case .member(let member): durable = member
+        default: return result
+        }
         var member = durable
         member.online = false
         member = presence.overlay(member)
@@ -302,7 +310,7 @@ actor RoomActor {
         guard var info = state.info else { return nil }
         info.viewerBudget = info.viewerBudget ?? Int64(context.policy.viewerBudgetPerSecond)
         info.highPerSecond = info.highPerSecond ?? Int64(context.policy.highPerSecondMax)
-        return RoomView(info: info, online: Int64(presence.online))
+        return RoomView(info: shown(info), online: Int64(presence.online))
     }
 
     // MARK: - The end of the turn
@@ -322,7 +330,9 @@ actor RoomActor {
         touch()
     }
 
-    func propose(_ proposal: Proposal) { turn.proposed.append(proposal) }
+    func propose(_ proposal: Proposal) {
+        if let ready = mindingRecalls(proposal) { turn.proposed.append(ready) }
+    }
 
     /// The host proposes these now.
     func takeProposals() -> [Proposal] {
@@ -397,6 +407,7 @@ actor RoomActor {
             facts.addressHash = presence.visitors(of: user).last { $0.anonymous }?.addressHash
             facts.addressBarSeconds = context.policy.anonymousBarSeconds
         }
+        if case .pin? = body { facts.keptSince = context.policy.keptSince(context.now()) }
         if case .post(let draft)? = body, !draft.to.isEmpty {
             facts.delivered = Int64(Set(draft.to).count { presence.isAddressable($0) })
         }

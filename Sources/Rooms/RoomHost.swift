@@ -21,6 +21,8 @@ public final class RoomHost: Sendable {
     private let storages: [ShardStorage]
     private let hosts = Mutex<[LoopBound<LoopHost>]>([])
     private let store = Mutex<LogStore?>(nil)
+    /// The oldest time of messages that have not expired, as it is now.
+    private let keptSince = Mutex<@Sendable () -> Timestamp>({ Timestamp(.min) })
     private let node: NodeID
     private let calls: RoomCalls
 
@@ -85,6 +87,7 @@ public final class RoomHost: Sendable {
     /// Opens every shard and begins to serve. Throws `RaftError` when a log contradicts itself.
     public func start(_ given: Dependencies) async throws {
         store.withLock { $0 = given.store }
+        keptSince.withLock { $0 = { given.policy.keptSince(given.now()) } }
         let figures = RoomFigures(metrics: given.metrics, now: given.now)
         let slots = TransferSlots()
         for (number, loop) in loops.enumerated() {
@@ -147,6 +150,12 @@ public final class RoomHost: Sendable {
 
     /// How much of a page of history a stored message takes.
     public static let shownBytes: @Sendable ([UInt8]) -> Int = { HistoryCodec.shownBytes(of: $0) }
+
+    /// The seq of the message that a stored message quotes.
+    public static let quotedSeq: @Sendable ([UInt8]) -> UInt64? = { HistoryCodec.quotedSeq(in: $0) }
+
+    /// A stored message without its quote.
+    public static let withoutQuote: @Sendable ([UInt8]) -> [UInt8] = { HistoryCodec.withoutQuote($0) }
 
     // MARK: - Between nodes
 
@@ -314,8 +323,11 @@ public final class RoomHost: Sendable {
         let shard = shardMap.shard(of: row.room)
         switch value {
         case .room(let record):
+            var info = record.info
+            let keptSince = keptSince.withLock { $0() }
+            info.pinned.removeAll { $0.time < keptSince }
             return RoomView(
-                info: record.info, online: online[row.room].map { Int64($0) } ?? record.robots, shard: shard,
+                info: info, online: online[row.room].map { Int64($0) } ?? record.robots, shard: shard,
                 leader: node)
         case .deletedRoom(let deleted):
             var view = RoomView(info: deleted.room.info, online: 0, shard: shard, leader: node)

@@ -67,6 +67,9 @@ extension ServerSendRequest {
     /// - Throws: 414 for what only a room can do.
     fileprivate func outside(time: Timestamp) throws(ChatError) -> Message {
         guard draft.to.isEmpty else { throw ChatError(.badParameter, "to is for messages of a room", field: "to") }
+        guard draft.replyTo == nil else {
+            throw ChatError(.badParameter, "replyTo is for messages of a room", field: "replyTo")
+        }
         guard draft.body.type != .combine else {
             throw ChatError(.badParameter, "type COMBINE is for messages of a room", field: "type")
         }

@@ -25,7 +25,7 @@ extension IntegrationTests {
 
         /// Requests that are right. Together they have every field of the schema.
         static let samples: [(operation: String, fields: String)] = [
-            ("connect", #"{"token":"x","session":"s","device":"web","anonymous":false}"#),
+            ("connect", #"{"token":"x","session":"s","device":"web","anonymous":false,"prime":true}"#),
             ("refresh", #"{"token":"x"}"#), ("ping", "{}"),
             (
                 "enter",
@@ -34,7 +34,7 @@ extension IntegrationTests {
             ("exit", #"{"room":"matrix"}"#),
             (
                 "send",
-                #"{"room":"matrix","clientId":"UNIQUE","type":"TEXT","text":"t","priority":"LOW","mentions":["u"],"mentionAll":true,"ext":"e","history":true,"webhook":true}"#
+                #"{"room":"matrix","clientId":"UNIQUE","type":"TEXT","text":"t","priority":"LOW","mentions":["u"],"mentionAll":true,"ext":"e","replyTo":"m","history":true,"webhook":true}"#
             ),
             ("send", #"{"room":"matrix","clientId":"UNIQUE","type":"TIP","text":"t","to":["u"]}"#),
             ("send", #"{"room":"matrix","clientId":"UNIQUE","type":"COMMAND","payload":"AAAA"}"#),
@@ -56,6 +56,7 @@ extension IntegrationTests {
             ),
             ("barrage", #"{"room":"matrix","text":"t","priority":"LOW","ext":"e","style":"s"}"#),
             ("recall", #"{"room":"matrix","messageId":"m","clientId":"UNIQUE"}"#),
+            ("pin", #"{"room":"matrix","messageId":"m","enable":true,"clientId":"UNIQUE"}"#),
             ("combined", #"{"room":"matrix","messageId":"m"}"#),
             (
                 "history",

@@ -144,6 +144,8 @@ final class HostedNode: Sendable {
         var configuration = StorageConfiguration(now: now)
         configuration.erased = RoomHost.erased
         configuration.shownBytes = RoomHost.shownBytes
+        configuration.quotedSeq = RoomHost.quotedSeq
+        configuration.withoutQuote = RoomHost.withoutQuote
         configuration.vfs = disks?.storage.vfs
         storage = try ShardStorage.open(
             ShardID(0), directory: directory + "/shard", pool: pool, configuration: configuration)

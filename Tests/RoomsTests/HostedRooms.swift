@@ -174,6 +174,8 @@ final class HostedRooms: Sendable {
         var hotTailRows = 200
         var checkpointSeconds = 3_600
         var now = HostedRooms.now
+        /// The cluster's.
+        var level = FeatureLevel.first
     }
 
     static let room = known(RoomID("r"))
@@ -201,6 +203,8 @@ final class HostedRooms: Sendable {
         var configuration = StorageConfiguration(now: options.now)
         configuration.erased = RoomHost.erased
         configuration.shownBytes = RoomHost.shownBytes
+        configuration.quotedSeq = RoomHost.quotedSeq
+        configuration.withoutQuote = RoomHost.withoutQuote
         configuration.waitingLoadsMax = options.waitingLoadsMax
         configuration.hotTailRows = options.hotTailRows
         storage = try ShardStorage.open(
@@ -214,11 +218,13 @@ final class HostedRooms: Sendable {
         calls = await RoomCalls(node: Self.node, loops: [loop], shardMap: shardMap, router: router)
         rooms = RoomHost(node: Self.node, loops: [loop], shardMap: shardMap, storages: [storage], calls: calls)
         router.connect(rooms)
+        let cluster = ClusterView(shardCount: 1)
+        cluster.set(level: options.level)
         told.tell(calls, of: Self.node)
         try await rooms.start(
             RoomHost.Dependencies(
                 store: store, server: server, sink: told, transport: NoTransport(),
-                policy: options.policy, cluster: ClusterView(shardCount: 1), metrics: metrics, logger: logger,
+                policy: options.policy, cluster: cluster, metrics: metrics, logger: logger,
                 checkpointSeconds: options.checkpointSeconds, callbacks: CallbackSetup(client: callbacks),
                 now: options.now))
     }

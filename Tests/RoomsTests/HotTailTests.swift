@@ -47,6 +47,29 @@ struct HotTailTests {
         #expect(tail.message(seq: 300)?.body == .recalled(.text))
     }
 
+    @Test func `a recall takes the quotes of its message along, also of those that came in front`() throws {
+        func reply(_ seq: UInt64, to quoted: UInt64) throws -> Message {
+            var message = try message(seq)
+            message.replyTo = ReplyReference(
+                messageID: "m\(quoted)", seq: quoted, user: nil, nick: "n", excerpt: "hello")
+            return message
+        }
+        func excerpts(_ tail: HotTail) -> [UInt64] {
+            tail.newest(256, lastSeq: 9).filter { $0.replyTo?.excerpt != nil }.compactMap(\.seq)
+        }
+        var tail = HotTail()
+        tail.append(try reply(7, to: 3))
+        tail.append(try message(8))
+        tail.append(try reply(9, to: 8))
+        tail.prepend(try [message(5), reply(6, to: 3)], lastSeq: 9)
+        #expect(excerpts(tail) == [6, 7, 9])
+        tail.erase(seq: 3)
+        #expect(excerpts(tail) == [9] && tail.message(seq: 7)?.replyTo?.messageID == "m3")
+        tail.erase(seq: 5)
+        tail.erase(seq: 8)
+        #expect(excerpts(tail).isEmpty)
+    }
+
     @Test func `a kick is known for ten minutes, whatever is said meanwhile, to whoever was there then`() throws {
         var tail = HotTail()
         tail.append(try kick(1, "ann"))

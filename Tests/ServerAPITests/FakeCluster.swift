@@ -104,6 +104,8 @@ final class FakeCluster: ClusterService {
             return .member(Self.member(user.text))
         case .queueSet(let write, _):
             return .element(QueueElement(key: write.key, value: write.value, owner: write.owner ?? Self.user("ann")))
+        case .pin(let messageID, _, _):
+            return .pinned([PinnedMessage(messageID: messageID, seq: 7, time: Timestamp(0))])
         case .queueTake(let key, _):
             return .element(QueueElement(key: key ?? "head", value: "v", owner: Self.user("ann")))
         case .addRobots(let robots): return .missing(robots.dropFirst().map(\.user.text))
@@ -266,6 +268,8 @@ extension FakeCluster {
             message.mentions = [user("bob")]
             message.mentionAll = true
             message.ext = "x"
+            message.replyTo = ReplyReference(
+                messageID: "m0", seq: 0, user: user("bob"), nick: "Bob", excerpt: index == 0 ? "hi" : nil)
             return message
         }
     }

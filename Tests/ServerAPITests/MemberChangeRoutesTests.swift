@@ -23,6 +23,7 @@ import Testing
         ("PUT", "members/eve/mute", #""enable":false"#, .setMute(eve, enable: false, quiet)),
         ("PUT", "members/eve/tempMute", #""seconds":2592000"#, .tempMute(eve, seconds: 2_592_000, quiet)),
         ("POST", "members/eve/kick", #""banSeconds":2592000"#, .kick(eve, banSeconds: 2_592_000, quiet)),
+        ("POST", "messages/m/pin", #""enable":true"#, .pin(messageID: "m", enable: true, quiet)),
         ("PUT", "mute", #""enable":true"#, .muteRoom(enable: true, quiet)),
         (
             "PUT", "queue/a%2Fb", #""value":"v","owner":"eve","transient":true,"ifVersion":0"#,

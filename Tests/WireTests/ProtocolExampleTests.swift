@@ -69,7 +69,7 @@ import Testing
                 )))
         #expect(
             entered
-                == #"{"id":2,"enter":{"room":{"id":"live-1","name":"","announcement":"","creator":"ann","ext":"","broadcastUrl":"","entry":"ANYONE","queueLevel":"ANY","enterExitNotify":"ALL","slowModeSeconds":0,"muted":false,"closed":false,"online":1,"createdAt":5,"seatsPerUser":0},"me":{"user":"ann","nick":"Ann","avatar":"","ext":"","role":"CREATOR","muted":false,"tempMuted":false,"tempMuteSeconds":0,"blacklisted":false,"online":false},"epoch":"e","seq":812}}"#
+                == #"{"id":2,"enter":{"room":{"id":"live-1","name":"","announcement":"","creator":"ann","ext":"","broadcastUrl":"","entry":"ANYONE","queueLevel":"ANY","enterExitNotify":"ALL","slowModeSeconds":0,"muted":false,"closed":false,"online":1,"createdAt":5,"pinned":[],"seatsPerUser":0},"me":{"user":"ann","nick":"Ann","avatar":"","ext":"","role":"CREATOR","muted":false,"tempMuted":false,"tempMuteSeconds":0,"blacklisted":false,"online":false},"epoch":"e","seq":812}}"#
         )
         #expect(json(.reply(id: 4, .success(.exit))) == #"{"id":4,"exit":{}}"#)
         #expect(

@@ -138,10 +138,10 @@ import Testing
     @Test func `the walks know as many properties as the vocabulary has`() {
         var samples = Samples()
         func count(_ value: Any) -> Int { Mirror(reflecting: value).children.count }
-        #expect(count(samples.message().fields) == 13)
-        #expect(count(samples.draft()) == 8)
+        #expect(count(samples.message().fields) == 14)
+        #expect(count(samples.draft()) == 9)
         #expect(count(samples.member()) == 9)
-        #expect(count(samples.roomInfo()) == 17)
+        #expect(count(samples.roomInfo()) == 18)
         #expect(count(samples.roomView()) == 6)
         #expect(count(samples.roomChanges()) == 12)
         #expect(count(samples.profileChanges()) == 3)
@@ -153,7 +153,7 @@ import Testing
         #expect(count(samples.error()) == 4)
         #expect(count(samples.options()) == 2)
         #expect(count(samples.command(.expire)) == 5)
-        #expect(count(samples.command(.expire).facts) == 15)
+        #expect(count(samples.command(.expire).facts) == 17)
         #expect(count(RoomRecord.blank) == 10)
         #expect(count(RecordedKick.blank) == 3)
         #expect(count(MemberRecord.blank) == 8)

@@ -188,6 +188,7 @@ extension Samples {
                 messageID: text(64), place: place(), time: time(), priority: any(Priority.self),
                 delivered: maybe { $0.int64() }),
             .member(member()), .element(element()), .missing(list { $0.text() }), .refused(error()),
+            .pinned(list(10) { $0.pinned(stored: true) }),
         ]
         let shown: [OperationResult] = [
             .room(RoomResult(room: roomView(), seq: maybe { $0.uint64() })),

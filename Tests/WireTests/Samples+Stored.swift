@@ -14,6 +14,7 @@ extension Samples {
                         type: $0.any(MessageType.self))
                 },
                 options()),
+            .pin(messageID: text(64), enable: bool(), options()),
             .setManager(user(), enable: bool(), options()), .setMember(user(), enable: bool(), options()),
             .setRole(user(), any(FixedRole.self), options()), .setBlacklist(user(), enable: bool(), options()),
             .setMute(user(), enable: bool(), options()), .tempMute(user(), seconds: int64(), options()),
@@ -45,6 +46,7 @@ extension Samples {
         facts.delivered = maybe { $0.int64() }
         (facts.addressHash, facts.addressBarSeconds) = (maybe { $0.uint64() }, int64())
         facts.copies = list { $0.message() }
+        (facts.original, facts.keptSince) = (maybe { $0.original() }, maybe { $0.time() })
         let actor: Actor =
             switch int(0...3) {
             case 0: .system
@@ -91,6 +93,7 @@ extension Samples {
                 delivered: maybe { $0.int64() }),
             .member(self.member()), .element(element()), .taken(element()),
             .missing(list { UInt8(truncatingIfNeeded: $0.uint64()) }),
+            .pinned(list(10) { $0.pinned(stored: true) }),
         ]
         return [
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),

@@ -106,7 +106,21 @@ struct Samples {
         info.viewerBudget = maybe { $0.int64() }
         (info.highPerSecond, info.seatsPerUser) = (maybe { $0.int64() }, int64())
         (info.muted, info.closed) = (bool(), bool())
+        info.pinned = list(10) { $0.pinned(stored: stored) }
         return info
+    }
+    /// Only what is stored has its time.
+    mutating func pinned(stored: Bool = false) -> PinnedMessage {
+        PinnedMessage(messageID: text(64), seq: uint64(), time: stored ? time() : .blank)
+    }
+    mutating func reply() -> ReplyReference {
+        ReplyReference(
+            messageID: text(64), seq: uint64(), user: maybe { $0.user() }, nick: text(), excerpt: maybe { $0.text() })
+    }
+    mutating func original() -> OriginalMessage {
+        OriginalMessage(
+            seq: uint64(), time: time(), user: maybe { $0.user() }, nick: text(), excerpt: maybe { $0.text() },
+            isRecalled: bool())
     }
     mutating func roomView() -> RoomView {
         var view = RoomView(
@@ -180,6 +194,7 @@ struct Samples {
             case .queueChanged: bool() ? .queue(change: .drop, element: nil) : .queue(change: .poll, element: element())
             case .queueBatchChanged: .queueBatch(change: .partClear, elements: list { $0.element() })
             case .recalled: .recalled(messageIDs: list { $0.text(64) })
+            case .pinsChanged: .pinned(list { $0.pinned() })
             case .digest:
                 .digest(
                     entered: int64(), exited: int64(), online: int64(),
@@ -209,6 +224,7 @@ struct Samples {
         message.mentionAll = bool()
         message.to = list { $0.user() }
         message.ext = maybe { $0.text() }
+        message.replyTo = maybe { $0.reply() }
         return message
     }
     mutating func draft(stored: Bool = false) -> MessageDraft {
@@ -220,6 +236,7 @@ struct Samples {
         draft.mentionAll = bool()
         draft.to = list { $0.user() }
         draft.ext = maybe { $0.text() }
+        draft.replyTo = maybe { $0.text(64, least: 1) }
         (draft.keep, draft.webhook) = (bool(), bool())
         return draft
     }

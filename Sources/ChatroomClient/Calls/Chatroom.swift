@@ -107,6 +107,16 @@ public struct Chatroom: Sendable {
         guard case .recall = try await client.perform(.recall(request)) else { throw .mismatch }
     }
 
+    /// Pins a kept message, or takes its pin away; for managers. A room has at most 10 pinned messages: one more is refused
+    /// with 409. Only where `features` has `pin`.
+    /// - Returns: all that are pinned then, the latest last.
+    @discardableResult
+    public func pin(_ messageID: String, enable: Bool = true) async throws(ClientError) -> [PinnedMessage] {
+        let request = PinRequest(room: id, messageID: messageID, enable: enable, clientID: Self.freshID())
+        guard case .pin(let result) = try await client.perform(.pin(request)) else { throw .mismatch }
+        return result.pinned
+    }
+
     // MARK: - Reading
 
     /// The messages that a COMBINE holds.

@@ -86,6 +86,8 @@ export interface RoomInfo {
   /** Everybody who is here: oneself, anonymous members, robots. */
   online: number;
   createdAt: number;
+  /** The latest last; absent from a node of the version before. Take those away that a 323 names. */
+  pinned?: PinnedMessage[];
 }
 
 /** A member of the queue. */
@@ -141,6 +143,25 @@ interface Common {
   mentionAll?: boolean;
   to?: string[];
   ext?: string;
+  /** Of a reply: the message that it answers. */
+  replyTo?: ReplyReference;
+}
+
+/** What a reply says of the message that it answers. Take `excerpt` away when a 323 names that message. */
+export interface ReplyReference {
+  messageId: string;
+  seq: number;
+  /** Absent: the system. */
+  user?: string;
+  nick: string;
+  /** At most 256 bytes; absent where the message is recalled. */
+  excerpt?: string;
+}
+
+/** A message that the room has pinned. */
+export interface PinnedMessage {
+  messageId: string;
+  seq: number;
 }
 
 /** The place of a message in its room: a kept one has a `seq`, an unkept one stands behind a `seq`. */
@@ -199,7 +220,9 @@ export type NotificationBody =
   | Notice<317, QueueChange>
   | Notice<320, QueueBatch>
   | Notice<323, { messageIds: string[] }>
-  | Notice<350, Digest>;
+  | Notice<350, Digest>
+  /** All that are pinned now. */
+  | Notice<361, { pinned: PinnedMessage[] }>;
 export type NotificationEvent = NotificationBody["event"];
 export type NotificationMessage = Common & Place & NotificationBody & { recalled?: undefined };
 
@@ -237,6 +260,8 @@ export type Draft = Body & {
   /** Only these users and the sender get it, and it is not kept. */
   to?: string[];
   ext?: string;
+  /** The `messageId` of the kept message of the room that it answers. Only where `features` has `pin`. */
+  replyTo?: string;
   /** false: not kept. */
   history?: boolean;
   /** false: not told to the app's server. */
@@ -407,6 +432,9 @@ export class Room extends Emitter<RoomEvents> {
   send(message: string | Draft, options?: { clientId?: string }): Promise<Receipt>;
   barrage(text: string, options?: { priority?: Priority; ext?: string; style?: string }): Promise<{ accepted: boolean }>;
   recall(messageId: string): Promise<object>;
+  /** Pins a kept message, or with false takes its pin away; for managers, at most 10. Resolves with all that are pinned
+   * then, the latest last. Only where `features` has `pin`. */
+  pin(messageId: string, enable?: boolean): Promise<PinnedMessage[]>;
 
   combined(messageId: string): Promise<Message[]>;
   /** Messages of a later version are among them, as they came. */

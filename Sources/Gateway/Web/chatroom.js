@@ -107,6 +107,7 @@ const READS = new Set(["ping", "combined", "history", "room", "members", "member
 const TYPES = new Set(["TEXT", "TIP", "COMMAND", "IMAGE", "AUDIO", "VIDEO", "FILE", "LOCATION", "CUSTOM", "COMBINE"]);
 const EVENTS = new Set([
   301, 302, 303, 304, 305, 306, 307, 308, 309, 310, 311, 312, 313, 314, 315, 316, 317, 318, 319, 320, 323, 350,
+  361,
 ]);
 const STOPS = { 4403: "forcedOffline", 4410: "takenOver" };
 const MISTAKES = new Set([1002, 1003, 1007, 1008, 1009]);
@@ -214,6 +215,8 @@ export class Room extends Emitter {
 
   barrage(text, options = {}) { return this.#ask("barrage", { text, ...options }); }
   recall(messageId) { return this.#change("recall", { messageId }); }
+  /** Pins a kept message, or takes its pin away. Resolves with all that are pinned then: [{messageId, seq}]. */
+  async pin(messageId, enable = true) { return (await this.#change("pin", { messageId, enable })).pinned; }
 
   // Reading
 

@@ -49,7 +49,7 @@ export function auditView({ api, main, signal }) {
 const CALLS = {
   createRoom: ["create room", "创建房间"], updateRoom: ["change room", "修改房间"], deleteRoom: ["delete room", "删除房间"], undeleteRoom: ["undelete room", "恢复房间"],
   closeRoom: ["close room", "关闭房间"], reopenRoom: ["reopen room", "重新开放房间"], muteRoom: ["mute or unmute all", "全员禁言或解除"],
-  sendMessage: ["send message", "发送消息"], sendBarrage: ["send barrage", "发送弹幕"], recallMessage: ["recall message", "撤回消息"], recallMessagesOfUser: ["recall all of a user", "撤回某用户全部消息"],
+  sendMessage: ["send message", "发送消息"], sendBarrage: ["send barrage", "发送弹幕"], recallMessage: ["recall message", "撤回消息"], pinMessage: ["pin or unpin message", "置顶消息或取消"], recallMessagesOfUser: ["recall all of a user", "撤回某用户全部消息"],
   setRole: ["set role", "设置角色"], setMute: ["mute or unmute", "禁言或解除"], setTempMute: ["temporary mute", "临时禁言"], setBlacklist: ["blacklist or not", "拉黑或移出"], kickMember: ["kick", "踢出"],
   setQueueElement: ["set queue element", "设置队列元素"], setQueueElements: ["set queue elements", "设置多个队列元素"], takeQueueElement: ["take from queue", "从队列取出"], clearQueue: ["clear queue", "清空队列"],
   addRobots: ["add robots", "添加机器人"], removeRobots: ["remove robots", "移除机器人"],

@@ -13,6 +13,8 @@ extension Message: WireMessage {
 }
 
 extension MessageFields {
+    static let replyNumber = 57
+
     /// Visits what everybody may see of a message.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var type = OpenType(body)
@@ -37,6 +39,9 @@ extension MessageFields {
         try walker.defaulted(52, "mentionAll", &mentionAll, default: false)
         try walker.repeated(53, "to", &to)
         try walker.optional(54, "ext", &ext)
+        if W.isDecoding || W.describesSchema || replyTo != nil {
+            try walker.optional(Self.replyNumber, "replyTo", &replyTo)
+        }
     }
 }
 
@@ -93,6 +98,7 @@ extension MessageDraft: WireMessage {
         try walker.optional(54, "ext", &ext, .bytes(Limits.extBytes))
         try walker.defaulted(55, "history", &keep, default: true)
         try walker.defaulted(56, "webhook", &webhook, default: true)
+        try walker.optional(57, "replyTo", &replyTo, .nonEmptyBytes(Limits.opaqueIDBytes))
     }
 }
 

@@ -40,6 +40,7 @@ struct NotificationFields: WireMessage {
     var entered: Int64?
     var exited: Int64?
     var members: [DigestMember]?
+    var pinned: [PinnedMessage]?
 
     static var blank: NotificationFields { NotificationFields() }
     static var schemaName: String { "NotificationData" }
@@ -64,6 +65,7 @@ struct NotificationFields: WireMessage {
         try walker.optional(17, "exited", &exited)
         try walker.repeatedIfAny(18, "members", &members)
         try walker.optional(19, "locked", &locked)
+        try walker.repeatedIfAny(20, "pinned", &pinned)
     }
 }
 
@@ -85,6 +87,7 @@ extension NotificationFields {
             locked = element.locked ? true : nil
         case .queueBatch(let change, let elements): (self.change, self.elements) = (change, elements)
         case .recalled(let messageIDs): self.messageIDs = messageIDs
+        case .pinned(let pinned): self.pinned = pinned
         case .digest(let entered, let exited, let online, let members):
             (self.entered, self.exited, self.online, self.members) = (entered, exited, online, members)
         }
@@ -110,6 +113,7 @@ extension NotificationFields {
             guard let change else { throw .missing("change") }
             return .queueBatch(change: change, elements: elements ?? [])
         case .recalled: return .recalled(messageIDs: messageIDs ?? [])
+        case .pinsChanged: return .pinned(pinned ?? [])
         case .digest:
             return .digest(entered: entered ?? 0, exited: exited ?? 0, online: online ?? 0, members: members ?? [])
         case .blacklisted, .unblacklisted, .muted, .unmuted, .managerSet, .managerRemoved, .madeFixedMember,

@@ -21,6 +21,9 @@ extension RoomInfo: WireMessage {
         try walkFacts(&walker)
         try walker.shown(16, "createdAt", &createdAt)
         try walker.shown(19, "idleCloseSeconds", &idleCloseSeconds)
+        var pins = W.isDecoding ? [] : pinned.map(StoredPin.init)
+        try walker.repeated(21, "pinned", &pins)
+        if W.isDecoding { pinned = pins.map(\.pinned) }
         try walkLaterFacts(&walker)
     }
 
@@ -60,6 +63,7 @@ extension RoomView: WireMessage {
         try walker.optional(18, "leader", &leader)
         try walker.optional(19, "deletedAt", &deletedAt)
         try walker.optional(20, "purgeAt", &purgeAt)
+        try walker.list(21, "pinned", &info.pinned)
         try info.walkLaterFacts(&walker)
         guard W.isDecoding, let number else { return }
         guard let exact = UInt16(exactly: number) else {

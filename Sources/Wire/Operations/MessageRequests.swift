@@ -73,6 +73,31 @@ public struct RecallRequest: WireMessage, OperationBody, Hashable {
     }
 }
 
+/// `pin`: pins a message, or takes its pin away.
+public struct PinRequest: WireMessage, OperationBody, Hashable {
+    public var room: RoomID
+    public var messageID: String
+    public var enable: Bool
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: PinRequest { PinRequest(room: .blank, messageID: "", enable: false) }
+
+    public init(room: RoomID, messageID: String, enable: Bool, clientID: String? = nil) {
+        self.room = room
+        self.messageID = messageID
+        self.enable = enable
+        self.clientID = clientID
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "messageId", &messageID, .nonEmptyBytes(Limits.opaqueIDBytes))
+        try walker.required(3, "enable", &enable)
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}
+
 /// `combined`: the messages that a COMBINE holds.
 public struct CombinedRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID

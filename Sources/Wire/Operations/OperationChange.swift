@@ -31,6 +31,7 @@ public struct OperationChange: Sendable {
         case member(@Sendable (MemberResult) -> OperationResult)
         case element(@Sendable (ElementResult) -> OperationResult)
         case missing
+        case pinned
 
         /// - Parameter online: how many are in the room.
         public func answer(_ result: CommandResult, online: Int64) -> Result<OperationResult, ChatError> {
@@ -45,6 +46,7 @@ public struct OperationChange: Sendable {
             case (.member(let make), .member(let member)): .success(make(MemberResult(member: member)))
             case (.element(let make), .element(let element)): .success(make(ElementResult(element: element)))
             case (.missing, .missing(let keys)): .success(.queueSetMany(MissingResult(missing: keys)))
+            case (.pinned, .pinned(let pinned)): .success(.pin(PinResult(pinned: pinned)))
             default:
                 // A clientId that was used for another kind of operation before.
                 .failure(ChatError(.conflict, "this clientId belongs to another operation"))

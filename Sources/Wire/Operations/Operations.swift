@@ -18,6 +18,8 @@ public indirect enum ClientOperation: Sendable, Hashable {
     case barrage(BarrageRequest)
     /// Take a message back.
     case recall(RecallRequest)
+    /// Pin a message, or take its pin away.
+    case pin(PinRequest)
     /// The copies in a COMBINE.
     case combined(CombinedRequest)
     /// A page of kept messages.
@@ -169,6 +171,9 @@ extension ClientOperation {
             walker.choice(
                 36, "queueClear", { if case .queueClear(let it) = current { it } else { nil } },
                 { self = .queueClear($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(37, "pin", { if case .pin(let it) = current { it } else { nil } }, { self = .pin($0) })
+            ? 1 : 0
         return seen
     }
 }
@@ -185,6 +190,7 @@ public enum OperationResult: Sendable, Hashable {
     case send(SendResult)
     case barrage(BarrageResult)
     case recall
+    case pin(PinResult)
     case combined(MessagesResult)
     case history(MessagesResult)
     case room(RoomResult)
@@ -319,6 +325,9 @@ extension OperationResult {
             walker.choice(
                 36, "queueClear", { if case .queueClear = current { Empty() } else { nil } },
                 { (_: Empty) in self = .queueClear }) ? 1 : 0
+        try seen +=
+            walker.choice(37, "pin", { if case .pin(let it) = current { it } else { nil } }, { self = .pin($0) })
+            ? 1 : 0
         return seen
     }
 }
@@ -338,6 +347,7 @@ extension ClientOperation {
         case .send(let it): .change(it, it.clientID)
         case .barrage(let it): OperationRow(.barrage, .barrage, .never, isOpenToAnonymous: false, it)
         case .recall(let it): .change(it, it.clientID)
+        case .pin(let it): .change(it, it.clientID)
         case .combined(let it): .reading(it)
         case .history(let it): .reading(it)
         case .room(let it): .question(it, isOpenToAnonymous: true)
@@ -367,6 +377,8 @@ extension ClientOperation {
         case .send(let it): OperationChange(.post(it.draft), it.clientID, .sent(asked: it.draft.priority))
         case .recall(let it):
             OperationChange(.recall([], NotifyOptions()), it.clientID, .done(.recall), after: .message(it.messageID))
+        case .pin(let it):
+            OperationChange(.pin(messageID: it.messageID, enable: it.enable, NotifyOptions()), it.clientID, .pinned)
         case .updateRoom(let it): OperationChange(.updateRoom(set: it.set, it.options), it.clientID, .room)
         case .updateMe(let it):
             OperationChange(.updateMe(it.set, save: it.save, it.options), it.clientID, .member { .updateMe($0) })

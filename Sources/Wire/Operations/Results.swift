@@ -285,6 +285,20 @@ public struct ElementResult: WireMessage, Hashable {
     }
 }
 
+/// The reply to `pin`.
+public struct PinResult: WireMessage, Hashable {
+    /// All that are pinned now, the latest last.
+    public var pinned: [PinnedMessage]
+
+    public static var blank: PinResult { PinResult(pinned: []) }
+
+    public init(pinned: [PinnedMessage]) { self.pinned = pinned }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.list(1, "pinned", &pinned)
+    }
+}
+
 /// The reply to `queueSetMany`.
 public struct MissingResult: WireMessage, Hashable {
     /// Keys that were not in the queue.

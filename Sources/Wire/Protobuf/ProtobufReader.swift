@@ -106,6 +106,15 @@ public struct ProtobufReader: FieldWalker {
         )
     }
 
+    /// Whether a message has a field of that number, in front of whatever is broken in it.
+    static func has(_ number: Int, in bytes: UnsafeRawBufferPointer) -> Bool {
+        var position = 0
+        while position < bytes.count, let field = next(bytes, at: &position, enforcesLimits: false) {
+            if field.number == UInt64(number) { return true }
+        }
+        return false
+    }
+
     /// Calls `body` with each field of that number, in order.
     private mutating func forEach(_ number: Int, _ body: (ProtobufValue) throws(ChatError) -> Void) throws(ChatError) {
         if !isAscending { position = 0 }

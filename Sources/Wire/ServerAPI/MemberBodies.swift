@@ -15,7 +15,7 @@ public struct RoleBody: WireMessage, Hashable {
     }
 }
 
-/// Body of PUT …/blacklist, …/mute and /v1/rooms/{room}/mute.
+/// Body of PUT …/blacklist, …/mute and /v1/rooms/{room}/mute, and of POST …/messages/{messageId}/pin.
 public struct EnableBody: WireMessage, Hashable {
     public var enable: Bool
     public var options = ServerOptions()

@@ -134,7 +134,24 @@ extension RememberedResult: WireMessage {
             walker.choice(
                 7, "missing", { if case .missing(let it) = current { MissingPlaces(bits: it) } else { nil } },
                 { self = .missing($0.bits) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                8, "pinned", { if case .pinned(let it) = current { StoredPins(pinned: it) } else { nil } },
+                { self = .pinned($0.pinned) }) ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
+    }
+}
+
+/// `RememberedResult.pinned` and `CommandResult.pinned`.
+struct StoredPins: WireMessage {
+    var pinned: [PinnedMessage]
+
+    static var blank: StoredPins { StoredPins(pinned: []) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var pins = W.isDecoding ? [] : pinned.map(StoredPin.init)
+        try walker.repeated(1, "pinned", &pins)
+        if W.isDecoding { pinned = pins.map(\.pinned) }
     }
 }
 
@@ -175,6 +192,10 @@ extension CommandResult: WireMessage {
             walker.choice(
                 7, "refused", { if case .refused(let it) = current { it } else { nil } }, { self = .refused($0) })
             ? 1 : 0
+        try seen +=
+            walker.choice(
+                8, "pinned", { if case .pinned(let it) = current { StoredPins(pinned: it) } else { nil } },
+                { self = .pinned($0.pinned) }) ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
     }
 }

@@ -30,6 +30,7 @@ enum CommandKind: String, WireEnum {
     case addRobots = "ADD_ROBOTS"
     case removeRobots = "REMOVE_ROBOTS"
     case webhookDelivered = "WEBHOOK_DELIVERED"
+    case pin = "PIN"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -62,6 +63,7 @@ enum CommandKind: String, WireEnum {
         case .webhookDelivered: 30
         case .undeleteRoom: 31
         case .purgeRoom: 32
+        case .pin: 33
         }
     }
 }
@@ -93,6 +95,8 @@ extension CommandBody {
         case .updateRoom(let set, let options): (kind, fields.room, fields.options) = (.updateRoom, set, options)
         case .closeRoom(let options): (kind, fields.options) = (.closeRoom, options)
         case .recall(let targets, let options): (kind, fields.targets, fields.options) = (.recall, targets, options)
+        case .pin(let messageID, let enable, let options):
+            (kind, fields.messageID, fields.enable, fields.options) = (.pin, messageID, enable, options)
         case .setManager(let user, let enable, let options):
             (kind, fields.user, fields.enable, fields.options) = (.setManager, user, enable, options)
         case .setMember(let user, let enable, let options):
@@ -152,6 +156,8 @@ extension CommandBody {
         case .updateRoom: return .updateRoom(set: try fields.need(fields.room, "room"), options)
         case .closeRoom: return .closeRoom(options)
         case .recall: return .recall(fields.targets, options)
+        case .pin:
+            return .pin(messageID: try fields.need(fields.messageID, "messageId"), enable: try enable(), options)
         case .setManager: return .setManager(try user(), enable: try enable(), options)
         case .setMember: return .setMember(try user(), enable: try enable(), options)
         case .setRole: return .setRole(try user(), try fields.need(fields.role, "role"), options)

@@ -22,6 +22,7 @@ struct CommandFields: WireMessage {
     var robots: [Robot] = []
     var users: [UserID] = []
     var progress: WebhookProgress?
+    var messageID: String?
     var options = NotifyOptions()
 
     static var blank: CommandFields { CommandFields() }
@@ -47,6 +48,7 @@ struct CommandFields: WireMessage {
         try walker.optional(18, "keepOwner", &keepOwner)
         try walker.optional(19, "locked", &locked)
         try walker.optional(20, "progress", &progress)
+        try walker.optional(21, "messageId", &messageID)
         try options.walk(&walker)
     }
 

@@ -65,6 +65,21 @@ public enum HistoryCodec {
     /// The same of a message that `encode` wrote; 0 for what is none.
     public static func shownBytes(of payload: [UInt8]) -> Int { (try? decode(payload)).map(shownBytes) ?? 0 }
 
+    /// The seq of the message that a message which `encode` wrote quotes; nil for most, which quote none.
+    public static func quotedSeq(in payload: [UInt8]) -> UInt64? {
+        guard payload.withUnsafeBytes({ ProtobufReader.has(MessageFields.replyNumber, in: $0) }),
+            let reply = try? decode(payload).replyTo, reply.excerpt != nil
+        else { return nil }
+        return reply.seq
+    }
+
+    /// A message that `encode` wrote, without what it quotes.
+    public static func withoutQuote(_ payload: [UInt8]) -> [UInt8] {
+        guard var message = try? decode(payload) else { return payload }
+        message.replyTo = message.replyTo?.withoutExcerpt
+        return encode(message)
+    }
+
     /// A message of a type, or a notification of an event, that this version does not know comes as that: with its seq,
     /// its number and what every message has, without its content. So one such row costs nobody the others, and nobody
     /// takes its place for a hole (PROTOCOL.md, "Versions").

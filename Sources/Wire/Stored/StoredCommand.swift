@@ -99,6 +99,8 @@ extension CommandFacts: WireMessage {
         try walker.optional(21, "addressHash", &addressHash)
         try walker.defaulted(22, "addressBarSeconds", &addressBarSeconds, default: 0)
         try walker.defaulted(23, "keepDeletedSeconds", &keepDeletedSeconds, default: 0)
+        try walker.optional(24, "original", &original)
+        try walker.optional(25, "keptSince", &keptSince)
         if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
     }
 }

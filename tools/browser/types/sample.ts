@@ -1,7 +1,7 @@
 // An app that uses everything of the SDK, and what its types must refuse. It is compiled and never run: see `check`.
 import {
   ChatroomClient, ChatroomError, type AppMessage, type BarrageItem, type ClientOptions, type Draft, type Member,
-  type Message, type QueueElement, type Room, type RoomEntry, type Transport,
+  type Message, type PinnedMessage, type QueueElement, type Room, type RoomEntry, type Transport,
 } from "../../../Sources/Gateway/Web/chatroom.js";
 
 /** Fails to compile when a case of a union is left out. */
@@ -71,6 +71,7 @@ function text(message: Message): string {
     case 317: return message.data.change === "DROP" ? "cleared" : `${message.data.key} ${message.data.version.toFixed()}`;
     case 320: return message.data.elements.map(({ key, held }) => `${key} ${held ?? false}`).join();
     case 323: return message.data.messageIds.join();
+    case 361: return message.data.pinned.map(({ messageId, seq }) => `${messageId} ${seq.toFixed()}`).join();
     case 350: return `${message.data.entered} ${message.data.members.map(({ user }) => user).join()}`;
     default: return never(message);
   }
@@ -145,7 +146,7 @@ async function app(): Promise<void> {
   }
   const receipt = await room.send("hello");
   const drafts: Draft[] = [
-    { type: "TEXT", text: "@bob", mentions: ["bob"], priority: "HIGH", mentionAll: false, ext: "" },
+    { type: "TEXT", text: "@bob", mentions: ["bob"], priority: "HIGH", mentionAll: false, ext: "", replyTo: receipt.messageId },
     { type: "TIP", text: "rules", history: false, webhook: false },
     { type: "COMMAND", payload: "AAA=", to: ["bob"] },
     { type: "IMAGE", media: { url: "https://x/p.png", name: "p.png", size: 1, contentType: "image/png", width: 1, height: 1 } },
@@ -156,8 +157,11 @@ async function app(): Promise<void> {
   for (const draft of drafts) show("delivered", (await room.send(draft, { clientId: "c" })).delivered);
   show("accepted", (await room.barrage("wow", { style: "red", priority: "LOW", ext: "" })).accepted);
   await room.recall(receipt.messageId);
+  const pinned: PinnedMessage[] = [...await room.pin(receipt.messageId), ...await room.pin(receipt.messageId, false)];
+  show("pinned", [pinned, entry.room.pinned]);
 
   const { messages, more } = await room.history({ limit: 100, order: "ASC", afterSeq: 1, types: ["TEXT", "NOTIFICATION"] });
+  for (const { replyTo } of messages) show("reply", [replyTo?.messageId, replyTo?.seq, replyTo?.user, replyTo?.nick, replyTo?.excerpt]);
   show("history", [messages.map(text), more, (await room.combined("m")).map(text)]);
   const { room: info, seq } = await room.info();
   const { members, next } = await room.members("TEMPORARY", { limit: 10 });

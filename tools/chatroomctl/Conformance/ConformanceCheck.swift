@@ -34,7 +34,8 @@ struct ConformanceCheck: Sendable {
         handshakes,
         framesBeforeConnect, requestsInFrames, allowances, tokenBounds, sessions, secrecy, seats, bigRooms, pages,
         signing, protobuf, connection, origins, slowClients, messageFields, mutes, expulsions, defaults, drops,
-        manyMessages, barrageSamples, signedTokens, tokenEnds, serverRules, wholeCluster, signatures, callbacks, words,
+        manyMessages, barrageSamples, pins, signedTokens, tokenEnds, serverRules, wholeCluster, signatures, callbacks,
+        words,
         witnessed,
     ].flatMap(\.self)
 }

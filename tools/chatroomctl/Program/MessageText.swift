@@ -21,7 +21,15 @@ enum MessageText {
             ("from", sender(message)), ("role", message["from"]?["role"]?.shown ?? ""),
             ("type", message["type"]?.shown ?? ""), ("priority", message["priority"]?.shown ?? ""),
             ("mentions", list("mentions")), ("ext", message["ext"]?.shown ?? ""), ("content", content(message)),
+            ("reply to", reply(message)),
         ])
+    }
+
+    /// `813 ann (Ann): hello`
+    private static func reply(_ message: JSONTree) -> String {
+        guard let original = message["replyTo"] else { return "" }
+        let who = original["user"] == nil ? "system" : name(original)
+        return "\(original["messageId"]?.shown ?? "") \(who): \(original["excerpt"]?.text ?? "")"
     }
 
     private static func sender(_ message: JSONTree) -> String {
@@ -89,6 +97,7 @@ enum MessageText {
         case .queueBatchChanged: "queue changed in several places"
         case .recalled: "message recalled"
         case .digest: "people entered and left"
+        case .pinsChanged: "pinned messages changed"
         case .unknown: "event \(number)"
         }
     }

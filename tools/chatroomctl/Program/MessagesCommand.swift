@@ -6,8 +6,9 @@ import FoundationEssentials
 /// `messages …`: send, one page of history, one message.
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "messages", abstract: "Send messages; read a page of history or one message; take messages back.",
-        subcommands: [Send.self, List.self, Get.self, Recall.self])
+        commandName: "messages",
+        abstract: "Send messages; read a page of history or one message; take messages back; pin.",
+        subcommands: [Send.self, List.self, Get.self, Recall.self, Pin.self, Unpin.self])
 
     struct Recall: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -37,6 +38,46 @@ struct MessagesCommand: AsyncParsableCommand {
         }
     }
 
+    struct Pin: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Pin a kept message.",
+            discussion: "A room has at most 10 pinned messages; the room is told by 361. What is recalled or expires "
+                + "drops out.")
+
+        @Argument var room: String
+        @Argument var messageID: String
+        @OptionGroup var notifying: NotifyingOptions
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws { try await MessagesCommand.pin(room, messageID, enable: true, notifying, common) }
+    }
+
+    struct Unpin: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Take the pin of a message away.")
+
+        @Argument var room: String
+        @Argument var messageID: String
+        @OptionGroup var notifying: NotifyingOptions
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws { try await MessagesCommand.pin(room, messageID, enable: false, notifying, common) }
+    }
+
+    private static func pin(
+        _ room: String, _ messageID: String, enable: Bool, _ notifying: NotifyingOptions, _ common: CommonOptions
+    ) async throws {
+        var body = notifying.members
+        body["enable"] = .boolean(enable)
+        let answer = try await common.client().call(
+            "POST", ["rooms", room, "messages", messageID, "pin"], body: .object(body),
+            idempotencyKey: UUID().uuidString)
+        common.show(answer) { answer in
+            let pinned = answer["pinned"]?.items ?? []
+            return ["\(pinned.count) pinned"]
+                + pinned.map { "#\($0["seq"]?.shown ?? "")  \($0["messageId"]?.shown ?? "")" }
+        }
+    }
+
     struct Send: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Send a message to a room.",
@@ -52,6 +93,7 @@ struct MessagesCommand: AsyncParsableCommand {
         @Option(help: "Text for the app.") var ext: String?
         @Option(name: .customLong("mention"), help: "A mentioned user; can be repeated.") var mentions: [String] = []
         @Option(name: .customLong("to"), help: "Only this user gets it; can be repeated.") var to: [String] = []
+        @Option(help: "The ID of the kept message that it answers.") var replyTo: String?
         @Flag(help: "Do not keep it in history.") var noHistory = false
         @Option(help: "Repeats with the same key send one message.") var idempotencyKey: String?
         @OptionGroup var common: CommonOptions
@@ -96,6 +138,7 @@ struct MessagesCommand: AsyncParsableCommand {
             if let ext { body["ext"] = .text(ext) }
             if !mentions.isEmpty { body["mentions"] = .array(mentions.map(JSONTree.text)) }
             if !to.isEmpty { body["to"] = .array(to.map(JSONTree.text)) }
+            if let replyTo { body["replyTo"] = .text(replyTo) }
             if noHistory { body["history"] = .boolean(false) }
             return body
         }

@@ -1,0 +1,139 @@
+import ChatModel
+import GroupDriver
+import RoomCore
+import RoomProtocol
+import Wire
+
+/// The message that a pin names or a reply answers: looked up before, and once more when the command goes into the log. A
+/// recall that came in between wins: what goes into the log later finds the pin, and takes it away.
+extension RoomActor {
+    /// Throws 404 for what is no kept message of this room.
+    func original(_ messageID: String, of body: CommandBody) async throws(ChatError) -> OriginalMessage? {
+        do throws(ChatError) {
+            let message = try await message(messageID)
+            // The newest messages stay in memory when they have expired.
+            guard message.time >= context.policy.keptSince(context.now()) else {
+                throw ChatError(.notFound, "the message \(messageID) has expired", field: "messageId")
+            }
+            return OriginalMessage(message)
+        } catch {
+            guard case .post = body, error.code == .notFound else { throw error }
+            throw ChatError(error.code, error.message, field: "replyTo")
+        }
+    }
+
+    /// The message that must be looked up for a command. A pin that is taken away needs nothing but itself.
+    func neededOriginal(of body: CommandBody) -> String? {
+        if case .pin(let messageID, enable: false, _) = body,
+            state.info?.pinned.contains(where: { $0.messageID == messageID }) == true
+        {
+            return nil
+        }
+        return body.original
+    }
+
+    /// Nothing is looked up for whom `apply` would refuse, or for what not every node can do yet.
+    func requireMayRefer(_ command: Command) throws(ChatError) {
+        guard command.body.original != nil else { return }
+        if let feature = command.body.feature, !context.cluster.level.brings(feature) {
+            throw ChatError.upgrading(feature)
+        }
+        switch (command.body, command.actor) {
+        case (.pin, let actor): try state.requireMayPin(actor)
+        case (.post, .member(let user, _, let anonymous)):
+            try state.maySpeak(user, anonymous: anonymous, at: context.now())
+        default: break
+        }
+    }
+
+    /// Whether a recall of it is on its way through the log.
+    func isRecalling(_ original: OriginalMessage) -> Bool { waiting.recalling[original.seq] != nil }
+
+    /// The proposal as it may go into the log now: recalls that were applied or proposed since the look-up are minded.
+    /// - Returns: nil when it can't go, and was answered.
+    func mindingRecalls(_ proposal: Proposal) -> Proposal? {
+        guard let original = proposal.command.facts.original, !original.isRecalled else { return proposal }
+        var proposal = proposal
+        let isRecalled =
+            tail.message(seq: original.seq)?.isRecalled
+            ?? recentlyErased.contains(original.seq, since: proposal.erasuresBefore)
+        if isRecalled == true {
+            proposal.command.facts.original?.isRecalled = true
+            proposal.command.facts.original?.excerpt = nil
+        } else if isRecalled == nil || isRecalling(original) {
+            // Whether the recall will be accepted is not known yet.
+            guard case .pin = proposal.command.body else {
+                proposal.command.facts.original?.excerpt = nil
+                return proposal
+            }
+            let error = ChatError(.unavailable, "the message is being recalled", retryAfterMs: 100)
+            answer(proposal.origin, .refused(error), isRepeat: false)
+            release(proposal)
+            return nil
+        }
+        return proposal
+    }
+
+    /// A message that was read from storage, without a quote of what was recalled since then.
+    func mindingRecalls(_ message: Message, since count: UInt64) -> Message {
+        guard recentlyErased.count != count, let reply = message.replyTo, reply.excerpt != nil,
+            recentlyErased.contains(reply.seq, since: count) != false
+        else { return message }
+        var message = message
+        message.replyTo = reply.withoutExcerpt
+        return message
+    }
+
+    /// The room as it is shown: pinned messages that have expired have dropped out.
+    func shown(_ info: RoomInfo) -> RoomInfo {
+        guard !info.pinned.isEmpty else { return info }
+        var info = info
+        info.pinned = shown(info.pinned)
+        return info
+    }
+
+    func shown(_ pinned: [PinnedMessage]) -> [PinnedMessage] {
+        let cutoff = context.policy.keptSince(context.now())
+        return pinned.filter { $0.time >= cutoff }
+    }
+}
+
+extension RoomPolicy {
+    /// Messages of before have expired.
+    func keptSince(_ now: Timestamp) -> Timestamp {
+        now.adding(milliseconds: -retentionDays * Timestamp.millisecondsPerDay)
+    }
+}
+
+/// The messages that were recalled last, for what was read before.
+struct RecentlyErased {
+    /// More than one recall names.
+    static let countMax = 2_048
+    /// How many there were since the room is in memory.
+    private(set) var count: UInt64 = 0
+    /// The last of them; the one after the latest is the oldest.
+    private var seqs: [UInt64] = []
+
+    mutating func note(_ seq: UInt64) {
+        let place = Int(count % UInt64(Self.countMax))
+        if place < seqs.count { seqs[place] = seq } else { seqs.append(seq) }
+        count += 1
+    }
+
+    /// Whether a message is among those that came after the first `former` ones; nil when they are too many to tell.
+    func contains(_ seq: UInt64, since former: UInt64) -> Bool? {
+        guard count - former <= UInt64(Self.countMax) else { return nil }
+        return (former..<count).contains { seqs[Int($0 % UInt64(Self.countMax))] == seq }
+    }
+}
+
+extension CommandBody {
+    /// The ID of the kept message that must be looked up for it.
+    var original: String? {
+        switch self {
+        case .pin(let messageID, _, _): messageID
+        case .post(let draft): draft.replyTo
+        default: nil
+        }
+    }
+}
