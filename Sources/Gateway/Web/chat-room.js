@@ -10,7 +10,7 @@
 import { Chat } from "./chat.js";
 import { ChatroomClient } from "./chatroom.js";
 import { Ledger } from "./ledger.js";
-import { button, clean, clock, icon, make } from "./parts.js";
+import { button, clean, clock, cut, errorWords, icon, make, named } from "./parts.js";
 import { bring, words } from "./words.js";
 
 const say = (key, values) => words.say(`room.${key}`, values);
@@ -22,6 +22,7 @@ const ICONS = {
   theme: "M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5Z",
   settings: "M4 7h9m5 0h2M4 17h2m5 0h9M15.5 4.5v5m-7 5v5",
   close: "M6 6l12 12M18 6 6 18",
+  pin: "M9 4h6l-1 7 3 3H7l3-3-1-7Zm3 10v6",
   announcement: "M4 10v4h3l8 4V6l-8 4H4Zm14-1a4 4 0 0 1 0 6",
 };
 /** The newest messages are kept here for a change of the language, which builds the views anew. */
@@ -502,6 +503,8 @@ export class ChatRoom extends HTMLElement {
   #note({ event, targets = [], data = {} }) {
     if (data.online !== undefined) this.#info = { ...this.#info, online: data.online };
     if (event === 312) this.#info = { ...this.#info, ...data.set };
+    if (event === 361) this.#info = { ...this.#info, pinned: data.pinned };
+    if (event === 323) this.#info = { ...this.#info, pinned: this.#info.pinned?.filter(({ messageId }) => !data.messageIds.includes(messageId)) };
     if (event === 318 || event === 319) this.#info = { ...this.#info, muted: event === 318 };
     if (targets.some(({ user }) => user === this.#client.user)) {
       const changes = {
@@ -576,6 +579,7 @@ export class ChatRoom extends HTMLElement {
     settings.hidden = !this.#canManage() || this.#end !== null;
     this.#showBanner(isLost, seconds, now);
     this.#showAnnouncement();
+    this.#showPins();
     this.#showCard();
     this.#figures?.showReport();
     // The clock ticks only while a time is shown.
@@ -625,6 +629,56 @@ export class ChatRoom extends HTMLElement {
     banner.hidden = text === "";
     banner.dataset.kind = kind;
     if (banner.textContent !== text) banner.textContent = text;
+  }
+
+  /** A line with the latest pinned message; all of them in a dialog. */
+  #showPins() {
+    const { pins } = this.#parts;
+    const pinned = this.#info?.pinned ?? [];
+    const key = this.#views ? pinned.map(({ messageId }) => messageId).join() : "";
+    if (pins.dataset.shown === key) return;
+    pins.dataset.shown = key;
+    pins.replaceChildren();
+    if (key !== "") {
+      const text = make("bdi", "room-pin-text");
+      const count = pinned.length > 1 ? make("span", "room-pin-count", words.number(pinned.length)) : "";
+      pins.append(button("room-strip room-pin", icon(ICONS.pin), () => this.#openPins(), { "aria-label": say("pins"), title: say("pins") }));
+      pins.firstChild.append(text, count);
+      this.#tellPin(pinned.at(-1), text, 5_000 * Math.random());
+    }
+    if (this.#client) this.#useFeatures(); else pins.hidden = true;
+  }
+
+  /** Writes what a pinned message says. Not all viewers read at once what their lists do not have. */
+  async #tellPin({ messageId, seq }, element, waitMs = 0) {
+    const [room, views] = [this.#room, this.#views];
+    let message = views.chat.find(messageId);
+    if (!message) {
+      element.textContent = "…";
+      await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+      if (!element.isConnected || room.state !== "entered") return;
+      message = views.chat.find(messageId)
+        ?? (await room.history({ order: "ASC", afterSeq: seq - 1, limit: 1 }).catch(() => undefined))?.messages[0];
+    }
+    if (message?.messageId !== messageId) return;
+    const said = clean(message.text ?? message.title ?? message.media?.name ?? message.content ?? "");
+    element.textContent = [message.from && named(message.from), cut(said, 160)].filter(Boolean).join(": ");
+  }
+
+  #openPins() {
+    const { chat } = this.#views;
+    const rows = (this.#info?.pinned ?? []).toReversed().map((pin) => {
+      const text = make("bdi", "room-pin-text");
+      const row = make("div", "room-pin-row", button("room-pin", text, () => { if (chat.show(pin.messageId)) row.closest("dialog")?.close(); }));
+      if (this.#canManage()) {
+        row.append(this.#closer(() => this.#room.pin(pin.messageId, false).then(() => row.remove(), (error) => this.#notice(errorWords(error), "bad"))));
+      }
+      return [row, () => this.#tellPin(pin, text)];
+    });
+    this.#withDialogs(({ dialog }) => {
+      dialog(this.#parts.room, say("pins"), "room-pinned", ...rows.map(([row]) => row));
+      for (const [, tell] of rows) tell();
+    });
   }
 
   #showAnnouncement() {

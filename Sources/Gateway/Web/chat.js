@@ -380,7 +380,7 @@ export class Chat {
     this.#list.onScroll = () => this.#scrolled();
     this.#list.clear([Object.assign(this.#top, { number: 0, height: 32 })]);
     this.#composer = new Composer(context, {
-      send: (draft) => this.#send(draft),
+      send: (draft, replyTo) => this.#send(draft, replyTo),
       speakers: () => this.#speakers,
     });
     container.classList.add("chat");
@@ -396,9 +396,13 @@ export class Chat {
     this.#room.on("state", this.#stateChanged);
     this.#root = container.getRootNode();
     this.#root.addEventListener("chat-mention", this.#mentioned);
+    this.#root.addEventListener("chat-answer", this.#answering);
   }
 
   #mentioned = ({ detail }) => this.mention(detail);
+
+  #answering = ({ detail: { messageId, seq, from, text, content, title, media } }) =>
+    this.#composer.answer({ messageId, seq, user: from?.user, nick: from?.nick, excerpt: cut(clean(text ?? title ?? media?.name ?? content), 80) });
 
   #stateChanged = ({ state }) => {
     if (state === "lost") this.#wasLost = true;
@@ -408,6 +412,7 @@ export class Chat {
   destroy() {
     this.#room.off("state", this.#stateChanged);
     this.#root.removeEventListener("chat-mention", this.#mentioned);
+    this.#root.removeEventListener("chat-answer", this.#answering);
     clearTimeout(this.#speaking);
     this.#list.destroy();
     this.#composer.destroy();
@@ -568,6 +573,7 @@ export class Chat {
     if (!(message.seq <= this.#enteredAt)) this.#composer.notified(message);
     if (event === 323) {
       const ids = new Set(data.messageIds);
+      this.#composer.recalled(ids);
       for (const row of this.#list.rows) {
         if (!row.message) continue;
         const { messageId, replyTo, from, seq, time } = row.message;
@@ -588,6 +594,14 @@ export class Chat {
       }
     }
     return event === 323 || event === 360;
+  }
+
+  /** The message of that ID, if it is in the list; and its place in view. */
+  find(messageId) { return this.#find(messageId)?.message; }
+  show(messageId) {
+    const row = this.#find(messageId);
+    if (row) this.#list.show(row);
+    return row !== undefined;
   }
 
   #find(messageId) { return this.#list.rows.find((row) => row.message?.messageId === messageId); }
@@ -687,7 +701,8 @@ export class Chat {
 
   // Sending
 
-  #send(draft) {
+  /** `replyTo` is how the reply is shown until it comes as a message. */
+  #send(draft, replyTo) {
     const clientId = freshId();
     if (this.#unsent.size >= UNSENT_MAX) {
       const [old, row] = [...this.#unsent].find(([, { failure }]) => failure) ?? [];
@@ -696,7 +711,7 @@ export class Chat {
       this.#list.remove(row);
     }
     const { user, nick, avatar, role } = this.#context.me() ?? { user: this.#context.client.user };
-    const message = { ...draft, clientId, from: { user, nick, avatar, role }, time: this.#context.now() };
+    const message = { ...draft, replyTo, clientId, from: { user, nick, avatar, role }, time: this.#context.now() };
     const row = { seq: Number.MAX_SAFE_INTEGER, sub: 0, kind: "message", message, draft };
     this.#unsent.set(clientId, row);
     this.#list.insert(row);
@@ -963,6 +978,8 @@ class Composer {
   #field;
   #sendButton;
   #reason;
+  #answered = null;
+  #quote;
   #count;
   #barrage;
   #high;
@@ -991,6 +1008,7 @@ class Composer {
     this.#sendButton = make("button", { class: "chat-send", title: send, "aria-label": send }, icon(PATHS.send, 20));
     this.#reason = make("p", { class: "chat-reason", id: "chat-reason" });
     this.#count = make("span", "chat-count");
+    this.#quote = make("div", { class: "chat-answer", hidden: true });
     this.#list = make("div", { class: "chat-suggest", role: "listbox", id: "chat-suggest", hidden: true, "aria-label": say("suggestions") });
     const toggle = (key, path) => {
       const label = say(`${key}`);
@@ -1001,7 +1019,7 @@ class Composer {
     };
     this.#barrage = toggle("barrage", PATHS.barrage);
     this.#high = toggle("high", PATHS.high);
-    this.element = make("form", "chat-composer", this.#reason, this.#list,
+    this.element = make("form", "chat-composer", this.#reason, this.#quote, this.#list,
       make("div", "chat-write", make("div", "chat-toggles", this.#barrage, this.#high), make("div", "chat-input", this.#field, this.#count), this.#sendButton));
     try { this.#field.value = sessionStorage.getItem(this.#key) ?? ""; } catch { /* The browser keeps nothing. */ }
     this.element.addEventListener("submit", (event) => { event.preventDefault(); this.#submit(); });
@@ -1152,7 +1170,9 @@ class Composer {
     const users = [...new Set(mentions.filter(Boolean))].slice(0, MENTIONS_MAX);
     if (users.length > 0) draft.mentions = users;
     if (isHigh) draft.priority = "HIGH";
-    if (!this.#do.send(draft)) return;
+    if (this.#answered) draft.replyTo = this.#answered.messageId;
+    if (!this.#do.send(draft, this.#answered ?? undefined)) return;
+    this.answer(null);
     this.#high.ariaPressed = "false";
     // The next one may go when the answer to this one allows it.
     if (this.#slowSeconds > 0 && !this.#context.canManage()) this.#slowUntil = Date.now() + this.#slowSeconds * 1000;
@@ -1164,6 +1184,20 @@ class Composer {
     this.#mentions.clear();
     this.#typed();
   }
+
+  // Replies
+
+  /** The next text answers this message; null: none. */
+  answer(replyTo) {
+    this.#answered = replyTo;
+    this.#quote.hidden = !replyTo;
+    if (!replyTo) return;
+    this.#quote.replaceChildren(icon(PATHS.reply, 20), make("bdi", "", nameOf(replyTo)), make("bdi", "chat-excerpt", replyTo.excerpt ?? ""),
+      button("chat-toggle", "×", () => { this.answer(null); this.#field.focus(); }, { "aria-label": say("discard"), title: say("discard") }));
+    this.#field.focus();
+  }
+
+  recalled(ids) { if (this.#answered && ids.has(this.#answered.messageId)) this.answer({ ...this.#answered, excerpt: undefined }); }
 
   // Mentions
 

@@ -290,7 +290,7 @@ export class People {
 
   /** The actions that the one may take on the other: none that the server would refuse by rank. */
   #actions(person, message) {
-    const { room, me, canManage, isAnonymous, now } = this.#context;
+    const { client, room, me, info, canManage, isAnonymous, now } = this.#context;
     const { user } = person;
     const isMe = user === me()?.user;
     const actions = [];
@@ -301,6 +301,13 @@ export class People {
     if (!isMe && !isAnonymous()) add("mention", () => this.#ask("chat-mention", person));
     const text = message?.text ?? message?.content;
     if (text && !message.recalled) add("copy", () => this.#copy(text));
+    if (message?.seq && !message.recalled && message.messageId && client.features.includes("pin")) {
+      if (!isAnonymous()) add("reply", () => this.#container.dispatchEvent(new CustomEvent("chat-answer", { detail: message, bubbles: true, composed: true })));
+      if (canManage()) {
+        const isPinned = info()?.pinned?.some(({ messageId }) => messageId === message.messageId);
+        add(isPinned ? "unpin" : "pin", () => this.#try(() => room.pin(message.messageId, !isPinned)));
+      }
+    }
     const mayAct = canManage() && rankOf(person) < rankOf(me()) && !isMe;
     const mayRecall = message?.seq && !message.recalled && message.messageId
       && (mayAct || (isMe && now() - message.time < RECALL_MS));
