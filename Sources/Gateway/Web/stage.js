@@ -20,6 +20,8 @@ const TICK_MS = 50;
 const PER_TICK_MAX = 4;
 /** Items come in together, at most so often: the page is laid out once for all of them. A person's own do not wait. */
 const LAUNCH_MS = 150;
+/** The page is waited for so long to lay out what is to fly. */
+const FRAMES_MS = 150;
 /** A node whose flight is over goes on, out of sight, until the next item takes it: taking it away would lay out the page. */
 const IDLE_MS = 3_000;
 const SPACE = 28;
@@ -73,6 +75,7 @@ export class Stage {
   // Nodes with their texts: they fly as soon as the page has laid them out.
   #ready = [];
   #isLaidOut = false;
+  #readyAt = 0;
   #widths = new WeakMap();
   #lines = [];
   #nextLineAt = 0;
@@ -316,15 +319,17 @@ export class Stage {
     this.#sort();
     this.#ready = this.#waiting.splice(0, room).map((entry) => ({ entry, node: this.#node(entry) }));
     this.#field.append(...this.#ready.map(({ node }) => node).filter((node) => !node.isConnected));
-    this.#isLaidOut = false;
+    [this.#isLaidOut, this.#readyAt] = [false, now];
     // The second frame begins after the first one was laid out and the ruler has heard of it.
-    requestAnimationFrame(() => requestAnimationFrame(() => { this.#isLaidOut = true; }));
+    const batch = this.#ready;
+    requestAnimationFrame(() => requestAnimationFrame(() => { if (this.#ready === batch) this.#isLaidOut = true; }));
   }
 
   #launchReady(open, clock) {
-    if (!this.#isLaidOut) return;
+    // A page that is out of sight gets no frames, and a machine may be late with them.
+    if (!this.#isLaidOut && this.#clockReadAt - this.#readyAt < FRAMES_MS) return;
     for (const { entry, node } of this.#ready.splice(0, open.length)) {
-      const width = this.#widths.get(node) ?? node.offsetWidth;
+      const width = (this.#isLaidOut ? this.#widths.get(node) : undefined) ?? node.offsetWidth;
       const { position } = styleOf(entry.item.style);
       const place = position && width < this.#width ? this.#clearLane(position, open, clock) : null;
       if (place !== null) this.#pin(node, place, width, clock);
