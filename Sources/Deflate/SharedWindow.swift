@@ -1,7 +1,6 @@
 /// The window of a compressed stream that many readers follow from different points on (RFC 7692, with context takeover
 /// on the side that writes): each message is compressed once, and the result serves everybody whose window ends with the
-/// same bytes. A reader that has others reads the
-/// ``primer(by:)`` first.
+/// same bytes. A reader that has others reads the ``primer(by:)`` first.
 ///
 /// A message is lines, separated by a line feed; the last lines of a message are a message, too. So the primer is what
 /// was in the stream before, and nothing else.
@@ -9,7 +8,7 @@ public struct SharedWindow: Sendable {
     /// The messages that the stream may refer to, the oldest cut to its last lines: together ``Deflater/windowBytes`` or
     /// more, if there were so many.
     private var bytes: [UInt8] = []
-    /// Where each of them begins.
+    /// The place of the first byte of each.
     private var starts: [Int] = []
 
     /// The last lines of a message that are in the window have at most so many bytes: longer ones stay out of the

@@ -73,9 +73,9 @@ extension RoomActor {
         graces.absentOwners[element.owner] = context.now().adding(seconds: context.policy.graceSeconds)
     }
 
-    /// A session has taken a seat or given one, and who owns it has left or was kicked while that was on its way through
-    /// the log: the seat goes at once. Whom the server API seats has the grace to enter; and who has asked a former leader is not
-    /// here yet, but may be announced.
+    /// A session has taken a seat or given one, and its owner has left or was kicked while that was on its way through
+    /// the log: the seat goes at once. A user whom the server API seats has the grace to enter; and one who has asked a
+    /// former leader is not here yet, but may be announced.
     func clearSeatsOfGone(by proposal: Proposal) {
         guard case .session = proposal.origin, var owner = proposal.command.actor.user else { return }
         switch proposal.command.body {

@@ -213,6 +213,8 @@ actor RoomActor {
             tail.erase(seq: seq)
             older.noteErased(seq, of: state.lastSeq)
             recentlyErased.note(seq)
+            // A recall that tells nobody has no seq of its own, so pages for those who enter would go on to show it.
+            endMissedPages()
             turn.hasUnwrittenHistory = true
             rows.erasures.append(Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index))
         case .publish(let message):

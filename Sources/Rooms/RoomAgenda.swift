@@ -7,7 +7,7 @@ import RoomProtocol
 struct RoomAgenda {
     /// The part that a room keeps, so that most turns change nothing here.
     struct Note {
-        /// Where the room lies in the wheel; nil: nowhere.
+        /// The time for which the room lies in the wheel; nil: it is not there.
         var dueAt: Timestamp?
         /// When the room was looked at last.
         var lookedAt = Timestamp(.min)
@@ -31,7 +31,7 @@ struct RoomAgenda {
     private var withNewTallies: [RoomActor] = []
     private var byLane: [Lane: LaneTally] = [:]
 
-    /// To be called when anything may have changed in the room, at the end of the turn.
+    /// The host calls this at the end of a turn in which anything may have changed in the room.
     mutating func note(_ room: RoomActor, isLed: Bool, at now: Timestamp) {
         let isFirst = room.assumeIsolated { room in
             room.idleSince = now
@@ -67,7 +67,7 @@ struct RoomAgenda {
         wheel.set(room.id, at: now, now: now)
     }
 
-    /// To be called before rooms are looked at.
+    /// The host calls this before it looks at rooms.
     /// - Returns: whether the clock was set back since: `planAnew` is due, because rooms were planned by the former time.
     mutating func beginLook(at now: Timestamp) -> Bool {
         defer { lookedAt = now }

@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    /// Who reads some of the stream.
+    /// A reader of some of the stream.
     private final class Reader {
         private let inflater: Inflater
         var isInStep = false

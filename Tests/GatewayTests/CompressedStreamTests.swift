@@ -104,7 +104,7 @@ import Wire
         let frame = frame([message(2), .message(recall)], seqs: 2...3)
         let step = try #require(stream.append(frame, needsPrimer: true))
         #expect(step.primer == [], "there is nothing to be shown again")
-        // Whoever was in step and whoever comes now can read on alike.
+        // Viewers that were in step and viewers that come now read on alike.
         let newcomer = try #require(Inflater(keepsContext: true))
         #expect(read(step.bytes, by: newcomer)?.count == 2)
         let next = try #require(

@@ -84,7 +84,7 @@ extension IntegrationTests {
                 let again = try await TestClient.entered(node, "owner", room)
                 let edited = try await set(again, seat(room, "s", keepOwner: true))
                 #expect(edited.owner.text == "bob" && edited.version == 2)
-                // Who is in the grace is here, and can be given another one.
+                // A user in the grace is here, and can be given another one.
                 try await set(again, seat(room, "t", owner: "bob"))
                 #expect(try await ann.queue(room).map(\.held) == [true, true])
                 _ = try await TestClient.entered(node, "bob", room)
@@ -131,7 +131,7 @@ extension IntegrationTests {
                 }
                 let both = try await host.refusal(of: .queueSet(seat(room, "s", owner: "ann", keepOwner: true)))
                 #expect(both.code == .badParameter && both.field == "keepOwner")
-                // Who is kicked is not here any more.
+                // A kicked user is not here any more.
                 try await host.done(.kick(KickRequest(room: room, user: try user("ann"))))
                 let kicked = try await host.refusal(of: .queueSet(seat(room, "s", owner: "ann")))
                 #expect(kicked.code == .notFound)

@@ -106,7 +106,7 @@ import Testing
         #expect(it.tell(Self.take("free"), by: member("bob")).error == nil)
         // It is the head now.
         #expect(it.tell(Self.take(), by: member("bob")).code == .forbidden)
-        // What a write does not say of the lock leaves it.
+        // A write that says nothing of the lock leaves it.
         #expect(it.tell(Self.set("a", keepOwner: true), by: member("creator")).element?.locked == true)
         #expect(it.tell(Self.many("a"), by: member("manager")).error == nil)
         #expect(it.state.queue["a"]?.locked == true)
@@ -159,7 +159,7 @@ import Testing
         // Managers' own seats count as well.
         it.tell(Self.set("m"), by: member("manager"))
         #expect(it.tell(Self.set("b"), by: member("manager")).code == .conflict)
-        // What is not transient is no seat.
+        // An element that is not transient is no seat.
         #expect(it.tell(Self.set("song", transient: false), by: member("bob")).error == nil)
         // One's own seat can be changed, and after leaving it another one taken.
         #expect(it.tell(Self.set("a"), by: member("bob")).element?.version == 2)

@@ -46,7 +46,7 @@ import Wire
         }
     }
 
-    /// Of a level that brings pins and replies.
+    /// A cluster of a level that brings pins and replies.
     private static func options() -> HostedRooms.Options {
         var options = HostedRooms.Options()
         options.level = .newest

@@ -89,7 +89,7 @@ export class Stage {
   #calm = matchMedia("(prefers-reduced-motion: reduce)");
   #end = new AbortController();
   #observer;
-  // To ask a node for its width would make the page compute the styles of all that fly.
+  // It tells the widths of nodes: a node that is asked has the page compute the styles of all that fly.
   #ruler = new ResizeObserver((entries) => {
     for (const { target, borderBoxSize: [{ inlineSize }] } of entries) this.#widths.set(target, inlineSize);
   });
