@@ -16,8 +16,10 @@ package final class GroupLog {
         /// There are entries, too, that no save has taken yet. Can become: `none`.
         case proposals
 
+        var isNone: Bool { if case .none = self { true } else { false } }
+
         /// Something has happened to the core.
-        mutating func note() { if case .none = self { self = .possible } }
+        mutating func note() { if isNone { self = .possible } }
 
         /// - Parameter maySave: whether another save can begin, for which the next entries wait otherwise.
         func isDue(maySave: Bool) -> Bool {
@@ -53,9 +55,11 @@ package final class GroupLog {
     /// The snapshot that the state machine was installed from last.
     private var installed: SnapshotMark?
     private var raft: RaftGroup {
-        didSet { output.note() }
+        didSet { noteOutput() }
     }
     private(set) var output = Output.possible
+    /// Called when there may be output and there was none.
+    var onOutput: () -> Void = {}
     /// Messages for other servers of the group, until the driver takes them.
     private(set) var messages: [RaftMessage] = []
     package weak var delegate: (any GroupLogDelegate)?
@@ -149,6 +153,13 @@ package final class GroupLog {
     }
 
     private static let windowBytesMax = 1 << 20
+
+    /// Something has happened to the core.
+    private func noteOutput() {
+        guard output.isNone else { return }
+        output.note()
+        onOutput()
+    }
 
     // MARK: - Inputs
 
@@ -361,7 +372,7 @@ package final class GroupLog {
         if !output.committed.isEmpty {
             delegate?.log(self, didCommit: output.committed)
             // There may be more.
-            self.output.note()
+            noteOutput()
         }
         if let offer = output.snapshotOffer { delegate?.log(self, needsSnapshot: offer) }
         if output.save != nil { saves.begin() }

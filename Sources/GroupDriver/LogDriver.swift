@@ -31,6 +31,8 @@ package final class LogDriver {
     private let transport: any ConsensusTransport
     private var groups: [GroupLog] = []
     private var byID: [GroupID: GroupLog] = [:]
+    /// The groups that may have put out something: `pump` looks at no others.
+    private var due: [GroupLog] = []
     private var savesInFlight = 0
     /// `pump` comes at the end of this turn's work.
     private var isPumpAhead = false
@@ -57,6 +59,8 @@ package final class LogDriver {
 
     package func add(_ group: GroupLog) {
         group.onInput = { [unowned self] in pump() }
+        group.onOutput = { [unowned self, unowned group] in due.append(group) }
+        if !group.output.isNone { due.append(group) }
         groups.append(group)
         byID[group.group] = group
     }
@@ -142,11 +146,16 @@ package final class LogDriver {
         var begun: [BegunSave] = []
         var messages: [RaftMessage] = []
         let maySave = savesInFlight < Self.savesInFlightMax
-        var isDone = false
-        while !isDone {
-            isDone = true
-            for group in groups where group.output.isDue(maySave: maySave) {
-                isDone = false
+        // Groups that wait until another save may begin.
+        var postponed: [GroupLog] = []
+        while !due.isEmpty {
+            let groups = due
+            due.removeAll(keepingCapacity: true)
+            for group in groups {
+                guard group.output.isDue(maySave: maySave) else {
+                    postponed.append(group)
+                    continue
+                }
                 let save = group.takeOutput()
                 messages += group.takeMessages()
                 if let save {
@@ -158,6 +167,7 @@ package final class LogDriver {
                 }
             }
         }
+        due = postponed
         if !messages.isEmpty { transport.send(messages) }
         guard !saves.isEmpty else { return }
         savesInFlight += 1

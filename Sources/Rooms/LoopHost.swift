@@ -16,6 +16,8 @@ import Wire
 final class LoopHost {
     let loop: EventLoop
     private(set) var shards: [ShardID: ShardHost] = [:]
+    /// The shards that have work for the end of this turn. Those in which nothing happens cost a turn nothing.
+    private var working: [ShardHost] = []
     private let driver: LogDriver
     private let outbox: Outbox
     private var waitingCalls = WaitingCalls()
@@ -61,7 +63,9 @@ final class LoopHost {
             installed: storage.installedMark.flatMap { try? SnapshotMark(decoding: $0) },
             entriesRetained: entriesRetained, figures: context.figures.shard(shard),
             refusedTerms: context.refusedTerms)
-        let host = ShardHost(shard: shard, log: log, storage: storage, context: context, outbox: outbox)
+        let host = ShardHost(
+            shard: shard, log: log, storage: storage, context: context, outbox: outbox,
+            onWork: { [unowned self] shard in working.append(shard) })
         // A later leader does not answer calls to a former one: lanes have to announce their sessions to it first.
         host.willChangeLeadership = { [unowned self] in if !isTaking { takeCalls(untilNanoseconds: .max) } }
         shards[shard] = host
@@ -99,7 +103,7 @@ final class LoopHost {
 
     /// Proposes what is staged, or leaves it to the turn in which the pace allows it.
     private func propose() {
-        let commands = shards.values.reduce(0) { $0 + $1.stagedCount }
+        let commands = working.reduce(0) { $0 + $1.stagedCount }
         guard commands > 0 else { return }
         let now = EventLoop.nowNanoseconds
         guard pace.mayBegin(commands: commands, atNanoseconds: now) else {
@@ -108,7 +112,7 @@ final class LoopHost {
         }
         pace.began(atNanoseconds: now)
         onTheWay.removeAll { $0.shard.hasCommitted($0.index) }
-        for shard in shards.values {
+        for shard in working {
             if let index = shard.proposeStaged() { onTheWay.append((shard, index)) }
         }
         // Refused, all of it.
@@ -120,7 +124,7 @@ final class LoopHost {
         guard !onTheWay.isEmpty, onTheWay.allSatisfy({ round in round.shard.hasCommitted(round.index) }) else { return }
         pace.committed()
         onTheWay.removeAll(keepingCapacity: true)
-        if shards.values.contains(where: { $0.stagedCount > 0 }) { loop.executeLater {} }
+        if working.contains(where: { $0.stagedCount > 0 }) { loop.executeLater {} }
     }
 
     /// Has a turn come when the next round may begin.
@@ -136,7 +140,14 @@ final class LoopHost {
 
     private func publish(untilNanoseconds end: UInt64) {
         var isLeftOver = false
-        for shard in shards.values where shard.publish(untilNanoseconds: end) { isLeftOver = true }
+        // One that gets work from another's turn is behind it in the list.
+        var next = 0
+        while next < working.count {
+            if working[next].publish(untilNanoseconds: end) { isLeftOver = true }
+            next += 1
+        }
+        working.removeAll { !$0.endTurn() }
+        assert(!shards.values.contains(where: \.isOverlooked), "a shard has work that nobody has noted")
         outbox.deliver()
         tellTallies()
         if isLeftOver { loop.executeLater {} }
@@ -247,7 +258,7 @@ final class LoopHost {
     /// is over; then the next turn goes on.
     private func takeCalls(untilNanoseconds end: UInt64) {
         var isLeftOver = false
-        for shard in shards.values where shard.takeConfirmed(untilNanoseconds: end) { isLeftOver = true }
+        for shard in working where shard.takeConfirmed(untilNanoseconds: end) { isLeftOver = true }
         while !waitingCalls.isEmpty {
             takeSomeCalls()
             if end != .max, EventLoop.nowNanoseconds >= end { break }

@@ -47,6 +47,9 @@ struct ReadIndexQueue {
         confirming = []
     }
 
+    /// Whether something is confirmed and not taken.
+    var hasConfirmed: Bool { next < confirmed.count }
+
     /// The next of what is confirmed, in order, to be handled at once: from here on its session need not wait for it.
     mutating func takeConfirmed() -> RoomWork? {
         guard next < confirmed.count else { return nil }

@@ -38,6 +38,7 @@ extension ShardHost {
             // Where leadership was lost they have been refused already.
             guard case .success = result else { return }
             questions.endConfirming()
+            noteWork()
             context.loop.executeLater {}
             confirmNext()
         }

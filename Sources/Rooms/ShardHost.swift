@@ -28,7 +28,8 @@ final class ShardHost: GroupLogDelegate {
     /// Nothing is applied any more: the node is to end.
     private(set) var isStopped = false
     var appliedIndex: UInt64
-    let publisher: ShardPublisher
+    private(set) lazy var publisher = ShardPublisher(storage: storage, outbox: outbox) { [unowned self] in noteWork() }
+    private let outbox: Outbox
     let refusals: ShardRefusals
     var questions = ReadIndexQueue()
     /// Work for rooms in memory that waits until everything that is committed has been applied: an answer from before
@@ -61,14 +62,22 @@ final class ShardHost: GroupLogDelegate {
     var isEndingGraces = false
     /// Called before this shard's leadership, won or lost, has any consequence.
     var willChangeLeadership: () -> Void = {}
+    /// Called when this shard has work for the end of the turn and had none before.
+    private let onWork: (ShardHost) -> Void
+    /// The end of the turn will come by this shard.
+    private var isExpected = false
 
-    init(shard: ShardID, log: GroupLog, storage: ShardStorage, context: RoomContext, outbox: Outbox) {
+    init(
+        shard: ShardID, log: GroupLog, storage: ShardStorage, context: RoomContext, outbox: Outbox,
+        onWork: @escaping (ShardHost) -> Void
+    ) {
         self.shard = shard
         self.log = log
         self.storage = storage
         self.context = context
         proposals = ShardProposals(shard: shard)
-        publisher = ShardPublisher(storage: storage, outbox: outbox)
+        self.outbox = outbox
+        self.onWork = onWork
         refusals = ShardRefusals(log: log, outbox: outbox)
         appliedIndex = storage.appliedIndex
         checkpointedIndex = storage.appliedIndex
@@ -133,7 +142,10 @@ final class ShardHost: GroupLogDelegate {
             guard case .deleteRoom = proposed[index].command.body else { continue }
             keepDeleted(&proposed[index])
         }
-        if !proposed.isEmpty { proposals.stage(proposed) }
+        if !proposed.isEmpty {
+            proposals.stage(proposed)
+            noteWork()
+        }
         publisher.markDirty(room)
     }
 
@@ -237,6 +249,27 @@ final class ShardHost: GroupLogDelegate {
     }
 
     // MARK: - The end of the turn
+
+    /// Has the end of the turn come by this shard: it passes the others over, so that a turn costs no more for many
+    /// shards. To be called for everything that `hasWork` tells of, and when the webhook may begin a batch.
+    func noteWork() {
+        guard !isExpected else { return }
+        isExpected = true
+        onWork(self)
+    }
+
+    /// Something is left for the end of a turn.
+    private var hasWork: Bool { publisher.hasWork || stagedCount > 0 || questions.hasConfirmed }
+
+    /// The end of the turn has come by.
+    /// - Returns: whether it is to come by in the next turn as well.
+    func endTurn() -> Bool {
+        isExpected = hasWork
+        return isExpected
+    }
+
+    /// Whether the end of the turn would miss something if it passed this shard over.
+    var isOverlooked: Bool { !isExpected && hasWork }
 
     /// Publishes everything that the rooms emitted, before something that is to be heard after it.
     func publishAll() { _ = publish(untilNanoseconds: .max) }

@@ -10,16 +10,25 @@ final class ShardPublisher {
     private var dirtyRooms: [RoomActor] = []
     /// Those whose barrage window is open.
     private var barrageRooms: [RoomActor] = []
+    /// Called when there is something to publish with the end of the turn.
+    private let onWork: () -> Void
 
-    init(storage: ShardStorage, outbox: Outbox) {
+    init(storage: ShardStorage, outbox: Outbox, onWork: @escaping () -> Void) {
         self.storage = storage
         self.outbox = outbox
+        self.onWork = onWork
     }
+
+    /// Whether the end of the turn has something to publish, or to hand to storage.
+    var hasWork: Bool { !dirtyRooms.isEmpty || batch.appliedIndex > 0 }
 
     /// To be called when a room was asked for anything: it may have something to publish.
     func markDirty(_ room: RoomActor) {
         let state = room.assumeIsolated { $0.takeDirt() }
-        if state.isNewlyDirty { dirtyRooms.append(room) }
+        if state.isNewlyDirty {
+            dirtyRooms.append(room)
+            onWork()
+        }
         if state.hasNewBarrage { barrageRooms.append(room) }
     }
 
@@ -32,7 +41,10 @@ final class ShardPublisher {
     }
 
     /// All rows up to that entry have been added.
-    func applied(upTo index: UInt64) { batch.appliedIndex = index }
+    func applied(upTo index: UInt64) {
+        batch.appliedIndex = index
+        onWork()
+    }
 
     /// Publishes what the rooms emitted and hands their rows to storage.
     /// - Parameters:

@@ -21,17 +21,21 @@ package final class WebhookDispatcher {
         var read: (Reading, @escaping @Sendable (WebhookSlice?) -> Void) -> Void
         /// Writes down how far a room is delivered. It asks for that when the room has been loaded or can't be had.
         var record: (RoomID, @escaping () -> WebhookProgress?, @escaping (Record) -> Void) -> Void
+        /// Has `pump` called at the end of the turn.
+        var pumpLater: () -> Void
 
         package init(
             id: ShardID, storage: ShardStorage, isLeader: @escaping () -> Bool,
             read: @escaping (Reading, @escaping @Sendable (WebhookSlice?) -> Void) -> Void,
-            record: @escaping (RoomID, @escaping () -> WebhookProgress?, @escaping (Record) -> Void) -> Void
+            record: @escaping (RoomID, @escaping () -> WebhookProgress?, @escaping (Record) -> Void) -> Void,
+            pumpLater: @escaping () -> Void
         ) {
             self.id = id
             self.storage = storage
             self.isLeader = isLeader
             self.read = read
             self.record = record
+            self.pumpLater = pumpLater
         }
     }
 
@@ -95,7 +99,9 @@ package final class WebhookDispatcher {
         case waiting(Building)
     }
 
-    private var state = State.idle
+    private var state = State.idle {
+        didSet { if case .idle = state { shard.pumpLater() } }
+    }
     /// Answers to what was begun before a change of leadership are not heard.
     private var generation = 0
     private var attempt = 0
@@ -134,6 +140,7 @@ package final class WebhookDispatcher {
     /// The room owes something, or may.
     func note(_ room: RoomID) {
         guard shard.isLeader() else { return }
+        shard.pumpLater()
         guard queued.count < Self.queueMax else {
             needsScan = true
             return
@@ -154,10 +161,12 @@ package final class WebhookDispatcher {
             item.id = "\(shard.id)-\(String(item.time.milliseconds, radix: 36))-\(String(softNumber, radix: 36))"
         }
         soft.append(item)
+        shard.pumpLater()
     }
 
     func settingsChanged() {
         needsScan = true
+        shard.pumpLater()
         backOff.succeeded()
         if settings == nil {
             soft = []
@@ -180,7 +189,7 @@ package final class WebhookDispatcher {
         figures.delivering(nil, shard.id)
     }
 
-    /// At the end of each turn: begins a batch if there is something for it.
+    /// At the end of a turn that it was asked for: begins a batch if there is something for it.
     package func pump() {
         guard case .idle = state, queue.first != nil || !soft.isEmpty || needsScan, shard.isLeader() else { return }
         batches += 1
@@ -362,6 +371,8 @@ package final class WebhookDispatcher {
         guard shard.isLeader() else { return }
         secondsSinceScan += 1
         if secondsSinceScan >= 30 { needsScan = true }
+        // And where this node has only begun to lead.
+        if needsScan { shard.pumpLater() }
         for (room, progress) in delivered.prefix(Self.progressPerSecondMax) {
             let generation = generation
             shard.record(room, { [weak self] in self?.generation == generation ? progress : nil }) {

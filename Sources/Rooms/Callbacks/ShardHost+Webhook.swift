@@ -32,7 +32,8 @@ extension ShardHost {
                             guard let room else { return completion(.roomIsGone) }
                             completion(record(progress, in: room))
                         })
-                }),
+                },
+                pumpLater: { [unowned self] in noteWork() }),
             loop: context.loop, callbacks: callbacks, figures: context.figures.webhook, logger: context.logger,
             now: context.now)
     }
