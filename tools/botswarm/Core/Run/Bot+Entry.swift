@@ -73,6 +73,8 @@ extension Bot {
 
     /// An `enter` was refused: for now, or for good.
     func entryRefused(_ error: ChatError) {
+        // Put out while it was away: `kicked` has told it so before.
+        if case .outside = phase { return }
         lane.note(failure: "enter was answered \(error.code.number) \(error.message)")
         if error.code == .blacklisted, lane.scenario.moderates { return stayOutside(error) }
         guard Self.isWorthRepeating(error.code) else {
