@@ -5,7 +5,7 @@ public struct ShardMap: Sendable, Hashable {
     /// Fixed when the cluster is created; the ceiling of leader nodes.
     public let shardCount: UInt16
 
-    public static let shardCountDefault: UInt16 = 16
+    public static let shardCountDefault: UInt16 = 128
 
     /// - Precondition: at least one shard.
     public init(shardCount: UInt16) {

@@ -123,7 +123,7 @@ struct OperatingTests {
             let nodes = try await node.api("GET", "/v1/cluster").fields()["nodes"] as? [[String: Any]]
             #expect(nodes?.map { $0["id"] as? String } == ["n1"] && nodes?.first?["alive"] as? Bool == true)
             let shards = try await node.api("GET", "/v1/cluster/shards").fields()["shards"] as? [[String: Any]]
-            #expect(shards?.map { $0["shard"] as? Int } == Array(0..<16))
+            #expect(shards?.map { $0["shard"] as? Int } == Array(0..<TestNode.shardCount))
             #expect(
                 shards?.allSatisfy { $0["leader"] as? String == "n1" && $0["replicas"] as? [String] == ["n1"] } == true)
             #expect(try await node.api("PUT", "/v1/log", #"{"level":"debug"}"#).status == 200)

@@ -9,6 +9,7 @@ import WaitTestKit
 final class TestNode: Sendable {
     static let adminKey = "an admin key that only these tests know"
     static let tokenSecret = "a token secret that only these tests know"
+    static let shardCount = 16
     static let adminTokenSecret = "the secret of an admin's token, for these tests"
 
     private struct Running {
@@ -36,6 +37,8 @@ final class TestNode: Sendable {
         var all: [String: Any] = [
             "nodeId": "n1", "dataDirectory": dataPath, "keysFile": keysPath, "allowAnonymous": true,
             "client": ["port": 0], "api": ["port": 0], "session": Self.highRates,
+            // Fewer than by default: most tests start a node of their own.
+            "shards": Self.shardCount,
         ]
         if let certificate = TestCertificate.current { all["tls"] = try certificate.write(to: directory) }
         all.merge(settings) { $1 }
