@@ -45,6 +45,9 @@ public struct WriteTarget {
         if isThere { cell.pointee.obstacles.insert(obstacle) } else { cell.pointee.obstacles.remove(obstacle) }
     }
 
+    /// Written bytes have to be sealed first, and nothing else forbids to write: the connection itself takes them.
+    public var isSealed: Bool { cell.pointee.obstacles == .sealed }
+
     /// Offers the bytes to the system at once.
     ///
     /// - Returns: how many it took; 0 when its buffer is full, something waits already or the connection is held, closed,
