@@ -212,7 +212,7 @@ let package = Package(
         program(
             "gateway-alone",
             [
-                "ChatModel", "Wire", "RoomProtocol", "SessionCore", "ShardPlacement", "EventLoop", "Telemetry",
+                "ChatModel", "Wire", "RoomProtocol", "SessionCore", "ShardPlacement", "EventLoop", "TLS", "Telemetry",
                 "Gateway",
                 logging,
             ],

@@ -117,7 +117,7 @@ need_two_cpus() { (($(nproc) >= 2)) || fail 'this needs two CPUs: one for the se
 build_clients() {
     local tool
     for tool in make "${CC:-cc}"; do
-        command -v "$tool" >/dev/null || fail "the load clients need $tool: apt-get install make gcc libc6-dev"
+        command -v "$tool" >/dev/null || fail "the load clients need $tool: apt-get install make gcc libc6-dev libssl-dev"
     done
     make -s -C "$root/tools/benchmarks/$1" "OUT=$bench_dir"
 }

@@ -40,9 +40,18 @@ for ((trial = 1; trial <= trials; trial++)); do
     took=$(($(now_ms) - began))
     sent=$((sent + 1))
     say "$took" >>"$raw"
-    if [[ -n $stand_still ]]; then kill -CONT "$pid"; fi
-    # The dead node is started again, and all three replicas are there before the next one dies.
-    start_again --nodes "$nodes"
+    # All three replicas are there before the next node is lost.
+    if [[ -n $stand_still ]]; then
+        kill -CONT "$pid"
+        for ((waited = 0; ; waited++)); do
+            http GET "$(node_field "$victim" api)" /readyz '' "$node_admin_key"
+            [[ $http_status != 200 ]] || break
+            ((waited < 300)) || fail "$victim does not become ready: $http_body"
+            sleep 0.1
+        done
+    else
+        start_again --nodes "$nodes"
+    fi
 done
 http GET "$(node_field n1 api)" "/v1/rooms/failover/messages?limit=100" '' "$node_admin_key"
 for ((trial = 1; trial <= trials && trial <= 100; trial++)); do

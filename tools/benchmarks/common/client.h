@@ -16,7 +16,8 @@ static struct {
     const char *host, *secret_file;
     struct list ports, pids;
     int sources;
-    bool json;
+    bool json, tls;
+    SSL_CTX *tls_context;
     struct signing_key key;
 } target = {.host = "127.0.0.1", .ports = {1, {7400}}, .sources = 1, .key.kid = "default"};
 
@@ -24,7 +25,7 @@ static struct {
     {"--host", SETTING_TEXT, &target.host}, {"--port", SETTING_LIST, &target.ports},                                   \
         {"--pid", SETTING_LIST, &target.pids}, {"--sources", SETTING_INT, &target.sources},                            \
         {"--kid", SETTING_TEXT, &target.key.kid}, {"--secret-file", SETTING_TEXT, &target.secret_file},                \
-        {"--json", SETTING_FLAG, &target.json}
+        {"--json", SETTING_FLAG, &target.json}, {"--tls", SETTING_FLAG, &target.tls}
 
 #define TARGET_USAGE                                                                                                   \
     "  --host H           address of the server (127.0.0.1)\n"                                                         \
@@ -32,7 +33,8 @@ static struct {
     "  --pid PID[,PID...] its processes: measures the CPU time of all together\n"                                      \
     "  --sources K        own addresses to connect from: one has some 28,000 ports (1)\n"                              \
     "  --kid ID --secret-file F   HS256 key that signs the tokens (default; required for users)\n"                     \
-    "  --json             JSON instead of a report\n"
+    "  --json             JSON instead of a report\n"                                                                 \
+    "  --tls              by TLS; the certificate is not checked\n"
 
 // The resources that the server's processes have used, all together.
 static inline struct usage target_usage(void) {
@@ -69,6 +71,7 @@ static inline void client_begin(void) {
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     if (target.secret_file) read_secret(target.secret_file, &target.key);
+    if (target.tls) target.tls_context = tls_context(NULL);
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     stream_buffer = malloc(STREAM_BUFFER_SIZE);
     if (!stream_buffer) die("out of memory");
@@ -96,6 +99,7 @@ static inline int stream_connect(struct stream *s, int index, enum tcp_pace pace
     struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     if (inet_pton(AF_INET, target.host, &server.sin_addr) != 1) die("--host needs an IPv4 address");
     s->fd = tcp_connect(&server, target.sources > 1 ? 1 + index % target.sources : 0, pace);
+    if (target.tls) tls_begin(s->fd, target.tls_context, 0);
     return port;
 }
 
@@ -161,7 +165,7 @@ static inline void stream_watch(struct stream *s) {
 // Writes what waits, as far as the socket takes it.
 static inline void stream_flush(struct stream *s) {
     while (s->out_begin < s->out_end) {
-        ssize_t n = send(s->fd, s->out + s->out_begin, s->out_end - s->out_begin, MSG_NOSIGNAL);
+        ssize_t n = net_send(s->fd, s->out + s->out_begin, s->out_end - s->out_begin);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) break;
         if (n < 0) die("the server does not take what is sent: %s", strerror(errno));
@@ -206,7 +210,7 @@ typedef void (*read_handler)(struct stream *s);
 // Reads once. Returns how many bytes came.
 static inline size_t stream_read(struct stream *s, bytes_handler take) {
     if (s->rest_count > 0) memcpy(stream_buffer, s->rest, s->rest_count);
-    ssize_t n = recv(s->fd, stream_buffer + s->rest_count, STREAM_READ_SIZE, 0);
+    ssize_t n = net_recv(s->fd, stream_buffer + s->rest_count, STREAM_READ_SIZE, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (n <= 0) die("the server closed a connection without a word: %s", n < 0 ? strerror(errno) : "end");
     size_t count = s->rest_count + (size_t)n, taken = take(s, stream_buffer, count, now_ns());

@@ -1,4 +1,4 @@
-// The client's half of RFC 6455 as far as a load client needs it, over plain TCP to one IPv4 address.
+// The client's half of RFC 6455 as far as a load client needs it, over TCP, or TLS, to one IPv4 address.
 #ifndef BENCHMARKS_WEBSOCKET_H
 #define BENCHMARKS_WEBSOCKET_H
 
@@ -16,6 +16,7 @@
 
 #include "digest.h"
 #include "measure.h"
+#include "tls.h"
 
 enum { OPCODE_CONTINUATION = 0, OPCODE_TEXT = 1, OPCODE_BINARY = 2, OPCODE_CLOSE = 8, OPCODE_PING = 9, OPCODE_PONG = 10 };
 enum { CONTROL_MAX = 125 };  // payload bytes of a control frame (RFC 6455 section 5.5)
@@ -74,7 +75,7 @@ static inline size_t frame_write(char *out, int opcode, const char *payload, siz
 
 static inline void write_all(int fd, const char *data, size_t count) {
     while (count > 0) {
-        ssize_t n = send(fd, data, count, MSG_NOSIGNAL);
+        ssize_t n = net_send(fd, data, count);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) die("the server does not take what is sent: %s", n < 0 ? strerror(errno) : "closed");
         data += n;
@@ -122,13 +123,13 @@ static inline void websocket_handshake(int fd, const char *host, int port, const
     write_all(fd, request, (size_t)count);
     size_t have = 0;
     for (;;) {
-        ssize_t peeked = recv(fd, answer + have, sizeof answer - 1 - have, MSG_PEEK);
+        ssize_t peeked = net_recv(fd, answer + have, sizeof answer - 1 - have, MSG_PEEK);
         if (peeked <= 0) die("handshake: %s", peeked < 0 ? strerror(errno) : "the server closed");
         size_t old = have;
         answer[have + (size_t)peeked] = 0;
         char *end = strstr(answer + (have > 3 ? have - 3 : 0), "\r\n\r\n");
         have = end ? (size_t)(end + 4 - answer) : have + (size_t)peeked;
-        if (recv(fd, answer + old, have - old, 0) != (ssize_t)(have - old)) die("handshake: short read");
+        if (net_recv(fd, answer + old, have - old, 0) != (ssize_t)(have - old)) die("handshake: short read");
         if (end) break;
         if (have >= sizeof answer - 1) die("handshake: the answer is too long");
     }
@@ -145,7 +146,7 @@ static inline size_t frame_read(int fd, char *buffer, size_t size, size_t *have,
         size_t used = frame_parse(buffer, *have, frame);
         if (used > 0) return used;
         if (*have == size) die("a frame is larger than %zu bytes", size);
-        ssize_t n = recv(fd, buffer + *have, size - *have, 0);
+        ssize_t n = net_recv(fd, buffer + *have, size - *have, 0);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) die("waiting for a frame: %s", n < 0 ? strerror(errno) : "the server closed");
         *have += (size_t)n;

@@ -1,7 +1,9 @@
 // The least that a WebSocket broadcast server can do: one thread, one epoll, no room, no order of anything, nothing
 // kept. It is the measure for deliveries of chatroomd per second of CPU.
 //
-//   reference [--port P = 7490] [--tick]
+//   reference [--port P = 7490] [--tick] [--tls FILE]
+//
+// With TLS, FILE is a PEM file with certificate and key: then a write to a subscriber is one SSL_write.
 //
 // A client that asks for the path /publish is the publisher; everybody else is a subscriber. Each frame of the
 // publisher goes to all subscribers, unmasked: with one write per subscriber and frame, or with --tick one write per
@@ -19,6 +21,7 @@
 
 #include "digest.h"
 #include "measure.h"
+#include "tls.h"
 
 enum { CONNECTIONS_MAX = 20000, READ_SIZE = 256 * 1024, QUEUE_MAX = 16 << 20, REQUEST_MAX = 2048 };
 
@@ -36,6 +39,7 @@ struct connection {
 static struct connection connections[CONNECTIONS_MAX];  // by descriptor
 static int subscribers[CONNECTIONS_MAX], subscriber_count;
 static int epoll_fd, tick;
+static SSL_CTX *tls;
 static char read_buffer[2 * READ_SIZE + 1];                // what was left over, then what was read
 static char write_buffer[2 * READ_SIZE];                // frames of a turn, without masks: never larger than what was read
 
@@ -54,6 +58,7 @@ static void drop(int fd) {
     free(c->input);
     free(c->queue);
     *c = (struct connection){0};
+    tls_end(fd);
     close(fd);
 }
 
@@ -78,7 +83,7 @@ static int enqueue(int fd, const char *data, size_t count) {
 
 static void drain(int fd) {
     struct connection *c = &connections[fd];
-    ssize_t n = send(fd, c->queue + c->queue_begin, c->queue_end - c->queue_begin, MSG_NOSIGNAL);
+    ssize_t n = net_send(fd, c->queue + c->queue_begin, c->queue_end - c->queue_begin);
     if (n < 0) {
         if (errno != EAGAIN && errno != EINTR) drop(fd);
         return;
@@ -96,7 +101,7 @@ static void deliver(const char *data, size_t count) {
         struct connection *c = &connections[fd];
         size_t sent = 0;
         if (c->queue_begin == c->queue_end) {
-            ssize_t n = send(fd, data, count, MSG_NOSIGNAL);
+            ssize_t n = net_send(fd, data, count);
             if (n < 0 && errno != EAGAIN) {
                 drop(fd);
                 continue;
@@ -158,7 +163,7 @@ static int answer_handshake(int fd, char *request) {
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Accept: %s\r\n\r\n",
         accept);
-    if (send(fd, answer, (size_t)n, MSG_NOSIGNAL) != n) return 0;
+    if (net_send(fd, answer, (size_t)n) != n) return 0;
     struct connection *c = &connections[fd];
     if (!strncmp(request, "GET /publish ", 13)) {
         c->phase = PHASE_PUBLISHER;
@@ -174,7 +179,7 @@ static void receive(int fd) {
     struct connection *c = &connections[fd];
     size_t old = c->input_count;
     if (old > 0) memcpy(read_buffer, c->input, old);
-    ssize_t n = recv(fd, read_buffer + old, READ_SIZE, 0);
+    ssize_t n = net_recv(fd, read_buffer + old, READ_SIZE, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
         drop(fd);
@@ -215,6 +220,7 @@ static void accept_all(int listener) {
         }
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         connections[fd] = (struct connection){.phase = PHASE_HANDSHAKE};
+        if (tls) tls_begin(fd, tls, 1);
         watch(fd, EPOLLIN, EPOLL_CTL_ADD);
     }
 }
@@ -224,7 +230,8 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--tick")) tick = 1;
         else if (!strcmp(argv[i], "--port") && i + 1 < argc) port = atoi(argv[++i]);
-        else die("usage: reference [--port P] [--tick]");
+        else if (!strcmp(argv[i], "--tls") && i + 1 < argc) tls = tls_context(argv[++i]);
+        else die("usage: reference [--port P] [--tick] [--tls FILE]");
     }
     signal(SIGPIPE, SIG_IGN);
 

@@ -18,7 +18,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 # shellcheck source=tools/benchmarks/lib.sh
 . "$root/tools/benchmarks/lib.sh"
 
-rounds=20 seconds=1 viewers=1000 text=200 outstanding=40 nap=200 payload=400 reference_only='' gateway=''
+rounds=20 seconds=1 viewers=1000 text=200 outstanding=40 nap=200 payload=400 reference_only='' gateway='' tls=''
 option rounds N 'rounds of each case'
 option seconds S 'length of one measurement'
 option viewers N ''
@@ -26,6 +26,7 @@ option text B 'bytes of the text'
 option outstanding K 'messages under way in the case max'
 option nap U 'the client looks for input every U microseconds, so that waking it is not charged to the server'
 flag gateway "the node's gateway alone, with rooms that keep nothing, in the place of chatroomd"
+flag tls 'both by TLS, the node by its gateway alone'
 flag reference_only 'without chatroomd, messages of --payload B bytes'
 option payload B 'with --reference-only'
 quick rounds=3
@@ -34,19 +35,28 @@ need_two_cpus
 build_clients fanout
 begin fanout
 subject=chatroomd
+[[ -z $tls ]] || gateway=1
 [[ -z $gateway ]] || subject='gateway-alone'
 
 port=$(free_base_port)
-background taskset -c 0 "$bench_dir/reference" --port "$port"
+tls_options=() tls_words=()
+if [[ -n $tls ]]; then
+    command -v openssl >/dev/null || fail 'a certificate is made by openssl: apt-get install openssl'
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
+        -keyout "$bench_dir/key.pem" -out "$bench_dir/certificate.pem" 2>/dev/null
+    cat "$bench_dir/certificate.pem" "$bench_dir/key.pem" >"$bench_dir/tls.pem"
+    tls_options=(--tls "$bench_dir/tls.pem") tls_words=(tls "$bench_dir/tls.pem")
+fi
+background taskset -c 0 "$bench_dir/reference" --port "$port" "${tls_options[@]}"
 reference_pid=$background_pid
-background taskset -c 0 "$bench_dir/reference" --tick --port $((port + 1))
+background taskset -c 0 "$bench_dir/reference" --tick --port $((port + 1)) "${tls_options[@]}"
 tick_pid=$background_pid
 sleep 0.3
 
 # measure SERVER CASE ROUND: one line of JSON into the raw results.
 measure() {
     local server=$1 kind=$2 round=$3 line options before
-    options=(--case "$kind" --subscribers "$viewers" --outstanding "$outstanding" --seconds "$seconds" --nap "$nap" --json)
+    options=(--case "$kind" --subscribers "$viewers" --outstanding "$outstanding" --seconds "$seconds" --nap "$nap" --json ${tls:+--tls})
     case $server-$kind in
     reference-one) options+=(--port "$port" --pid "$reference_pid" --payload "$payload") ;;
     reference-*) options+=(--port $((port + 1)) --pid "$tick_pid" --payload "$payload") ;;
@@ -77,7 +87,7 @@ if [[ -z $reference_only ]]; then
         build gateway-alone
         secret_file=$bench_dir/secret
         (umask 077 && say any >"$secret_file")
-        background taskset -c 0 "$bin_dir/gateway-alone" $((port + 2))
+        background taskset -c 0 "$bin_dir/gateway-alone" $((port + 2)) "${tls_words[@]}"
         gateway_pid=$background_pid
         sleep 1
     else

@@ -6,6 +6,7 @@ import Logging
 import RoomProtocol
 import SessionCore
 import ShardPlacement
+import TLS
 import Telemetry
 
 /// The node's gateway without the node: what delivery costs by itself, from a client's bytes to the viewers' bytes, since
@@ -24,17 +25,18 @@ struct GatewayAlone {
 
     static func main() throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 2 || arguments.dropFirst(2) == ["compressed"], let port = Int(arguments[1]),
-            let node = NodeID("n1"),
-            let user = UserID("publisher")
+        let words = arguments.dropFirst(2)
+        guard arguments.count == 2 || words == ["compressed"] || words.count == 2 && words.first == "tls",
+            let port = Int(arguments[1]), let node = NodeID("n1"), let user = UserID("publisher")
         else {
-            print("usage: gateway-alone PORT [compressed]")
+            print("usage: gateway-alone PORT [compressed | tls FILE]\n\nFILE: PEM of a certificate and its key")
             return
         }
+        let tls = try words.count == 2 ? TLSContext(certificateFile: arguments[3], keyFile: arguments[3]) : nil
         var configuration = GatewayConfiguration(node: node)
         configuration.port = port
         configuration.allowAnonymous = true
-        configuration.isCompressing = arguments.count > 2
+        configuration.isCompressing = words == ["compressed"]
         configuration.changesPerSecond = 1e6
         configuration.changesBurst = 1e6
         configuration.changeBytesPerSecond = 1e12
@@ -49,7 +51,7 @@ struct GatewayAlone {
         let shards = ShardMap(shardCount: 1)
         let gateway = Gateway(
             configuration: configuration, loops: [loop], router: rooms, shardMap: shards,
-            verifier: AnyToken(user: user), metrics: MetricsRegistry(), logger: Logger(label: "gateway")
+            verifier: AnyToken(user: user), metrics: MetricsRegistry(), logger: Logger(label: "gateway"), tls: tls
         ) { EphemeralRooms.time }
         rooms.serve(gateway)
         Task.detached {
