@@ -153,6 +153,8 @@ public enum CommandBody: Sendable, Hashable {
     indirect case recall([RecallTarget], NotifyOptions)
     /// Pins a message or takes its pin away; `CommandFacts.original` says what it is.
     indirect case pin(messageID: String, enable: Bool, NotifyOptions)
+    /// Changes a kept message; `CommandFacts.amended` says what it is until then.
+    indirect case amend(messageID: String, set: MessageChanges)
     indirect case setManager(UserID, enable: Bool, NotifyOptions)
     indirect case setMember(UserID, enable: Bool, NotifyOptions)
     /// PUT …/role of the server API.
@@ -228,6 +230,8 @@ public struct CommandFacts: Sendable, Hashable {
     }
     /// One or none, elsewhere: few commands have it.
     private var originals: [OriginalMessage] = []
+    /// The message that an `amend` names, as it is until then.
+    public var amended: Message?
     /// Messages of before have expired; of a `pin`.
     public var keptSince: Timestamp?
 

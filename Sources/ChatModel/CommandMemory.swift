@@ -43,6 +43,8 @@ public enum RememberedResult: Sendable, Hashable {
     case missing([UInt8])
     /// At most `Limits.pinnedMessages`.
     case pinned([PinnedMessage])
+    /// Without the message: history has it.
+    case amended(messageID: String)
 
     fileprivate var textBytes: Int {
         switch self {
@@ -53,6 +55,7 @@ public enum RememberedResult: Sendable, Hashable {
         case .element(let element), .taken(let element):
             200 + element.key.utf8.count + element.value.utf8.count + element.owner.text.utf8.count
         case .missing(let bits): 32 + bits.count
+        case .amended(let messageID): 32 + messageID.utf8.count
         case .pinned(let pinned): pinned.reduce(32) { $0 + 32 + $1.messageID.utf8.count }
         }
     }

@@ -10,6 +10,9 @@ public enum CommandResult: Sendable, Hashable {
     /// Keys that were not in the queue.
     case missing([String])
     case pinned([PinnedMessage])
+    case amended(Message)
+    /// The same of a repeat: the message is looked up again.
+    case amendedBefore(messageID: String)
     case refused(ChatError)
 }
 
@@ -24,6 +27,8 @@ public enum Effect: Sendable, Hashable {
     case append(Message, commandKey: CommandKey?)
     /// A kept message was recalled: its row loses its body.
     case erase(seq: UInt64, day: Int64)
+    /// A kept message was amended: this takes the place of its row.
+    case amend(Message)
     /// To show to those who are here: kept and unkept messages and notifications.
     case publish(Message)
     /// The user's sessions leave the room at once.

@@ -42,11 +42,13 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case seats
     /// Pinned messages and replies: the command `pin` with its row and 361, `replyTo` of a post with the fact `original`.
     case pins
+    /// Amended messages: the command `amend` with the fact `amended`, 360, and `editedAt` in rows of history.
+    case amend
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .seats, .pins: FeatureLevel(2)
+        case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend: FeatureLevel(2)
         }
     }
 
@@ -56,6 +58,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         case .levels, .undelete, .moderators, .logSegments: nil
         case .seats: "seats"
         case .pins: "pin"
+        case .amend: "amend"
         }
     }
 }
@@ -70,6 +73,7 @@ extension CommandBody {
             set.highPerSecond != nil || set.seatsPerUser != nil ? .seats : nil
         case .queueSet(let write, _): write.keepOwner || write.locked != nil ? .seats : nil
         case .pin: .pins
+        case .amend: .amend
         case .post(let draft) where draft.replyTo != nil: .pins
         default: nil
         }

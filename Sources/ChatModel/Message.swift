@@ -193,6 +193,11 @@ public struct Message: Sendable, Hashable {
         get { storage.fields.replyTo }
         set { fields.replyTo = newValue }
     }
+    /// When it was amended last.
+    public var editedAt: Timestamp? {
+        get { storage.fields.editedAt }
+        set { fields.editedAt = newValue }
+    }
     /// Whether the app's webhook gets it: kept with the message, never shown.
     public var webhook: Bool {
         get { storage.fields.webhook }
@@ -228,7 +233,7 @@ public struct MessageFields: Sendable, Hashable {
     public var ext: String?
     /// Whether the app's webhook gets it: kept with the message, never shown.
     public var webhook = true
-    private var reply: Reply?
+    private var rare: Rare?
 
     public init(
         room: RoomID?, place: MessagePlace, messageID: String, time: Timestamp, from: Sender?, body: MessageBody
@@ -243,8 +248,14 @@ public struct MessageFields: Sendable, Hashable {
 
     /// The kept message that it answers.
     public var replyTo: ReplyReference? {
-        get { reply?.reference }
-        set { reply = newValue.map { Reply($0) } }
+        get { rare?.reply }
+        set { rare = Rare(reply: newValue, editedAt: editedAt) }
+    }
+
+    /// When it was amended last.
+    public var editedAt: Timestamp? {
+        get { rare?.editedAt }
+        set { rare = Rare(reply: replyTo, editedAt: newValue) }
     }
 
     public var isRecalled: Bool {
@@ -256,14 +267,24 @@ public struct MessageFields: Sendable, Hashable {
     }
 }
 
-/// One reference, since few messages are replies.
-private final class Reply: Sendable, Hashable {
-    let reference: ReplyReference
+/// One reference, since few messages are replies or were amended.
+private final class Rare: Sendable, Hashable {
+    let reply: ReplyReference?
+    let editedAt: Timestamp?
 
-    init(_ reference: ReplyReference) { self.reference = reference }
+    /// nil when there is none of it.
+    init?(reply: ReplyReference?, editedAt: Timestamp?) {
+        guard reply != nil || editedAt != nil else { return nil }
+        self.reply = reply
+        self.editedAt = editedAt
+    }
 
-    static func == (one: Reply, other: Reply) -> Bool { one.reference == other.reference }
-    func hash(into hasher: inout Hasher) { hasher.combine(reference) }
+    static func == (one: Rare, other: Rare) -> Bool { one.reply == other.reply && one.editedAt == other.editedAt }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(reply)
+        hasher.combine(editedAt)
+    }
 }
 
 /// The part of a message that its sender decides; the room adds place, ID, time and role.

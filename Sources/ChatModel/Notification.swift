@@ -5,7 +5,7 @@ public enum EventCode: Int, Sendable, Hashable, CaseIterable {
         .enter, .exit, .blacklisted, .unblacklisted, .muted, .unmuted, .managerSet, .managerRemoved, .madeFixedMember,
         .fixedMemberRemoved, .roomClosed, .roomInfoUpdated, .kicked, .temporarilyMuted, .temporaryMuteLifted,
         .memberUpdatedInfo, .queueChanged, .roomMuted, .roomUnmuted, .queueBatchChanged, .recalled, .digest,
-        .pinsChanged,
+        .amended, .pinsChanged,
     ]
 
     case enter = 301
@@ -30,6 +30,7 @@ public enum EventCode: Int, Sendable, Hashable, CaseIterable {
     case queueBatchChanged = 320
     case recalled = 323
     case digest = 350
+    case amended = 360
     case pinsChanged = 361
     /// Read by a client: an event of a later version, whose code is in the notification's data. Nobody sends it.
     case unknown = 0
@@ -105,6 +106,8 @@ public enum NotificationData: Sendable, Hashable {
     case queueBatch(change: QueueChange, elements: [QueueElement])
     /// 323.
     case recalled(messageIDs: [String])
+    /// 360.
+    indirect case amended(messageID: String, seq: UInt64, set: MessageChanges, editedAt: Timestamp)
     /// 361: all that are pinned now.
     case pinned([PinnedMessage])
     /// 350.

@@ -32,6 +32,8 @@ final class DayFile {
     private var tombstones: Int64
     private let erased: @Sendable ([UInt8]) -> [UInt8]
     private let upsert: Statement
+    private let amend: Statement
+    private let putCommand: Statement
     private let find: Statement
     private let replace: Statement
     private let putCopies: Statement
@@ -75,18 +77,31 @@ final class DayFile {
                     command_low = excluded.command_low, sender = excluded.sender, payload = excluded.payload
                 WHERE excluded.log_index >= message.log_index
                 """)
+            // Never over a recall.
+            amend = try database.prepare(
+                """
+                INSERT INTO message (incarnation, seq, log_index, time, type, recalled, command_high, command_low, sender,
+                    payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (incarnation, seq) DO UPDATE SET log_index = excluded.log_index, payload = excluded.payload
+                WHERE excluded.log_index >= message.log_index AND message.recalled = 0
+                """)
+            // An amendment that came before the message which it amends did not know whose command made that.
+            putCommand = try database.prepare(
+                """
+                UPDATE message SET command_high = ?, command_low = ?
+                WHERE incarnation = ? AND seq = ? AND command_high IS NULL
+                """)
             find = try database.prepare(
                 "SELECT log_index, recalled, payload FROM message WHERE incarnation = ? AND seq = ?")
             replace = try database.prepare(
                 """
                 UPDATE message SET recalled = 1, log_index = ?, payload = ? WHERE incarnation = ? AND seq = ?
                 """)
-            // Only beside the row that they came with: one that is there already may be a later one, without them.
+            // Not beside a recalled row, which may be there already. An amended one has the same copies.
             putCopies = try database.prepare(
                 """
                 INSERT OR REPLACE INTO copies (incarnation, seq, payload)
-                SELECT incarnation, seq, ? FROM message
-                WHERE incarnation = ? AND seq = ? AND log_index = ? AND recalled = 0
+                SELECT incarnation, seq, ? FROM message WHERE incarnation = ? AND seq = ? AND recalled = 0
                 """)
             dropCopies = try database.prepare("DELETE FROM copies WHERE incarnation = ? AND seq = ?")
             meta = try database.prepare("UPDATE meta SET applied = ?, last_time = ?")
@@ -124,6 +139,13 @@ final class DayFile {
     private func put(_ row: HistoryRow) throws(SQLiteError) {
         var row = row
         if tombstones > 0 { try bury(&row) }
+        try put(row, by: row.isAmendment ? amend : upsert)
+        if let command = row.command, database.changes == 0 { try put(command, of: row) }
+        try put(row.copies, of: row)
+        lastTime = max(lastTime ?? row.time, row.time)
+    }
+
+    private func put(_ row: HistoryRow, by upsert: Statement) throws(SQLiteError) {
         upsert.bind(bits: row.incarnation.number, 1)
         upsert.bind(2, Int64(clamping: row.seq))
         upsert.bind(3, Int64(clamping: row.index))
@@ -135,8 +157,14 @@ final class DayFile {
         upsert.bind(9, row.sender)
         upsert.bind(10, row.payload)
         try upsert.run()
-        try put(row.copies, of: row)
-        lastTime = max(lastTime ?? row.time, row.time)
+    }
+
+    private func put(_ command: CommandKey, of row: HistoryRow) throws(SQLiteError) {
+        putCommand.bind(1, Int64(bitPattern: command.high))
+        putCommand.bind(2, Int64(bitPattern: command.low))
+        putCommand.bind(bits: row.incarnation.number, 3)
+        putCommand.bind(4, Int64(clamping: row.seq))
+        try putCommand.run()
     }
 
     private func put(_ copies: [UInt8]?, of row: HistoryRow) throws(SQLiteError) {
@@ -146,7 +174,6 @@ final class DayFile {
             putCopies.bind(1, copies)
             putCopies.bind(bits: row.incarnation.number, 2)
             putCopies.bind(3, Int64(clamping: row.seq))
-            putCopies.bind(4, Int64(clamping: row.index))
             try putCopies.run()
         }
     }

@@ -52,6 +52,8 @@ public struct HistoryRow: Sendable, Hashable {
     /// Further content, opaque here and kept apart: it goes with the recall. Only who asks for it is given it.
     public var copies: [UInt8]?
     public var recalled: Bool
+    /// Takes the place of a row that is there, as its message was amended: the row's command and copies stay. Not kept.
+    public var isAmendment = false
 
     public init(
         incarnation: Incarnation, seq: UInt64, index: UInt64, time: Timestamp, type: Int, sender: String?,

@@ -39,6 +39,8 @@ public struct StorageConfiguration: Sendable {
     /// The rest of a payload when its message is recalled and the erasure brings no replacement. Must give the same for
     /// the same bytes.
     public var erased: @Sendable (_ payload: [UInt8]) -> [UInt8] = { _ in [] }
+    /// Whether a payload is that of a message which was amended.
+    public var isAmended: @Sendable (_ payload: [UInt8]) -> Bool = { _ in false }
     /// How much of a page (`Limits.pageBytes`) a payload takes. Called on reader threads.
     public var shownBytes: @Sendable (_ payload: [UInt8]) -> Int = { $0.count }
     /// The seq of the message of the same room that a payload quotes; nil: none. Called on reader threads.

@@ -60,6 +60,17 @@ extension WordFilter {
         return changes
     }
 
+    /// The texts that are set in a message, as those of a new one.
+    public func passed(_ changes: MessageChanges) throws(ChatError) -> MessageChanges {
+        guard !isEmpty else { return changes }
+        var changes = changes
+        changes.text = try passed(changes.text, "text")
+        if let content = changes.content, check(content) == .refused {
+            throw ChatError(.rejected, "the content was refused by moderation", field: "content")
+        }
+        return changes
+    }
+
     /// The nick.
     public func passed(_ changes: ProfileChanges) throws(ChatError) -> ProfileChanges {
         guard !isEmpty else { return changes }
@@ -75,6 +86,7 @@ extension WordFilter {
         case .post(var draft):
             draft.body = try passed(draft.body)
             return .post(draft)
+        case .amend(let messageID, let set): return .amend(messageID: messageID, set: try passed(set))
         case .updateRoom(let set, let options): return .updateRoom(set: try passed(set), options)
         case .updateMe(let set, let save, let options): return .updateMe(try passed(set), save: save, options)
         default: return body

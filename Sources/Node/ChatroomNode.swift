@@ -176,6 +176,7 @@ public final class ChatroomNode: Service, Sendable {
             options.retentionDays = configuration.rooms.retentionDays
             options.level = level
             options.erased = RoomHost.erased
+            options.isAmended = RoomHost.isAmended
             options.shownBytes = RoomHost.shownBytes
             options.quotedSeq = RoomHost.quotedSeq
             options.withoutQuote = RoomHost.withoutQuote

@@ -51,8 +51,9 @@ extension RoomState {
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
             return try setOccupancy(emptySince, for: command, &outcome)
-        case .post, .updateRoom, .recall, .pin, .setManager, .setMember, .setRole, .setBlacklist, .setMute, .tempMute,
-            .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear, .addRobots, .removeRobots:
+        case .post, .updateRoom, .recall, .pin, .amend, .setManager, .setMember, .setRole, .setBlacklist, .setMute,
+            .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear, .addRobots,
+            .removeRobots:
             try requireOpen()
             try requireMayTakePart(command.actor, at: outcome.time)
             return try decideInOpenRoom(command, key, &outcome)
@@ -71,6 +72,8 @@ extension RoomState {
             return try recall(targets, options, for: command, &outcome)
         case .pin(let messageID, let enable, let options):
             return try pin(messageID, enable: enable, options, for: command, &outcome)
+        case .amend(let messageID, let set):
+            return try amend(messageID, set, for: command, &outcome)
         case .setManager(let user, let enable, let options):
             return try setManager(user, enable: enable, options, for: command, &outcome)
         case .setMember(let user, let enable, let options):

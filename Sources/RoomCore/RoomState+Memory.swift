@@ -33,6 +33,7 @@ extension RoomState {
         case .taken(let element): .element(element)
         case .missing(let bits): .missing(Self.names(bits, of: command.body))
         case .pinned(let pinned): .pinned(pinned)
+        case .amended(let messageID): .amendedBefore(messageID: messageID)
         }
     }
 
@@ -101,6 +102,8 @@ extension RoomState {
             return .element(element)
         case .missing(let names): return .missing(bits(of: names, in: body))
         case .pinned(let pinned): return .pinned(pinned)
+        case .amended(let message): return .amended(messageID: message.messageID)
+        case .amendedBefore(let messageID): return .amended(messageID: messageID)
         }
     }
 

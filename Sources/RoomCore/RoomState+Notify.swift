@@ -3,9 +3,10 @@ import ChatModel
 /// Messages that the room itself emits.
 extension RoomState {
     /// Emits a kept notification, unless the caller asked for none.
+    /// - Parameter message: what it changes: its priority and its way to the app's webhook are the notification's.
     mutating func notify(
         _ event: EventCode, _ options: NotifyOptions, of targets: [UserID] = [], data: NotificationData = .none,
-        for command: Command, _ outcome: inout Outcome
+        like message: Message? = nil, for command: Command, _ outcome: inout Outcome
     ) {
         guard options.notify else { return }
         var notification = Notification(event)
@@ -14,11 +15,11 @@ extension RoomState {
         notification.notifyExt = options.notifyExt
         notification.data = data
         let (seq, messageID) = nextKept()
-        keep(
-            Message(
-                room: room, place: .kept(seq: seq), messageID: messageID, time: outcome.time, from: nil,
-                body: .notification(notification)),
-            key: nil, for: command, &outcome)
+        var fields = MessageFields(
+            room: room, place: .kept(seq: seq), messageID: messageID, time: outcome.time, from: nil,
+            body: .notification(notification))
+        if let message { (fields.priority, fields.webhook) = (message.priority, message.webhook) }
+        keep(Message(fields), key: nil, for: command, &outcome)
     }
 
     mutating func keep(_ message: Message, key: CommandKey?, for command: Command, _ outcome: inout Outcome) {

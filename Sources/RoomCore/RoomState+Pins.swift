@@ -54,14 +54,19 @@ extension RoomState {
     }
 
     private func original(_ messageID: String, _ facts: CommandFacts) throws(ChatError) -> OriginalMessage {
-        // The fact is of this life of the room, and of the message named.
-        guard let original = facts.original, let incarnation, original.seq > 0, original.seq <= lastSeq,
-            MessageID.parse(messageID) == .kept(incarnation, seq: original.seq)
-        else { throw notKept(messageID, "messageId") }
+        guard let original = facts.original, isKept(messageID, seq: original.seq) else {
+            throw notKept(messageID, "messageId")
+        }
         return original
     }
 
-    private func notKept(_ messageID: String, _ field: String) -> ChatError {
+    /// Whether a fact is of this life of the room, and of the message named.
+    func isKept(_ messageID: String, seq: UInt64?) -> Bool {
+        guard let seq, let incarnation, seq > 0, seq <= lastSeq else { return false }
+        return MessageID.parse(messageID) == .kept(incarnation, seq: seq)
+    }
+
+    func notKept(_ messageID: String, _ field: String) -> ChatError {
         ChatError(.notFound, "there is no kept message \(messageID) in \(room)", field: field)
     }
 }

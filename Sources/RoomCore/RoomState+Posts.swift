@@ -74,7 +74,7 @@ extension RoomState {
     }
 
     /// One message per user in `slowModeSeconds`, kept or not; managers are exempt.
-    private mutating func passSlowMode(
+    mutating func passSlowMode(
         _ actor: Actor, _ outcome: inout Outcome
     ) throws(ChatError) {
         guard case .member(let user, _, _) = actor, let seconds = record?.info.slowModeSeconds, seconds > 0,

@@ -4,7 +4,7 @@ import ChatModel
 /// (PROTOCOL.md, "Viewer budget"). A room with few people does not ask it.
 ///
 /// In any second a viewer is shown at most the budget, in this order:
-/// 1. notifications and `mentionAll`, for everybody; messages that mention the viewer or are directed to it, and its
+/// 1. notifications and `mentionAll`, for everybody (360 is like the message that it amends, of whoever amends it); messages that mention the viewer or are directed to it, and its
 ///    own. All of them together stay within the budget; while they fill it, nothing else is shown.
 /// 2. HIGH, while the second has room for it.
 /// 3. A sample of the rest, the same for all. A fifth of the budget stays free of it, so that what is more important
@@ -96,7 +96,7 @@ public struct ViewerBudget: Sendable {
         if !message.to.isEmpty {
             return .only(admit(message.concernedUsers, budget))
         }
-        if message.body.type == .notification || message.mentionAll, comingFirst < budget {
+        if message.comesFirst, comingFirst < budget {
             show(comesFirst: true)
             return .everybody
         }
@@ -230,8 +230,18 @@ extension Message {
     /// Whom a message concerns more than others: whom it mentions, or whom alone it is for, and its sender.
     public var concernedUsers: [UserID] {
         var users = to.isEmpty ? mentions : to
-        if let sender = from?.user { users.append(sender) }
+        if let sender = from?.user ?? amender { users.append(sender) }
         var known: Set<UserID> = []
         return users.filter { known.insert($0).inserted }
+    }
+
+    fileprivate var comesFirst: Bool {
+        guard case .notification(let notification) = body else { return mentionAll }
+        return notification.event != .amended
+    }
+
+    private var amender: UserID? {
+        guard case .notification(let notification) = body, notification.event == .amended else { return nil }
+        return notification.operator?.user
     }
 }

@@ -55,6 +55,19 @@ package struct HotTail {
         messages[index].body = .recalled(messages[index].body.type)
     }
 
+    /// A message was amended: this takes its place.
+    package mutating func amend(_ message: Message) {
+        guard let seq = message.seq, let first = firstSeq, seq >= first, seq - first < UInt64(messages.count - head)
+        else { return }
+        let index = head + Int(seq - first)
+        let former = messages[index]
+        // As it is here, its quote may have gone since.
+        var fields = message.fields
+        fields.replyTo = former.replyTo
+        messages[index] = Message(fields)
+        bytes += Self.size(messages[index]) - Self.size(former)
+    }
+
     /// Takes away what replies quote of messages with those seqs.
     package mutating func removeQuotes(of isGone: (UInt64) -> Bool) {
         guard quotes > 0 else { return }
@@ -126,8 +139,10 @@ package struct HotTail {
         case .custom(let content, _, _): size += content.utf8.count
         case .notification(let notification):
             size += 500
-            if case .queueBatch(_, let elements) = notification.data {
-                size += elements.reduce(0) { $0 + 200 + $1.value.utf8.count }
+            switch notification.data {
+            case .queueBatch(_, let elements): size += elements.reduce(0) { $0 + 200 + $1.value.utf8.count }
+            case .amended(_, _, let set, _): size += set.bytes
+            default: break
             }
         default: size += 500
         }

@@ -33,7 +33,8 @@ struct FoundFacts: Sendable {
     var targets: [RecallTarget] = []
     var copies = MessageCopies()
     var original: OriginalMessage?
-    /// How many messages had been recalled before (`RecentlyErased`).
+    var amended: Message?
+    /// How many messages had been recalled before (`RecentSeqs`).
     var erasuresBefore: UInt64 = 0
     /// Those that had to be recalled before.
     let batches = RecalledBatches()
@@ -42,6 +43,7 @@ struct FoundFacts: Sendable {
     func complete(_ command: Command) -> Command {
         var command = command
         command.facts.original = original
+        command.facts.amended = amended
         switch command.body {
         case .recall(_, let options): command.body = .recall(targets, options)
         case .setBlacklist: command.facts.recalled = targets

@@ -30,11 +30,13 @@ struct Proposal: Sendable {
     var throwsOut: UserID?
     /// Messages whose other recalls wait until it is decided.
     var recalls: [UInt64] = []
+    /// The message that nobody else amends until it is decided.
+    var amends: UInt64?
 
-    /// How many messages had been recalled when its facts were looked up (`RecentlyErased`).
+    /// How many messages had been recalled when its facts were looked up (`RecentSeqs`).
     var erasuresBefore: UInt64 = 0
 
-    var isWaitedFor: Bool { throwsOut != nil || !recalls.isEmpty }
+    var isWaitedFor: Bool { throwsOut != nil || !recalls.isEmpty || amends != nil }
 }
 
 /// A proposal that does not change any more, as one reference: it is handed on with each step towards its room.

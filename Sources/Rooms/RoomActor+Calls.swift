@@ -124,6 +124,11 @@ extension RoomActor {
             reply(call, .success(.membersById(try membersInFrame(request, at: now, for: visitor.user))))
         case .queue(let request):
             reply(call, .success(.queue(try queueInFrame(request))))
+        case .message(let request):
+            try requireReached(visitor)
+            read(call, visitor) { room, reader throws(ChatError) in
+                .message(MessageResult(message: try await room.shownMessage(request.messageID, for: reader)))
+            }
         case .combined(let request):
             try requireReached(visitor)
             read(call, visitor) { room, reader throws(ChatError) in

@@ -36,17 +36,28 @@ extension RoomActor {
     /// Looks up until nobody else is recalling any of the messages: what is left to do shows when that is decided.
     private func facts(_ lookup: FactLookup, for proposal: Proposal) async throws(ChatError) -> FoundFacts {
         while true {
-            let erasures = recentlyErased.count
+            let (erasures, amendments) = (recentlyErased.count, recentlyAmended.count)
             var facts = try await lookUp(lookup, for: proposal)
             facts.erasuresBefore = erasures
             if let messageID = neededOriginal(of: proposal.command.body) {
-                facts.original = try await original(messageID, of: proposal.command.body)
+                let message = try await original(messageID, of: proposal.command.body)
+                // It may have been read before it was amended.
+                if let seq = message.seq, recentlyAmended.contains(seq, since: amendments) != false { continue }
+                if case .amend = proposal.command.body {
+                    facts.amended = message
+                } else {
+                    facts.original = OriginalMessage(message)
+                }
             }
-            guard waiting.isRecalling(facts.targets) || facts.original.map({ isRecalling($0) }) == true else {
-                return facts
-            }
+            guard waiting.isRecalling(facts.targets) || mustWait(for: facts) else { return facts }
             await decidedRecalls()
         }
+    }
+
+    /// Whether somebody else is about to change the message that is referred to.
+    private func mustWait(for facts: FoundFacts) -> Bool {
+        guard let seq = facts.amended?.seq else { return facts.original.map { isRecalling($0.seq) } ?? false }
+        return isRecalling(seq) || waiting.amending.contains(seq)
     }
 
     private func propose(
@@ -66,6 +77,7 @@ extension RoomActor {
         for sender in Set(facts.targets.compactMap(\.sender)) {
             complete.command.facts.names[sender] = presence.profile(of: sender)
         }
+        complete = claimAmended(of: complete)
         if let ready = try moderated(complete, holding: key, at: context.now()) {
             proceed(claimMessages(of: ready, facts.targets), key)
         }

@@ -29,7 +29,10 @@ extension RoomActor {
         query.beforeSeq = request.beforeSeq
         query.afterSeq = request.afterSeq
         let erasures = recentlyErased.count
-        let page = try await rows(query, for: reader)
+        let page = try await unchanged { [query] room throws(ChatError) in
+            let page = try await room.rows(query, for: reader)
+            return (page, page.rows.map(\.seq))
+        }
         do {
             let messages = try page.rows.map { mindingRecalls(try HistoryCodec.decode($0.payload), since: erasures) }
             return ChatModel.HistoryPage(messages: messages, more: page.more)
@@ -37,6 +40,25 @@ extension RoomActor {
             throw ChatError(.internal, "history can't be read")
         }
     }
+
+    /// Reads until none of the messages was recalled or amended meanwhile: a viewer who has been told that must not be given
+    /// what was before. Somebody who changes messages again and again holds nobody up.
+    private func unchanged<Value: Sendable>(
+        _ read: @Sendable (isolated RoomActor) async throws(ChatError) -> (value: Value, seqs: [UInt64])
+    ) async throws(ChatError) -> Value {
+        for _ in 1..<Self.readsMax {
+            let (erasures, amendments) = (recentlyErased.count, recentlyAmended.count)
+            let (value, seqs) = try await read(self)
+            let isUnchanged = seqs.allSatisfy {
+                recentlyErased.contains($0, since: erasures) == false
+                    && recentlyAmended.contains($0, since: amendments) == false
+            }
+            if isUnchanged { return value }
+        }
+        return try await read(self).value
+    }
+
+    private static var readsMax: Int { 4 }
 
     /// The life of the room. Throws 404 when there is no room.
     func requireLife() throws(ChatError) -> Incarnation {
@@ -75,14 +97,25 @@ extension RoomActor {
     }
 
     /// One kept message of this room, from the tail or from storage. Throws 404 for anything else.
-    func message(_ messageID: String) async throws(ChatError) -> Message {
+    func message(_ messageID: String, for reader: HistoryReader? = nil) async throws(ChatError) -> Message {
         let missing = ChatError(.notFound, "there is no message \(messageID) in \(id)", field: "messageId")
         guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
         else { throw missing }
         if let message = tail.message(seq: seq) { return message }
         let erasures = recentlyErased.count
-        let row = try await row(incarnation, seq, orThrow: missing)
+        let row = try await unchanged { room throws(ChatError) in
+            (try await room.row(incarnation, seq, orThrow: missing, for: reader), [seq])
+        }
         guard let message = try? HistoryCodec.decode(row.payload) else { throw missing }
         return mindingRecalls(message, since: erasures)
+    }
+
+    /// The same for somebody who is here: the newest messages stay in memory when they have expired.
+    func shownMessage(_ messageID: String, for reader: HistoryReader) async throws(ChatError) -> Message {
+        let message = try await message(messageID, for: reader)
+        guard message.time >= context.policy.keptSince(context.now()) else {
+            throw ChatError(.notFound, "the message \(messageID) has expired", field: "messageId")
+        }
+        return message
     }
 }

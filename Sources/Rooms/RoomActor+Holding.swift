@@ -109,17 +109,27 @@ extension RoomActor {
         return proposal
     }
 
+    /// From looking a message up for an `amend` on, others wait until it is decided: what each of them sets is laid over
+    /// what the former has left.
+    func claimAmended(of proposal: Proposal) -> Proposal {
+        guard let seq = proposal.command.facts.amended?.seq else { return proposal }
+        var proposal = proposal
+        proposal.amends = seq
+        waiting.amending.insert(seq)
+        return proposal
+    }
+
     /// The proposal was decided, or will not be: what waited for it goes on in the next turn, behind what this one
     /// tells and writes.
     func release(_ proposal: Proposal) {
         guard proposal.isWaitedFor else { return }
         begin { room in
-            room.releaseMessages(proposal.recalls)
+            room.releaseMessages(proposal.recalls, amended: proposal.amends)
             if let user = proposal.throwsOut { room.releaseSessions(of: user) }
         }
     }
 
-    /// Returns when a recall that others wait for was decided.
+    /// Returns when a recall or an amendment that others wait for was decided.
     func decidedRecalls() async { await withCheckedContinuation { waiting.laterRecalls.append($0) } }
 
     private func releaseSessions(of user: UserID) {
@@ -131,8 +141,9 @@ extension RoomActor {
         for key in ended.held { release(key, at: now) }
     }
 
-    private func releaseMessages(_ seqs: [UInt64]) {
-        guard !seqs.isEmpty else { return }
+    private func releaseMessages(_ seqs: [UInt64], amended: UInt64?) {
+        guard !seqs.isEmpty || amended != nil else { return }
+        if let amended { waiting.amending.remove(amended) }
         for seq in seqs {
             let left = waiting.recalling[seq, default: 1] - 1
             waiting.recalling[seq] = left > 0 ? left : nil

@@ -10,7 +10,9 @@ struct OlderMessages {
     var waiting: [Arrival]?
     /// Messages that were recalled while storage was being read.
     var erased: Set<UInt64> = []
-    /// Whether any message was.
+    /// Messages that were amended meanwhile, as they are now.
+    var amended: [UInt64: Message] = [:]
+    /// Whether any message was recalled.
     var hasErased = false
     /// When it was read last.
     var readAt: Timestamp?
@@ -25,6 +27,12 @@ struct OlderMessages {
         hasErased = true
         guard seq + UInt64(HotTail.messagesMax) > lastSeq else { return }
         erased.insert(seq)
+    }
+
+    /// The same of an amended message.
+    mutating func noteAmended(_ message: Message, of lastSeq: UInt64) {
+        guard waiting != nil, let seq = message.seq, seq + UInt64(HotTail.messagesMax) > lastSeq else { return }
+        amended[seq] = message
     }
 
     func mayRead(at now: Timestamp) -> Bool {
@@ -70,6 +78,7 @@ extension RoomActor {
         query.beforeSeq = tail.firstSeq
         let life = state.incarnation
         older.erased = []
+        older.amended = [:]
         older.hasErased = false
         begin { [query] room in
             var failure: ChatError?
@@ -96,7 +105,11 @@ extension RoomActor {
     ///   - life: the room's when they were asked for.
     private func putInFront(_ read: [Message], _ life: Incarnation?) {
         guard state.incarnation == life else { return }
-        let older = read.reversed().map { self.older.erased.contains($0.seq ?? 0) ? $0.recalled : $0 }
+        let older = read.reversed().map { message in
+            let seq = message.seq ?? 0
+            if self.older.erased.contains(seq) { return message.recalled }
+            return self.older.amended[seq] ?? message
+        }
         tail.prepend(older, lastSeq: state.lastSeq)
         // Any of those that they quote may have been recalled meanwhile.
         guard self.older.hasErased else { return }

@@ -4,18 +4,18 @@ import RoomCore
 import RoomProtocol
 import Wire
 
-/// The message that a pin names or a reply answers: looked up before, and once more when the command goes into the log. A
+/// The message that a pin or an amendment names or a reply answers: looked up before, and once more when the command goes into the log. A
 /// recall that came in between wins: what goes into the log later finds the pin, and takes it away.
 extension RoomActor {
     /// Throws 404 for what is no kept message of this room.
-    func original(_ messageID: String, of body: CommandBody) async throws(ChatError) -> OriginalMessage? {
+    func original(_ messageID: String, of body: CommandBody) async throws(ChatError) -> Message {
         do throws(ChatError) {
             let message = try await message(messageID)
             // The newest messages stay in memory when they have expired.
             guard message.time >= context.policy.keptSince(context.now()) else {
                 throw ChatError(.notFound, "the message \(messageID) has expired", field: "messageId")
             }
-            return OriginalMessage(message)
+            return message
         } catch {
             guard case .post = body, error.code == .notFound else { throw error }
             throw ChatError(error.code, error.message, field: "replyTo")
@@ -40,29 +40,42 @@ extension RoomActor {
         }
         switch (command.body, command.actor) {
         case (.pin, let actor): try state.requireMayPin(actor)
-        case (.post, .member(let user, _, let anonymous)):
+        case (.post, .member(let user, _, let anonymous)), (.amend, .member(let user, _, let anonymous)):
             try state.maySpeak(user, anonymous: anonymous, at: context.now())
         default: break
         }
     }
 
     /// Whether a recall of it is on its way through the log.
-    func isRecalling(_ original: OriginalMessage) -> Bool { waiting.recalling[original.seq] != nil }
+    func isRecalling(_ seq: UInt64) -> Bool { waiting.recalling[seq] != nil }
 
-    /// The proposal as it may go into the log now: recalls that were applied or proposed since the look-up are minded.
+    /// The proposal as it may go into the log now: recalls that were applied or proposed since the look-up are minded, and a
+    /// reply quotes what its message says now.
     /// - Returns: nil when it can't go, and was answered.
     func mindingRecalls(_ proposal: Proposal) -> Proposal? {
-        guard let original = proposal.command.facts.original, !original.isRecalled else { return proposal }
-        var proposal = proposal
-        let isRecalled =
-            tail.message(seq: original.seq)?.isRecalled
-            ?? recentlyErased.contains(original.seq, since: proposal.erasuresBefore)
+        let facts = proposal.command.facts
+        if let original = facts.original, !original.isRecalled {
+            return mindingRecalls(proposal, of: original.seq, isPost: proposal.command.body.isPost)
+        }
+        if let amended = facts.amended, !amended.isRecalled, let seq = amended.seq {
+            return mindingRecalls(proposal, of: seq, isPost: false)
+        }
+        return proposal
+    }
+
+    private func mindingRecalls(_ given: Proposal, of seq: UInt64, isPost: Bool) -> Proposal? {
+        var proposal = given
+        let present = tail.message(seq: seq)
+        let isRecalled = present?.isRecalled ?? recentlyErased.contains(seq, since: proposal.erasuresBefore)
         if isRecalled == true {
             proposal.command.facts.original?.isRecalled = true
             proposal.command.facts.original?.excerpt = nil
-        } else if isRecalled == nil || isRecalling(original) {
+            if let type = proposal.command.facts.amended?.body.type {
+                proposal.command.facts.amended?.body = .recalled(type)
+            }
+        } else if isRecalled == nil || isRecalling(seq) {
             // Whether the recall will be accepted is not known yet.
-            guard case .pin = proposal.command.body else {
+            if isPost {
                 proposal.command.facts.original?.excerpt = nil
                 return proposal
             }
@@ -70,8 +83,22 @@ extension RoomActor {
             answer(proposal.origin, .refused(error), isRepeat: false)
             release(proposal)
             return nil
+        } else if isPost, let present {
+            proposal.command.facts.original?.excerpt = present.body.excerpt
         }
         return proposal
+    }
+
+    /// A repeat of an `amend` is answered with the message as it is now: only history has its text.
+    func answerRepeatedAmend(of messageID: String, to origin: Proposal.Origin) {
+        begin { room in
+            do throws(ChatError) {
+                let message = try await room.message(messageID)
+                room.answer(origin, .amended(message), isRepeat: true)
+            } catch {
+                room.answer(origin, .refused(error), isRepeat: false)
+            }
+        }
     }
 
     /// A message that was read from storage, without a quote of what was recalled since then.
@@ -105,8 +132,8 @@ extension RoomPolicy {
     }
 }
 
-/// The messages that were recalled last, for what was read before.
-struct RecentlyErased {
+/// The messages that were recalled last, or amended, for what was read before.
+struct RecentSeqs {
     /// More than one recall names.
     static let countMax = 2_048
     /// How many there were since the room is in memory.
@@ -131,9 +158,11 @@ extension CommandBody {
     /// The ID of the kept message that must be looked up for it.
     var original: String? {
         switch self {
-        case .pin(let messageID, _, _): messageID
+        case .pin(let messageID, _, _), .amend(let messageID, _): messageID
         case .post(let draft): draft.replyTo
         default: nil
         }
     }
+
+    fileprivate var isPost: Bool { if case .post = self { true } else { false } }
 }

@@ -40,7 +40,9 @@ actor RoomActor {
     /// The messages that they have missed; kept until none of them is left.
     var missedPages = MissedPages()
     var older = OlderMessages()
-    var recentlyErased = RecentlyErased()
+    var recentlyErased = RecentSeqs()
+    /// The same of messages that were amended.
+    var recentlyAmended = RecentSeqs()
     var waiting = WaitingSessions()
     var reading = RoomReading()
     var graces = Graces()
@@ -217,6 +219,19 @@ actor RoomActor {
             endMissedPages()
             turn.hasUnwrittenHistory = true
             rows.erasures.append(Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index))
+        case .amend(let message):
+            guard let seq = message.seq, let incarnation else { return }
+            tail.amend(message)
+            older.noteAmended(message, of: state.lastSeq)
+            recentlyAmended.note(seq)
+            endMissedPages()
+            turn.hasUnwrittenHistory = true
+            var row = HistoryRow(
+                incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
+                type: message.body.type.number, sender: message.from?.user.text, command: nil,
+                payload: HistoryCodec.encode(message))
+            row.isAmendment = true
+            rows.history.append(row)
         case .publish(let message):
             publish(message)
             offerUnkept(message)
@@ -269,6 +284,7 @@ actor RoomActor {
     }
 
     func answer(_ origin: Proposal.Origin, _ result: CommandResult, isRepeat: Bool) {
+        if case .amendedBefore(let messageID) = result { return answerRepeatedAmend(of: messageID, to: origin) }
         let result = complete(result)
         switch origin {
         case .room:

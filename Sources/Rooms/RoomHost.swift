@@ -148,6 +148,9 @@ public final class RoomHost: Sendable {
         return HistoryCodec.encode(message)
     }
 
+    /// Whether a stored message was amended.
+    public static let isAmended: @Sendable ([UInt8]) -> Bool = { HistoryCodec.isAmended($0) }
+
     /// How much of a page of history a stored message takes.
     public static let shownBytes: @Sendable ([UInt8]) -> Int = { HistoryCodec.shownBytes(of: $0) }
 

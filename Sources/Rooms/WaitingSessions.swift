@@ -9,13 +9,17 @@ struct WaitingSessions {
     var throwingOut: [UserID: ThrowingOut] = [:]
     /// Messages that proposals are about to recall, and how many proposals.
     var recalling: [UInt64: Int] = [:]
-    /// Recalls that wait until others of the same messages are decided.
+    /// Messages that proposals are about to amend: one each.
+    var amending: Set<UInt64> = []
+    /// Look-ups that wait until others' recalls and amendments of the same messages are decided.
     var laterRecalls: [CheckedContinuation<Void, Never>] = []
 
     /// Whether a proposal is about to recall one of them.
     func isRecalling(_ targets: [RecallTarget]) -> Bool { targets.contains { recalling[$0.seq] != nil } }
 
-    var isEmpty: Bool { holds.isEmpty && throwingOut.isEmpty && recalling.isEmpty && laterRecalls.isEmpty }
+    var isEmpty: Bool {
+        holds.isEmpty && throwingOut.isEmpty && recalling.isEmpty && amending.isEmpty && laterRecalls.isEmpty
+    }
 }
 
 /// Calls of a session that has to wait, in their order.

@@ -2,7 +2,7 @@ import ChatModel
 import Wire
 
 extension Routes {
-    /// Taking messages back (323).
+    /// Taking messages back (323), and changing them (360).
     static let recall: [Route] = [
         Route(
             method: .post, path: "/v1/rooms/{room}/messages/{messageId}/recall", name: "recallMessage",
@@ -29,6 +29,21 @@ extension Routes {
                 body.options.notify,
                 id: request.callKey)
             return .done
+        },
+        Route(
+            method: .post, path: "/v1/rooms/{room}/messages/{messageId}/amend", name: "amendMessage",
+            roles: .moderation,
+            summary: "Change the text of TEXT and TIP, the content of CUSTOM, the ext of any kept message (360).",
+            request: RequestDescription(body: AmendBody.self), answer: .json(Message.self), isIdempotent: true,
+            refusals: [.forbidden, .notFound, .conflict, .roomClosed]
+        ) { request, service throws(ChatError) in
+            let body = try request.decode(AmendBody.self)
+            var options = ServerOptions()
+            options.operator = body.operator
+            let result = try await request.perform(
+                .amend(messageID: try request.messageID, set: body.set), as: request.actor(options), service)
+            guard case .amended(let message) = result else { throw request.unexpected(result) }
+            return APIResponse(message)
         },
     ]
 }

@@ -57,6 +57,11 @@ extension IntegrationTests {
             ("barrage", #"{"room":"matrix","text":"t","priority":"LOW","ext":"e","style":"s"}"#),
             ("recall", #"{"room":"matrix","messageId":"m","clientId":"UNIQUE"}"#),
             ("pin", #"{"room":"matrix","messageId":"m","enable":true,"clientId":"UNIQUE"}"#),
+            (
+                "amend",
+                #"{"room":"matrix","messageId":"m","set":{"text":"t","content":"c","ext":"e"},"clientId":"UNIQUE"}"#
+            ),
+            ("message", #"{"room":"matrix","messageId":"m"}"#),
             ("combined", #"{"room":"matrix","messageId":"m"}"#),
             (
                 "history",

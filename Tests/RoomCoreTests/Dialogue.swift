@@ -82,7 +82,7 @@ extension Effect {
         switch self {
         case .catalogue(let change): change.kind == .room ? 1 : 0
         case .roomChanged: 1
-        case .append, .erase: 2
+        case .append, .erase, .amend: 2
         case .publish: 3
         case .kick, .kickAll, .robotsEnter, .robotsExit, .retire: 4
         case .result: Self.resultPhase

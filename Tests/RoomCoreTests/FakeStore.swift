@@ -34,7 +34,7 @@ struct FakeStore {
                     $0.key.kind == .command || $0.key.kind == .webhook || $0.value.incarnation != retired
                 }
                 posts.removeAll { $0.incarnation == retired }
-            case .roomChanged, .append, .erase, .publish, .kick, .kickAll, .robotsEnter, .robotsExit, .result:
+            case .roomChanged, .append, .erase, .amend, .publish, .kick, .kickAll, .robotsEnter, .robotsExit, .result:
                 continue
             }
         }

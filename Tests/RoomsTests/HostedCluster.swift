@@ -143,6 +143,7 @@ final class HostedNode: Sendable {
         let now: @Sendable () -> Timestamp = { Timestamp(Int64(Date().timeIntervalSince1970 * 1000)) }
         var configuration = StorageConfiguration(now: now)
         configuration.erased = RoomHost.erased
+        configuration.isAmended = RoomHost.isAmended
         configuration.shownBytes = RoomHost.shownBytes
         configuration.quotedSeq = RoomHost.quotedSeq
         configuration.withoutQuote = RoomHost.withoutQuote

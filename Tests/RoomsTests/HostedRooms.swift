@@ -202,6 +202,7 @@ final class HostedRooms: Sendable {
         pool = StoragePool(writers: 1, readers: 1)
         var configuration = StorageConfiguration(now: options.now)
         configuration.erased = RoomHost.erased
+        configuration.isAmended = RoomHost.isAmended
         configuration.shownBytes = RoomHost.shownBytes
         configuration.quotedSeq = RoomHost.quotedSeq
         configuration.withoutQuote = RoomHost.withoutQuote

@@ -70,6 +70,24 @@ struct HotTailTests {
         #expect(excerpts(tail).isEmpty)
     }
 
+    @Test func `an amended message takes its place, and its quote stays away once it has gone`() throws {
+        var tail = HotTail()
+        for seq in 1...5 as ClosedRange<UInt64> { tail.append(try message(seq)) }
+        var amended = try message(3, .text("amended"))
+        amended.editedAt = Timestamp(9)
+        tail.amend(amended)
+        #expect(tail.message(seq: 3) == amended && tail.message(seq: 4)?.body == .text("hello"))
+        for seq in [0, 6] as [UInt64] { tail.amend(try message(seq, .text("elsewhere"))) }
+        #expect(tail.newest(9, lastSeq: 5).map(\.body).filter { $0 == .text("hello") }.count == 4)
+        var reply = try message(6)
+        reply.replyTo = ReplyReference(messageID: "m1", seq: 1, user: nil, nick: "n", excerpt: "hello")
+        tail.append(reply)
+        tail.erase(seq: 1)
+        reply.editedAt = Timestamp(9)
+        tail.amend(reply)
+        #expect(tail.message(seq: 6)?.replyTo == reply.replyTo?.withoutExcerpt)
+    }
+
     @Test func `a kick is known for ten minutes, whatever is said meanwhile, to whoever was there then`() throws {
         var tail = HotTail()
         tail.append(try kick(1, "ann"))

@@ -195,11 +195,11 @@ import Wire
     }
 
     @Test func `a recall that was applied since the look-up is known, and too many make it unsure`() {
-        var erased = RecentlyErased()
+        var erased = RecentSeqs()
         for seq in 1...10 as ClosedRange<UInt64> { erased.note(seq) }
         let before = erased.count
         #expect(erased.contains(3, since: 0) == true && erased.contains(3, since: before) == false)
-        for seq in 100..<(100 + UInt64(RecentlyErased.countMax)) { erased.note(seq) }
+        for seq in 100..<(100 + UInt64(RecentSeqs.countMax)) { erased.note(seq) }
         #expect(erased.contains(3, since: before) == false && erased.contains(100, since: before) == true)
         erased.note(9_999)
         #expect(erased.contains(9_999, since: before) == nil && erased.contains(9_999, since: erased.count - 1) == true)

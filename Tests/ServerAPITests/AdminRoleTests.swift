@@ -18,7 +18,8 @@ import Wire
         ],
         [.moderate]: [
             "createRoom", "updateRoom", "closeRoom", "reopenRoom", "muteRoom", "sendMessage", "sendBarrage",
-            "recallMessage", "recallMessagesOfUser", "pinMessage", "setRole", "setBlacklist", "setMute", "setTempMute",
+            "recallMessage", "recallMessagesOfUser", "amendMessage", "pinMessage", "setRole", "setBlacklist", "setMute",
+            "setTempMute",
             "kickMember",
             "setQueueElement", "setQueueElements", "takeQueueElement", "clearQueue", "addRobots", "removeRobots",
             "sendDirect",

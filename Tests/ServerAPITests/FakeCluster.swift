@@ -106,6 +106,12 @@ final class FakeCluster: ClusterService {
             return .element(QueueElement(key: write.key, value: write.value, owner: write.owner ?? Self.user("ann")))
         case .pin(let messageID, _, _):
             return .pinned([PinnedMessage(messageID: messageID, seq: 7, time: Timestamp(0))])
+        case .amend(let messageID, let set):
+            var message = Message(
+                room: room, place: .kept(seq: 7), messageID: messageID, time: Timestamp(0), from: nil,
+                body: .text(set.text ?? ""))
+            message.editedAt = Timestamp(1)
+            return .amended(message)
         case .queueTake(let key, _):
             return .element(QueueElement(key: key ?? "head", value: "v", owner: Self.user("ann")))
         case .addRobots(let robots): return .missing(robots.dropFirst().map(\.user.text))

@@ -133,7 +133,7 @@ extension Samples {
         MissedMessages(list { $0.message() }, after: uint64(), encodings: encodings)
     }
 
-    private mutating func wholeMessage() -> Message {
+    mutating func wholeMessage() -> Message {
         var message = message()
         message.webhook = bool()
         return message
@@ -188,7 +188,8 @@ extension Samples {
                 messageID: text(64), place: place(), time: time(), priority: any(Priority.self),
                 delivered: maybe { $0.int64() }),
             .member(member()), .element(element()), .missing(list { $0.text() }), .refused(error()),
-            .pinned(list(10) { $0.pinned(stored: true) }),
+            .pinned(list(10) { $0.pinned(stored: true) }), .amended(wholeMessage()),
+            .amendedBefore(messageID: text(64)),
         ]
         let shown: [OperationResult] = [
             .room(RoomResult(room: roomView(), seq: maybe { $0.uint64() })),

@@ -32,6 +32,10 @@ extension Samples {
                     style: maybe { $0.text() })),
             .recall(RecallRequest(room: room(), messageID: text(64, least: 1), clientID: clientID())),
             .pin(PinRequest(room: room(), messageID: text(64, least: 1), enable: bool(), clientID: clientID())),
+            .amend(
+                AmendRequest(
+                    room: room(), messageID: text(64, least: 1), set: messageChanges(), clientID: clientID())),
+            .message(MessageRequest(room: room(), messageID: text(64, least: 1))),
             .combined(CombinedRequest(room: room(), messageID: text(64, least: 1))),
             .history(RoomHistoryRequest(room: room(), query: query)),
             .room(RoomNameRequest(room: room())),
@@ -104,6 +108,7 @@ extension Samples {
             .barrage(BarrageResult()),
             .recall,
             .pin(PinResult(pinned: list { $0.pinned() })),
+            .amend(MessageResult(message: message())), .message(MessageResult(message: message())),
             .combined(MessagesResult(messages: list { $0.message() })),
             .history(MessagesResult(messages: list { $0.message() }, more: bool())),
             .room(RoomResult(room: roomView(), seq: uint64())),

@@ -47,6 +47,7 @@ extension Samples {
         (facts.addressHash, facts.addressBarSeconds) = (maybe { $0.uint64() }, int64())
         facts.copies = list { $0.message() }
         (facts.original, facts.keptSince) = (maybe { $0.original() }, maybe { $0.time() })
+        facts.amended = maybe { $0.wholeMessage() }
         let actor: Actor =
             switch int(0...3) {
             case 0: .system
@@ -93,7 +94,7 @@ extension Samples {
                 delivered: maybe { $0.int64() }),
             .member(self.member()), .element(element()), .taken(element()),
             .missing(list { UInt8(truncatingIfNeeded: $0.uint64()) }),
-            .pinned(list(10) { $0.pinned(stored: true) }),
+            .pinned(list(10) { $0.pinned(stored: true) }), .amended(messageID: text(64)),
         ]
         return [
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),

@@ -194,6 +194,8 @@ struct Samples {
             case .queueChanged: bool() ? .queue(change: .drop, element: nil) : .queue(change: .poll, element: element())
             case .queueBatchChanged: .queueBatch(change: .partClear, elements: list { $0.element() })
             case .recalled: .recalled(messageIDs: list { $0.text(64) })
+            case .amended:
+                .amended(messageID: text(64), seq: uint64(), set: messageChanges(), editedAt: time())
             case .pinsChanged: .pinned(list { $0.pinned() })
             case .digest:
                 .digest(
@@ -225,7 +227,12 @@ struct Samples {
         message.to = list { $0.user() }
         message.ext = maybe { $0.text() }
         message.replyTo = maybe { $0.reply() }
+        message.editedAt = maybe { $0.time() }
         return message
+    }
+    /// At least one of them is there.
+    mutating func messageChanges() -> MessageChanges {
+        MessageChanges(text: maybe { $0.text() }, content: maybe { $0.text() }, ext: text())
     }
     mutating func draft(stored: Bool = false) -> MessageDraft {
         var type = any(MessageType.self)

@@ -117,7 +117,24 @@ public struct Chatroom: Sendable {
         return result.pinned
     }
 
+    /// Changes one's own kept message, for a while (120 s) after it was sent: the text of TEXT and TIP, the content of CUSTOM,
+    /// the ext of any. 403 afterwards and of others' messages, 409 when it has been recalled. Only where `features` has `amend`.
+    /// - Returns: the message as it is then. Everybody is told 360.
+    @discardableResult
+    public func amend(_ messageID: String, _ set: MessageChanges) async throws(ClientError) -> Message {
+        let request = AmendRequest(room: id, messageID: messageID, set: set, clientID: Self.freshID())
+        guard case .amend(let result) = try await client.perform(.amend(request)) else { throw .mismatch }
+        return result.message
+    }
+
     // MARK: - Reading
+
+    /// One kept message, as it is now. 404 for what is none of this room. Only where `features` has `amend`.
+    public func message(_ messageID: String) async throws(ClientError) -> Message {
+        let request = MessageRequest(room: id, messageID: messageID)
+        guard case .message(let result) = try await client.perform(.message(request)) else { throw .mismatch }
+        return result.message
+    }
 
     /// The messages that a COMBINE holds.
     public func combined(_ messageID: String) async throws(ClientError) -> [Message] {

@@ -397,9 +397,12 @@ export class Chat {
     this.#root = container.getRootNode();
     this.#root.addEventListener("chat-mention", this.#mentioned);
     this.#root.addEventListener("chat-answer", this.#answering);
+    this.#root.addEventListener("chat-amend", this.#amending);
   }
 
   #mentioned = ({ detail }) => this.mention(detail);
+
+  #amending = ({ detail }) => this.#composer.amend(detail);
 
   #answering = ({ detail: { messageId, seq, from, text, content, title, media } }) =>
     this.#composer.answer({ messageId, seq, user: from?.user, nick: from?.nick, excerpt: cut(clean(text ?? title ?? media?.name ?? content), 80) });
@@ -413,6 +416,7 @@ export class Chat {
     this.#room.off("state", this.#stateChanged);
     this.#root.removeEventListener("chat-mention", this.#mentioned);
     this.#root.removeEventListener("chat-answer", this.#answering);
+    this.#root.removeEventListener("chat-amend", this.#amending);
     clearTimeout(this.#speaking);
     this.#list.destroy();
     this.#composer.destroy();
@@ -588,7 +592,7 @@ export class Chat {
     }
     if (event === 360) {
       const row = this.#find(data.messageId);
-      if (row && !row.message.recalled) {
+      if (row && !row.message.recalled && !(row.message.editedAt > data.editedAt)) {
         row.message = { ...row.message, ...data.set, editedAt: data.editedAt };
         this.#list.change(row);
       }
@@ -979,6 +983,7 @@ class Composer {
   #sendButton;
   #reason;
   #answered = null;
+  #amended = null;
   #quote;
   #count;
   #barrage;
@@ -1153,6 +1158,7 @@ class Composer {
     this.refresh();
     if (this.#sendButton.disabled) return;
     const text = this.#field.value.trim();
+    if (this.#amended) return this.#submitAmended(text);
     const isHigh = !this.#high.hidden && this.#high.ariaPressed === "true";
     if (this.#barrage.ariaPressed === "true") {
       this.#empty();
@@ -1189,15 +1195,53 @@ class Composer {
 
   /** The next text answers this message; null: none. */
   answer(replyTo) {
+    this.#leaveAmended();
     this.#answered = replyTo;
     this.#quote.hidden = !replyTo;
     if (!replyTo) return;
-    this.#quote.replaceChildren(icon(PATHS.reply, 20), make("bdi", "", nameOf(replyTo)), make("bdi", "chat-excerpt", replyTo.excerpt ?? ""),
-      button("chat-toggle", "×", () => { this.answer(null); this.#field.focus(); }, { "aria-label": say("discard"), title: say("discard") }));
+    this.#quote.replaceChildren(icon(PATHS.reply, 20), make("bdi", "", nameOf(replyTo)), make("bdi", "chat-excerpt", replyTo.excerpt ?? ""), this.#discard());
     this.#field.focus();
   }
 
-  recalled(ids) { if (this.#answered && ids.has(this.#answered.messageId)) this.answer({ ...this.#answered, excerpt: undefined }); }
+  #discard() {
+    return button("chat-toggle", "×", () => { this.answer(null); this.#field.focus(); }, { "aria-label": say("discard"), title: say("discard") });
+  }
+
+  recalled(ids) {
+    if (this.#answered && ids.has(this.#answered.messageId)) this.answer({ ...this.#answered, excerpt: undefined });
+    if (this.#amended && ids.has(this.#amended.messageId)) this.answer(null);
+  }
+
+  // Amending
+
+  /** The text of an own message is changed in place of writing another; the draft comes back afterwards. */
+  amend(message) {
+    this.answer(null);
+    this.#amended = { messageId: message.messageId, draft: this.#field.value };
+    this.#barrage.ariaPressed = "false";
+    this.#quote.hidden = false;
+    this.#quote.replaceChildren(make("bdi", "chat-excerpt", say("amending")), this.#discard());
+    this.#field.value = message.text;
+    this.#typed();
+    this.#field.focus();
+  }
+
+  #leaveAmended() {
+    const amended = this.#amended;
+    this.#amended = null;
+    if (!amended) return;
+    this.#field.value = amended.draft;
+    this.#typed();
+  }
+
+  async #submitAmended(text) {
+    const { messageId } = this.#amended;
+    this.answer(null);
+    try { await this.#context.room.amend(messageId, { text }); } catch (error) {
+      this.refused(error);
+      this.#context.notice(errorWords(error), "bad");
+    }
+  }
 
   // Mentions
 

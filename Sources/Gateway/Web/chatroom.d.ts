@@ -145,6 +145,8 @@ interface Common {
   ext?: string;
   /** Of a reply: the message that it answers. */
   replyTo?: ReplyReference;
+  /** When it was amended last. */
+  editedAt?: number;
 }
 
 /** What a reply says of the message that it answers. Take `excerpt` away when a 323 names that message. */
@@ -195,6 +197,8 @@ export type RoomChanges = {
   slowModeSeconds?: number;
   enterExitNotify?: EnterExitNotify;
 };
+/** `text` of TEXT and TIP, `content` of CUSTOM, `ext` of any. */
+export type MessageChanges = { text?: string; content?: string; ext?: string };
 export type MemberChanges = { nick?: string; avatar?: string; ext?: string };
 export type QueueChange =
   | ({ change: "OFFER" | "UPDATE" | "POLL" } & QueueElement)
@@ -221,6 +225,8 @@ export type NotificationBody =
   | Notice<320, QueueBatch>
   | Notice<323, { messageIds: string[] }>
   | Notice<350, Digest>
+  /** Lay `set` over the message, unless its `editedAt` is later. */
+  | Notice<360, { messageId: string; seq: number; set: MessageChanges; editedAt: number }>
   /** All that are pinned now. */
   | Notice<361, { pinned: PinnedMessage[] }>;
 export type NotificationEvent = NotificationBody["event"];
@@ -436,6 +442,12 @@ export class Room extends Emitter<RoomEvents> {
    * then, the latest last. Only where `features` has `pin`. */
   pin(messageId: string, enable?: boolean): Promise<PinnedMessage[]>;
 
+  /** Changes an own kept message, for 120 s after it was sent. Resolves with the message as it is then; everybody is told 360.
+   * Only where `features` has `amend`. */
+  amend(messageId: string, set: MessageChanges): Promise<Message>;
+
+  /** One kept message, as it is now. Only where `features` has `amend`. */
+  message(messageId: string): Promise<Message>;
   combined(messageId: string): Promise<Message[]>;
   /** Messages of a later version are among them, as they came. */
   history(query?: HistoryQuery): Promise<{ messages: Message[]; more: boolean }>;

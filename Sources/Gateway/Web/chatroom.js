@@ -102,12 +102,12 @@ const SETTLE_MS = 1_000;
 const REFUSAL_WAIT_MS = 5_000;
 const WINDOW_MS_MAX = 600_000;
 const REFUSED_TOKENS_MAX = 3;
-const READS = new Set(["ping", "combined", "history", "room", "members", "membersById", "queue"]);
+const READS = new Set(["ping", "message", "combined", "history", "room", "members", "membersById", "queue"]);
 /** The types and events that this version knows; anything else is told as `unsupported`. */
 const TYPES = new Set(["TEXT", "TIP", "COMMAND", "IMAGE", "AUDIO", "VIDEO", "FILE", "LOCATION", "CUSTOM", "COMBINE"]);
 const EVENTS = new Set([
   301, 302, 303, 304, 305, 306, 307, 308, 309, 310, 311, 312, 313, 314, 315, 316, 317, 318, 319, 320, 323, 350,
-  361,
+  360, 361,
 ]);
 const STOPS = { 4403: "forcedOffline", 4410: "takenOver" };
 const MISTAKES = new Set([1002, 1003, 1007, 1008, 1009]);
@@ -218,8 +218,12 @@ export class Room extends Emitter {
   /** Pins a kept message, or takes its pin away. Resolves with all that are pinned then: [{messageId, seq}]. */
   async pin(messageId, enable = true) { return (await this.#change("pin", { messageId, enable })).pinned; }
 
+  /** Changes an own kept message: {text} of TEXT and TIP, {content} of CUSTOM, {ext} of any. Resolves with the message as it is then. */
+  async amend(messageId, set) { return (await this.#change("amend", { messageId, set })).message; }
+
   // Reading
 
+  async message(messageId) { return (await this.#ask("message", { messageId })).message; }
   async combined(messageId) { return (await this.#ask("combined", { messageId })).messages; }
   history(query = {}) { return this.#ask("history", query); }
   info() { return this.#ask("room", {}); }

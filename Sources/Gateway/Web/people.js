@@ -308,6 +308,9 @@ export class People {
         add(isPinned ? "unpin" : "pin", () => this.#try(() => room.pin(message.messageId, !isPinned)));
       }
     }
+    const mayAmend = isMe && message?.seq && !message.recalled && ["TEXT", "TIP"].includes(message.type)
+      && now() - message.time < RECALL_MS && client.features.includes("amend");
+    if (mayAmend) add("amend", () => this.#container.dispatchEvent(new CustomEvent("chat-amend", { detail: message, bubbles: true, composed: true })));
     const mayAct = canManage() && rankOf(person) < rankOf(me()) && !isMe;
     const mayRecall = message?.seq && !message.recalled && message.messageId
       && (mayAct || (isMe && now() - message.time < RECALL_MS));

@@ -11,13 +11,14 @@ struct HistoryChunkTask: ReadTask {
     let notAfter: UInt64?
     let cutoff: Timestamp
     let bytesMax: Int
+    let isAmended: @Sendable ([UInt8]) -> Bool
     private let first: HistoryCursor?
     private var cursor: HistoryCursor?
     private var bytes: [UInt8] = []
 
     init(
         day: Int64, after cursor: HistoryCursor?, changedAfter: UInt64, notAfter: UInt64?, cutoff: Timestamp,
-        bytesMax: Int
+        bytesMax: Int, isAmended: @escaping @Sendable ([UInt8]) -> Bool
     ) {
         self.day = day
         first = cursor
@@ -26,6 +27,7 @@ struct HistoryChunkTask: ReadTask {
         self.notAfter = notAfter
         self.cutoff = cutoff
         self.bytesMax = bytesMax
+        self.isAmended = isAmended
     }
 
     mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryChunk? {
@@ -33,8 +35,8 @@ struct HistoryChunkTask: ReadTask {
         guard let reader = try open(day) else { return chunk(next: nil) }
         var (bytes, cursor, isFull) = (bytes, cursor, false)
         let isWhole = try reader.records(after: cursor, changedAfter: changedAfter, rowsMax: ReadSlice.rowsMax) {
-            [cutoff, bytesMax, notAfter] place, record in
-            if let record = record?.asOf(notAfter), record.row.map({ $0.time >= cutoff }) ?? true {
+            [cutoff, bytesMax, notAfter, isAmended] place, record in
+            if let record = record?.asOf(notAfter, isAmended), record.row.map({ $0.time >= cutoff }) ?? true {
                 var one: [UInt8] = []
                 WireProtobuf.appendDelimited(record, to: &one)
                 if !bytes.isEmpty, bytes.count + one.count > bytesMax {
@@ -74,13 +76,14 @@ struct ManifestTask: ReadTask {
 extension HistoryRecord {
     /// The record as of the log entry `index`; nil when it did not exist yet.
     ///
-    /// A message changes only by its recall, so one that is not recalled and has a later index is younger. A recalled one
-    /// may be older, and stays: when it is younger after all, the entry that made it replaces it when it is applied again.
-    fileprivate func asOf(_ index: UInt64?) -> HistoryRecord? {
+    /// A message changes only by its recall and by being amended, so one that is neither and has a later index is younger. One
+    /// that is may be older, and stays as it is now: when it is younger after all, the entry that made it replaces it when it
+    /// is applied again.
+    fileprivate func asOf(_ index: UInt64?, _ isAmended: ([UInt8]) -> Bool) -> HistoryRecord? {
         guard let index else { return self }
         if let erasure { return erasure.index <= index ? self : nil }
         guard var row, row.index > index else { return self }
-        guard row.recalled else { return nil }
+        guard row.recalled || isAmended(row.payload) else { return nil }
         row.index = index
         return HistoryRecord(row: row)
     }

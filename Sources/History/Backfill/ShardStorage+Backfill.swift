@@ -37,7 +37,7 @@ extension ShardStorage {
             read(
                 HistoryChunkTask(
                     day: day, after: cursor, changedAfter: changedAfter, notAfter: notAfter, cutoff: cutoff,
-                    bytesMax: max(1, bytesMax)),
+                    bytesMax: max(1, bytesMax), isAmended: configuration.isAmended),
                 done)
         }
     }

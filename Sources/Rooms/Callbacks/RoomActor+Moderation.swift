@@ -27,7 +27,7 @@ extension RoomActor {
         if let id = given.key, state.remembers(id, at: now) { return given }
         var proposal = given
         proposal.command.body = try callbacks.words.passed(proposal.command.body)
-        guard let hook = callbacks.hook, case .post(let draft) = proposal.command.body, draft.body.isModerated else {
+        guard let hook = callbacks.hook, let draft = try proposal.command.moderatedDraft, draft.body.isModerated else {
             return holdTarget(of: proposal)
         }
         // The hook is not asked about what `apply` will refuse anyway.
@@ -66,6 +66,7 @@ extension RoomActor {
         var question = HookQuestion(room: id, time: now, message: draft)
         question.from = sender(of: proposal.command)
         question.clientID = proposal.command.id.flatMap { key == nil ? nil : $0.text }
+        if case .amend(let messageID, _) = proposal.command.body { question.messageID = messageID }
         reading.atHook += 1
         if let key { hold(key) }
         let client = context.callbacks.value.client
@@ -76,6 +77,7 @@ extension RoomActor {
             do throws(ChatError) {
                 room.proceed(try room.decided(reply, hook, proposal, holding: key, at: now), key)
             } catch {
+                room.release(proposal)
                 room.answer(proposal.origin, .refused(error), isRepeat: false)
             }
             if let key { room.release(key, at: now) }
@@ -97,21 +99,22 @@ extension RoomActor {
         _ reply: HookReply?, _ hook: HookSettings, _ given: Proposal, holding key: PresenceKey?, at now: Timestamp
     ) throws(ChatError) -> Proposal {
         var proposal = given
-        guard case .post(var draft) = proposal.command.body else { return proposal }
         var verdict = reply?.action
         if verdict == .rewrite {
-            if let body = reply?.text.flatMap(draft.body.rewritten) { draft.body = body } else { verdict = nil }
+            if let text = reply?.text, let body = try given.command.rewritten(text) {
+                proposal.command.body = body
+            } else {
+                verdict = nil
+            }
         }
         let callbacks = context.callbacks.value
         if verdict == nil { callbacks.breaker.failed(at: now) } else { callbacks.breaker.succeeded() }
         try requireStillHere(key)
         // A retry that came by another connection may have been faster: then its result is the first one.
-        if let id = proposal.key, state.remembers(id, at: now) { return proposal }
+        if let id = proposal.key, state.remembers(id, at: now) { return given }
         switch verdict {
         case .allow: context.figures.hookAllowed.add()
-        case .rewrite:
-            context.figures.hookRewritten.add()
-            proposal.command.body = .post(draft)
+        case .rewrite: context.figures.hookRewritten.add()
         case .refuse:
             context.figures.hookRefused.add()
             throw ChatError(.rejected, "the message was refused by moderation")
@@ -132,5 +135,43 @@ extension RoomActor {
         case .member(let user, let profile, _):
             Sender(user: user, profile: profile, role: state.role(of: user).shownToOthers)
         }
+    }
+}
+
+extension Command {
+    /// The message that it makes, for the hook; nil when it makes none. Throws 414 for an amendment that does not fit its
+    /// message.
+    fileprivate var moderatedDraft: MessageDraft? {
+        get throws(ChatError) {
+            switch body {
+            case .post(let draft): return draft
+            case .amend(_, let set):
+                guard let message = facts.amended, !message.isRecalled else { return nil }
+                var draft = MessageDraft(body: try set.applied(to: message.body))
+                draft.priority = message.priority
+                draft.mentions = message.mentions
+                draft.mentionAll = message.mentionAll
+                draft.ext = set.ext ?? message.ext
+                draft.replyTo = message.replyTo?.messageID
+                draft.webhook = message.webhook
+                return draft
+            default: return nil
+            }
+        }
+    }
+
+    /// The same with the hook's text; nil where that does not fit.
+    fileprivate func rewritten(_ text: String) throws(ChatError) -> CommandBody? {
+        guard var draft = try moderatedDraft, let new = draft.body.rewritten(text) else { return nil }
+        guard case .amend(let messageID, var set) = body else {
+            draft.body = new
+            return .post(draft)
+        }
+        switch new {
+        case .text(let text), .tip(let text): set.text = text
+        case .custom(let content, _, _): set.content = content
+        default: return nil
+        }
+        return .amend(messageID: messageID, set: set)
     }
 }

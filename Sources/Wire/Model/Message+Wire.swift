@@ -14,6 +14,7 @@ extension Message: WireMessage {
 
 extension MessageFields {
     static let replyNumber = 57
+    static let editedAtNumber = 58
 
     /// Visits what everybody may see of a message.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -42,6 +43,20 @@ extension MessageFields {
         if W.isDecoding || W.describesSchema || replyTo != nil {
             try walker.optional(Self.replyNumber, "replyTo", &replyTo)
         }
+        if W.isDecoding || W.describesSchema || editedAt != nil {
+            try walker.optional(Self.editedAtNumber, "editedAt", &editedAt)
+        }
+    }
+}
+
+extension MessageChanges: WireMessage {
+    public static var blank: MessageChanges { MessageChanges() }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.optional(1, "text", &text, .bytes(Limits.textBytes))
+        try walker.optional(2, "content", &content, .bytes(Limits.textBytes))
+        try walker.optional(3, "ext", &ext, .bytes(Limits.extBytes))
+        if W.isDecoding, walker.enforcesLimits, isEmpty { throw .missing("set") }
     }
 }
 

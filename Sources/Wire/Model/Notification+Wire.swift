@@ -41,6 +41,9 @@ struct NotificationFields: WireMessage {
     var exited: Int64?
     var members: [DigestMember]?
     var pinned: [PinnedMessage]?
+    var messageID: String?
+    var seq: UInt64?
+    var editedAt: Timestamp?
 
     static var blank: NotificationFields { NotificationFields() }
     static var schemaName: String { "NotificationData" }
@@ -66,6 +69,9 @@ struct NotificationFields: WireMessage {
         try walker.repeatedIfAny(18, "members", &members)
         try walker.optional(19, "locked", &locked)
         try walker.repeatedIfAny(20, "pinned", &pinned)
+        try walker.optional(21, "messageId", &messageID)
+        try walker.optional(22, "seq", &seq)
+        try walker.optional(29, "editedAt", &editedAt)
     }
 }
 
@@ -87,6 +93,9 @@ extension NotificationFields {
             locked = element.locked ? true : nil
         case .queueBatch(let change, let elements): (self.change, self.elements) = (change, elements)
         case .recalled(let messageIDs): self.messageIDs = messageIDs
+        case .amended(let messageID, let seq, let changes, let editedAt):
+            (self.messageID, self.seq, self.editedAt) = (messageID, seq, editedAt)
+            set = ChangedFields(message: changes)
         case .pinned(let pinned): self.pinned = pinned
         case .digest(let entered, let exited, let online, let members):
             (self.entered, self.exited, self.online, self.members) = (entered, exited, online, members)
@@ -113,6 +122,10 @@ extension NotificationFields {
             guard let change else { throw .missing("change") }
             return .queueBatch(change: change, elements: elements ?? [])
         case .recalled: return .recalled(messageIDs: messageIDs ?? [])
+        case .amended:
+            guard let messageID, let seq, let editedAt else { throw .missing("messageId") }
+            return .amended(
+                messageID: messageID, seq: seq, set: set?.message ?? MessageChanges(), editedAt: editedAt)
         case .pinsChanged: return .pinned(pinned ?? [])
         case .digest:
             return .digest(entered: entered ?? 0, exited: exited ?? 0, online: online ?? 0, members: members ?? [])
@@ -123,20 +136,23 @@ extension NotificationFields {
     }
 }
 
-/// `set` of 312 and 316: what was changed of the room or of the member.
+/// `set` of 312, 316 and 360: what was changed of the room, of the member or of the message.
 struct ChangedFields: WireMessage {
     var room = RoomChanges()
     var profile = ProfileChanges()
+    var message = MessageChanges()
 
     static var blank: ChangedFields { ChangedFields() }
     static var schemaName: String { "Changes" }
 
-    /// `ext` belongs to both: it is read into both, and only one of them is used.
+    /// `ext` belongs to all of them: it is read into all, and only one of them is used.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        if !W.isDecoding, let ext = profile.ext { room.ext = ext }
+        if !W.isDecoding, let ext = profile.ext ?? message.ext { room.ext = ext }
         try room.walk(&walker)
         try walker.optional(20, "nick", &profile.nick)
         try walker.optional(21, "avatar", &profile.avatar)
-        if W.isDecoding { profile.ext = room.ext }
+        try walker.optional(40, "text", &message.text)
+        try walker.optional(41, "content", &message.content)
+        if W.isDecoding { (profile.ext, message.ext) = (room.ext, room.ext) }
     }
 }

@@ -98,6 +98,51 @@ public struct PinRequest: WireMessage, OperationBody, Hashable {
     }
 }
 
+/// `amend`: changes a kept message.
+public struct AmendRequest: WireMessage, OperationBody, Hashable {
+    public var room: RoomID
+    public var messageID: String
+    public var set: MessageChanges
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: AmendRequest { AmendRequest(room: .blank, messageID: "", set: .blank) }
+
+    var contentBytes: Int { self.set.bytes }
+
+    public init(room: RoomID, messageID: String, set: MessageChanges, clientID: String? = nil) {
+        self.room = room
+        self.messageID = messageID
+        self.set = set
+        self.clientID = clientID
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "messageId", &messageID, .nonEmptyBytes(Limits.opaqueIDBytes))
+        try walker.required(3, "set", &set)
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}
+
+/// `message`: one kept message.
+public struct MessageRequest: WireMessage, OperationBody, Hashable {
+    public var room: RoomID
+    public var messageID: String
+
+    public static var blank: MessageRequest { MessageRequest(room: .blank, messageID: "") }
+
+    public init(room: RoomID, messageID: String) {
+        self.room = room
+        self.messageID = messageID
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "messageId", &messageID, .nonEmptyBytes(Limits.opaqueIDBytes))
+    }
+}
+
 /// `combined`: the messages that a COMBINE holds.
 public struct CombinedRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID

@@ -32,6 +32,7 @@ public struct OperationChange: Sendable {
         case element(@Sendable (ElementResult) -> OperationResult)
         case missing
         case pinned
+        case amended
 
         /// - Parameter online: how many are in the room.
         public func answer(_ result: CommandResult, online: Int64) -> Result<OperationResult, ChatError> {
@@ -47,6 +48,7 @@ public struct OperationChange: Sendable {
             case (.element(let make), .element(let element)): .success(make(ElementResult(element: element)))
             case (.missing, .missing(let keys)): .success(.queueSetMany(MissingResult(missing: keys)))
             case (.pinned, .pinned(let pinned)): .success(.pin(PinResult(pinned: pinned)))
+            case (.amended, .amended(let message)): .success(.amend(MessageResult(message: message)))
             default:
                 // A clientId that was used for another kind of operation before.
                 .failure(ChatError(.conflict, "this clientId belongs to another operation"))

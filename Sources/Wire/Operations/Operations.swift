@@ -20,6 +20,10 @@ public indirect enum ClientOperation: Sendable, Hashable {
     case recall(RecallRequest)
     /// Pin a message, or take its pin away.
     case pin(PinRequest)
+    /// Change a kept message.
+    case amend(AmendRequest)
+    /// One kept message.
+    case message(MessageRequest)
     /// The copies in a COMBINE.
     case combined(CombinedRequest)
     /// A page of kept messages.
@@ -174,6 +178,13 @@ extension ClientOperation {
         try seen +=
             walker.choice(37, "pin", { if case .pin(let it) = current { it } else { nil } }, { self = .pin($0) })
             ? 1 : 0
+        try seen +=
+            walker.choice(38, "amend", { if case .amend(let it) = current { it } else { nil } }, { self = .amend($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                39, "message", { if case .message(let it) = current { it } else { nil } }, { self = .message($0) })
+            ? 1 : 0
         return seen
     }
 }
@@ -191,6 +202,8 @@ public enum OperationResult: Sendable, Hashable {
     case barrage(BarrageResult)
     case recall
     case pin(PinResult)
+    case amend(MessageResult)
+    case message(MessageResult)
     case combined(MessagesResult)
     case history(MessagesResult)
     case room(RoomResult)
@@ -328,6 +341,13 @@ extension OperationResult {
         try seen +=
             walker.choice(37, "pin", { if case .pin(let it) = current { it } else { nil } }, { self = .pin($0) })
             ? 1 : 0
+        try seen +=
+            walker.choice(38, "amend", { if case .amend(let it) = current { it } else { nil } }, { self = .amend($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                39, "message", { if case .message(let it) = current { it } else { nil } }, { self = .message($0) })
+            ? 1 : 0
         return seen
     }
 }
@@ -348,6 +368,8 @@ extension ClientOperation {
         case .barrage(let it): OperationRow(.barrage, .barrage, .never, isOpenToAnonymous: false, it)
         case .recall(let it): .change(it, it.clientID)
         case .pin(let it): .change(it, it.clientID)
+        case .amend(let it): .change(it, it.clientID)
+        case .message(let it): .reading(it)
         case .combined(let it): .reading(it)
         case .history(let it): .reading(it)
         case .room(let it): .question(it, isOpenToAnonymous: true)
@@ -371,7 +393,8 @@ extension ClientOperation {
     /// The command that a change becomes, and its result; nil for whatever changes nothing durable.
     public var change: OperationChange? {
         switch self {
-        case .connect, .refresh, .ping, .enter, .exit, .barrage, .combined, .history, .room, .members, .membersById,
+        case .connect, .refresh, .ping, .enter, .exit, .barrage, .message, .combined, .history, .room, .members,
+            .membersById,
             .queue:
             nil
         case .send(let it): OperationChange(.post(it.draft), it.clientID, .sent(asked: it.draft.priority))
@@ -379,6 +402,7 @@ extension ClientOperation {
             OperationChange(.recall([], NotifyOptions()), it.clientID, .done(.recall), after: .message(it.messageID))
         case .pin(let it):
             OperationChange(.pin(messageID: it.messageID, enable: it.enable, NotifyOptions()), it.clientID, .pinned)
+        case .amend(let it): OperationChange(.amend(messageID: it.messageID, set: it.set), it.clientID, .amended)
         case .updateRoom(let it): OperationChange(.updateRoom(set: it.set, it.options), it.clientID, .room)
         case .updateMe(let it):
             OperationChange(.updateMe(it.set, save: it.save, it.options), it.clientID, .member { .updateMe($0) })

@@ -299,6 +299,19 @@ public struct PinResult: WireMessage, Hashable {
     }
 }
 
+/// The reply to `amend` and `message`.
+public struct MessageResult: WireMessage, Hashable {
+    public var message: Message
+
+    public static var blank: MessageResult { MessageResult(message: .blank) }
+
+    public init(message: Message) { self.message = message }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "message", &message)
+    }
+}
+
 /// The reply to `queueSetMany`.
 public struct MissingResult: WireMessage, Hashable {
     /// Keys that were not in the queue.

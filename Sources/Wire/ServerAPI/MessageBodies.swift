@@ -72,6 +72,24 @@ public struct ServerBarrageRequest: WireMessage, Hashable {
     }
 }
 
+/// Body of POST …/messages/{messageId}/amend.
+public struct AmendBody: WireMessage, Hashable {
+    public var set: MessageChanges
+    /// In whose name; nil is the system.
+    public var `operator`: UserName?
+
+    public static var blank: AmendBody { AmendBody(set: .blank) }
+
+    public init(set: MessageChanges) { self.set = set }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "set", &set)
+        var named = `operator`.map(OperatorField.init)
+        try walker.optional(32, "operator", &named)
+        if W.isDecoding { `operator` = named?.name }
+    }
+}
+
 /// Body of POST /v1/rooms/{room}/messages/recall.
 public struct RecallAllRequest: WireMessage, Hashable {
     public var user: UserID

@@ -106,6 +106,8 @@ public struct HookQuestion: WireMessage, Hashable {
     public var clientID: String?
     /// Type, body, mentions, `ext` and so on, as in `send`, after the words.
     public var message: MessageDraft
+    /// The message that is to become this one, if it is an amendment.
+    public var messageID: String?
 
     public static var blank: HookQuestion { HookQuestion(room: .blank, time: .blank, message: .blank) }
 
@@ -121,6 +123,7 @@ public struct HookQuestion: WireMessage, Hashable {
         try walker.optional(3, "from", &from)
         try walker.optional(4, "clientId", &clientID)
         try walker.required(5, "message", &message)
+        try walker.optional(6, "messageId", &messageID)
     }
 }
 

@@ -138,6 +138,11 @@ extension RememberedResult: WireMessage {
             walker.choice(
                 8, "pinned", { if case .pinned(let it) = current { StoredPins(pinned: it) } else { nil } },
                 { self = .pinned($0.pinned) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                9, "amended",
+                { if case .amended(let it) = current { AmendedMessage(messageID: it) } else { nil } },
+                { self = .amended(messageID: $0.messageID) }) ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
     }
 }
@@ -152,6 +157,17 @@ struct StoredPins: WireMessage {
         var pins = W.isDecoding ? [] : pinned.map(StoredPin.init)
         try walker.repeated(1, "pinned", &pins)
         if W.isDecoding { pinned = pins.map(\.pinned) }
+    }
+}
+
+/// `RememberedResult.amended` and `CommandResult.amendedBefore`.
+struct AmendedMessage: WireMessage {
+    var messageID: String
+
+    static var blank: AmendedMessage { AmendedMessage(messageID: "") }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "messageId", &messageID)
     }
 }
 
@@ -196,6 +212,15 @@ extension CommandResult: WireMessage {
             walker.choice(
                 8, "pinned", { if case .pinned(let it) = current { StoredPins(pinned: it) } else { nil } },
                 { self = .pinned($0.pinned) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                9, "amended", { if case .amended(let it) = current { StoredMessage(message: it) } else { nil } },
+                { self = .amended($0.message) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                10, "amendedBefore",
+                { if case .amendedBefore(let it) = current { AmendedMessage(messageID: it) } else { nil } },
+                { self = .amendedBefore(messageID: $0.messageID) }) ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
     }
 }

@@ -31,6 +31,7 @@ enum CommandKind: String, WireEnum {
     case removeRobots = "REMOVE_ROBOTS"
     case webhookDelivered = "WEBHOOK_DELIVERED"
     case pin = "PIN"
+    case amend = "AMEND"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -64,6 +65,7 @@ enum CommandKind: String, WireEnum {
         case .undeleteRoom: 31
         case .purgeRoom: 32
         case .pin: 33
+        case .amend: 34
         }
     }
 }
@@ -97,6 +99,8 @@ extension CommandBody {
         case .recall(let targets, let options): (kind, fields.targets, fields.options) = (.recall, targets, options)
         case .pin(let messageID, let enable, let options):
             (kind, fields.messageID, fields.enable, fields.options) = (.pin, messageID, enable, options)
+        case .amend(let messageID, let set):
+            (kind, fields.messageID, fields.message) = (.amend, messageID, set)
         case .setManager(let user, let enable, let options):
             (kind, fields.user, fields.enable, fields.options) = (.setManager, user, enable, options)
         case .setMember(let user, let enable, let options):
@@ -158,6 +162,10 @@ extension CommandBody {
         case .recall: return .recall(fields.targets, options)
         case .pin:
             return .pin(messageID: try fields.need(fields.messageID, "messageId"), enable: try enable(), options)
+        case .amend:
+            return .amend(
+                messageID: try fields.need(fields.messageID, "messageId"),
+                set: try fields.need(fields.message, "message"))
         case .setManager: return .setManager(try user(), enable: try enable(), options)
         case .setMember: return .setMember(try user(), enable: try enable(), options)
         case .setRole: return .setRole(try user(), try fields.need(fields.role, "role"), options)

@@ -23,6 +23,7 @@ struct CommandFields: WireMessage {
     var users: [UserID] = []
     var progress: WebhookProgress?
     var messageID: String?
+    var message: MessageChanges?
     var options = NotifyOptions()
 
     static var blank: CommandFields { CommandFields() }
@@ -49,6 +50,7 @@ struct CommandFields: WireMessage {
         try walker.optional(19, "locked", &locked)
         try walker.optional(20, "progress", &progress)
         try walker.optional(21, "messageId", &messageID)
+        try walker.optional(22, "message", &message)
         try options.walk(&walker)
     }
 

@@ -73,6 +73,11 @@ public enum HistoryCodec {
         return reply.seq
     }
 
+    /// Whether a message that `encode` wrote was amended.
+    public static func isAmended(_ payload: [UInt8]) -> Bool {
+        payload.withUnsafeBytes { ProtobufReader.has(MessageFields.editedAtNumber, in: $0) }
+    }
+
     /// A message that `encode` wrote, without what it quotes.
     public static func withoutQuote(_ payload: [UInt8]) -> [UInt8] {
         guard var message = try? decode(payload) else { return payload }

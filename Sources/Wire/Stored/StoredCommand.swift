@@ -101,7 +101,11 @@ extension CommandFacts: WireMessage {
         try walker.defaulted(23, "keepDeletedSeconds", &keepDeletedSeconds, default: 0)
         try walker.optional(24, "original", &original)
         try walker.optional(25, "keptSince", &keptSince)
-        if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
+        var stored = amended.map { StoredMessage(message: $0) }
+        try walker.optional(26, "amended", &stored)
+        guard W.isDecoding else { return }
+        amended = stored?.message
+        names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 })
     }
 }
 

@@ -71,6 +71,7 @@ function text(message: Message): string {
     case 317: return message.data.change === "DROP" ? "cleared" : `${message.data.key} ${message.data.version.toFixed()}`;
     case 320: return message.data.elements.map(({ key, held }) => `${key} ${held ?? false}`).join();
     case 323: return message.data.messageIds.join();
+    case 360: return `${message.data.messageId} ${message.data.set.text ?? message.data.set.content} ${message.data.editedAt.toFixed()}`;
     case 361: return message.data.pinned.map(({ messageId, seq }) => `${messageId} ${seq.toFixed()}`).join();
     case 350: return `${message.data.entered} ${message.data.members.map(({ user }) => user).join()}`;
     default: return never(message);
@@ -159,6 +160,8 @@ async function app(): Promise<void> {
   await room.recall(receipt.messageId);
   const pinned: PinnedMessage[] = [...await room.pin(receipt.messageId), ...await room.pin(receipt.messageId, false)];
   show("pinned", [pinned, entry.room.pinned]);
+  const amended: Message = await room.amend(receipt.messageId, { text: "hello", ext: "" });
+  show("amended", [amended.editedAt, (await room.message(receipt.messageId)).editedAt]);
 
   const { messages, more } = await room.history({ limit: 100, order: "ASC", afterSeq: 1, types: ["TEXT", "NOTIFICATION"] });
   for (const { replyTo } of messages) show("reply", [replyTo?.messageId, replyTo?.seq, replyTo?.user, replyTo?.nick, replyTo?.excerpt]);

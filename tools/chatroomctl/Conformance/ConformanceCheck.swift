@@ -34,7 +34,8 @@ struct ConformanceCheck: Sendable {
         handshakes,
         framesBeforeConnect, requestsInFrames, allowances, tokenBounds, sessions, secrecy, seats, bigRooms, pages,
         signing, protobuf, connection, origins, slowClients, messageFields, mutes, expulsions, defaults, drops,
-        manyMessages, barrageSamples, pins, signedTokens, tokenEnds, serverRules, wholeCluster, signatures, callbacks,
+        manyMessages, barrageSamples, pins, amend, signedTokens, tokenEnds, serverRules, wholeCluster, signatures,
+        callbacks,
         words,
         witnessed,
     ].flatMap(\.self)

@@ -97,6 +97,7 @@ enum MessageText {
         case .queueBatchChanged: "queue changed in several places"
         case .recalled: "message recalled"
         case .digest: "people entered and left"
+        case .amended: "message amended"
         case .pinsChanged: "pinned messages changed"
         case .unknown: "event \(number)"
         }

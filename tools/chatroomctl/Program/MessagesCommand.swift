@@ -7,8 +7,8 @@ import FoundationEssentials
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "messages",
-        abstract: "Send messages; read a page of history or one message; take messages back; pin.",
-        subcommands: [Send.self, List.self, Get.self, Recall.self, Pin.self, Unpin.self])
+        abstract: "Send messages; read a page of history or one message; take messages back; amend; pin.",
+        subcommands: [Send.self, List.self, Get.self, Recall.self, Amend.self, Pin.self, Unpin.self])
 
     struct Recall: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -35,6 +35,40 @@ struct MessagesCommand: AsyncParsableCommand {
             let done = try await common.client().call(
                 "POST", path, body: .object(body), idempotencyKey: UUID().uuidString)
             common.show(done) { _ in ["recalled"] }
+        }
+    }
+
+    struct Amend: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change a kept message, whose ever.",
+            discussion:
+                "The room is told by 360; history then has the message as it was changed. TEXT and TIP have a text, "
+                + "CUSTOM has content, all have ext.")
+
+        @Argument var room: String
+        @Argument var messageID: String
+        @Option(help: "The text of TEXT and TIP.") var text: String?
+        @Option(help: "The content of CUSTOM.") var content: String?
+        @Option(help: "Text for the app.") var ext: String?
+        @Option(name: .customLong("operator"), help: "The user who is named in the 360; absent: the system.")
+        var operatorID: String?
+        @OptionGroup var common: CommonOptions
+
+        func validate() throws {
+            if text == nil, content == nil, ext == nil { throw ValidationError("Give --text, --content or --ext.") }
+        }
+
+        func run() async throws {
+            var set: [String: JSONTree] = [:]
+            set["text"] = text.map(JSONTree.text)
+            set["content"] = content.map(JSONTree.text)
+            set["ext"] = ext.map(JSONTree.text)
+            var body: [String: JSONTree] = ["set": .object(set)]
+            body["operator"] = operatorID.map(JSONTree.text)
+            let message = try await common.client().call(
+                "POST", ["rooms", room, "messages", messageID, "amend"], body: .object(body),
+                idempotencyKey: UUID().uuidString)
+            common.show(message, MessageText.facts)
         }
     }
 
