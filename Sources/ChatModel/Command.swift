@@ -155,6 +155,9 @@ public enum CommandBody: Sendable, Hashable {
     indirect case pin(messageID: String, enable: Bool, NotifyOptions)
     /// Changes a kept message; `CommandFacts.amended` says what it is until then.
     indirect case amend(messageID: String, set: MessageChanges)
+    /// The taps of a window.
+    indirect case tap(TapBatch)
+    indirect case tally(key: String, TallyChange)
     indirect case setManager(UserID, enable: Bool, NotifyOptions)
     indirect case setMember(UserID, enable: Bool, NotifyOptions)
     /// PUT …/role of the server API.

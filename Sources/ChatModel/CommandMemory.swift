@@ -45,6 +45,8 @@ public enum RememberedResult: Sendable, Hashable {
     case pinned([PinnedMessage])
     /// Without the message: history has it.
     case amended(messageID: String)
+    /// As it was then.
+    case tally(Tally)
 
     fileprivate var textBytes: Int {
         switch self {
@@ -56,6 +58,7 @@ public enum RememberedResult: Sendable, Hashable {
             200 + element.key.utf8.count + element.value.utf8.count + element.owner.text.utf8.count
         case .missing(let bits): 32 + bits.count
         case .amended(let messageID): 32 + messageID.utf8.count
+        case .tally(let tally): 64 + tally.key.utf8.count
         case .pinned(let pinned): pinned.reduce(32) { $0 + 32 + $1.messageID.utf8.count }
         }
     }

@@ -13,6 +13,9 @@ public enum CommandResult: Sendable, Hashable {
     case amended(Message)
     /// The same of a repeat: the message is looked up again.
     case amendedBefore(messageID: String)
+    case tally(Tally)
+    /// The results of a window: see `TapMemory.results`; none for one that came again after a later one.
+    case tapped([Int64])
     case refused(ChatError)
 }
 
@@ -75,6 +78,10 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case webhook = 8
     /// In place of `.room`: the room was deleted and can be had back; key: empty.
     case deletedRoom = 9
+    /// A counter: `Tally`; key: the tally's.
+    case tally = 13
+    /// The last window of taps of a lane's life: `TapMemory`; key: the life.
+    case taps = 14
 }
 
 /// One row of a room's catalogue put or removed (`value` nil). Values are encoded by the host, keys are text.
@@ -103,6 +110,8 @@ public indirect enum CatalogueValue: Sendable, Hashable {
     case robot(RobotRecord)
     case webhook(WebhookRecord)
     case deletedRoom(DeletedRoomRecord)
+    case tally(Tally)
+    case taps(TapMemory)
 }
 
 /// A robot that is here, as its room keeps it.

@@ -44,11 +44,13 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case pins
     /// Amended messages: the command `amend` with the fact `amended`, 360, and `editedAt` in rows of history.
     case amend
+    /// Tallies: the commands `tap` and `tally` with their rows, windows of taps on the link, and the push `tallies`.
+    case tallies
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend: FeatureLevel(2)
+        case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies: FeatureLevel(2)
         }
     }
 
@@ -59,6 +61,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         case .seats: "seats"
         case .pins: "pin"
         case .amend: "amend"
+        case .tallies: "tally"
         }
     }
 }
@@ -74,6 +77,7 @@ extension CommandBody {
         case .queueSet(let write, _): write.keepOwner || write.locked != nil ? .seats : nil
         case .pin: .pins
         case .amend: .amend
+        case .tap, .tally: .tallies
         case .post(let draft) where draft.replyTo != nil: .pins
         default: nil
         }

@@ -42,6 +42,9 @@ public enum FrameSize {
             + of(info.broadcastUrl) + info.pinned.count * (fields + Limits.opaqueIDBytes)
     }
 
+    /// A bound for so many tallies.
+    public static func ofTallies(_ count: Int) -> Int { count * (fields + Limits.tallyKeyBytes) }
+
     /// How many of the first items fit together; at least one if there are any.
     /// - Parameter bytesMax: what all of them may have.
     public static func fitting<Item>(_ items: [Item], within bytesMax: Int, _ size: (Item) -> Int) -> Int {

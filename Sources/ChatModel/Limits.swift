@@ -41,6 +41,21 @@ public enum Limits {
     public static let queueValueBytes = 4096
     public static let queueBatchItems = 100
     public static let robots = 100
+    public static let tallyKeyBytes = 32
+    /// Tallies that the server API has made in a room.
+    public static let tallies = 100
+    /// 2^53 - 1: what every client can count.
+    public static let tallyTotal: Int64 = 9_007_199_254_740_991
+    /// Taps of one request.
+    public static let tallyDelta: Int64 = 100
+    /// The most that one call of the server API adds or takes away.
+    public static let tallyAdd: Int64 = 1_000_000_000
+    /// Keys in one window of taps: those that a room can have, and as many that it may not have.
+    public static let tapKeys = 200
+    /// The lanes' lives of which a room remembers the last window, and for how long: far longer than a lane keeps a window
+    /// to send it again. Beyond the number the one that was silent for longest goes.
+    public static let tapLives = 4_096
+    public static let tapLifeSeconds: Int64 = 3_600
     public static let tokenBytes = 4 * kilobyte
     /// A frame to a client, its head included.
     public static let frameBytes = 256 * kilobyte
@@ -89,6 +104,8 @@ public struct RoomPolicy: Sendable, Hashable {
     /// HIGH messages a second and room, and as many HIGH barrages; further ones count as NORMAL.
     public var highPerSecondMax = 10
     public var onlinePushSeconds: Int64 = 2
+    /// How often changed totals of tallies are pushed at most.
+    public var tallyPushMilliseconds = 500
     public var retentionDays: Int64 = 10
     public var graceSeconds: Int64 = 10
     public var conflictPolicy = ConflictPolicy.kickOlder

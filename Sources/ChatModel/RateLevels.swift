@@ -5,6 +5,9 @@ public struct RateLevels: Sendable, Hashable {
     public var reads: Int64 = 0
     public var bytes: Int64 = 0
     public var repeats: Int64 = 0
+    /// nil: none have been taken lately.
+    public var tapRequests: Int64?
+    public var taps: Int64?
 
     public init() {}
 }

@@ -93,6 +93,7 @@ public final class Gateway: Sendable {
     /// Sets the features that every node of the cluster serves, as `connect` lists them from now on.
     public func use(features: [String]) {
         shared.features.withLock { $0 = features }
+        shared.takesTaps.store(features.contains(Feature.tallies.clientName ?? ""), ordering: .relaxed)
     }
 
     /// Serves the demo from now on, where the configuration has it.

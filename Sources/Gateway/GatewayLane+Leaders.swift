@@ -41,7 +41,7 @@ extension GatewayLane {
         var calls: [RoomRequest] = []
         awaited.forget { shared.shardMap.shard(of: $0) == notice.shard }
         for (room, sessions) in byRoom { calls += announcements(of: sessions, in: room) }
-        calls += ownAsked(asked)
+        calls += ownAsked(asked) + tapsAgain(of: notice.shard)
         if !calls.isEmpty { shared.router.route(calls, to: node, from: number) }
     }
 

@@ -74,6 +74,7 @@ extension GatewayLane {
             if let hub = hubs[room] { echo(items, to: id, in: hub) }
         case .barrage(let sample, let skipped):
             if let hub = hubs[room] { show(sample, skipped: skipped, in: hub) }
+        case .taps(let window, let result): settleTaps(window, result, of: room)
         case .gap(let seqs):
             roster.hear(seqs.upperBound, of: room)
             hubs[room]?.tellGap(seqs)
@@ -98,7 +99,7 @@ extension GatewayLane {
         if !active.isEmpty { hubs[room]?.settle(viewer) }
     }
 
-    private func reply(
+    func reply(
         to id: SessionID, _ request: UInt32, _ result: Result<OperationResult, ChatError>, of room: RoomID
     ) {
         guard let session = sessions[id], let asked = session.state.onAnswer(to: request),

@@ -37,8 +37,15 @@ extension GatewayLane {
         }
         if case .barrage(let barrage) = request.operation, sift(barrage, request.id, session, connection) { return }
         switch decide(Session.Request(request.operation, to: room, id: request.id), session) {
-        case .refuse(let error): connection.reply(request.id, error: error)
+        case .refuse(let error):
+            if case .tally(let tap) = request.operation {
+                shared.figures.tapsDropped.add(Int(tap.delta))
+                // Nobody waits for an answer.
+                if request.id == nil { return }
+            }
+            connection.reply(request.id, error: error)
         case .ask(let asked):
+            if case .tally(let tap) = request.operation, take(tap, asked.number, session) { return }
             call(
                 RoomRequest(
                     room: room,

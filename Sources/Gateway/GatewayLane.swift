@@ -70,6 +70,13 @@ final class GatewayLane {
     var handedOver: [HandedOver] = []
     /// nil: nothing is compressed.
     let compression: LaneCompression?
+    /// Names the windows of taps that this lane has counted, so that none of another life is taken for them.
+    let life = UInt64.random(in: 1 ... .max)
+    var lastTapWindow: UInt64 = 0
+    /// Rooms with taps that are not settled.
+    var taps: [RoomID: TapIntake] = [:]
+    /// Requests that wait for their windows.
+    var waitingTaps = 0
     /// The words by which barrage is moderated.
     var words: WordFilter
     var isDraining = false
@@ -123,6 +130,7 @@ final class GatewayLane {
             giveUpHeldCalls()
             askOverdueAgain()
             tellOfAwayLeaders(at: loop.nowMilliseconds)
+            watchTaps()
         }
         return listener.port
     }

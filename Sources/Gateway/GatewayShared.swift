@@ -30,6 +30,8 @@ final class GatewayShared: Sendable {
     private let wordFilter = Mutex(WordFilter())
     /// The features that every node of the cluster serves (PROTOCOL.md, "Versions"); read by each `connect`.
     let features = Mutex<[String]>([])
+    /// Whether every node of the cluster serves tallies: no other node is told of taps before.
+    let takesTaps = Atomic(false)
     /// nil until the node serves it, and where there is none.
     let demo = Mutex<(any DemoService)?>(nil)
     let demoCalls = Mutex(
@@ -108,6 +110,8 @@ struct GatewayFigures: Sendable {
     /// sum at the end of a turn.
     let deliveredMessages: Counter
     let deliveredBarrage: Counter
+    let tapsCounted: Counter
+    let tapsDropped: Counter
     /// Connections that had to give way.
     let closedForMemory: Counter
     private let closedByCode: [CloseCode: Counter]
@@ -150,6 +154,14 @@ struct GatewayFigures: Sendable {
         }
         deliveredMessages = delivered("message")
         deliveredBarrage = delivered("barrage")
+        func taps(_ result: String) -> Counter {
+            metrics.counter(
+                "chatroom_taps_total",
+                "Taps on tallies that were counted in windows, and those that were refused or dropped.",
+                labels: [("result", result)])
+        }
+        tapsCounted = taps("counted")
+        tapsDropped = taps("dropped")
         deliver = metrics.durations(
             "chatroom_deliver_seconds", "From a message's stamp until it was written to the viewers of a loop.")
         fanOutNanoseconds = metrics.seconds(

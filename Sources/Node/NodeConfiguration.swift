@@ -233,6 +233,7 @@ public struct NodeConfiguration: Sendable {
         rooms.recallWindowSeconds = Int64(try settings.int("rooms.recallSeconds", default: 120, in: 0...864_000))
         rooms.digestAboveOnline = try settings.int("rooms.digestAboveOnline", default: 1000, in: 0...10_000_000)
         rooms.onlinePushSeconds = Int64(try settings.int("rooms.onlinePushSeconds", default: 2, in: 1...3600))
+        rooms.tallyPushMilliseconds = try settings.int("rooms.tallyPushMs", default: 500, in: 100...60_000)
         rooms.viewerBudgetPerSecond = try settings.int("rooms.viewerBudget", default: 50, in: 1...1_000_000)
         rooms.viewerBudgetAboveOnline = try settings.int(
             "rooms.viewerBudgetAboveOnline", default: 1000, in: 0...10_000_000)

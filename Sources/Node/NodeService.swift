@@ -137,6 +137,8 @@ struct NodeService: ClusterService {
         try await calls.queue(of: room, after: after, limit: limit)
     }
 
+    func tallies(of room: RoomID) async throws(ChatError) -> [Tally] { try await calls.tallies(of: room) }
+
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
         try await calls.barrage(item, in: room)
     }

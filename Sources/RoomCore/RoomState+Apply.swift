@@ -51,7 +51,10 @@ extension RoomState {
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
             return try setOccupancy(emptySince, for: command, &outcome)
-        case .post, .updateRoom, .recall, .pin, .amend, .setManager, .setMember, .setRole, .setBlacklist, .setMute,
+        case .tap(let batch):
+            // A window that has been counted is answered as it was, also in a room that was closed since.
+            return try tap(batch, for: command, &outcome)
+        case .post, .updateRoom, .recall, .pin, .amend, .tally, .setManager, .setMember, .setRole, .setBlacklist, .setMute,
             .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear, .addRobots,
             .removeRobots:
             try requireOpen()
@@ -74,6 +77,8 @@ extension RoomState {
             return try pin(messageID, enable: enable, options, for: command, &outcome)
         case .amend(let messageID, let set):
             return try amend(messageID, set, for: command, &outcome)
+        case .tally(let key, let change):
+            return try changeTally(key, change, for: command, &outcome)
         case .setManager(let user, let enable, let options):
             return try setManager(user, enable: enable, options, for: command, &outcome)
         case .setMember(let user, let enable, let options):
@@ -105,7 +110,7 @@ extension RoomState {
         case .removeRobots(let users):
             return try removeRobots(users, for: command, &outcome)
         case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .queueRemove, .occupancy,
-            .expire, .webhookDelivered:
+            .expire, .webhookDelivered, .tap:
             throw ChatError(.internal, "this command does not belong here")
         }
     }
@@ -137,6 +142,7 @@ extension RoomState {
         for key in ledger.prune(at: now) {
             outcome.rows.append(CatalogueChange(kind: .command, key: key.text, value: nil))
         }
+        for life in tallies.prune(at: now) { outcome.rows.append(tapsRow(life, nil)) }
         guard let seconds = record?.info.slowModeSeconds else { return }
         for (user, spoken) in slow.prune(seconds: seconds, at: now) { outcome.rows.append(slowRow(user, spoken)) }
     }

@@ -6,6 +6,7 @@ struct DeletedRoom: Sendable {
     var record: DeletedRoomRecord
     var members: MemberTable
     var queue: RoomQueue
+    var tallies: TallyTable
 }
 
 extension RoomState {
@@ -18,6 +19,8 @@ extension RoomState {
         for element in queue.transientElements { drop(element.key, &outcome) }
         forgetRobots(Array(robots.keys), &outcome)
         for user in slow.times.keys.sorted() { outcome.rows.append(slowRow(user, nil)) }
+        // No window of before can be counted in it any more.
+        for life in tallies.forgetLives() { outcome.rows.append(tapsRow(life, nil)) }
         // Nothing of it ends while it is aside.
         putMembersWithDeadlines(withDeadline: false, &outcome)
         noteKickOfAll(&outcome)
@@ -37,12 +40,13 @@ extension RoomState {
 
     /// The room's content goes aside.
     mutating func bury(_ kept: DeletedRoomRecord) {
-        deleted = DeletedRoom(record: kept, members: members, queue: queue)
+        deleted = DeletedRoom(record: kept, members: members, queue: queue, tallies: tallies)
         record = nil
         members = MemberTable()
         queue = RoomQueue()
         slow = SlowMode()
         robots = [:]
+        tallies = TallyTable()
     }
 
     /// The room is back: closed, in the same life, with members, history, and the queue.
@@ -54,7 +58,7 @@ extension RoomState {
         }
         self.deleted = nil
         record = deleted.record.room
-        (members, queue) = (deleted.members, deleted.queue)
+        (members, queue, tallies) = (deleted.members, deleted.queue, deleted.tallies)
         outcome.rows.append(CatalogueChange(kind: .deletedRoom, key: "", value: nil))
         putMembersWithDeadlines(withDeadline: true, &outcome)
         outcome.touchesRoom = true

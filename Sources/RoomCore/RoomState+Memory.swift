@@ -34,6 +34,7 @@ extension RoomState {
         case .missing(let bits): .missing(Self.names(bits, of: command.body))
         case .pinned(let pinned): .pinned(pinned)
         case .amended(let messageID): .amendedBefore(messageID: messageID)
+        case .tally(let tally): .tally(tally)
         }
     }
 
@@ -104,6 +105,9 @@ extension RoomState {
         case .pinned(let pinned): return .pinned(pinned)
         case .amended(let message): return .amended(messageID: message.messageID)
         case .amendedBefore(let messageID): return .amended(messageID: messageID)
+        case .tally(let tally): return .tally(tally)
+        // The window itself is remembered.
+        case .tapped: return nil
         }
     }
 

@@ -14,6 +14,7 @@ public struct RoomState: Sendable {
     var slow = SlowMode()
     /// Members that are here without any session.
     var robots: [UserID: RobotRecord] = [:]
+    var tallies = TallyTable()
     var ledger = CommandLedger()
     /// The debt to the app's webhook.
     var owed = WebhookRecord()
@@ -72,6 +73,10 @@ public struct RoomState: Sendable {
                 }
             case .webhook(let record):
                 owed = record
+            case .tally(let tally):
+                tallies.set(tally)
+            case .taps(let memory):
+                if let life = UInt64(row.key, radix: 16) { _ = tallies.remember(memory, of: life) }
             case .room, .deletedRoom, .command, nil:
                 break
             }
@@ -102,7 +107,7 @@ public struct RoomState: Sendable {
     public var lastSeq: UInt64 { @inline(never) get { record?.lastSeq ?? 0 } }
 
     /// When the room needs an `expire`: the earliest end of a temporary mute or a ban, the idle close, or the removal of
-    /// results and of slow mode's times that are forgotten.
+    /// results, of slow mode's times and of windows of taps that are forgotten.
     public var nextDeadline: Timestamp? {
         // Asked at the end of each of the room's turns.
         var next: Timestamp?
@@ -113,6 +118,7 @@ public struct RoomState: Sendable {
         sooner(idleDeadline)
         sooner(ledger.nextSweep)
         sooner(slow.nextSweep)
+        sooner(tallies.nextSweep)
         sooner(deleted?.record.purgeAt)
         return next
     }
@@ -147,6 +153,7 @@ public struct RoomState: Sendable {
         queue = RoomQueue()
         slow = SlowMode()
         robots = [:]
+        tallies = TallyTable()
         ledger.forgetPosts()
     }
 }

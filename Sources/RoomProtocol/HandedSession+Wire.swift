@@ -45,6 +45,8 @@ extension RateLevels: WireMessage {
         try walker.shown(2, "reads", &reads)
         try walker.shown(3, "bytes", &bytes)
         try walker.shown(4, "repeats", &repeats)
+        try walker.optional(5, "tapRequests", &tapRequests)
+        try walker.optional(6, "taps", &taps)
     }
 }
 

@@ -119,6 +119,7 @@ struct WiredOutput: WireMessage {
         try walker.choice(
             32, "takenOver",
             { if case .takenOver(let taken) = current { taken } else { nil } }, { read = .takenOver($0) })
+        try walker.choice(33, "taps", { WiredTaps(current) }, { it in read = it.output })
         guard W.isDecoding else { return }
         if let frame {
             (jsonBytes, protobufBytes, self.body) = (frame.jsonBytes, frame.protobufBytes, frame.reference)

@@ -48,11 +48,13 @@ public enum RoomOutput: Sendable, Equatable {
     /// The end of a barrage window, for all viewers: what it shows, and how many items it leaves out. A session that
     /// gets an echo is told of so many fewer.
     case barrage(SharedFrame?, skipped: Int)
+    /// The end of a window of taps of the lane's: `TapMemory.results`, or why it was not counted at all.
+    case taps(window: UInt64, Result<[Int64], ChatError>)
 
     /// Whether it says nothing of the room, only how a call has ended.
     public var isAnswer: Bool {
         switch self {
-        case .reply, .retry, .entered(_, _, .failure, _): true
+        case .reply, .retry, .entered(_, _, .failure, _), .taps: true
         default: false
         }
     }

@@ -61,6 +61,9 @@ struct WiredServerAnswer: WireMessage {
             { given = .explain($0) })
         try walker.choice(
             10, "done", { if case .done = success { Empty() } else { nil } }, { (_: Empty) in given = .done })
+        try walker.choice(
+            11, "tallies", { if case .tallies(let tallies) = success { TalliesResult(tallies: tallies) } else { nil } },
+            { given = .tallies($0.tallies) })
         guard W.isDecoding else { return }
         answer.lane = Int(lane)
         answer.outcome = read ?? given.map { .answered(.success($0)) } ?? Self.unknown

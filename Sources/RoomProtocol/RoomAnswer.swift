@@ -11,6 +11,7 @@ public enum RoomAnswer: Sendable, Equatable {
     /// Those of the messages that exist, by ID.
     case copies([String: Message])
     case explain(StateFigures)
+    case tallies([Tally])
     /// The answer to `barrage`.
     case done
 }

@@ -74,6 +74,8 @@ struct WiredRequest: WireMessage {
             27, "serverOperation",
             { if case .server(let operation) = current { WiredServerOperation(operation: operation) } else { nil } },
             { it in read = it.operation.map { .server($0) } })
+        try walker.choice(
+            28, "taps", { if case .taps(let batch) = current { batch } else { nil } }, { read = .taps($0) })
         guard W.isDecoding else { return }
         guard let read else { throw ChatError(.badParameter, "a request for nothing") }
         request.body = read

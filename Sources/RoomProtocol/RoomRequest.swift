@@ -29,6 +29,8 @@ public struct RoomRequest: Sendable, Equatable {
         case follow(StreamPlace)
         /// The barrage of a window, of several sessions; droppable. The request's session is any of the lane.
         case barrages(BarrageBatch)
+        /// The taps of a window, of several sessions. The request's session is any of the lane.
+        case taps(TapBatch)
     }
 
     public var room: RoomID
@@ -131,7 +133,7 @@ extension RoomRequest {
     public var isAsked: Bool {
         switch body {
         case .operation, .server: true
-        case .leave, .away, .moved, .announce, .follow, .barrages: false
+        case .leave, .away, .moved, .announce, .follow, .barrages, .taps: false
         }
     }
 
@@ -161,7 +163,7 @@ extension RoomRequest {
         switch body {
         case .operation(let operation): operation.row.mustBeCurrent
         case .server(let operation): !operation.isDurable
-        case .leave, .away, .moved, .announce, .follow, .barrages: false
+        case .leave, .away, .moved, .announce, .follow, .barrages, .taps: false
         }
     }
 }

@@ -28,6 +28,8 @@ struct WiredServerOperation: WireMessage {
             5, "explain", { if case .explain = current { Empty() } else { nil } }, { (_: Empty) in read = .explain })
         try walker.choice(
             6, "barrage", { if case .barrage(let item) = current { item } else { nil } }, { read = .barrage($0) })
+        try walker.choice(
+            7, "tallies", { if case .tallies = current { Empty() } else { nil } }, { (_: Empty) in read = .tallies })
         if W.isDecoding { operation = read }
     }
 }

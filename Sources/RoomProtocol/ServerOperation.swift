@@ -12,6 +12,8 @@ public enum ServerOperation: Sendable, Equatable {
     /// Copies of messages of this room, if the user (nil: anybody) is here.
     case copies([String], for: UserID?)
     case explain
+    /// All tallies.
+    case tallies
     /// The sender's `ext` is not shown in barrage, and does not get here.
     case barrage(BarrageItem)
 
@@ -19,7 +21,7 @@ public enum ServerOperation: Sendable, Equatable {
     public var isDurable: Bool {
         switch self {
         case .command, .recall: true
-        case .message, .copies, .explain, .barrage: false
+        case .message, .copies, .explain, .tallies, .barrage: false
         }
     }
 }

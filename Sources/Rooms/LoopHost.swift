@@ -96,6 +96,7 @@ final class LoopHost {
             isPulseDue = true
             for shard in shards.values {
                 shard.closeBarrageWindows()
+                shard.tellTotals()
                 shard.tickReplica()
             }
         }

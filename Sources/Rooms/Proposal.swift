@@ -8,6 +8,8 @@ struct Proposal: Sendable {
     enum Origin: Sendable {
         case session(SessionRequest)
         case server(ServerOrigin)
+        /// A lane, which waits with its next window of taps.
+        case taps(Lane, window: UInt64)
         /// A part of a command that waits for it.
         case batch(RecalledBatches)
         /// The room's own: nobody waits.

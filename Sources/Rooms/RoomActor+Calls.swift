@@ -36,6 +36,9 @@ extension RoomActor {
         if case .barrages(let batch) = body {
             return take(batch, from: Lane(node: call.address.node, number: call.address.lane), at: now)
         }
+        if case .taps(let batch) = body {
+            return take(batch, from: Lane(node: call.address.node, number: call.address.lane))
+        }
         if settleCopies(body, call, key) { return }
         if body.endsReads(presence.visitor(key), from: call.address) { cancelReads(of: key) }
         // A client need not wait for its enter's answer: what it asks next comes after it.
@@ -43,7 +46,7 @@ extension RoomActor {
         if case .operation(.enter) = body { holdIfThrownOut(call.caller.user, key) }
         if waiting.holds[key] != nil { return wait(body, call, key) }
         switch body {
-        case .barrages: break
+        case .barrages, .taps: break
         case .leave: exit(key, at: now)
         case .moved(let former): move(key, call, from: former)
         case .announce(let stay): announce(stay, call, key)

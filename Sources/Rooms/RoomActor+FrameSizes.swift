@@ -60,7 +60,8 @@ extension RoomActor {
     func fillQueue(_ result: inout EnterResult, beside missed: Int, _ info: RoomInfo) {
         let elements = queueElements()
         result.queue = elements
-        let count = FrameSize.fitting(elements, within: enterBytes(info) - missed, FrameSize.of)
+        let talliesBytes = FrameSize.ofTallies(result.tallies?.count ?? 0)
+        let count = FrameSize.fitting(elements, within: enterBytes(info) - missed - talliesBytes, FrameSize.of)
         guard count < elements.count, let page = try? state.queuePage(after: nil, limit: count) else { return }
         result.queue = Array(elements[..<count])
         result.queueNext = page.next

@@ -60,7 +60,7 @@ extension RoomActor {
             return announce(stay, call, key)
         case .follow(let place):
             return follow(place, Lane(node: call.address.node, number: call.address.lane), number: call.number)
-        case .leave, .away, .barrages, .server:
+        case .leave, .away, .barrages, .taps, .server:
             break
         case .operation(let operation):
             guard (waiting.holds[key]?.calls.count ?? 0) < Self.waitingCallsMax else {

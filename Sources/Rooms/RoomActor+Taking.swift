@@ -153,6 +153,7 @@ extension RoomActor {
     func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
         stream.follow(place, lane, number: number, room: id, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
         stream.tell(lane, .silence(desk.toldMuted))
+        tellTotals(to: lane)
     }
 
     // MARK: - Nodes that are gone

@@ -28,6 +28,7 @@ actor RoomActor {
     var presence: Presence
     var tail = HotTail()
     var desk: BarrageDesk
+    var totals = ChangedTotals()
     var budget = ViewerBudget()
     /// Messages that were not shown to everybody, since the room is in memory.
     var messagesDropped: Int64 = 0
@@ -193,6 +194,7 @@ actor RoomActor {
                 tellVoices(of: user)
             }
             if case .queue(let element, _)? = change.value { noteOwner(of: element) }
+            if change.kind == .tally { noteTotal(of: change.key) }
             if change.kind == .room { turn.roomChange = nil }
             rows.catalogue.append(row(change, incarnation, stamp.index))
         case .roomChanged:
@@ -291,6 +293,12 @@ actor RoomActor {
             break
         case .batch(let batches):
             if case .refused(let error) = result { batches.refused(error) }
+        case .taps(let lane, let window):
+            switch result {
+            case .tapped(let results): stream.tell(lane, .taps(window: window, .success(results)))
+            case .refused(let error): stream.tell(lane, .taps(window: window, .failure(error)))
+            default: break
+            }
         case .server(let to):
             if case .refused(let error) = result {
                 answer(to, .failure(error))
@@ -360,11 +368,11 @@ actor RoomActor {
     }
 
     /// Whether the host must put this room on its lists of this turn.
-    func takeDirt() -> (isNewlyDirty: Bool, hasNewBarrage: Bool) {
+    func takeDirt() -> (isNewlyDirty: Bool, hasNewBarrage: Bool, hasNewTotals: Bool) {
         let newly = turn.dirt == .dirty
         if newly { turn.dirt = .reported }
-        defer { desk.isNew = false }
-        return (newly, desk.isNew)
+        defer { (desk.isNew, totals.isNew) = (false, false) }
+        return (newly, desk.isNew, totals.isNew)
     }
 
     /// The result of a room's turn.

@@ -28,7 +28,7 @@ enum RoomWork {
     var isPresence: Bool {
         switch request?.body {
         case .leave, .away, .moved, .announce, .follow: true
-        case .operation, .server, .barrages, nil: false
+        case .operation, .server, .barrages, .taps, nil: false
         }
     }
 

@@ -288,4 +288,7 @@ final class ShardHost: GroupLogDelegate {
 
     /// Ends the barrage windows that are open.
     func closeBarrageWindows() { publisher.closeBarrageWindows() }
+
+    /// Tells viewers of changed totals.
+    func tellTotals() { publisher.tellTotals() }
 }

@@ -12,6 +12,8 @@ final class ShardPublisher {
     private var barrageRooms: [RoomActor] = []
     /// Called when there is something to publish with the end of the turn.
     private let onWork: () -> Void
+    /// Those whose viewers have not been told of changed totals.
+    private var totalsRooms: [RoomActor] = []
 
     init(storage: ShardStorage, outbox: Outbox, onWork: @escaping () -> Void) {
         self.storage = storage
@@ -30,6 +32,7 @@ final class ShardPublisher {
             onWork()
         }
         if state.hasNewBarrage { barrageRooms.append(room) }
+        if state.hasNewTotals { totalsRooms.append(room) }
     }
 
     /// The rows of one applied command.
@@ -84,10 +87,21 @@ final class ShardPublisher {
         }
     }
 
+    /// Tells viewers of changed totals, where that is not too early.
+    func tellTotals() {
+        guard !totalsRooms.isEmpty else { return }
+        let rooms = totalsRooms
+        totalsRooms = []
+        for room in rooms {
+            if room.assumeIsolated({ $0.tellTotals() }) { totalsRooms.append(room) } else { markDirty(room) }
+        }
+    }
+
     /// Rooms leave memory; what is to be seen of them was published before.
     func forgetRooms() {
         dirtyRooms = []
         barrageRooms = []
+        totalsRooms = []
     }
 
     /// Storage was given a state that has all rows.

@@ -83,6 +83,13 @@ struct ShardRefusals {
                 : .reply(to.address.session, request: request, .failure(error))
             tell(output, to.address, proposal.command.room)
         case .batch(let batches): batches.refused(error)
+        case .taps(let lane, let window):
+            // In doubt, the lane sends it again under the same number.
+            guard !isInDoubt else { return }
+            outbox.add(
+                NodePublication(
+                    room: proposal.command.room, term: log.term, lanes: [],
+                    outputs: [.lane(lane.number, .taps(window: window, .failure(error)))]), to: lane.node)
         case .room: break
         }
     }

@@ -85,6 +85,10 @@ struct SchemaWalker<Mode: SchemaWalkMode>: FieldWalker {
         _ number: Int, _ name: StaticString, _ pairs: inout [QueuePair], itemsMax: Int, keyBytes: Int, valueBytes: Int
     ) throws(ChatError) { add(name, .map(of: .text(bytes: valueBytes), atMost: itemsMax), required: true) }
 
+    mutating func counts(_ number: Int, _ name: StaticString, _ counts: inout [TallyCount]) throws(ChatError) {
+        add(name, .map(of: .integer(from: nil, to: nil), atMost: Limits.tallies + 1), required: true)
+    }
+
     @discardableResult
     mutating func choice<V: WireValue>(
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: @autoclosure () -> V?,

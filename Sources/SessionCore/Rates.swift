@@ -14,6 +14,9 @@ public struct RateLimits: Sendable, Hashable {
     /// nothing, but nobody shall make it look without end.
     public static let repeatsPerSecond = 20.0
     public static let repeatsBurst = 100.0
+    /// Requests of taps, and taps, a second; the burst is as large (PROTOCOL.md, "Tallies").
+    public static let tapRequestsPerSecond = 20.0
+    public static let tapsPerSecond = 1_000.0
     /// The rate of all sessions of a user, as a multiple of one session's.
     public static let userShare = 3.0
     /// The debt that what other nodes say leaves at most, in what flows in within that many seconds. It is what a lie, or
@@ -42,6 +45,8 @@ public enum RateCost: Sendable, Hashable {
     case change(bytes: Int, copies: Int = 0)
     /// The question whether a change has been answered already.
     case isRepeat
+    /// A request that counts as so many taps.
+    case taps(Int64)
 
     /// The part of that many copied bytes that it pays for: at most the charge that was taken.
     func counted(_ copied: Int) -> Int {
@@ -57,6 +62,10 @@ public struct Rates: Sendable, Hashable {
     private var reads: TokenBucket
     private var bytes: TokenBucket
     private var repeats: TokenBucket
+    /// Requests of taps, and taps. Most sessions never tap, and have none.
+    private var taps: [TokenBucket] = []
+    private let share: Double
+    private let startedAt: UInt64
 
     /// The rates of a session. Starts full.
     public init(_ limits: RateLimits, nowMilliseconds now: UInt64) { self.init(limits, share: 1, now) }
@@ -74,6 +83,15 @@ public struct Rates: Sendable, Hashable {
         repeats = TokenBucket(
             ratePerSecond: RateLimits.repeatsPerSecond * share, burst: RateLimits.repeatsBurst * share,
             nowMilliseconds: now)
+        self.share = share
+        startedAt = now
+    }
+
+    private mutating func makeTaps(_ now: UInt64) {
+        guard taps.isEmpty else { return }
+        taps = [RateLimits.tapRequestsPerSecond, RateLimits.tapsPerSecond].map {
+            TokenBucket(ratePerSecond: $0 * share, burst: $0 * share, nowMilliseconds: now)
+        }
     }
 
     /// Other limits from now on; what is left stays.
@@ -88,6 +106,12 @@ public struct Rates: Sendable, Hashable {
         switch cost {
         case .read: return reads.wait(for: 1, nowMilliseconds: now)
         case .isRepeat: return repeats.wait(for: 1, nowMilliseconds: now)
+        case .taps(let count):
+            makeTaps(now)
+            let first = taps[0].wait(for: 1, nowMilliseconds: now)
+            let second = taps[1].wait(for: Double(count), nowMilliseconds: now)
+            guard let first, let second else { return first ?? second }
+            return max(first, second)
         case .change(let count, let copies):
             let first = changes.wait(for: 1, nowMilliseconds: now)
             let second = bytes.wait(for: Double(count) + Double(copies), nowMilliseconds: now)
@@ -101,6 +125,11 @@ public struct Rates: Sendable, Hashable {
         switch cost {
         case .read: reads.take(1)
         case .isRepeat: repeats.take(1)
+        case .taps(let count):
+            // They are there: what it costs is asked before it is taken.
+            guard taps.count == 2 else { return }
+            taps[0].take(1)
+            taps[1].take(Double(count))
         case .change(let count, let copies):
             changes.take(1)
             bytes.take(Double(count) + Double(copies))
@@ -109,9 +138,16 @@ public struct Rates: Sendable, Hashable {
 
     /// A change turned out to be a repeat.
     public mutating func giveBack(_ cost: RateCost) {
-        guard case .change(let count, let copies) = cost else { return }
-        changes.giveBack()
-        bytes.giveBack(Double(count) + Double(copies))
+        switch cost {
+        case .change(let count, let copies):
+            changes.giveBack()
+            bytes.giveBack(Double(count) + Double(copies))
+        case .taps(let count):
+            guard taps.count == 2 else { return }
+            taps[0].giveBack()
+            taps[1].giveBack(Double(count))
+        case .read, .isRepeat: break
+        }
     }
 
     /// A change has brought along that many bytes: what was taken beyond them comes back.
@@ -135,6 +171,10 @@ public struct Rates: Sendable, Hashable {
         levels.reads = reads.level(nowMilliseconds: now)
         levels.bytes = bytes.level(nowMilliseconds: now)
         levels.repeats = repeats.level(nowMilliseconds: now)
+        if taps.count == 2 {
+            levels.tapRequests = taps[0].level(nowMilliseconds: now)
+            levels.taps = taps[1].level(nowMilliseconds: now)
+        }
         return levels
     }
 
@@ -144,5 +184,10 @@ public struct Rates: Sendable, Hashable {
         reads.restrict(to: levels.reads)
         bytes.restrict(to: levels.bytes)
         repeats.restrict(to: levels.repeats)
+        guard let requests = levels.tapRequests, let tapped = levels.taps else { return }
+        // This node has seen no taps before.
+        makeTaps(startedAt)
+        taps[0].restrict(to: requests)
+        taps[1].restrict(to: tapped)
     }
 }

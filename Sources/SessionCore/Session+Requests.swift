@@ -101,6 +101,7 @@ extension Session {
         let cost: RateCost =
             switch row.rate {
             case .read: .read
+            case .taps: .taps(row.taps)
             case .change, .barrage:
                 .change(bytes: row.contentBytes, copies: operation.namesMessages ? Limits.pageBytes : 0)
             }

@@ -22,7 +22,8 @@ public struct UserUses: Sendable {
         case .change(let bytes, _):
             uses[user, default: UserUse(user: user)].changes += 1
             note(bytes: bytes, of: user)
-        case .isRepeat: break
+        // Taps count at each node alone, and per session.
+        case .isRepeat, .taps: break
         }
     }
 

@@ -29,7 +29,7 @@ extension IntegrationTests {
             ("refresh", #"{"token":"x"}"#), ("ping", "{}"),
             (
                 "enter",
-                #"{"room":"matrix","nick":"n","avatar":"a","ext":"e","notifyExt":"x","since":0,"epoch":"e","withQueue":true,"history":5}"#
+                #"{"room":"matrix","nick":"n","avatar":"a","ext":"e","notifyExt":"x","since":0,"epoch":"e","withQueue":true,"history":5,"withTallies":true}"#
             ),
             ("exit", #"{"room":"matrix"}"#),
             (
@@ -62,6 +62,7 @@ extension IntegrationTests {
                 #"{"room":"matrix","messageId":"m","set":{"text":"t","content":"c","ext":"e"},"clientId":"UNIQUE"}"#
             ),
             ("message", #"{"room":"matrix","messageId":"m"}"#),
+            ("tally", #"{"room":"matrix","key":"like","delta":1,"clientId":"UNIQUE"}"#),
             ("combined", #"{"room":"matrix","messageId":"m"}"#),
             (
                 "history",

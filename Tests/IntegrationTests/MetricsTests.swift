@@ -18,6 +18,7 @@ extension IntegrationTests {
             ("chatroom_gossip_members", "gauge", ["state"]), ("chatroom_disk_free_bytes", "gauge", []),
             ("chatroom_token_refused_total", "counter", []),
             ("chatroom_connections_closed_total", "counter", ["code"]),
+            ("chatroom_taps_total", "counter", ["result"]),
             ("chatroom_origin_refused_total", "counter", []), ("chatroom_build_info", "gauge", ["version"]),
             ("chatroom_ready", "gauge", []),
             ("chatroom_api_requests_total", "counter", ["route", "status"]), ("chatroom_api_seconds", "histogram", []),

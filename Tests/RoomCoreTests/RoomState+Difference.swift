@@ -24,6 +24,10 @@ extension RoomState {
         if queue.transientElements != other.queue.transientElements { return "transient elements" }
         if transientOwners != other.transientOwners { return "transient owners" }
         if robots != other.robots { return "robots" }
+        if tallies.all != other.tallies.all { return "tallies" }
+        if tallies.lives != other.tallies.lives { return "windows" }
+        if tallies.nextSweep != other.tallies.nextSweep { return "the sweep of windows" }
+        if deleted?.tallies.all != other.deleted?.tallies.all { return "tallies of the deleted room" }
         if owed != other.owed { return "owed" }
         if deleted?.record != other.deleted?.record { return "deleted room" }
         let kept = { (state: RoomState) in

@@ -20,6 +20,7 @@ final class FakeCluster: ClusterService {
         case members(RoomID, MemberKind, after: String?, limit: Int)
         case member(UserID, RoomID)
         case queue(RoomID, after: String?, limit: Int)
+        case tallies(RoomID)
         case barrage(BarrageItem, RoomID)
         case send(MessageDraft, from: ServerSender?, moderate: Bool, RoomID, id: String?)
         case recall(String, RoomID, Actor, id: String?)
@@ -104,6 +105,8 @@ final class FakeCluster: ClusterService {
             return .member(Self.member(user.text))
         case .queueSet(let write, _):
             return .element(QueueElement(key: write.key, value: write.value, owner: write.owner ?? Self.user("ann")))
+        case .tally(_, .remove): return .done
+        case .tally(let key, _): return .tally(Tally(key: key, total: 7, by: .server))
         case .pin(let messageID, _, _):
             return .pinned([PinnedMessage(messageID: messageID, seq: 7, time: Timestamp(0))])
         case .amend(let messageID, let set):
@@ -172,6 +175,11 @@ final class FakeCluster: ClusterService {
         element.transient = true
         element.held = true
         return QueueResult(elements: [element], seq: 7, next: "c1")
+    }
+
+    func tallies(of room: RoomID) async throws(ChatError) -> [Tally] {
+        try note(.tallies(room))
+        return [Tally(key: Tally.like, total: 7), Tally(key: "gifts", closed: true, by: .server)]
     }
 
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {

@@ -120,6 +120,7 @@ import Testing
         "addRobots": #"{"robots":[{"user":"r2","nick":"R2","avatar":"a","ext":"e"},"c3"]}"#,
         "recallMessagesOfUser": #"{"user":"ann","since":1732150000000,"notifyExt":"x","operator":"bob"}"#,
         "amendMessage": #"{"set":{"text":"x"},"operator":"bob"}"#,
+        "setTally": #"{"total":5,"closed":true,"by":"SERVER"}"#, "addToTally": #"{"delta":-3}"#,
         "pinMessage": #"{"enable":true,"notifyExt":"x","operator":"bob"}"#,
         "removeRobots": #"{"robots":["r2","c3"]}"#,
         "setWebhook":

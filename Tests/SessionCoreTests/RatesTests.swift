@@ -138,4 +138,31 @@ import Testing
         }
         #expect(count == 5)
     }
+
+    @Test func `taps have a rate of their own: 20 requests and 1,000 taps a second`() {
+        var rates = Rates(limits, nowMilliseconds: 0)
+        var users = UserRates(limits)
+        #expect(drain(.taps(1), user, &rates, &users, at: 0) == 20)
+        #expect(users.take(.taps(1), of: user, and: &rates, nowMilliseconds: 0) == 50)
+        #expect(drain(.taps(100), user, &rates, &users, at: 1_000) == 10, "all taps of a second")
+        #expect(users.take(.taps(100), of: user, and: &rates, nowMilliseconds: 1_000) == 100)
+        #expect(drain(.read, user, &rates, &users, at: 1_000) == 20, "reads and changes are as they were")
+        #expect(drain(.change(bytes: 0), user, &rates, &users, at: 1_000) == 20)
+        rates.giveBack(.taps(100))
+        #expect(rates.wait(for: .taps(100), nowMilliseconds: 1_000) == nil, "a repeat costs nothing")
+    }
+
+    @Test func `all sessions of a user have three times the taps of one, and one that moves brings no more`() {
+        var users = UserRates(limits)
+        var sessions = (0..<5).map { _ in Rates(limits, nowMilliseconds: 0) }
+        let taken = sessions.indices.map { drain(.taps(50), user, &sessions[$0], &users, at: 0) }
+        #expect(taken == [20, 20, 20, 0, 0])
+        var moved = Rates(limits, nowMilliseconds: 500)
+        moved.restrict(to: sessions[0].levels(nowMilliseconds: 500))
+        #expect(moved.wait(for: .taps(501), nowMilliseconds: 500) != nil)
+        #expect(moved.wait(for: .taps(500), nowMilliseconds: 500) == nil)
+        var idle = Rates(limits, nowMilliseconds: 500)
+        idle.restrict(to: Rates(limits, nowMilliseconds: 0).levels(nowMilliseconds: 500))
+        #expect(idle.wait(for: .taps(1_000), nowMilliseconds: 500) == nil)
+    }
 }

@@ -167,6 +167,10 @@ import Testing
         #expect(count(WebhookProgress.blank) == 4)
         #expect(count(WebhookSettings.blank) == 5)
         #expect(count(HookSettings.blank) == 4)
+        #expect(count(Tally.blank) == 4)
+        #expect(count(TallySettings.blank) == 3)
+        #expect(count(TapBatch.blank) == 3)
+        #expect(count(TapMemory.blank) == 3)
     }
 }
 

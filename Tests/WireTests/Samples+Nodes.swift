@@ -13,6 +13,7 @@ extension Samples {
             .follow(StreamPlace(epoch: text(64), seq: uint64())),
             .barrages(
                 BarrageBatch(window: uint64(), candidates: list { $0.candidate() }, leftOut: Int64(int(0...300)))),
+            .taps(taps()),
         ]
         let ofSessions = bodies.map { RoomRequest(room: room(), from: sessionOrigin(), $0) }
         let ofServer = serverOperations().map { RoomRequest.Body.server($0) } + [.operation(operations()[0])]
@@ -49,7 +50,7 @@ extension Samples {
                 ServerCommand($0, actor: actor(), id: commandID(), profile: maybe { $0.profile() }, moderate: bool()))
         } + [
             .recall(one), .recall(all), .message(text(64)), .copies(list { $0.text(64) }, for: maybe { $0.user() }),
-            .explain, .barrage(item),
+            .explain, .tallies, .barrage(item),
         ]
     }
 
@@ -119,6 +120,8 @@ extension Samples {
             .barrageReceipt(window: uint64(), shown: list { UInt32(truncatingIfNeeded: $0.uint64()) }),
             .barrageEcho(session(), list { $0.barrageItem() }), .barrage(sharedFrame(), skipped: int(0...300)),
             .barrage(nil, skipped: int(1...300)),
+            .taps(window: uint64(), .success(list { $0.int64() } + [0, -404])),
+            .taps(window: uint64(), .failure(error())),
         ]
     }
 
@@ -190,6 +193,7 @@ extension Samples {
             .member(member()), .element(element()), .missing(list { $0.text() }), .refused(error()),
             .pinned(list(10) { $0.pinned(stored: true) }), .amended(wholeMessage()),
             .amendedBefore(messageID: text(64)),
+            .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()), .tapped(list { $0.int64() } + [-409]),
         ]
         let shown: [OperationResult] = [
             .room(RoomResult(room: roomView(), seq: maybe { $0.uint64() })),
@@ -199,13 +203,14 @@ extension Samples {
             .queue(QueueResult(elements: list { $0.element() }, seq: uint64(), next: maybe { $0.text(64) })),
         ]
         return results.map { .command($0) } + shown.map { .result($0) } + [
-            .message(wholeMessage()), .copies(found), .explain(figures), .done,
+            .message(wholeMessage()), .copies(found), .explain(figures), .tallies(list { $0.tally() }), .done,
         ]
     }
 
     private mutating func levels() -> RateLevels {
         var levels = RateLevels()
         (levels.changes, levels.reads, levels.bytes, levels.repeats) = (int64(), int64(), int64(), int64())
+        (levels.tapRequests, levels.taps) = (maybe { -$0.int64() }, maybe { $0.int64() })
         return levels
     }
 

@@ -23,7 +23,7 @@ extension Samples {
                 EnterRequest(
                     room: room(), nick: maybe { $0.text() }, avatar: maybe { $0.text() }, ext: maybe { $0.text() },
                     notifyExt: maybe { $0.text() }, since: maybe { $0.uint64() }, epoch: text(64), withQueue: bool(),
-                    history: int64(0...100))),
+                    history: int64(0...100), withTallies: bool())),
             .exit(RoomNameRequest(room: room())),
             .send(SendRequest(room: room(), clientID: text(64, least: 1), draft: draft())),
             .barrage(
@@ -36,6 +36,7 @@ extension Samples {
                 AmendRequest(
                     room: room(), messageID: text(64, least: 1), set: messageChanges(), clientID: clientID())),
             .message(MessageRequest(room: room(), messageID: text(64, least: 1))),
+            .tally(TapRequest(room: room(), key: tallyKey(), delta: int64(1...100), clientID: clientID())),
             .combined(CombinedRequest(room: room(), messageID: text(64, least: 1))),
             .history(RoomHistoryRequest(room: room(), query: query)),
             .room(RoomNameRequest(room: room())),
@@ -79,7 +80,10 @@ extension Samples {
 
     mutating func requests() -> [ClientRequest] {
         operations().map { operation in
-            if case .barrage = operation, bool() { return ClientRequest(id: nil, operation: operation) }
+            switch operation {
+            case .barrage, .tally: if bool() { return ClientRequest(id: nil, operation: operation) }
+            default: break
+            }
             return ClientRequest(id: UInt32.random(in: 1 ... .max, using: &generator), operation: operation)
         }
     }
@@ -87,7 +91,10 @@ extension Samples {
     /// One result of every operation.
     mutating func results() -> [OperationResult] {
         let member = MemberResult(member: member())
+        var withTallies = EnterResult(room: roomView(), me: self.member(), epoch: text(64), seq: uint64())
+        withTallies.tallies = maybe { s in [s.tally()] + s.list { $0.tally() } }
         return [
+            .enter(withTallies),
             .connect(
                 ConnectResult(
                     session: session(), user: user(), time: time(), anonymous: bool(),
@@ -109,6 +116,7 @@ extension Samples {
             .recall,
             .pin(PinResult(pinned: list { $0.pinned() })),
             .amend(MessageResult(message: message())), .message(MessageResult(message: message())),
+            .tally(TapResult(total: int64())),
             .combined(MessagesResult(messages: list { $0.message() })),
             .history(MessagesResult(messages: list { $0.message() }, more: bool())),
             .room(RoomResult(room: roomView(), seq: uint64())),
@@ -153,6 +161,7 @@ extension Samples {
                 ReconnectPush(
                     minMs: int64(), maxMs: int64(), cause: maybe { $0.any(ReconnectCause.self) },
                     gateways: list { $0.text() })),
+            .tallies(TalliesPush(room: room(), totals: counts())),
         ]
     }
 

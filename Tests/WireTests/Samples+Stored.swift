@@ -27,7 +27,8 @@ extension Samples {
             .addRobots(list { Robot(user: $0.user(), profile: $0.profile()) }), .removeRobots(list { $0.user() }),
             .webhookDelivered(
                 WebhookProgress(incarnation: Incarnation(uint64()), seq: uint64(), time: time(), eventIndex: uint64())),
-        ]
+            .tap(taps()),
+        ] + tallyChanges().map { .tally(key: "key", $0) }
     }
 
     mutating func command(_ body: CommandBody) -> Command {
@@ -95,11 +96,13 @@ extension Samples {
             .member(self.member()), .element(element()), .taken(element()),
             .missing(list { UInt8(truncatingIfNeeded: $0.uint64()) }),
             .pinned(list(10) { $0.pinned(stored: true) }), .amended(messageID: text(64)),
+            .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()),
         ]
         return [
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
             (.slow, .time(time())), (.robot, .robot(RobotRecord(profile: profile(), enteredAt: time()))),
-            (.webhook, .webhook(webhookRecord())),
+            (.webhook, .webhook(webhookRecord())), (.tally, .tally(tally())),
+            (.taps, .taps(TapMemory(window: uint64(), time: time(), results: list { $0.int64() } + [-404]))),
             (.deletedRoom, .deletedRoom(DeletedRoomRecord(room: record, deletedAt: time(), purgeAt: time()))),
         ]
             + results.map {

@@ -113,6 +113,22 @@ struct Samples {
     mutating func pinned(stored: Bool = false) -> PinnedMessage {
         PinnedMessage(messageID: text(64), seq: uint64(), time: stored ? time() : .blank)
     }
+    mutating func tallyKey() -> String { String(name().filter { $0.isLetter || $0.isNumber }.prefix(32)) + "k" }
+    mutating func tally() -> Tally {
+        Tally(key: tallyKey(), total: int64(), closed: bool(), by: any(TallySource.self))
+    }
+    mutating func counts() -> [TallyCount] {
+        list { TallyCount(key: $0.text(20) + "-\($0.uint64())", count: $0.int64()) }
+    }
+    mutating func taps() -> TapBatch { TapBatch(life: uint64(), window: uint64(), sums: counts()) }
+    mutating func tallyChanges() -> [TallyChange] {
+        [
+            .tap(int64()), .add(-int64()), .remove,
+            .set(
+                TallySettings(
+                    total: maybe { $0.int64() }, closed: maybe { $0.bool() }, by: maybe { $0.any(TallySource.self) })),
+        ]
+    }
     mutating func reply() -> ReplyReference {
         ReplyReference(
             messageID: text(64), seq: uint64(), user: maybe { $0.user() }, nick: text(), excerpt: maybe { $0.text() })

@@ -11,6 +11,7 @@ import Testing
         let script = Chatroomctl.completionScript(for: shell)
         for command in [
             "rooms", "messages", "history", "tail", "members", "barrage", "token", "address", "health", "queue",
+            "tallies",
             "robots", "explain",
             "temp-mute", "blacklist", "kick",
         ] {
@@ -35,6 +36,9 @@ import Testing
         ["queue", "set", "r", "k", "v", "--owner", "u", "--transient"],
         ["queue", "set", "r", "k", "v", "--if-version", "0"], ["queue", "update", "r", "a=1", "b="],
         ["queue", "take", "r"], ["queue", "take", "r", "k"], ["queue", "clear", "r"],
+        ["tallies", "r"], ["tallies", "set", "r", "gifts", "--by", "SERVER", "--no-closed", "--total", "5"],
+        ["tallies", "add", "r", "gifts", "5"], ["tallies", "add", "r", "gifts", "--", "-5"],
+        ["tallies", "remove", "r", "gifts"],
         ["robots", "add", "r", "a", "b", "--nick", "Robo"], ["robots", "remove", "r", "a"], ["explain", "r", "--json"],
         ["member", "r", "u"],
         ["barrage", "r", "wow"], ["token", "u", "--room", "a", "--room", "b"], ["tail", "r"], ["health"],

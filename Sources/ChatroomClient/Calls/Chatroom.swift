@@ -101,6 +101,24 @@ public struct Chatroom: Sendable {
         await client.take([.barrage(request)])
     }
 
+    /// Counts as so many taps, 1 to 100, on a tally, and waits until they are on disk. Only where `features` has `tally`.
+    /// - Parameter clientID: makes it an ordinary change, which is repeated until it is answered and counted once. Without
+    ///   it nothing is repeated: it costs the server much less.
+    /// - Returns: the total.
+    @discardableResult
+    public func tally(_ key: String = Tally.like, delta: Int64 = 1, clientID: String? = nil) async throws(ClientError)
+        -> Int64
+    {
+        let request = TapRequest(room: id, key: key, delta: delta, clientID: clientID)
+        guard case .tally(let result) = try await client.perform(.tally(request)) else { throw .mismatch }
+        return result.total
+    }
+
+    /// The same without an answer: dropped when there is no connection, and beyond the rate; counted at most once.
+    public func tap(_ key: String = Tally.like, delta: Int64 = 1) async {
+        await client.take([.tap(TapRequest(room: id, key: key, delta: delta))])
+    }
+
     /// Takes a message back: one's own within 120 s (a setting of the server), as a manager any.
     public func recall(_ messageID: String) async throws(ClientError) {
         let request = RecallRequest(room: id, messageID: messageID, clientID: Self.freshID())

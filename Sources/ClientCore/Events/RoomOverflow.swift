@@ -7,6 +7,8 @@ package struct RoomOverflow: EventOverflow {
     private var skipped = Skipped()
     private var deliveries: [String: DeliveryStatus] = [:]
     private var online: Int64?
+    /// At most the tallies of a room, and those that it had before.
+    private var totals: [String: Int64] = [:]
     private var kick: Kick?
     private var state: ConnectionState?
 
@@ -28,6 +30,10 @@ package struct RoomOverflow: EventOverflow {
             skipped.unkept = Self.sum(skipped.unkept, more.unkept)
             skipped.events = Self.sum(skipped.events, more.events)
         case .online(let online): self.online = online
+        case .tallies(let changed):
+            for (key, total) in changed where totals.count < Self.totalsMax || totals[key] != nil {
+                totals[key] = total
+            }
         case .kicked(let kick): self.kick = kick
         case .delivery(let change):
             if deliveries.count < Self.deliveriesMax || deliveries[change.clientID] != nil {
@@ -48,6 +54,7 @@ package struct RoomOverflow: EventOverflow {
             events.append(.delivery(DeliveryChange(clientID: id, status: status)))
         }
         if let online { events.append(.online(online)) }
+        if !totals.isEmpty { events.append(.tallies(totals)) }
         if let kick { events.append(.kicked(kick)) }
         if let state { events.append(.state(state)) }
         return events
@@ -73,6 +80,7 @@ package struct RoomOverflow: EventOverflow {
 
     private static let rangesMax = 64
     private static let deliveriesMax = 1_024
+    private static let totalsMax = 1_024
 }
 
 /// Events of the client that a consumer did not take in time.

@@ -59,10 +59,13 @@ public struct EnterOptions: Sendable, Hashable {
     /// So many of the newest messages come as events in front of the live ones, in one sequence: 0 to 100. When the
     /// client comes back, what was missed comes instead; these where it can't be told (`recovery` is `impossible`).
     public var history: Int
+    /// Asks for the tallies, at every entry. Only where `features` has `tally`.
+    public var withTallies: Bool
 
     public init(
         nick: String? = nil, avatar: String? = nil, ext: String? = nil, notifyExt: String? = nil,
-        withQueue: Bool = false, history: Int = 0
+        withQueue: Bool = false, history: Int = 0,
+        withTallies: Bool = false
     ) {
         self.nick = nick
         self.avatar = avatar
@@ -70,5 +73,6 @@ public struct EnterOptions: Sendable, Hashable {
         self.notifyExt = notifyExt
         self.withQueue = withQueue
         self.history = history
+        self.withTallies = withTallies
     }
 }

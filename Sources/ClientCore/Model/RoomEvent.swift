@@ -18,6 +18,8 @@ public enum RoomEvent: Sendable, Hashable {
     case skipped(Skipped)
     /// How many are in the room.
     case online(Int64)
+    /// Totals of tallies that have changed, by key; all are on disk.
+    case tallies([String: Int64])
     /// Out of the room; a final state follows, and the client does not enter again by itself.
     case kicked(Kick)
     /// An own send has another status.
@@ -51,6 +53,8 @@ public struct RoomEntry: Sendable, Hashable {
     public var queue: [QueueElement]?
     /// There when `queue` is only the first part of a long queue: what the next page is asked for `after`.
     public var queueNext: String?
+    /// The room's tallies, if they were asked for.
+    public var tallies: [Tally]?
 
     public init(
         room: RoomView, me: Member, epoch: String, seq: UInt64, recovery: Recovery, queue: [QueueElement]? = nil

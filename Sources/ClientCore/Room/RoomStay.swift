@@ -39,7 +39,7 @@ struct RoomStay: Sendable {
         var request = EnterRequest(
             room: room, nick: options.nick, avatar: options.avatar, ext: options.ext,
             notifyExt: hasEntered ? nil : options.notifyExt, withQueue: options.withQueue,
-            history: Int64(options.history))
+            history: Int64(options.history), withTallies: options.withTallies)
         if let point = stream.resumePoint {
             request.since = point.since
             request.epoch = point.epoch

@@ -54,7 +54,7 @@ struct RoomStream: Sendable {
         var entry = RoomEntry(
             room: result.room, me: result.me, epoch: result.epoch, seq: result.seq,
             recovery: recovered ? .complete : resumes ? .impossible : .fresh)
-        (entry.queue, entry.queueNext) = (result.queue, result.queueNext)
+        (entry.queue, entry.queueNext, entry.tallies) = (result.queue, result.queueNext, result.tallies)
         guard recovered else {
             // The newest messages, if the app asked for some: live ones follow them.
             let newest = (result.missed ?? []).filter { $0.seq.map { 1...max(1, result.seq) ~= $0 } ?? false }
@@ -113,7 +113,10 @@ struct RoomStream: Sendable {
     /// Takes a push of this room: a message, barrage, a gap, skipped or online.
     mutating func push(_ push: Push) -> [Output] {
         guard catchUpEnd != nil else { return live(push) }
-        if case .online(let push) = push { return [.event(.online(push.online))] }
+        switch push {
+        case .online, .tallies: return live(push)
+        default: break
+        }
         held.append(push)
         return held.count > heldMax ? shorten() : []
     }
@@ -128,6 +131,8 @@ struct RoomStream: Sendable {
         case .skipped(let push):
             return [.event(.skipped(Skipped(barrage: push.barrage, unkept: push.unkept)))]
         case .online(let push): return [.event(.online(push.online))]
+        case .tallies(let push):
+            return [.event(.tallies(Dictionary(push.totals.map { ($0.key, $0.count) }) { _, last in last }))]
         case .broadcast, .direct, .kicked, .state, .token, .reconnect: return []
         }
     }
@@ -301,7 +306,7 @@ extension Skipped {
         case .skipped(let push):
             unkept = unkept.addingReportingOverflow(push.unkept).partialValue
             barrage = barrage.addingReportingOverflow(push.barrage).partialValue
-        case .gap, .online, .broadcast, .direct, .kicked, .state, .token, .reconnect: break
+        case .gap, .online, .tallies, .broadcast, .direct, .kicked, .state, .token, .reconnect: break
         }
     }
 }

@@ -33,6 +33,7 @@ extension ClientCore {
         case .gap(let it): toRoom(it.room, push, now)
         case .skipped(let it): toRoom(it.room, push, now)
         case .online(let it): toRoom(it.room, push, now)
+        case .tallies(let it): toRoom(it.room, push, now)
         case .broadcast(let message):
             effects.append(
                 .clientEvent(message.laterVersion.map { ClientEvent.unsupported($0) } ?? .broadcast(message)))

@@ -16,10 +16,10 @@ extension ClientCore {
         add(request, now)
     }
 
-    /// A barrage without an answer: sent now or not at all.
-    mutating func say(_ request: BarrageRequest) {
-        guard let number = onlineConnection, stays[request.room]?.state == .entered else { return }
-        effects.append(.write(connection: number, ClientRequest(id: nil, operation: .barrage(request))))
+    /// A barrage, or taps, without an answer: sent now or not at all.
+    mutating func say(_ operation: ClientOperation, in room: RoomID) {
+        guard let number = onlineConnection, stays[room]?.state == .entered else { return }
+        effects.append(.write(connection: number, ClientRequest(id: nil, operation: operation)))
     }
 
     mutating func add(_ request: PendingRequest, _ now: ClientInstant) {

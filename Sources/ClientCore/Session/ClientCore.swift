@@ -120,7 +120,8 @@ package struct ClientCore: Sendable {
         case .enter(let ticket, let room, let options): enter(room, options, ticket: ticket, now)
         case .exit(let ticket, let room): exit(ticket, room, now)
         case .perform(let ticket, let operation): perform(ticket, operation, now)
-        case .barrage(let request): say(request)
+        case .barrage(let request): say(.barrage(request), in: request.room)
+        case .tap(let request): say(.tally(request), in: request.room)
         case .deadline: deadline(now)
         }
         let due = effects

@@ -31,6 +31,8 @@ package enum ClientInput: Sendable {
     case perform(ticket: UInt64, ClientOperation)
     /// A barrage without an answer.
     case barrage(BarrageRequest)
+    /// Taps without an answer.
+    case tap(TapRequest)
     /// The time given by `nextDeadline` has come.
     case deadline
 }

@@ -160,6 +160,15 @@ export interface ReplyReference {
   excerpt?: string;
 }
 
+/** A counter of the room. */
+export interface Tally {
+  key: string;
+  total: number;
+  closed: boolean;
+  /** SERVER: only the app's server adds to it. */
+  by?: "SERVER";
+}
+
 /** A message that the room has pinned. */
 export interface PinnedMessage {
   messageId: string;
@@ -303,6 +312,8 @@ export interface RoomEntry {
   queue?: QueueElement[];
   /** If the queue did not fit: read on with `queue({ after })`. */
   queueNext?: string;
+  /** With `withTallies`: `like` first. */
+  tallies?: Tally[];
 }
 
 export interface EnterOptions {
@@ -312,6 +323,8 @@ export interface EnterOptions {
   /** Shown in the 301 of the first entry. */
   notifyExt?: string;
   withQueue?: boolean;
+  /** Only where `features` has `tally`. */
+  withTallies?: boolean;
   /** So many of the newest messages come in front of the live ones: 0 to 100. */
   history?: number;
 }
@@ -392,6 +405,8 @@ export interface RoomEvents {
   gap: { ranges: Range[]; cause: GapCause };
   skipped: { barrage: number; unkept: number };
   online: number;
+  /** Totals that have changed, by the key of the tally; all are on disk. */
+  tallies: Record<string, number>;
   kicked: { reason: KickReason; ext?: string };
   delivery: Delivery;
   unsupported: UnknownMessage;
@@ -437,6 +452,12 @@ export class Room extends Emitter<RoomEvents> {
   /** Resolves when the message is on disk at a majority of the room's replicas. */
   send(message: string | Draft, options?: { clientId?: string }): Promise<Receipt>;
   barrage(text: string, options?: { priority?: Priority; ext?: string; style?: string }): Promise<{ accepted: boolean }>;
+  /** Counts as so many taps, 1 to 100, on a tally ("like"). Resolves with the total when it is on disk. With a `clientId` it is
+   * repeated and counted once; without one it is not repeated, and costs the server much less. Only where `features` has
+   * `tally`. */
+  tally(key?: string, delta?: number, options?: { clientId?: string }): Promise<number>;
+  /** The same without an answer: sent now or not at all. */
+  tap(key?: string, delta?: number): void;
   recall(messageId: string): Promise<object>;
   /** Pins a kept message, or with false takes its pin away; for managers, at most 10. Resolves with all that are pinned
    * then, the latest last. Only where `features` has `pin`. */

@@ -180,8 +180,8 @@ export class Room extends Emitter {
   // Entering and leaving
 
   /** Enters, and stays over lost connections until exit, a kick or a failure. Options: nick, avatar, ext, notifyExt,
-   * withQueue, history (so many of the newest messages, at most 100, come as `message` in front of the live ones, and
-   * again where what was missed can't be told). Resolves with the answer {room, me, epoch, seq, recovery, [queue, queueNext]}. */
+   * withQueue, withTallies, history (so many of the newest messages, at most 100, come as `message` in front of the live ones, and
+   * again where what was missed can't be told). Resolves with the answer {room, me, epoch, seq, recovery, [queue, queueNext, tallies]}. */
   enter(options = {}) {
     if (!this.#client.isRunning) return Promise.reject(new ChatroomError("notConnected", "the client is not connected"));
     if (!this.isWanted) {
@@ -214,6 +214,10 @@ export class Room extends Emitter {
   }
 
   barrage(text, options = {}) { return this.#ask("barrage", { text, ...options }); }
+  /** Counts as so many taps, 1 to 100. Resolves with the total when it is on disk; repeated only with a `clientId`. */
+  async tally(key = "like", delta = 1, options = {}) { return (await this.#ask("tally", { key, delta, ...options })).total; }
+  /** The same without an answer: sent now or not at all. */
+  tap(key = "like", delta = 1) { if (this._takesRequests) this.#client._say({ tally: { room: this.id, key, delta } }); }
   recall(messageId) { return this.#change("recall", { messageId }); }
   /** Pins a kept message, or takes its pin away. Resolves with all that are pinned then: [{messageId, seq}]. */
   async pin(messageId, enable = true) { return (await this.#change("pin", { messageId, enable })).pinned; }
@@ -392,7 +396,7 @@ export class Room extends Emitter {
     if (this.state !== "entered" && this.state !== "lost") return;
     if (key === "state") return this.#ownerIs(value);
     if (this.#moving) return;
-    if (key === "online" || this.#catchUpEnd === null) return this.#live(key, value);
+    if (key === "online" || key === "tallies" || this.#catchUpEnd === null) return this.#live(key, value);
     this.#held.push([key, value]);
     if (this.#held.length > HELD_PUSHES_MAX) this.#shorten();
   }
@@ -412,6 +416,7 @@ export class Room extends Emitter {
     if (key === "gap") return this.#gap(value);
     if (key === "skipped") return this.emit("skipped", { barrage: value.barrage ?? 0, unkept: value.unkept ?? 0 });
     if (key === "online") return this.emit("online", value.online);
+    if (key === "tallies") return this.emit("tallies", value.totals);
   }
 
   #kept(message) {
@@ -1067,6 +1072,9 @@ export class ChatroomClient extends Emitter {
     this.#write(this.#connectionOf(request), { id: request.wireId, [request.operation]: request.fields });
   }
 
+  /** A request without an answer. */
+  _say(object) { this.#write(this.#socket, object); }
+
   #write(socket, object) {
     if (this.#isOpen(socket)) socket.send(JSON.stringify(object));
   }
@@ -1197,7 +1205,7 @@ export class ChatroomClient extends Emitter {
     // A connection that is not in use yet has nothing to say about rooms.
     if (socket !== this.#socket) return;
     switch (key) {
-      case "message": case "barrage": case "kicked": case "gap": case "skipped": case "online": case "state":
+      case "message": case "barrage": case "kicked": case "gap": case "skipped": case "online": case "tallies": case "state":
         return this._rooms.get(value?.room)?._push(key, value);
       case "broadcast": case "direct": return this.emit(isUnknown(value) ? "unsupported" : key, value);
       case "token": return this.#renew(value.expiresInSeconds);

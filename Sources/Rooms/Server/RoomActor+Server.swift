@@ -16,7 +16,7 @@ extension RoomActor {
                 after: FactLookup(recall), holding: nil, at: now)
         case .server(let operation): try answer(to, operation, at: now)
         case .operation(let operation): try answer(to, operation, at: now)
-        case .leave, .away, .moved, .announce, .follow, .barrages:
+        case .leave, .away, .moved, .announce, .follow, .barrages, .taps:
             throw ChatError(.internal, "the server API is in no room")
         }
     }
@@ -37,6 +37,7 @@ extension RoomActor {
         case .copies(let messageIDs, let user):
             read(to) { room throws(ChatError) in .copies(try await room.copies(messageIDs, for: user)) }
         case .explain: answer(to, .success(.explain(figures(view))))
+        case .tallies: answer(to, .success(.tallies(state.tallyList)))
         case .barrage(let item):
             guard !view.info.closed else { throw ChatError(.roomClosed, "\(id) is closed") }
             show(item, at: now)

@@ -194,6 +194,12 @@ public final class RoomCalls: Sendable {
         }
     }
 
+    public func tallies(of room: RoomID) async throws(ChatError) -> [Tally] {
+        try await ask(room, .server(.tallies)) { answer in
+            if case .tallies(let tallies) = answer { tallies } else { nil }
+        }
+    }
+
     /// The numbers of why a room is slow or silent, as its leader knows them; nil while nobody leads it. Throws 404.
     public func figures(of room: RoomID) async throws(ChatError) -> StateFigures? {
         do throws(ChatError) {

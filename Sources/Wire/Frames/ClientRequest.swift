@@ -2,7 +2,7 @@ import ChatModel
 
 /// A client's request: an operation and the ID that its reply will carry.
 public struct ClientRequest: Sendable, Hashable {
-    /// Greater than 0; nil only for `barrage`, which then gets no reply.
+    /// Greater than 0; nil only for `barrage` and `tally`, which then get no reply.
     public var id: UInt32?
     public var operation: ClientOperation
 
@@ -36,7 +36,10 @@ extension ClientRequest: WireMessage {
         guard seen > 0 else { throw Self.noKnownOperation }
         guard seen == 1 else { throw .malformed("more than one operation in a request") }
         if id == nil {
-            guard case .barrage = operation else { throw .malformed("a request without id") }
+            switch operation {
+            case .barrage, .tally: break
+            default: throw .malformed("a request without id")
+            }
         }
     }
 }

@@ -224,6 +224,16 @@ public struct JSONReader: FieldWalker {
         } catch { throw error.inside(name) }
     }
 
+    public mutating func counts(_ number: Int, _ name: StaticString, _ counts: inout [TallyCount]) throws(ChatError) {
+        counts.removeAll()
+        guard let found = find(name) else { throw .missing(name) }
+        do throws(ChatError) {
+            try found.forEachPair { key, item throws(ChatError) in
+                counts.append(TallyCount(key: key, count: try Int64.readJSON(item)))
+            }
+        } catch { throw error.inside(name) }
+    }
+
     @discardableResult
     public mutating func choice<V: WireValue>(
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,

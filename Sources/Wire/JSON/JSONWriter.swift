@@ -210,6 +210,18 @@ public struct JSONWriter: FieldWalker, ByteWriter {
         buffer.append(UInt8(ascii: "}"))
     }
 
+    public mutating func counts(_ number: Int, _ name: StaticString, _ counts: inout [TallyCount]) throws(ChatError) {
+        append(key: name)
+        buffer.append(UInt8(ascii: "{"))
+        for (index, count) in counts.enumerated() {
+            if index > 0 { buffer.append(UInt8(ascii: ",")) }
+            append(string: count.key)
+            buffer.append(UInt8(ascii: ":"))
+            count.count.writeJSON(to: &self)
+        }
+        buffer.append(UInt8(ascii: "}"))
+    }
+
     @discardableResult
     public mutating func choice<V: WireValue>(
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,

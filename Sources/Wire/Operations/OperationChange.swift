@@ -33,6 +33,8 @@ public struct OperationChange: Sendable {
         case missing
         case pinned
         case amended
+        /// A tally's.
+        case total
 
         /// - Parameter online: how many are in the room.
         public func answer(_ result: CommandResult, online: Int64) -> Result<OperationResult, ChatError> {
@@ -47,6 +49,7 @@ public struct OperationChange: Sendable {
             case (.member(let make), .member(let member)): .success(make(MemberResult(member: member)))
             case (.element(let make), .element(let element)): .success(make(ElementResult(element: element)))
             case (.missing, .missing(let keys)): .success(.queueSetMany(MissingResult(missing: keys)))
+            case (.total, .tally(let tally)): .success(.tally(TapResult(total: tally.total)))
             case (.pinned, .pinned(let pinned)): .success(.pin(PinResult(pinned: pinned)))
             case (.amended, .amended(let message)): .success(.amend(MessageResult(message: message)))
             default:

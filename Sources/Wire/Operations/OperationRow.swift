@@ -16,6 +16,8 @@ public struct OperationRow: Sendable, Hashable {
         case reading
         /// A command in the room's log.
         case change
+        /// Added up at the gateway, whose sums are commands in the room's log; with a `clientId` it is one by itself.
+        case taps
     }
 
     /// Which rate an operation counts against (PROTOCOL.md, "Rates").
@@ -23,6 +25,8 @@ public struct OperationRow: Sendable, Hashable {
         case read, change
         /// Never refused for rate: a gateway reads only so much of one connection at a time.
         case barrage
+        /// Requests and their taps (PROTOCOL.md, "Tallies").
+        case taps
     }
 
     /// Whether a client may repeat the operation when its answer was lost.
@@ -46,6 +50,8 @@ public struct OperationRow: Sendable, Hashable {
     public var clientID: String?
     /// The weight of a change (PROTOCOL.md, "Rates"): the bytes of its contents, decoded, whatever encoding it came in.
     public var contentBytes = 0
+    /// How many taps it counts as.
+    public var taps: Int64 = 0
 
     init(_ handling: Handling, _ rate: Rate, _ repetition: Repetition, isOpenToAnonymous: Bool) {
         self.handling = handling
@@ -80,11 +86,19 @@ public struct OperationRow: Sendable, Hashable {
         return row
     }
 
+    /// Taps, which no anonymous member gives. Only those with a `clientId` may be repeated.
+    static func taps(_ body: some OperationBody, _ count: Int64, _ clientID: String?) -> OperationRow {
+        var row = OperationRow(
+            .taps, .taps, clientID == nil ? .never : .underItsID, isOpenToAnonymous: false, body)
+        (row.clientID, row.taps) = (clientID, count)
+        return row
+    }
+
     /// Whether it only tells what is, and so must not be answered by a leader that has been replaced.
     public var mustBeCurrent: Bool {
         switch handling {
         case .enter, .question, .reading: true
-        case .session, .exit, .barrage, .change: false
+        case .session, .exit, .barrage, .change, .taps: false
         }
     }
 }

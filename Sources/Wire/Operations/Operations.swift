@@ -14,7 +14,7 @@ public indirect enum ClientOperation: Sendable, Hashable {
     case exit(RoomNameRequest)
     /// A message.
     case send(SendRequest)
-    /// A transient comment; the only operation that may come without an ID.
+    /// A transient comment, which may come without an ID.
     case barrage(BarrageRequest)
     /// Take a message back.
     case recall(RecallRequest)
@@ -24,6 +24,8 @@ public indirect enum ClientOperation: Sendable, Hashable {
     case amend(AmendRequest)
     /// One kept message.
     case message(MessageRequest)
+    /// Taps on a tally, which may come without an ID, too.
+    case tally(TapRequest)
     /// The copies in a COMBINE.
     case combined(CombinedRequest)
     /// A page of kept messages.
@@ -185,6 +187,9 @@ extension ClientOperation {
             walker.choice(
                 39, "message", { if case .message(let it) = current { it } else { nil } }, { self = .message($0) })
             ? 1 : 0
+        try seen +=
+            walker.choice(40, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) })
+            ? 1 : 0
         return seen
     }
 }
@@ -204,6 +209,7 @@ public enum OperationResult: Sendable, Hashable {
     case pin(PinResult)
     case amend(MessageResult)
     case message(MessageResult)
+    case tally(TapResult)
     case combined(MessagesResult)
     case history(MessagesResult)
     case room(RoomResult)
@@ -348,6 +354,9 @@ extension OperationResult {
             walker.choice(
                 39, "message", { if case .message(let it) = current { it } else { nil } }, { self = .message($0) })
             ? 1 : 0
+        try seen +=
+            walker.choice(40, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) })
+            ? 1 : 0
         return seen
     }
 }
@@ -370,6 +379,7 @@ extension ClientOperation {
         case .pin(let it): .change(it, it.clientID)
         case .amend(let it): .change(it, it.clientID)
         case .message(let it): .reading(it)
+        case .tally(let it): .taps(it, it.delta, it.clientID)
         case .combined(let it): .reading(it)
         case .history(let it): .reading(it)
         case .room(let it): .question(it, isOpenToAnonymous: true)
@@ -403,6 +413,7 @@ extension ClientOperation {
         case .pin(let it):
             OperationChange(.pin(messageID: it.messageID, enable: it.enable, NotifyOptions()), it.clientID, .pinned)
         case .amend(let it): OperationChange(.amend(messageID: it.messageID, set: it.set), it.clientID, .amended)
+        case .tally(let it): OperationChange(.tally(key: it.key, .tap(it.delta)), it.clientID, .total)
         case .updateRoom(let it): OperationChange(.updateRoom(set: it.set, it.options), it.clientID, .room)
         case .updateMe(let it):
             OperationChange(.updateMe(it.set, save: it.save, it.options), it.clientID, .member { .updateMe($0) })

@@ -90,6 +90,8 @@ public struct EnterResult: WireMessage, Hashable {
     public var missedMore: Bool?
     /// There when `queue` holds only the first elements: what `queue` takes as `after` for the others.
     public var queueNext: String?
+    /// There if it was asked for. Read from protobuf, an empty list is nil.
+    public var tallies: [Tally]?
 
     public static var blank: EnterResult { EnterResult(room: .blank, me: .blank, epoch: "", seq: 0) }
 
@@ -129,6 +131,7 @@ public struct EnterResult: WireMessage, Hashable {
     mutating func walkEnd<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.optional(8, "missedMore", &missedMore)
         try walker.optional(9, "queueNext", &queueNext)
+        try walker.repeatedIfAny(10, "tallies", &tallies)
     }
 }
 

@@ -16,6 +16,8 @@ public struct EnterRequest: WireMessage, OperationBody, Hashable {
     public var withQueue = false
     /// Asks for so many of the newest messages, where `since` is absent or can't be recovered; 0 for none.
     public var history: Int64 = 0
+    /// Asks for the tallies in the reply.
+    public var withTallies = false
 
     public static var blank: EnterRequest { EnterRequest(room: .blank) }
 
@@ -23,7 +25,8 @@ public struct EnterRequest: WireMessage, OperationBody, Hashable {
 
     public init(
         room: RoomID, nick: String? = nil, avatar: String? = nil, ext: String? = nil, notifyExt: String? = nil,
-        since: UInt64? = nil, epoch: String? = nil, withQueue: Bool = false, history: Int64 = 0
+        since: UInt64? = nil, epoch: String? = nil, withQueue: Bool = false, history: Int64 = 0,
+        withTallies: Bool = false
     ) {
         self.room = room
         self.nick = nick
@@ -34,6 +37,7 @@ public struct EnterRequest: WireMessage, OperationBody, Hashable {
         self.epoch = epoch
         self.withQueue = withQueue
         self.history = history
+        self.withTallies = withTallies
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
@@ -46,6 +50,7 @@ public struct EnterRequest: WireMessage, OperationBody, Hashable {
         try walker.optional(7, "epoch", &epoch, .bytes(Limits.opaqueIDBytes))
         try walker.defaulted(8, "withQueue", &withQueue, default: false)
         try walker.defaulted(9, "history", &history, default: 0, .integers(0, Int64(Limits.missedMessages)))
+        try walker.defaulted(10, "withTallies", &withTallies, default: false)
         if W.isDecoding, since != nil, epoch == nil { throw .missing("epoch") }
     }
 }

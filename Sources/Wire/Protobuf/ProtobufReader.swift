@@ -248,6 +248,15 @@ public struct ProtobufReader: FieldWalker {
         } catch { throw error.inside(name) }
     }
 
+    public mutating func counts(_ number: Int, _ name: StaticString, _ counts: inout [TallyCount]) throws(ChatError) {
+        counts.removeAll()
+        do throws(ChatError) {
+            var items: [TallyCount] = []
+            try forEach(number) { value throws(ChatError) in items.append(try TallyCount.readProtobuf(value)) }
+            counts = items
+        } catch { throw error.inside(name) }
+    }
+
     @discardableResult
     public mutating func choice<V: WireValue>(
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,

@@ -117,6 +117,10 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
         _ number: Int, _ name: StaticString, _ pairs: inout [QueuePair], itemsMax: Int, keyBytes: Int, valueBytes: Int
     ) throws(ChatError) { for pair in pairs { try write(number, MapEntry(pair: pair)) } }
 
+    public mutating func counts(_ number: Int, _ name: StaticString, _ counts: inout [TallyCount]) throws(ChatError) {
+        for count in counts { try write(number, count) }
+    }
+
     @discardableResult
     public mutating func choice<V: WireValue>(
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,

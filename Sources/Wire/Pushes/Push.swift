@@ -24,6 +24,8 @@ public enum Push: Sendable, Hashable {
     case token(TokenPush)
     /// Connect again, elsewhere.
     case reconnect(ReconnectPush)
+    /// Totals that have changed.
+    case tallies(TalliesPush)
 }
 
 extension Push {
@@ -75,6 +77,10 @@ extension Push {
             walker.choice(
                 60, "reconnect", { if case .reconnect(let it) = current { it } else { nil } }, { self = .reconnect($0) }
             ) ? 1 : 0
+        try seen +=
+            walker.choice(
+                61, "tallies", { if case .tallies(let it) = current { it } else { nil } }, { self = .tallies($0) })
+            ? 1 : 0
         return seen
     }
 }

@@ -183,3 +183,22 @@ public enum ReconnectCause: String, WireEnum, Hashable {
         try value.varint() == UInt64(ReconnectCause.drain.number) ? .drain : .full
     }
 }
+
+/// Totals of a room that have changed; all are on disk.
+public struct TalliesPush: WireMessage, Hashable {
+    public var room: RoomID
+    /// By the tally's key.
+    public var totals: [TallyCount]
+
+    public static var blank: TalliesPush { TalliesPush(room: .blank, totals: []) }
+
+    public init(room: RoomID, totals: [TallyCount]) {
+        self.room = room
+        self.totals = totals
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.counts(2, "totals", &totals)
+    }
+}

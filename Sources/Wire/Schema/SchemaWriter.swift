@@ -112,6 +112,10 @@ public struct SchemaWriter: FieldWalker {
         _ number: Int, _ name: StaticString, _ pairs: inout [QueuePair], itemsMax: Int, keyBytes: Int, valueBytes: Int
     ) throws(ChatError) { add(number, name.description, "map<string, string>") }
 
+    public mutating func counts(_ number: Int, _ name: StaticString, _ counts: inout [TallyCount]) throws(ChatError) {
+        add(number, name.description, "map<string, int64>")
+    }
+
     @discardableResult
     public mutating func choice<V: WireValue>(
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,

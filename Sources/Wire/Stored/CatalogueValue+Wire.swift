@@ -143,6 +143,9 @@ extension RememberedResult: WireMessage {
                 9, "amended",
                 { if case .amended(let it) = current { AmendedMessage(messageID: it) } else { nil } },
                 { self = .amended(messageID: $0.messageID) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                11, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) }) ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
     }
 }
@@ -221,7 +224,25 @@ extension CommandResult: WireMessage {
                 10, "amendedBefore",
                 { if case .amendedBefore(let it) = current { AmendedMessage(messageID: it) } else { nil } },
                 { self = .amendedBefore(messageID: $0.messageID) }) ? 1 : 0
+                11, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                12, "tapped", { if case .tapped(let it) = current { TapTotals(results: it) } else { nil } },
+                { self = .tapped($0.results) }) ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
+    }
+}
+
+/// `CommandResult.tapped`, and what a lane is told of its window.
+public struct TapTotals: WireMessage, Hashable {
+    public var results: [Int64]
+
+    public static var blank: TapTotals { TapTotals(results: []) }
+
+    public init(results: [Int64]) { self.results = results }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.repeated(1, "results", &results)
     }
 }
 

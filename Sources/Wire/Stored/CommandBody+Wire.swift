@@ -32,6 +32,8 @@ enum CommandKind: String, WireEnum {
     case webhookDelivered = "WEBHOOK_DELIVERED"
     case pin = "PIN"
     case amend = "AMEND"
+    case tap = "TAP"
+    case tally = "TALLY"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -66,6 +68,8 @@ enum CommandKind: String, WireEnum {
         case .purgeRoom: 32
         case .pin: 33
         case .amend: 34
+        case .tap: 35
+        case .tally: 36
         }
     }
 }
@@ -101,6 +105,8 @@ extension CommandBody {
             (kind, fields.messageID, fields.enable, fields.options) = (.pin, messageID, enable, options)
         case .amend(let messageID, let set):
             (kind, fields.messageID, fields.message) = (.amend, messageID, set)
+        case .tap(let batch): (kind, fields.taps) = (.tap, batch)
+        case .tally(let key, let change): (kind, fields.key, fields.tally) = (.tally, key, change)
         case .setManager(let user, let enable, let options):
             (kind, fields.user, fields.enable, fields.options) = (.setManager, user, enable, options)
         case .setMember(let user, let enable, let options):
@@ -166,6 +172,9 @@ extension CommandBody {
             return .amend(
                 messageID: try fields.need(fields.messageID, "messageId"),
                 set: try fields.need(fields.message, "message"))
+        case .tap: return .tap(try fields.need(fields.taps, "taps"))
+        case .tally:
+            return .tally(key: try fields.need(fields.key, "key"), try fields.need(fields.tally, "tally"))
         case .setManager: return .setManager(try user(), enable: try enable(), options)
         case .setMember: return .setMember(try user(), enable: try enable(), options)
         case .setRole: return .setRole(try user(), try fields.need(fields.role, "role"), options)

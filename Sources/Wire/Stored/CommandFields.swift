@@ -24,6 +24,8 @@ struct CommandFields: WireMessage {
     var progress: WebhookProgress?
     var messageID: String?
     var message: MessageChanges?
+    var taps: TapBatch?
+    var tally: TallyChange?
     var options = NotifyOptions()
 
     static var blank: CommandFields { CommandFields() }
@@ -51,6 +53,8 @@ struct CommandFields: WireMessage {
         try walker.optional(20, "progress", &progress)
         try walker.optional(21, "messageId", &messageID)
         try walker.optional(22, "message", &message)
+        try walker.optional(24, "taps", &taps)
+        try walker.optional(25, "tally", &tally)
         try options.walk(&walker)
     }
 

@@ -27,6 +27,8 @@ public enum CatalogueCodec {
         case .time(let time): WireProtobuf.encode(SlowRecord(time: time))
         case .webhook(let record): WireProtobuf.encode(record)
         case .deletedRoom(let record): WireProtobuf.encode(record)
+        case .tally(let tally): WireProtobuf.encode(tally)
+        case .taps(let memory): WireProtobuf.encode(memory)
         }
     }
 
@@ -42,6 +44,8 @@ public enum CatalogueCodec {
         case .robot: return .robot(try stored(RobotRecord.self, bytes, "robot row"))
         case .slow: return .time(try stored(SlowRecord.self, bytes, "slow mode row").time)
         case .webhook: return .webhook(try stored(WebhookRecord.self, bytes, "webhook row"))
+        case .tally: return .tally(try stored(Tally.self, bytes, "tally row"))
+        case .taps: return .taps(try stored(TapMemory.self, bytes, "row of taps"))
         case .deletedRoom: return .deletedRoom(try stored(DeletedRoomRecord.self, bytes, "deleted room's row"))
         }
     }

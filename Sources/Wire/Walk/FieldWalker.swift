@@ -59,6 +59,9 @@ public protocol FieldWalker {
         _ number: Int, _ name: StaticString, _ pairs: inout [QueuePair], itemsMax: Int, keyBytes: Int, valueBytes: Int)
         throws(ChatError)
 
+    /// A JSON object of numbers by key, a protobuf `map<string, int64>`; always there in JSON.
+    mutating func counts(_ number: Int, _ name: StaticString, _ counts: inout [TallyCount]) throws(ChatError)
+
     /// One case of a choice: `current` when the message is in this case, `set` when the input is.
     /// - Parameter protobufName: the name in the schema, where the JSON name is taken.
     /// - Returns: whether the field was there (when reading) or written.

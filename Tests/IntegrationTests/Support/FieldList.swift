@@ -97,6 +97,9 @@ struct FieldList: FieldWalker {
             number, name, String.self, .map(itemsMax: itemsMax, keyBytes: keyBytes, valueBytes: valueBytes), .none)
     }
 
+    /// Only in pushes, which no client sends.
+    mutating func counts(_ number: Int, _ name: StaticString, _ counts: inout [TallyCount]) throws(ChatError) {}
+
     mutating func choice<V: WireValue>(
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?, _ set: (V) -> Void
     ) throws(ChatError) -> Bool {

@@ -115,6 +115,7 @@ function listen(client: ChatroomClient, room: Room): void {
     .on("gap", ({ ranges, cause }) => show(cause, ranges.map(([from, to]) => to - from + 1)))
     .on("skipped", ({ barrage, unkept }) => show("skipped", barrage + unkept))
     .on("online", (online) => show("online", online.toFixed()))
+    .on("tallies", (totals) => show("like", totals["like"]?.toFixed()))
     .on("kicked", ({ reason, ext }) => show("kicked", reason === 2 ? ext : ""))
     .on("unsupported", ({ seq, type, event }) => show(type, [seq, event]))
     .on("delivery", (delivery) => {
@@ -184,6 +185,8 @@ async function app(): Promise<void> {
   await room.queueSet("seat-2", "w", { transient: true, keepOwner: true, locked: false });
   show("queue", [changed, element.locked, element.owner, await room.queueSetMany({ "seat-1": "v" }), (await room.queueTake()).value]);
   await room.queueTake("seat-1", { notifyExt: "" });
+  room.tap();
+  show("taps", [(await room.tally("like", 5, { clientId: "t" })).toFixed(), (await room.enter({ withTallies: true })).tallies?.[0]?.closed]);
   await room.queueClear();
   await room.exit();
   client.close();

@@ -20,7 +20,8 @@ struct Chatroomctl: AsyncParsableCommand {
         subcommands: [
             RoomsCommand.self, MessagesCommand.self, HistoryCommand.self, TailCommand.self, TopCommand.self,
             MembersCommand.self,
-            MemberCommand.self, QueueCommand.self, RobotsCommand.self, ExplainCommand.self, BarrageCommand.self,
+            MemberCommand.self, QueueCommand.self, TalliesCommand.self, RobotsCommand.self, ExplainCommand.self,
+            BarrageCommand.self,
             TokenCommand.self, AddressCommand.self, HealthCommand.self, MetricsCommand.self, UsersCommand.self,
             BroadcastCommand.self, SessionsCommand.self, StatsCommand.self, ClusterCommand.self, LogCommand.self,
             BackupCommand.self, RestoreCommand.self, AuditCommand.self, WebhookCommand.self, ModerationCommand.self,

@@ -1,0 +1,74 @@
+import ChatModel
+import EventLoop
+import RoomCore
+import RoomProtocol
+import Wire
+
+/// Windows of taps on their way into the log, and totals on their way to viewers (PROTOCOL.md, "Tallies").
+extension RoomActor {
+    /// The taps that a lane has counted in a window become one command, whoever and however many have tapped: the lane
+    /// has asked each tap whether its session may speak, by what this leader tells it of voices (`Voice`). A mute holds
+    /// from where it stands in the room's stream to the lane, as for barrage; a list of users beside the sums would cost
+    /// the leader what the sums save.
+    func take(_ batch: TapBatch, from lane: Lane) {
+        if let results = state.counted(batch) {
+            // Applied, so it is on disk at a majority.
+            return stream.tell(lane, .taps(window: batch.window, .success(results)))
+        }
+        propose(
+            Proposal(
+                command: Command(id: nil, room: id, actor: .system, body: .tap(batch), facts: facts([])), key: nil,
+                origin: .taps(lane, window: batch.window)))
+    }
+
+    // MARK: - What viewers are told
+
+    /// A tally has changed. Viewers are told of it with the next tick of the host, or when they have not been told
+    /// anything for as long as it takes.
+    func noteTotal(of key: String) {
+        totals.changed.insert(key)
+        guard !totals.isOpen else { return }
+        (totals.isOpen, totals.isNew) = (true, true)
+        touch()
+    }
+
+    /// Called with each tick of the host while totals have changed.
+    /// - Returns: whether it is too early.
+    func tellTotals() -> Bool {
+        let now = context.loop.nowMilliseconds
+        if let toldAt = totals.toldAt, now < toldAt + UInt64(context.policy.tallyPushMilliseconds) { return true }
+        let changed = totals.changed
+        (totals.changed, totals.isOpen) = ([], false)
+        let counts = state.tallyList.filter { changed.contains($0.key) }
+        guard !counts.isEmpty, !presence.lanes.isEmpty else { return false }
+        totals.toldAt = now
+        touch()
+        // One frame for each encoding, for all viewers of all nodes.
+        stream.tellEverybody(.frame(frame(of: counts)))
+        return false
+    }
+
+    /// A lane that was told something by another leader, or may have lost something, gets all totals.
+    func tellTotals(to lane: Lane) {
+        let all = state.tallyList.filter { $0.total > 0 }
+        if !all.isEmpty { stream.tell(lane, .frame(frame(of: all))) }
+    }
+
+    private func frame(of tallies: [Tally]) -> SharedFrame {
+        var writer = stream.blankWriter
+        writer.append(
+            .tallies(TalliesPush(room: id, totals: tallies.map { TallyCount(key: $0.key, count: $0.total) })))
+        return writer.frame(.status)
+    }
+}
+
+/// Totals that viewers have not been told.
+struct ChangedTotals {
+    var changed: Set<String> = []
+    /// The host has it on its list.
+    var isOpen = false
+    /// Whether it was opened since the host was told.
+    var isNew = false
+    /// By the loop's clock.
+    var toldAt: UInt64?
+}

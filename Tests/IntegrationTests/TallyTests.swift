@@ -1,0 +1,259 @@
+import ChatModel
+import Foundation
+import Synchronization
+import Testing
+import WaitTestKit
+import Wire
+
+extension TestClient {
+    /// Taps and waits for the total.
+    fileprivate func tally(_ room: RoomID, _ key: String = Tally.like, _ delta: Int64 = 1, clientID: String? = nil)
+        async throws -> Int64
+    {
+        let request = TapRequest(room: room, key: key, delta: delta, clientID: clientID)
+        guard case .tally(let result) = try await done(.tally(request)) else { throw TestFailure("no total") }
+        return result.total
+    }
+
+    /// Taps and waits for nothing.
+    fileprivate func tap(_ room: RoomID, _ key: String = Tally.like, _ delta: Int64 = 1) async {
+        await write(ClientRequest(id: nil, operation: .tally(TapRequest(room: room, key: key, delta: delta))))
+    }
+
+    /// Waits until viewers have been told that total.
+    fileprivate func told(_ total: Int64, of key: String = Tally.like) async throws {
+        _ = try await item("the total \(total) of \(key)") { item -> Void? in
+            guard case .push(.tallies(let push)) = item else { return nil }
+            return push.totals.contains(TallyCount(key: key, count: total)) ? () : nil
+        }
+    }
+
+    fileprivate var pushedTotals: [[TallyCount]] {
+        items.compactMap { if case .push(.tallies(let push)) = $0 { push.totals } else { nil } }
+    }
+}
+
+extension IntegrationTests {
+    /// Tallies over sockets (PROTOCOL.md, "Tallies").
+    @Suite struct TallyTests {
+        private func refusal(_ client: TestClient, _ room: RoomID, _ key: String = Tally.like, delta: Int64 = 1)
+            async throws -> ErrorCode
+        { try await client.refusal(of: .tally(TapRequest(room: room, key: key, delta: delta))).code }
+
+        @Test(arguments: ClientEncoding.allCases)
+        func `taps are answered when they are on disk, told to all, and there after a kill`(
+            encoding: ClientEncoding
+        ) async throws {
+            try await TestNode.run(encoding: encoding) { node in
+                let room = try await node.createRoom("likes")
+                let ann = try await TestClient.entered(node, "ann", room)
+                let bob = try await TestClient.entered(node, "bob", room)
+                #expect(try await ann.tally(room) == 1)
+                for _ in 1...9 { await bob.tap(room, Tally.like, 10) }
+                try await ann.told(91)
+                try await bob.told(91)
+                #expect(try await ann.tally(room, Tally.like, 9, clientID: "once") == 100)
+                #expect(try await ann.tally(room, Tally.like, 9, clientID: "once") == 100, "the repeat")
+                #expect(try await node.metric("chatroom_taps_total{", labels: "counted") == 91)
+                await node.kill()
+                try await node.start()
+                let eve = try await TestClient.connected(node, "eve")
+                let entered = try await eve.enter(EnterRequest(room: room, withTallies: true))
+                #expect(entered.tallies == [Tally(key: Tally.like, total: 100)])
+                #expect(try await eve.enter(room).tallies == nil, "nobody has asked")
+                let again = try await TestClient.entered(node, "ann", room)
+                #expect(try await again.tally(room, Tally.like, 9, clientID: "once") == 100)
+                #expect(try await again.tally(room) == 101)
+            }
+        }
+
+        @Test func `who may not speak may not tap, with an answer and without`() async throws {
+            try await TestNode.run(["allowAnonymous": true]) { node in
+                let room = try await node.createRoom("quiet", creator: "owner")
+                let owner = try await TestClient.entered(node, "owner", room)
+                let ann = try await TestClient.entered(node, "ann", room)
+                let bob = try await TestClient.connected(node, "bob")
+                #expect(try await refusal(bob, room) == .notInRoom)
+                _ = try await node.api("PUT", "/v1/rooms/quiet/members/ann/mute", #"{"enable":true}"#)
+                _ = try await ann.event(.muted)
+                #expect(try await refusal(ann, room) == .muted)
+                await ann.tap(room, Tally.like, 50)
+                _ = try await node.api("PUT", "/v1/rooms/quiet/members/ann/mute", #"{"enable":false}"#)
+                _ = try await ann.event(.unmuted)
+                #expect(try await ann.tally(room) == 1, "what was tapped while muted is not counted")
+                _ = try await node.api("PUT", "/v1/rooms/quiet/mute", #"{"enable":true}"#)
+                _ = try await ann.event(.roomMuted)
+                #expect(try await refusal(ann, room) == .roomMuted)
+                #expect(try await owner.tally(room) == 2)
+                let guest = try await TestClient.open(port: node.clientPort)
+                _ = try await guest.ask(.connect(ConnectRequest(anonymous: true))).get()
+                _ = try await guest.enter(EnterRequest(room: room, nick: "n", avatar: "a"))
+                #expect(try await refusal(guest, room) == .forbidden)
+                #expect(try await node.metric("chatroom_taps_total{", labels: "dropped") == 54)
+            }
+        }
+
+        @Test func `keys are the app server's: unknown 404, closed 409, SERVER 403, the 101st 414`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("keys")
+                let ann = try await TestClient.entered(node, "ann", room)
+                func api(_ method: String, _ path: String, _ body: String? = nil) async throws -> HTTPAnswer {
+                    try await node.api(method, "/v1/rooms/keys/tallies" + path, body)
+                }
+                #expect(try await api("GET", "").body == #"{"tallies":[{"key":"like","total":0,"closed":false}]}"#)
+                #expect(try await refusal(ann, room, "wave") == .notFound)
+                #expect(
+                    try await api("PUT", "/wave", #"{"total":7}"#).body
+                        == #"{"key":"wave","total":7,"closed":false}"#)
+                #expect(try await ann.tally(room, "wave", 3) == 10)
+                try await ann.told(10, of: "wave")
+                #expect(
+                    try await api("PUT", "/wave", #"{"closed":true}"#).body
+                        == #"{"key":"wave","total":10,"closed":true}"#)
+                #expect(try await refusal(ann, room, "wave") == .conflict)
+                #expect(try await api("POST", "/wave/add", #"{"delta":1}"#).status == 409)
+                #expect(try await api("PUT", "/gifts", #"{"by":"SERVER"}"#).status == 200)
+                #expect(try await refusal(ann, room, "gifts") == .forbidden)
+                #expect(
+                    try await api("POST", "/gifts/add", #"{"delta":1000000000}"#).body
+                        == #"{"key":"gifts","total":1000000000,"closed":false,"by":"SERVER"}"#)
+                #expect(try await api("POST", "/gifts/add", #"{"delta":1000000001}"#).status == 400)
+                #expect(try await api("POST", "/gifts/add", #"{"delta":-1000000000}"#).status == 200)
+                #expect(try await api("POST", "/gifts/add", #"{"delta":-1}"#).status == 409)
+                #expect(try await api("POST", "/none/add", #"{"delta":1}"#).status == 404)
+                #expect(try await api("DELETE", "/gifts").status == 200)
+                #expect(try await api("DELETE", "/gifts").status == 404)
+                #expect(try await api("PUT", "/a%20b", "{}").status == 400)
+                #expect(try await api("PUT", "/" + String(repeating: "k", count: 33), "{}").status == 413)
+                for number in 1...99 { #expect(try await api("PUT", "/k\(number)").status == 200) }
+                let refused = try await api("PUT", "/more")
+                #expect(refused.status == 400 && refused.body.contains(#""code":414"#))
+                _ = try await node.api("POST", "/v1/rooms/keys/close")
+                #expect(try await api("PUT", "/wave").status == 409)
+                #expect(try await api("GET", "").status == 200)
+            }
+        }
+
+        @Test func `a gift is counted once under its key, also after a kill`() async throws {
+            try await TestNode.run { node in
+                _ = try await node.createRoom("gifts")
+                _ = try await node.api("PUT", "/v1/rooms/gifts/tallies/rose", #"{"by":"SERVER"}"#)
+                func give() async throws -> HTTPAnswer {
+                    try await node.api(
+                        "POST", "/v1/rooms/gifts/tallies/rose/add", #"{"delta":5}"#, headers: ["Idempotency-Key": "g1"])
+                }
+                let first = try await give()
+                #expect(first.body == #"{"key":"rose","total":5,"closed":false,"by":"SERVER"}"#)
+                #expect(try await give().body == first.body)
+                await node.kill()
+                try await node.start()
+                #expect(try await give().body == first.body)
+                let all = try await node.api("GET", "/v1/rooms/gifts/tallies")
+                #expect(all.body.contains(#"{"key":"rose","total":5,"#))
+            }
+        }
+
+        @Test func `beyond its rate a session is told so, or not even that`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("fast")
+                let ann = try await TestClient.entered(node, "ann", room)
+                let requests = (1...30).map { _ in
+                    ClientOperation.tally(TapRequest(room: room, key: "like", delta: 100))
+                }
+                let answers = try await ann.askAtOnce(requests)
+                let counted = answers.count { if case .success = $0 { true } else { false } }
+                #expect(counted == 10, "1,000 taps")
+                for case .failure(let error) in answers {
+                    #expect(error.code == .tooOften && error.retryAfterMs != nil)
+                }
+                let bob = try await TestClient.entered(node, "bob", room)
+                let before = await bob.items.count
+                for _ in 1...60 { await bob.tap(room) }
+                _ = try await bob.done(.ping)
+                #expect(await bob.items[before...].allSatisfy { if case .reply(nil, _) = $0 { false } else { true } })
+            }
+        }
+
+        @Test func `totals are pushed at most every half second, however many tap`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("often")
+                let ann = try await TestClient.entered(node, "ann", room)
+                let bob = try await TestClient.entered(node, "bob", room)
+                let begin = ContinuousClock.now
+                var sum: Int64 = 0
+                while ContinuousClock.now - begin < .milliseconds(1_500) {
+                    sum = try await ann.tally(room)
+                }
+                try await bob.told(sum)
+                let elapsed = ContinuousClock.now - begin
+                let pushes = await bob.pushedTotals
+                #expect(Double(pushes.count) <= elapsed / .milliseconds(500) + 2)
+                #expect(pushes.allSatisfy { $0.count == 1 })
+                let totals = pushes.map { $0[0].count }
+                #expect(totals == totals.sorted() && Set(totals).count == totals.count)
+            }
+        }
+    }
+}
+
+extension IntegrationTests.ClusterTests {
+    /// Taps while nodes die.
+    @Suite struct Taps {
+        @Test func `no answered tap is lost and none counted twice when the leader is killed again and again`()
+            async throws
+        {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("taps")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let clients = [
+                try await TestClient.connected(follower, "ann"), try await TestClient.connected(other, "bob"),
+            ]
+            for client in clients { try await retrying("enter") { _ = try await client.enter(room) } }
+            let end = Mutex(false)
+            let sums = try await withThrowingTaskGroup(of: (answered: Int64, sent: Int64).self) { group in
+                for client in clients {
+                    group.addTask {
+                        var (answered, sent) = (Int64(0), Int64(0))
+                        while !end.withLock({ $0 }) {
+                            sent += 7
+                            let request = TapRequest(room: room, key: Tally.like, delta: 7)
+                            let id = await client.begin(.tally(request))
+                            switch try await client.reply(to: id) {
+                            case .success: answered += 7
+                            // Nobody knows whether it is counted.
+                            case .failure(let error): #expect([.unavailable, .tooOften].contains(error.code))
+                            }
+                        }
+                        return (answered, sent)
+                    }
+                }
+                for _ in 1...2 {
+                    let watcher = clients[0]
+                    let mark = await watcher.items.count
+                    try await watcher.item("answers", from: mark) { item -> Void? in
+                        if case .reply(_, .success(.tally)) = item { () } else { nil }
+                    }
+                    await leader.kill()
+                    let after = await watcher.items.count
+                    try await watcher.item("an answer of the next leader", from: after) { item -> Void? in
+                        if case .reply(_, .success(.tally)) = item { () } else { nil }
+                    }
+                    try await cluster.start([leader])
+                    try await cluster.settled()
+                    try await retrying("the transfer") { try await cluster.transfer(room, to: leader) }
+                }
+                end.withLock { $0 = true }
+                return try await group.reduce(into: (answered: Int64(0), sent: Int64(0))) {
+                    ($0.answered, $0.sent) = ($0.answered + $1.answered, $0.sent + $1.sent)
+                }
+            }
+            // Nothing is on its way any more: the last window was answered.
+            let total = try await retrying("the total") {
+                let ann = try await TestClient.connected(other, "auditor")
+                return try await ann.enter(EnterRequest(room: room, withTallies: true)).tallies?.first?.total ?? -1
+            }
+            #expect(total >= sums.answered && total <= sums.sent, "\(sums.answered) <= \(total) <= \(sums.sent)")
+            #expect(sums.answered > 0)
+        }
+    }
+}
