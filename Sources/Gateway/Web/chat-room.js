@@ -24,6 +24,7 @@ const ICONS = {
   close: "M6 6l12 12M18 6 6 18",
   pin: "M9 4h6l-1 7 3 3H7l3-3-1-7Zm3 10v6",
   announcement: "M4 10v4h3l8 4V6l-8 4H4Zm14-1a4 4 0 0 1 0 6",
+  like: "M12 20 4.5 12.6a4.6 4.6 0 0 1 6.5-6.5l1 1 1-1a4.6 4.6 0 0 1 6.5 6.5Z",
 };
 /** The newest messages are kept here for a change of the language, which builds the views anew. */
 const KEPT_MAX = 100;
@@ -33,6 +34,9 @@ const TOAST_MS = 4_500;
 /** So many messages wait for the seats to be loaded; after more of them the queue is read again. */
 const EARLY_MAX = 200;
 const AGAIN_MS = 5_000;
+/** Taps of so long are one request: a session has 20 requests a second. */
+const LIKE_MS = 250;
+const LIKES_MAX = 100;
 
 const tenths = (milliseconds) => (Math.max(0, milliseconds) / 1000).toFixed(1);
 
@@ -43,6 +47,7 @@ export class ChatRoom extends HTMLElement {
   // this class is known: they are no fields, which would forget that.
   /** The book of the messages that came and were missed; see ledger.js. */
   ledger = new Ledger();
+  #likes = { total: 0, taps: 0, timer: 0 };
 
   #parts = {};
   #sheets = new Map();
@@ -391,6 +396,7 @@ export class ChatRoom extends HTMLElement {
       this.#views.people?.online(online);
       this.#showOnline();
     });
+    room.on("tallies", ({ like }) => isCurrent() && like !== undefined && this.#showLikes(like));
     room.on("kicked", ({ reason, ext }) => {
       if (!isCurrent()) return;
       this.#kickReason = reason;
@@ -404,7 +410,8 @@ export class ChatRoom extends HTMLElement {
       // The protocol wants both of anonymous members.
       const nick = attribute("nick") ?? (anonymous ? say("listener") : undefined);
       const avatar = attribute("avatar") ?? (anonymous ? "data:," : undefined);
-      await room.enter({ ...(nick && { nick }), ...(avatar && { avatar }), history: 50, withQueue: true });
+      await room.enter({ ...(nick && { nick }), ...(avatar && { avatar }), history: 50, withQueue: true,
+        ...(client.features.includes("tally") && { withTallies: true }) });
     } catch (error) {
       if (isCurrent()) this.#fail(error);
     }
@@ -465,6 +472,7 @@ export class ChatRoom extends HTMLElement {
     this.#setMe(entry.me);
     this.#isAnew = isBack && entry.recovery === "impossible";
     if (entry.recovery !== "complete") this.#kept = [];
+    this.#likes.total = entry.tallies?.find(({ key }) => key === "like")?.total ?? 0;
     this.#useFeatures();
     this.#views.people?.entered(entry);
     this.#views.chat.entered({ recovery: entry.recovery, seq: entry.seq });
@@ -476,6 +484,7 @@ export class ChatRoom extends HTMLElement {
 
   #useFeatures() {
     const features = this.#client.features;
+    this.#showLikes(this.#likes.total);
     for (const place of this.#parts.room.querySelectorAll("[data-feature]")) {
       place.hidden = !features.includes(place.dataset.feature) || place.childElementCount === 0;
     }
@@ -588,6 +597,30 @@ export class ChatRoom extends HTMLElement {
       && (isLost || current !== "entered" || left > 0 || now < this.#backUntil || this.#figures?.isWatching);
     if (isTicking && !this.#ticker) this.#ticker = setInterval(() => this.#render(), 200);
     if (!isTicking) { clearInterval(this.#ticker); this.#ticker = 0; }
+  }
+
+  // Likes
+
+  /** Taps are added up here, too, and sent without an answer: the count comes to all. */
+  #like() {
+    if (this.#likes.taps >= LIKES_MAX) return;
+    this.#likes.taps += 1;
+    this.#showLikes(this.#likes.total);
+    this.#likes.timer ||= setTimeout(() => {
+      this.#room?.tap("like", this.#likes.taps);
+      Object.assign(this.#likes, { taps: 0, timer: 0 });
+    }, LIKE_MS);
+  }
+
+  #showLikes(total) {
+    const { likes } = this.#parts;
+    this.#likes.total = total;
+    likes.firstChild ?? likes.append(button("room-icon room-like", icon(ICONS.like), () => this.#like(), {
+      "aria-label": say("like"), title: say("like") }));
+    likes.firstChild.disabled = this.hasAttribute("anonymous");
+    const count = likes.querySelector("span") ?? likes.firstChild.appendChild(make("span", "room-like-count"));
+    // Taps that are not sent yet are shown at once.
+    count.textContent = words.number(total + this.#likes.taps);
   }
 
   #showOnline() {

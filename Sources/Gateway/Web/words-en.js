@@ -11,7 +11,7 @@ export default {
     unloaded: "This part could not be loaded. Try again in a moment.",
     connecting: "Connecting", entering: "Entering", entered: "Live", lost: "Lost for {seconds} s", moving: "Changing the node",
     out: "Outside", online: "{count} online", stage: "Stage", seats: "Seats", chat: "Chat", people: "People",
-    side: "Chat and people", pins: "Pinned messages", settings: "Room settings", share: "Share", listener: "Listener", language: "中文",
+    side: "Chat and people", pins: "Pinned messages", like: "Like", settings: "Room settings", share: "Share", listener: "Listener", language: "中文",
     languageName: "Switch to Chinese", dark: "Dark colours", light: "Light colours", close: "Close",
     announcement: "Announcement", slow: "Still connecting. The nodes may be busy or away; this page keeps trying.",
     lostConnection: "The connection was lost {seconds} s ago. It is being made again; messages are kept for you.",

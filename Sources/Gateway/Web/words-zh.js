@@ -8,7 +8,7 @@ export default {
   room: {
     unloaded: "这一部分未能加载，请稍后再试。",
     connecting: "连接中", entering: "进入中", entered: "直播中", lost: "已断开 {seconds} 秒", moving: "正在切换节点", out: "未在房间",
-    online: "{count} 人在线", stage: "舞台", seats: "麦位", chat: "聊天", people: "成员", pins: "置顶消息", side: "聊天与成员", settings: "房间设置", share: "分享",
+    online: "{count} 人在线", stage: "舞台", seats: "麦位", chat: "聊天", people: "成员", pins: "置顶消息", like: "点赞", side: "聊天与成员", settings: "房间设置", share: "分享",
     listener: "听众", language: "EN", languageName: "切换到英文", dark: "深色", light: "浅色", close: "关闭", announcement: "公告",
     slow: "仍在连接。节点可能繁忙或不在线，页面会继续尝试。", lostConnection: "连接已断开 {seconds} 秒，正在重连；消息会为你保留。",
     lostNode: "本房间的主节点已离线 {seconds} 秒，另一个节点正在接手；消息不会丢失。", back: "{seconds} 秒后恢复，没有错过消息。",
