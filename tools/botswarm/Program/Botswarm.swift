@@ -21,7 +21,7 @@ struct Botswarm: AsyncParsableCommand {
         version: BuildVersion.text,
         subcommands: [
             ChatCommand.self, BarrageCommand.self, StormCommand.self, ReconnectCommand.self, SlowCommand.self,
-            SeatsCommand.self, ModerateCommand.self, MixedCommand.self, CrowdCommand.self, CoordinateCommand.self,
-            WorkCommand.self,
+            SeatsCommand.self, ModerateCommand.self, MixedCommand.self, TapsCommand.self, CrowdCommand.self,
+            CoordinateCommand.self, WorkCommand.self,
         ], defaultSubcommand: ChatCommand.self)
 }

@@ -3,7 +3,7 @@ import EventLoop
 import HTTPClient
 import Wire
 
-/// Creates the rooms of a run through the server API. To be closed.
+/// Creates the rooms of a run through the server API, and gives gifts there. To be closed.
 package struct RoomCreator: Sendable {
     private let servers: [String]
     private let adminKey: String
@@ -50,10 +50,35 @@ package struct RoomCreator: Sendable {
             "making \(user) a manager of \(room)", key: "botswarm-\(room)-\(user)")
     }
 
+    // MARK: - Tallies
+
+    package func makeTally(_ key: String, in room: RoomID) async throws(SwarmFailure) {
+        try await call(
+            "PUT", "/v1/rooms/\(room)/tallies/\(key)", Array(#"{"by":"SERVER"}"#.utf8), "making the tally \(key)",
+            key: "botswarm-\(room)-\(key)")
+    }
+
+    /// Adds to a tally, once under its key.
+    package func give(_ delta: Int64, to key: String, in room: RoomID, id: String) async throws(SwarmFailure) {
+        try await call(
+            "POST", "/v1/rooms/\(room)/tallies/\(key)/add", Array(#"{"delta":\#(delta)}"#.utf8), "a gift", key: id)
+    }
+
+    package func totals(of room: RoomID) async throws(SwarmFailure) -> [String: Int64] {
+        let answer = try await call("GET", "/v1/rooms/\(room)/tallies", [], "reading tallies", key: nil)
+        guard let result = try? WireJSON.decode(TalliesResult.self, from: answer, limits: false) else {
+            throw SwarmFailure(.unreachable, "the tallies of \(room) can't be read")
+        }
+        return Dictionary(result.tallies.map { ($0.key, $0.total) }) { _, last in last }
+    }
+
+    // MARK: - Calls
+
     /// Tries one server after another.
+    @discardableResult
     private func call(
-        _ method: String, _ path: String, _ body: [UInt8], _ what: String, key: String
-    ) async throws(SwarmFailure) {
+        _ method: String, _ path: String, _ body: [UInt8], _ what: String, key: String?
+    ) async throws(SwarmFailure) -> [UInt8] {
         var complaint = "no server"
         for server in servers {
             do {
@@ -67,19 +92,21 @@ package struct RoomCreator: Sendable {
     }
 
     private func send(
-        _ method: String, _ server: String, _ path: String, _ body: [UInt8], _ what: String, _ key: String
-    ) async throws(SwarmFailure) {
+        _ method: String, _ server: String, _ path: String, _ body: [UInt8], _ what: String, _ key: String?
+    ) async throws(SwarmFailure) -> [UInt8] {
         var request = HTTPClientRequest(
             url: "http://\(server)\(path)", timeoutMilliseconds: Self.timeoutMilliseconds,
             answerBytesMax: Self.answerBytesMax)
         request.method = method
         request.body = body
         request.headers = [
-            ("Content-Type", "application/json"), ("Authorization", "Bearer \(adminKey)"), ("Idempotency-Key", key),
+            ("Content-Type", "application/json"), ("Authorization", "Bearer \(adminKey)"),
         ]
-        let status: Int
+        if let key { request.headers.append(("Idempotency-Key", key)) }
+        let (status, answer): (Int, [UInt8])
         do {
-            status = try await client.send(request).status
+            let response = try await client.send(request)
+            (status, answer) = (response.status, response.body)
         } catch {
             throw SwarmFailure(.unreachable, "the server API at \(server) can't be reached: \(error)")
         }
@@ -87,5 +114,6 @@ package struct RoomCreator: Sendable {
             throw SwarmFailure(
                 status == 503 ? .unreachable : .usage, "\(what) at \(server) was answered \(status)")
         }
+        return answer
     }
 }
