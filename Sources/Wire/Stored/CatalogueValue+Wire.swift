@@ -224,6 +224,8 @@ extension CommandResult: WireMessage {
                 10, "amendedBefore",
                 { if case .amendedBefore(let it) = current { AmendedMessage(messageID: it) } else { nil } },
                 { self = .amendedBefore(messageID: $0.messageID) }) ? 1 : 0
+        try seen +=
+            walker.choice(
                 11, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) }) ? 1 : 0
         try seen +=
             walker.choice(
