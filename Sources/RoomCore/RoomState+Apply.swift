@@ -54,7 +54,8 @@ extension RoomState {
         case .tap(let batch):
             // A window that has been counted is answered as it was, also in a room that was closed since.
             return try tap(batch, for: command, &outcome)
-        case .post, .updateRoom, .recall, .pin, .amend, .tally, .setManager, .setMember, .setRole, .setBlacklist, .setMute,
+        case .post, .updateRoom, .recall, .pin, .amend, .tally, .setManager, .setMember, .setRole, .setBlacklist,
+            .setMute,
             .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear, .addRobots,
             .removeRobots:
             try requireOpen()
