@@ -209,12 +209,12 @@ extension IntegrationTests.ClusterTests {
                 try await TestClient.connected(follower, "ann"), try await TestClient.connected(other, "bob"),
             ]
             for client in clients { try await retrying("enter") { _ = try await client.enter(room) } }
-            let end = Mutex(false)
+            let end = Flag()
             let sums = try await withThrowingTaskGroup(of: (answered: Int64, sent: Int64).self) { group in
                 for client in clients {
                     group.addTask {
                         var (answered, sent) = (Int64(0), Int64(0))
-                        while !end.withLock({ $0 }) {
+                        while !end.isSet {
                             sent += 7
                             let request = TapRequest(room: room, key: Tally.like, delta: 7)
                             let id = await client.begin(.tally(request))
@@ -242,7 +242,7 @@ extension IntegrationTests.ClusterTests {
                     try await cluster.settled()
                     try await retrying("the transfer") { try await cluster.transfer(room, to: leader) }
                 }
-                end.withLock { $0 = true }
+                end.set()
                 return try await group.reduce(into: (answered: Int64(0), sent: Int64(0))) {
                     ($0.answered, $0.sent) = ($0.answered + $1.answered, $0.sent + $1.sent)
                 }
@@ -254,6 +254,13 @@ extension IntegrationTests.ClusterTests {
             }
             #expect(total >= sums.answered && total <= sums.sent, "\(sums.answered) <= \(total) <= \(sums.sent)")
             #expect(sums.answered > 0)
+        }
+
+        private final class Flag: Sendable {
+            private let value = Mutex(false)
+
+            var isSet: Bool { value.withLock { $0 } }
+            func set() { value.withLock { $0 = true } }
         }
     }
 }

@@ -30,6 +30,8 @@ public enum PublishedSchema {
         schema.message(SlowRecord.self)
         schema.message(RobotRecord.self)
         schema.message(WebhookRecord.self)
+        schema.message(Tally.self)
+        schema.message(TapMemory.self)
         schema.message(StoredMessage.self)
         schema.message(KeptCopies.self)
         schema.message(SystemEntry.self)
@@ -40,7 +42,7 @@ public enum PublishedSchema {
             package: "chatroom.stored.v1",
             comment: """
                 What is on disk: LogEntry in the replicated log; RoomRecord, MemberRecord, PlacedElement, CommandMemory,
-                SlowRecord, RobotRecord and WebhookRecord in the catalogue; StoredMessage in history, KeptCopies in a
+                SlowRecord, RobotRecord, WebhookRecord, Tally and TapMemory in the catalogue; StoredMessage in history, KeptCopies in a
                 table of their own for a COMBINE; SystemEntry in the system group's log and SystemSnapshot in its state file, WebhookSettings
                 and StoredModeration as settings of it. Numbers are never changed or used again.
                 Written from the code by the tests: UPDATE_SCHEMA=1 tools/test.
