@@ -95,6 +95,7 @@ let package = Package(
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
         core("History", ["ChatModel", "Wire", "SQLite"]),
         core("SystemCalls"),
+        core("Media", ["ChatModel", "Cryptography", "SQLite", "SystemCalls"]),
         core("Telemetry"),
         core("HTTPClient", ["EventLoop", "Transport", "CCurl"]),
         core(
@@ -129,6 +130,7 @@ let package = Package(
             [
                 "ChatModel", "Wire", "HTTPWebSocket", "RoomCore", "RoomProtocol", "SessionCore", "ShardPlacement",
                 "Moderation", "Cryptography", "EventLoop", "TLS", "Transport", "Deflate", "WebFiles", "Telemetry",
+                "Media",
                 logging,
             ], exclude: ["Web"]),
         core(
@@ -161,7 +163,7 @@ let package = Package(
                 "SQLite", "LogStore",
                 "History", "ShardPlacement", "Consensus", "Moderation", "Webhooks", "Telemetry", "SystemCalls",
                 "CShims",
-                "BuildVersion", "Cryptography", "HTTPClient",
+                "BuildVersion", "Cryptography", "HTTPClient", "Media",
                 logging, lifecycle,
             ]),
         program(
@@ -247,6 +249,7 @@ let package = Package(
         tests("TransportTests", ["EventLoop", "TLS", "Transport", "WaitTestKit", "CertificateTestKit"]),
         tests("DeflateTests", ["Deflate"]),
         tests("TelemetryTests", ["Telemetry"]),
+        tests("MediaTests", ["ChatModel", "Cryptography", "Media"]),
         tests("WebFilesTests", ["HTTPWebSocket", "WebFiles"]),
         tests(
             "GatewayTests",

@@ -186,6 +186,10 @@ public enum CommandBody: Sendable, Hashable {
     /// A deadline of the room has passed at the entry's time: temporary mutes, bans, idle close. `apply` ends what is
     /// due.
     case expire
+    /// A place for content (PROTOCOL.md, "Media").
+    indirect case registerUpload(UploadDraft)
+    /// The bytes of a piece of content are stored where they have to be. The node that has taken them says so.
+    indirect case completeUpload(mediaID: String, digest: String, isInline: Bool)
     /// The app's webhook has got that far; `apply` forgets what it was owed until there.
     indirect case webhookDelivered(WebhookProgress)
 }
@@ -235,8 +239,16 @@ public struct CommandFacts: Sendable, Hashable {
     private var originals: [OriginalMessage] = []
     /// The message that an `amend` names, as it is until then.
     public var amended: Message?
-    /// Messages of before have expired; of a `pin`.
+    /// Messages of before have expired; of a `pin`, and of a post that names content.
     public var keptSince: Timestamp?
+    /// The ID of the place that a `registerUpload` asks for: `apply` knows no random numbers.
+    public var mediaID: String? {
+        get { mediaIDs.first }
+        set { mediaIDs = newValue.map { [$0] } ?? [] }
+    }
+    private var mediaIDs: [String] = []
+    /// Content of other rooms that a COMBINE copies: the store has it for this room, too.
+    public var sharedUploads: [SharedUpload] = []
 
     /// The address hash of the blacklisted user, if that is an anonymous member who is here.
     public var addressHash: UInt64?

@@ -47,6 +47,8 @@ public enum RememberedResult: Sendable, Hashable {
     case amended(messageID: String)
     /// As it was then.
     case tally(Tally)
+    /// A place for content.
+    case upload(UploadTicket)
 
     fileprivate var textBytes: Int {
         switch self {
@@ -59,6 +61,7 @@ public enum RememberedResult: Sendable, Hashable {
         case .missing(let bits): 32 + bits.count
         case .amended(let messageID): 32 + messageID.utf8.count
         case .tally(let tally): 64 + tally.key.utf8.count
+        case .upload(let ticket): 64 + ticket.mediaID.utf8.count + ticket.contentType.utf8.count
         case .pinned(let pinned): pinned.reduce(32) { $0 + 32 + $1.messageID.utf8.count }
         }
     }

@@ -16,6 +16,7 @@ public enum CommandResult: Sendable, Hashable {
     case tally(Tally)
     /// The results of a window: see `TapMemory.results`; none for one that came again after a later one.
     case tapped([Int64])
+    case upload(UploadTicket)
     case refused(ChatError)
 }
 
@@ -82,6 +83,8 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case tally = 13
     /// The last window of taps of a lane's life: `TapMemory`; key: the life.
     case taps = 14
+    /// Content of the room; key: its ID.
+    case upload = 16
 }
 
 /// One row of a room's catalogue put or removed (`value` nil). Values are encoded by the host, keys are text.
@@ -112,6 +115,7 @@ public indirect enum CatalogueValue: Sendable, Hashable {
     case deletedRoom(DeletedRoomRecord)
     case tally(Tally)
     case taps(TapMemory)
+    case upload(UploadRecord)
 }
 
 /// A robot that is here, as its room keeps it.

@@ -46,11 +46,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case amend
     /// Tallies: the commands `tap` and `tally` with their rows, windows of taps on the link, and the push `tallies`.
     case tallies
+    /// Content that the cluster stores: the commands `registerUpload` and `completeUpload`, their row `upload`, `id` of a
+    /// post's media, and the questions by which nodes pass content on.
+    case media
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies: FeatureLevel(2)
+        case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media: FeatureLevel(2)
         }
     }
 
@@ -62,6 +65,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         case .pins: "pin"
         case .amend: "amend"
         case .tallies: "tally"
+        case .media: "media"
         }
     }
 }
@@ -79,6 +83,8 @@ extension CommandBody {
         case .amend: .amend
         case .tap, .tally: .tallies
         case .post(let draft) where draft.replyTo != nil: .pins
+        case .post(let draft) where draft.body.media?.id != nil || draft.body.media?.thumbnailID != nil: .media
+        case .registerUpload, .completeUpload: .media
         default: nil
         }
     }

@@ -28,6 +28,17 @@ public enum Limits {
     public static let audioSeconds: Double = 300
     public static let videoBytes: Int64 = 100 << 20
     public static let fileBytes: Int64 = 100 << 20
+    public static let avatarBytes: Int64 = 1 << 20
+    /// The name of content that is uploaded.
+    public static let uploadNameBytes = 256
+    /// For how long a place for content is kept that no message names (PROTOCOL.md, "Media").
+    public static let uploadSeconds: Int64 = 3_600
+    /// For how long a session's token for a room's content holds.
+    public static let mediaTokenSeconds: Int64 = 600
+    /// Pieces of content that a room has at a time.
+    public static let uploadsPerRoom = 10_000
+    /// Kept messages that may name the same content.
+    public static let referencesPerUpload = 100
     public static let barrageTextBytes = 5 * kilobyte
     public static let barrageExtBytes = kilobyte
     public static let barrageStyleBytes = 256

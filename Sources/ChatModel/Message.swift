@@ -26,8 +26,10 @@ public enum Priority: String, Sendable, Hashable, CaseIterable {
     case high = "HIGH"
 }
 
-/// Where a picture, sound, film or file can be fetched; the cluster stores only this, never the content.
+/// Where a picture, sound, film or file can be fetched.
 public struct Media: Sendable, Hashable {
+    /// The ID of content that this cluster stores; nil for content of elsewhere.
+    public var id: String?
     public var url: String
     public var name: String
     /// Bytes.
@@ -37,6 +39,10 @@ public struct Media: Sendable, Hashable {
     public var height: Int64?
     public var durationSeconds: Double?
     public var thumbnail: String?
+    /// The ID of the thumbnail, if this cluster stores it.
+    public var thumbnailID: String?
+    /// Only for whoever reviews messages: where the content can be read before others may.
+    public var reviewURL: String?
 
     public init(url: String, name: String, size: Int64, contentType: String) {
         self.url = url
@@ -66,6 +72,25 @@ public enum MessageBody: Sendable, Hashable {
     /// Read by a client: a body of a later version, by the name of its type (in protobuf, the number). To be shown as
     /// such or ignored.
     case unknown(String)
+
+    /// The media of IMAGE, AUDIO, VIDEO and FILE.
+    public var media: Media? {
+        switch self {
+        case .image(let media), .audio(let media), .video(let media), .file(let media): media
+        default: nil
+        }
+    }
+
+    /// The same message with other media; for a body without any, itself.
+    public func with(_ media: Media) -> MessageBody {
+        switch self {
+        case .image: .image(media)
+        case .audio: .audio(media)
+        case .video: .video(media)
+        case .file: .file(media)
+        default: self
+        }
+    }
 
     public var type: MessageType {
         switch self {

@@ -16,6 +16,7 @@ public actor ChatroomClient {
     private var lines: [UInt64: Line] = [:]
     private var alarm: (at: ClientInstant, task: Task<Void, Never>)?
 
+    private var lastAddress: GatewayAddress?
     private var nextTicket: UInt64 = 1
     private var waiting: [UInt64: CheckedContinuation<Result<ClientAnswer, ClientError>, Never>] = [:]
     /// Consumers of one stay's events, and those that go on from stay to stay.
@@ -54,6 +55,12 @@ public actor ChatroomClient {
 
     /// The user that the server says this is; nil before the first connect.
     public var user: UserID? { core.user }
+
+    /// The gateway that is connected, or was last.
+    func gatewayAddress() throws(ClientError) -> GatewayAddress {
+        guard let lastAddress else { throw ClientError(.notConnected, "the client has not been connected yet") }
+        return lastAddress
+    }
 
     /// How this client stands with a room; nil when it is not wanted in it.
     public func state(of room: RoomID) -> ConnectionState? { core.connectionState(of: room) }
@@ -213,8 +220,10 @@ public actor ChatroomClient {
             Task { [weak self] in await self?.empty(mailbox, of: connection) }
         }
         do throws(ClientError) {
+            let address = try GatewayAddress(url)
+            lastAddress = address
             let socket = PlatformSocket.open(
-                try GatewayAddress(url), tls: configuration.tls,
+                address, tls: configuration.tls,
                 connectMilliseconds: configuration.settings.connectMilliseconds, mailbox: mailbox)
             lines[connection] = Line(socket: socket)
         } catch {

@@ -11,6 +11,9 @@ extension ClientConnection {
         /// A request that is no WebSocket one has been read, and its answer is being made; nothing is read. Can become:
         /// `draining`, `closing`, `gone`.
         case answering
+        /// Its socket is that of a transfer of content (`MediaConnection`), which ends it. Can become: `draining`, `closing`,
+        /// `gone`.
+        case transferring
         /// WebSocket, before or after `connect`. Can become: `draining`, `closing`, `gone`.
         case open
         /// The last frame waits for the socket, and nothing is read. A client that has not taken it by then, in loop
@@ -24,7 +27,7 @@ extension ClientConnection {
         /// Whether the end has begun.
         var isEnding: Bool {
             switch self {
-            case .handshake, .answering, .open: false
+            case .handshake, .answering, .transferring, .open: false
             case .draining, .closing, .gone: true
             }
         }

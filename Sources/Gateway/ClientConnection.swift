@@ -119,7 +119,7 @@ final class ClientConnection: ConnectionHandler {
                 close(.tooBig, "too much before connect")
                 release()
             }
-        case .answering, .draining, .closing, .gone: break
+        case .answering, .transferring, .draining, .closing, .gone: break
         }
     }
 
@@ -597,7 +597,7 @@ final class ClientConnection: ConnectionHandler {
         guard !phase.isEnding else { return }
         closeCode = code
         switch phase {
-        case .handshake, .answering:
+        case .handshake, .answering, .transferring:
             phase = .closing
             return tcp.close()
         default: break

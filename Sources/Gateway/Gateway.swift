@@ -97,6 +97,9 @@ public final class Gateway: Sendable {
     }
 
     /// Serves the demo from now on, where the configuration has it.
+    /// From here on this node serves content.
+    public func use(media: any MediaService) { shared.media.withLock { $0 = media } }
+
     public func use(demo: any DemoService) { shared.demo.withLock { $0 = demo } }
 
     /// Whether the node hears its cluster: if not, it takes nobody new.

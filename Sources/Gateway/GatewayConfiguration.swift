@@ -47,6 +47,9 @@ public struct GatewayConfiguration: Sendable {
     /// Whose `X-Forwarded-For` is believed.
     public var trustedProxies: [IPRange] = []
 
+    /// Transfers of content at a time: each holds up to two pieces of it.
+    public var transfersMax = 1_024
+
     /// Whether permessage-deflate is negotiated with clients that offer it.
     public var isCompressing = false
     /// Barrage items a second that a viewer is shown, and HIGH ones a second and room, as the rooms have it.

@@ -22,6 +22,8 @@ extension GatewayLane {
         case .failure(let response):
             connection.refuseHandshake(response)
         case .request(let request, let rest):
+            let body = UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - rest)...])
+            if answerMedia(request, body: body, connection) { return }
             answer(request, connection)
             guard case .open = connection.phase, rest > 0 else { return }
             connection.readFrames(UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - rest)...]))
@@ -51,7 +53,7 @@ extension GatewayLane {
         }
     }
 
-    private func isAllowed(_ request: UpgradeRequest, of connection: ClientConnection) -> Bool {
+    func isAllowed(_ request: UpgradeRequest, of connection: ClientConnection) -> Bool {
         let (origin, host) = (request.header("origin"), request.header("host"))
         let schemes: [String]
         if shared.tls != nil {

@@ -106,7 +106,7 @@ extension GatewayLane {
             let connection = session.connection
         else { return }
         settle(connection, in: room)
-        connection.reply(asked, result)
+        connection.reply(asked, result.map { completed($0, of: room, for: session) })
     }
 
     func entered(_ id: SessionID, _ room: RoomID, _ answer: Session.EnterAnswer) {
@@ -115,6 +115,11 @@ extension GatewayLane {
         guard let session = sessions[id] else {
             if case .success(let result) = answer.result { enteredUnseen(id, room, result) }
             return
+        }
+        var answer = answer
+        if case .success(var result) = answer.result, let token = readToken(of: room, for: session) {
+            result.media = token
+            answer.result = .success(result)
         }
         perform(session.state.onEntered(room, answer, isOpen: isOpen, at: shared.now()), of: session)
     }

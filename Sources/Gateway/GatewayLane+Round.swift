@@ -69,6 +69,7 @@ extension GatewayLane {
         if waitingBytes > configuration.sendQueueBytesMax / 2 { round.slowSessions += 1 }
         switch connection.phase {
         case .handshake, .answering, .open: break
+        case .transferring: return
         case .draining(let deadline):
             if now >= deadline { connection.cut() }
             return

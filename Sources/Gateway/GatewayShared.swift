@@ -34,6 +34,10 @@ final class GatewayShared: Sendable {
     let takesTaps = Atomic(false)
     /// nil until the node serves it, and where there is none.
     let demo = Mutex<(any DemoService)?>(nil)
+    /// nil until the node serves it.
+    let media = Mutex<(any MediaService)?>(nil)
+    /// Transfers of content that are under way.
+    let transfers: Counter
     let demoCalls = Mutex(
         TokenBucket(ratePerSecond: DemoDoor.callsPerSecond, burst: DemoDoor.callsAtOnce, nowMilliseconds: 0))
     /// The lanes, once they exist; written once at start-up.
@@ -64,6 +68,7 @@ final class GatewayShared: Sendable {
         metrics.gauge("chatroom_buffer_bytes", "What the buffers of client connections hold.") {
             Double(buffers.bytes)
         }
+        transfers = metrics.gauge("chatroom_media_transfers", "Transfers of content that are under way.")
         let budget = budget
         metrics.gauge("chatroom_connections", "Open client connections of this node.") { Double(budget.total) }
     }

@@ -7,7 +7,7 @@ enum PageFiles {
     /// Scripts and styles are files of this origin only; pictures and sounds that people send may be anywhere.
     private static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data: blob:; "
-        + "media-src https: blob:; connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        + "media-src 'self' https: blob:; connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
     private static let page = "index.html"
 

@@ -87,6 +87,10 @@ extension WordFilter {
             draft.body = try passed(draft.body)
             return .post(draft)
         case .amend(let messageID, let set): return .amend(messageID: messageID, set: try passed(set))
+        // Messages that name the content show it.
+        case .registerUpload(var upload):
+            upload.name = try passed(upload.name, "name")
+            return .registerUpload(upload)
         case .updateRoom(let set, let options): return .updateRoom(set: try passed(set), options)
         case .updateMe(let set, let save, let options): return .updateMe(try passed(set), save: save, options)
         default: return body

@@ -10,6 +10,7 @@ import HTTPClient
 import History
 import LogStore
 import Logging
+import Media
 import SwimDriver
 import Rooms
 import ServerAPI
@@ -99,6 +100,7 @@ extension ChatroomNode {
         let calls = try await services.open(close: { await $0.stop() }) {
             await RoomCalls(node: configuration.node, loops: loops, shardMap: shardMap, router: router)
         }
+        let media = try await openMedia(common, calls, system, &services)
         let rooms = RoomHost(
             node: configuration.node, loops: loops, shardMap: shardMap, storages: storages, calls: calls)
         let gateway = Gateway(
@@ -133,7 +135,12 @@ extension ChatroomNode {
             // The shards take part while the system group finds its leader: what both have to wait for after a restart
             // they wait for together.
             cluster.set(knowsSettings: false)
-            try await rooms.start(dependencies(common, callbacks))
+            var dependencies = dependencies(common, callbacks)
+            dependencies.takeUploadBytes = { user, bytes throws(ChatError) in
+                try await media.takeUploadBytes(user, bytes)
+            }
+            dependencies.media = media
+            try await rooms.start(dependencies)
         }
         // Settings and revocations are to be known before anybody is served.
         if await !system.settled(within: Self.systemWait) {
@@ -159,7 +166,7 @@ extension ChatroomNode {
                 cluster: common.identity, auditRecorder: auditRecorder, logControl: logControl,
                 startedAt: startedAt,
                 backup: NodeBackup(configuration, rooms: rooms, system: system, cluster: common.identity),
-                recent: recent)
+                recent: recent, media: media)
             nodes.use { await answers.answer($0) }
         }
         let record = NodeRecord(
@@ -176,13 +183,16 @@ extension ChatroomNode {
             VersionWatch(
                 nodes: nodes, system: system, raiseAfterSeconds: configuration.raiseLevelAfterSeconds, logger: logger)
         }
+        gateway.use(media: media)
+        let keeper = MediaKeeper(media, pause: configuration.mediaRoundPause, logger: logger)
+        try await services.start(stop: { await keeper.stop() }) { keeper.start() }
         addGauges(common, system, gossip, clocks)
         let service = NodeService(
             configuration: configuration, rooms: rooms, calls: calls, system: system, keys: keys, gateway: gateway,
             nodes: nodes, membership: membership, gossip: gossip, callbacks: callbacks, registry: metrics,
             ready: ReadyFigure(in: metrics),
             auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt,
-            plannedStop: plannedStop)
+            plannedStop: plannedStop, media: media)
         if configuration.gateway.hasDemo {
             let nodes: @Sendable () -> Int = { system.nodes.count }
             gateway.use(
@@ -207,6 +217,22 @@ extension ChatroomNode {
         if let reason = common.stop.reason { throw NodeError(reason) }
         if case .failure(let error) = result { return error }
         return nil
+    }
+
+    /// Opens the store of content.
+    private func openMedia(
+        _ common: Common, _ calls: RoomCalls, _ system: SystemGroup, _ services: inout StartedServices
+    ) async throws -> MediaHost {
+        let (path, reserve) = (common.directory.media, configuration.mediaReserveBytes)
+        let store = try await services.open(
+            close: { $0.close() }, orFail: { NodeError(.storage, "the media store can't be used: \($0)") }
+        ) { try MediaStore(path: path, reserveBytes: reserve) }
+        let host = MediaHost(
+            node: configuration.node, store: store, nodes: common.nodes, calls: calls, system: system, keys: keys,
+            seal: try KeysFile.read(configuration.keysFile).mediaSeal(),
+            bytesPerUserAndDay: configuration.mediaBytesPerUserAndDay, now: WallClock.now)
+        self.media.withLock { $0 = host }
+        return host
     }
 
     /// Starts the loops, and what only needs them.

@@ -8,6 +8,7 @@ import GroupDriver
 import History
 import LogStore
 import Logging
+import Media
 import Rooms
 import ServerAPI
 import ServiceLifecycle
@@ -30,6 +31,8 @@ public final class ChatroomNode: Service, Sendable {
     /// While it serves.
     let gateway = Mutex<Gateway?>(nil)
     let plannedStop = PlannedStop()
+    /// While it is open.
+    let media = Mutex<MediaHost?>(nil)
     /// While it belongs to a cluster.
     let links = Mutex<Links?>(nil)
     let onReady: @Sendable (NodePorts) -> Void
@@ -76,6 +79,7 @@ public final class ChatroomNode: Service, Sendable {
         }
         if let linkTLS { await links?.use(linkTLS) }
         if let certificate { apiCertificate?.renew(from: certificate) }
+        if let ring { media.withLock { $0 }?.use(MediaSeal(secrets: ring.mediaSecrets)) }
         roomLimits.entersPerSecond = new.roomEntersPerSecond
         await gateway.withLock { $0 }?.reload(
             limits: new.gateway, tls: context, seal: ring.map { SessionSeal(secrets: $0.sessionSecrets) })

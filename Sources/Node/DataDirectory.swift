@@ -18,6 +18,7 @@ struct DataDirectory: Sendable {
     var audit: String { system + "/audit-2.sqlite" }
     /// The file that earlier programs record in.
     var formerAudit: String { system + "/audit.sqlite" }
+    var media: String { path + "/media" }
     var system: String { path + "/system" }
     func shard(_ number: UInt16) -> String { path + "/shards/\(number)" }
     /// Where backups are made, beside the data: who removes the data does not remove them too.

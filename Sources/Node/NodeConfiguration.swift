@@ -47,6 +47,12 @@ public struct NodeConfiguration: Sendable {
     public var shardCount = Int(ShardMap.shardCountDefault)
     public var gateway: GatewayConfiguration
     public var rooms = RoomPolicy()
+    /// Bytes of media that a user may send in a day, over all rooms.
+    public var mediaBytesPerUserAndDay: Int64 = 1 << 30
+    /// The free space that the media store leaves on its disk.
+    public var mediaReserveBytes: Int64 = 1 << 30
+    /// Between two looks of the media store through its content.
+    public var mediaRoundPause = Duration.seconds(20)
     /// `enter`s that a room takes in a second.
     public var roomEntersPerSecond = RoomLimits.entersPerSecondDefault
     /// For measurements: how much slower a sync of the log shall be.
@@ -249,6 +255,11 @@ public struct NodeConfiguration: Sendable {
             }
             rooms.conflictPolicy = known
         }
+        mediaBytesPerUserAndDay =
+            Int64(try settings.int("media.megabytesPerUserAndDay", default: 1024, in: 0...1_048_576)) << 20
+        mediaReserveBytes = Int64(try settings.int("media.reserveMegabytes", default: 1024, in: 0...1_048_576)) << 20
+        mediaRoundPause = .seconds(try settings.int("media.roundSeconds", default: 20, in: 1...3600))
+        gateway.transfersMax = try settings.int("media.transfers", default: 1024, in: 1...65_536)
         try settings.refuseUnknownKeys()
     }
 

@@ -27,6 +27,7 @@ struct NodeService: ClusterService {
     let logControl: LogControl
     let startedAt: Timestamp
     let plannedStop: PlannedStop
+    let media: MediaHost
 
     func perform(_ body: CommandBody, in room: RoomID, as actor: Actor, id: CallKey?) async throws(ChatError)
         -> CommandResult
@@ -142,6 +143,8 @@ struct NodeService: ClusterService {
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
         try await calls.barrage(item, in: room)
     }
+
+    func uploadURL(of upload: UploadResult, in room: RoomID) -> String { media.uploadURL(of: upload, in: room) }
 
     func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation {
         let state = try await calls.figures(of: room)

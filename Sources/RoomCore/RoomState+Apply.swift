@@ -47,6 +47,8 @@ extension RoomState {
             return try reopenRoom(for: command, &outcome)
         case .deleteRoom:
             return try deleteRoom(for: command, &outcome)
+        case .completeUpload(let mediaID, let digest, let isInline):
+            return try completeUpload(mediaID, digest, isInline: isInline, for: command, &outcome)
         case .queueRemove(let versions):
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
@@ -57,7 +59,7 @@ extension RoomState {
         case .post, .updateRoom, .recall, .pin, .amend, .tally, .setManager, .setMember, .setRole, .setBlacklist,
             .setMute,
             .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear, .addRobots,
-            .removeRobots:
+            .removeRobots, .registerUpload:
             try requireOpen()
             try requireMayTakePart(command.actor, at: outcome.time)
             return try decideInOpenRoom(command, key, &outcome)
@@ -110,8 +112,10 @@ extension RoomState {
             return try addRobots(robots, for: command, &outcome)
         case .removeRobots(let users):
             return try removeRobots(users, for: command, &outcome)
+        case .registerUpload(let draft):
+            return try registerUpload(draft, for: command, &outcome)
         case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .queueRemove, .occupancy,
-            .expire, .webhookDelivered, .tap:
+            .expire, .webhookDelivered, .tap, .completeUpload:
             throw ChatError(.internal, "this command does not belong here")
         }
     }

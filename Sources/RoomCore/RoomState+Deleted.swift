@@ -7,6 +7,7 @@ struct DeletedRoom: Sendable {
     var members: MemberTable
     var queue: RoomQueue
     var tallies: TallyTable
+    var uploads: UploadTable
 }
 
 extension RoomState {
@@ -40,11 +41,12 @@ extension RoomState {
 
     /// The room's content goes aside.
     mutating func bury(_ kept: DeletedRoomRecord) {
-        deleted = DeletedRoom(record: kept, members: members, queue: queue, tallies: tallies)
+        deleted = DeletedRoom(record: kept, members: members, queue: queue, tallies: tallies, uploads: uploads)
         record = nil
         members = MemberTable()
         queue = RoomQueue()
         slow = SlowMode()
+        uploads = UploadTable()
         robots = [:]
         tallies = TallyTable()
     }
@@ -58,7 +60,7 @@ extension RoomState {
         }
         self.deleted = nil
         record = deleted.record.room
-        (members, queue, tallies) = (deleted.members, deleted.queue, deleted.tallies)
+        (members, queue, tallies, uploads) = (deleted.members, deleted.queue, deleted.tallies, deleted.uploads)
         outcome.rows.append(CatalogueChange(kind: .deletedRoom, key: "", value: nil))
         putMembersWithDeadlines(withDeadline: true, &outcome)
         outcome.touchesRoom = true

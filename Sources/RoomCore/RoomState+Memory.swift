@@ -35,6 +35,7 @@ extension RoomState {
         case .pinned(let pinned): .pinned(pinned)
         case .amended(let messageID): .amendedBefore(messageID: messageID)
         case .tally(let tally): .tally(tally)
+        case .upload(let ticket): .upload(ticket)
         }
     }
 
@@ -108,6 +109,7 @@ extension RoomState {
         case .tally(let tally): return .tally(tally)
         // The window itself is remembered.
         case .tapped: return nil
+        case .upload(let ticket): return .upload(ticket)
         }
     }
 

@@ -18,6 +18,7 @@ extension RoomState {
             throw ChatError(.forbidden, "mentionAll is for creator and managers", field: "mentionAll")
         }
         let replyTo = try draft.replyTo.map { (id: String) throws(ChatError) in try reference(id, command.facts) }
+        let body = try completed(draft.body)
         try passSlowMode(command.actor, &outcome)
 
         let priority = acceptedPriority(draft.priority, for: command, &outcome)
@@ -32,7 +33,7 @@ extension RoomState {
             messageID = nextUnkeptID(outcome.stamp)
         }
         var fields = MessageFields(
-            room: room, place: place, messageID: messageID, time: outcome.time, from: sender(command), body: draft.body)
+            room: room, place: place, messageID: messageID, time: outcome.time, from: sender(command), body: body)
         fields.clientID = clientID(command)
         fields.priority = priority
         fields.mentions = draft.mentions
@@ -41,6 +42,7 @@ extension RoomState {
         fields.ext = draft.ext
         fields.webhook = draft.webhook
         fields.replyTo = replyTo
+        refer(to: body, place, for: command, &outcome)
         let message = Message(fields)
         if draft.isKept {
             keep(message, key: key, for: command, &outcome)
@@ -139,6 +141,7 @@ extension RoomState {
         }
         let messageIDs = targets.map { MessageID.kept(incarnation, seq: $0.seq).text }
         unpin(Set(targets.map(\.seq)), &outcome)
+        unrefer(targets.map(\.seq), &outcome)
         notify(.recalled, options, of: senders, data: .recalled(messageIDs: messageIDs), for: command, &outcome)
     }
 

@@ -123,6 +123,7 @@ extension RoomState {
         }
         closeIfIdle(for: command, &outcome)
         if let deleted, deleted.record.purgeAt <= outcome.time { purge(&outcome) }
+        endUploads(countMax: Self.expiredAtOnceMax, &outcome)
         var rows = -1
         while rows < outcome.rows.count, outcome.rows.count < Self.expiredAtOnceMax {
             rows = outcome.rows.count

@@ -12,6 +12,7 @@ public struct RoomState: Sendable {
     var members = MemberTable()
     var queue = RoomQueue()
     var slow = SlowMode()
+    var uploads = UploadTable()
     /// Members that are here without any session.
     var robots: [UserID: RobotRecord] = [:]
     var tallies = TallyTable()
@@ -57,6 +58,10 @@ public struct RoomState: Sendable {
         self.record = record
         queue = RoomQueue(nextPosition: record.nextQueuePosition)
         var times: [(user: UserID, spoken: SlowMode.Spoken)] = []
+        uploads = UploadTable(
+            records: rows.compactMap { row in
+                if case .upload(let record)? = row.value { (row.key, record) } else { nil }
+            })
         for row in rows {
             switch row.value {
             case .member(let member):
@@ -77,7 +82,7 @@ public struct RoomState: Sendable {
                 tallies.set(tally)
             case .taps(let memory):
                 if let life = UInt64(row.key, radix: 16) { _ = tallies.remember(memory, of: life) }
-            case .room, .deletedRoom, .command, nil:
+            case .room, .deletedRoom, .command, .upload, nil:
                 break
             }
         }
@@ -120,6 +125,7 @@ public struct RoomState: Sendable {
         sooner(slow.nextSweep)
         sooner(tallies.nextSweep)
         sooner(deleted?.record.purgeAt)
+        sooner((deleted?.uploads ?? uploads).nextDeadline)
         return next
     }
 
@@ -152,6 +158,7 @@ public struct RoomState: Sendable {
         members = MemberTable()
         queue = RoomQueue()
         slow = SlowMode()
+        uploads = UploadTable()
         robots = [:]
         tallies = TallyTable()
         ledger.forgetPosts()

@@ -89,6 +89,9 @@ struct WiredAnswer: WireMessage {
         try walker.choice(
             18, "figures", { if case .figures(let figures) = current { figures } else { nil } },
             { read = .success(.figures($0)) })
+        try walker.choice(
+            36, "bytes", { if case .bytes(let bytes) = current { WiredBytes(bytes: bytes) } else { nil } },
+            { read = .success(.bytes($0.bytes)) })
         if W.isDecoding, let read { self.result = read }
     }
 }
@@ -186,4 +189,13 @@ private struct WiredLanes: WireMessage {
     static var schemaName: String { "Lanes" }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { try walker.list(1, "lanes", &lanes) }
+}
+
+private struct WiredBytes: WireMessage {
+    var bytes: [UInt8]
+
+    static var blank: WiredBytes { WiredBytes(bytes: []) }
+    static var schemaName: String { "Bytes" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { try walker.shown(1, "bytes", &bytes) }
 }

@@ -46,6 +46,7 @@ struct WiredQuestion: WireMessage {
             9, "status", { if case .status = current { Empty() } else { nil } }, { (_: Empty) in read = .status })
         try walkSessions(&walker, current, &read)
         try walkOperating(&walker, current, &read)
+        try walkMedia(&walker, current, &read)
         if W.isDecoding { question = read }
     }
 

@@ -56,6 +56,18 @@ public enum NodeQuestion: Sendable, Equatable {
     case clock
     /// Removes what a `backup` of that name has left, because it did not become a whole one.
     case discardBackup(String)
+    /// A piece of content that the node is to store: answered with a count, the status of HTTP.
+    case mediaWrite(MediaPiece)
+    /// All pieces have been sent: the content is to be checked, synced, and put in its place. Answered like a piece.
+    case mediaFinish(MediaFile, transfer: String, size: Int64)
+    /// A part of stored content, answered by `bytes`.
+    case mediaRead(MediaFile, offset: Int64, count: Int)
+    /// Whether the node has the content: answered with a count, 1 or 0.
+    case mediaHas(MediaFile)
+    /// The content is to be there for another room, too; answered like a piece.
+    case mediaLink(MediaFile, to: RoomID)
+    /// Takes bytes from what a user may send in a day; 416 when they are too many.
+    case mediaUse(UserID, bytes: Int64)
     /// A question of a later version: answered with an error.
     case unknown
 }
@@ -81,6 +93,7 @@ public enum NodeAnswer: Sendable, Equatable {
     case backup(BackupCopy, shards: [ShardID], hasSystem: Bool)
     case session(HandedSession)
     case clock(Timestamp)
+    case bytes([UInt8])
     /// To `transfer`, `keepAudit`, `setLogLevel` and `discardBackup`.
     case done
 }

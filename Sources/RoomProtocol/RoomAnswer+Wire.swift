@@ -64,6 +64,11 @@ struct WiredServerAnswer: WireMessage {
         try walker.choice(
             11, "tallies", { if case .tallies(let tallies) = success { TalliesResult(tallies: tallies) } else { nil } },
             { given = .tallies($0.tallies) })
+        try walker.choice(
+            20, "media", { if case .media(let status) = success { status } else { nil } }, { given = .media($0) })
+        try walker.choice(
+            21, "keptMedia", { if case .keptMedia(let kept) = success { WiredKept(kept: kept) } else { nil } },
+            { given = .keptMedia($0.kept) })
         guard W.isDecoding else { return }
         answer.lane = Int(lane)
         answer.outcome = read ?? given.map { .answered(.success($0)) } ?? Self.unknown
@@ -96,5 +101,24 @@ private struct WiredCopy: WireMessage {
         try walker.required(1, "id", &id)
         try walker.required(2, "message", &stored)
         if W.isDecoding { message = stored.message }
+    }
+}
+
+/// Digests by ID, in the order of these.
+private struct WiredKept: WireMessage {
+    var kept: [String: String]
+
+    static var blank: WiredKept { WiredKept(kept: [:]) }
+    static var schemaName: String { "KeptMedia" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var (ids, digests): ([String], [String]) = ([], [])
+        if !W.isDecoding {
+            let list = kept.sorted { $0.key < $1.key }
+            (ids, digests) = (list.map(\.key), list.map(\.value))
+        }
+        try walker.list(1, "ids", &ids)
+        try walker.list(2, "digests", &digests)
+        if W.isDecoding { kept = Dictionary(zip(ids, digests)) { first, _ in first } }
     }
 }

@@ -14,6 +14,9 @@ public enum RoomAnswer: Sendable, Equatable {
     case tallies([Tally])
     /// The answer to `barrage`.
     case done
+    case media(MediaStatus)
+    /// The digests of what must be kept, by ID; empty where it has not been sent.
+    case keptMedia([String: String])
 }
 
 /// The end of a call of the server API, for the lane that waits for it.

@@ -30,7 +30,28 @@ struct WiredServerOperation: WireMessage {
             6, "barrage", { if case .barrage(let item) = current { item } else { nil } }, { read = .barrage($0) })
         try walker.choice(
             7, "tallies", { if case .tallies = current { Empty() } else { nil } }, { (_: Empty) in read = .tallies })
+        try walker.choice(
+            20, "media",
+            { if case .media(let id, let reader) = current { WiredMedia(id: id, reader: reader) } else { nil } },
+            { read = .media($0.id, for: $0.reader) })
+        try walker.choice(
+            21, "keptMedia",
+            { if case .keptMedia(let ids) = current { WiredCopies(messageIDs: ids, user: nil) } else { nil } },
+            { read = .keptMedia($0.messageIDs) })
         if W.isDecoding { operation = read }
+    }
+}
+
+private struct WiredMedia: WireMessage {
+    var id: String
+    var reader: MediaReader?
+
+    static var blank: WiredMedia { WiredMedia(id: "", reader: nil) }
+    static var schemaName: String { "MediaQuestion" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "id", &id)
+        try walker.optional(2, "reader", &reader)
     }
 }
 

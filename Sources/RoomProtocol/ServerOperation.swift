@@ -16,12 +16,16 @@ public enum ServerOperation: Sendable, Equatable {
     case tallies
     /// The sender's `ext` is not shown in barrage, and does not get here.
     case barrage(BarrageItem)
+    /// A piece of content, and whether a session may read it.
+    case media(String, for: MediaReader?)
+    /// Those of the pieces of content that must be kept; also of a room that was deleted.
+    case keptMedia([String])
 
     /// Whether it goes through the log.
     public var isDurable: Bool {
         switch self {
         case .command, .recall: true
-        case .message, .copies, .explain, .tallies, .barrage: false
+        case .message, .copies, .explain, .tallies, .barrage, .media, .keptMedia: false
         }
     }
 }

@@ -14,6 +14,8 @@ enum FactLookup: Sendable {
     case copies([String], for: UserID?, from: [RoomID])
     /// Only the message that the command names (`CommandBody.original`), which is looked up besides any of the others.
     case original
+    /// Whether a user may send so many bytes of content today.
+    case uploadUse(UserID, bytes: Int64)
 }
 
 extension FactLookup {
@@ -34,6 +36,8 @@ struct FoundFacts: Sendable {
     var copies = MessageCopies()
     var original: OriginalMessage?
     var amended: Message?
+    /// Content of other rooms that is this room's, too.
+    var shared: [SharedUpload] = []
     /// How many messages had been recalled before (`RecentSeqs`).
     var erasuresBefore: UInt64 = 0
     /// Those that had to be recalled before.
@@ -47,7 +51,7 @@ struct FoundFacts: Sendable {
         switch command.body {
         case .recall(_, let options): command.body = .recall(targets, options)
         case .setBlacklist: command.facts.recalled = targets
-        case .post: command.facts.copies = copies.messages
+        case .post: (command.facts.copies, command.facts.sharedUploads) = (copies.messages, shared)
         default: break
         }
         return command

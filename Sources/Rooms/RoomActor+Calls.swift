@@ -1,4 +1,5 @@
 import ChatModel
+import GroupDriver
 import History
 import RoomCore
 import RoomProtocol
@@ -125,6 +126,10 @@ extension RoomActor {
         case .membersById(let request):
             try requireMayList(.fixed, visitor)
             reply(call, .success(.membersById(try membersInFrame(request, at: now, for: visitor.user))))
+        case .mediaToken:
+            if !context.cluster.level.brings(.media) { throw .upgrading(.media) }
+            // The gateway makes it: whoever is here may have one.
+            reply(call, .success(.mediaToken(MediaToken(token: "", expiresAt: .blank))))
         case .queue(let request):
             reply(call, .success(.queue(try queueInFrame(request))))
         case .message(let request):
@@ -166,6 +171,10 @@ extension RoomActor {
         if case .setBlacklist(let user, enable: true, _) = command.body {
             try state.requireMayKick(user, by: command.actor)
         }
+        if case .registerUpload = command.body, case .member(let user, _, let anonymous) = command.actor {
+            if !context.cluster.level.brings(.media) { throw .upgrading(.media) }
+            try state.maySpeak(user, anonymous: anonymous, at: context.now())
+        }
         try requireMayRefer(command)
     }
 
@@ -176,6 +185,7 @@ extension RoomActor {
         case .messages(let user)?: return .messages(of: user, since: nil)
         case nil: break
         }
+        if case .registerUpload(let draft) = change.body { return .uploadUse(call.caller.user, bytes: draft.size) }
         guard let messageIDs = change.body.combinedMessages else {
             return neededOriginal(of: change.body) == nil ? nil : .original
         }

@@ -91,8 +91,13 @@ extension RoomActor {
             return FoundFacts(targets: message.isRecalled ? [] : [RecallTarget(message)].compactMap { $0 })
         case .messages(let user, let since): return try await messages(of: user, since: since, for: proposal)
         case .copies(let messageIDs, let user, let rooms):
-            return FoundFacts(copies: await context.calls.copies(messageIDs, for: user, from: rooms))
+            var facts = FoundFacts(copies: await context.calls.copies(messageIDs, for: user, from: rooms))
+            if facts.copies.refusal == nil { await share(&facts) }
+            return facts
         case .original: return FoundFacts()
+        case .uploadUse(let user, let bytes):
+            try await context.takeUploadBytes(user, bytes)
+            return FoundFacts()
         }
     }
 

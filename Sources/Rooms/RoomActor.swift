@@ -433,6 +433,11 @@ actor RoomActor {
             facts.addressHash = presence.visitors(of: user).last { $0.anonymous }?.addressHash
             facts.addressBarSeconds = context.policy.anonymousBarSeconds
         }
+        if case .registerUpload? = body {
+            facts.mediaID =
+                MediaID(in: id, random: (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))).text
+        }
+        if body?.namesContent == true { facts.keptSince = context.policy.keptSince(context.now()) }
         if case .pin? = body { facts.keptSince = context.policy.keptSince(context.now()) }
         if case .post(let draft)? = body, !draft.to.isEmpty {
             facts.delivered = Int64(Set(draft.to).count { presence.isAddressable($0) })

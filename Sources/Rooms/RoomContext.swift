@@ -9,6 +9,17 @@ import RoomProtocol
 import Telemetry
 import Webhooks
 
+/// Takes bytes of content from what a user may send in a day. Throws 416 when they are too many.
+public typealias UploadAllowance = @Sendable (UserID, Int64) async throws(ChatError) -> Void
+
+/// The part of the media store that rooms need.
+public protocol RoomMedia: Sendable {
+    /// Gives content of a room to another one, too. nil where that has none, or its bytes can't be given now.
+    func share(_ mediaID: String, of room: RoomID, with other: RoomID) async -> UploadRecord?
+    /// Where content can be read for a review, before others may.
+    func reviewURL(of mediaID: String, in room: RoomID) -> String
+}
+
 /// The environment that every room of a loop gets from its host.
 struct RoomContext: Sendable {
     var loop: EventLoop
@@ -40,6 +51,10 @@ struct RoomContext: Sendable {
     var now: @Sendable () -> Timestamp
     /// The way to other rooms: for the messages of a COMBINE.
     var calls: RoomCalls
+    /// Takes bytes from what a user may send in a day (PROTOCOL.md, "Media").
+    var takeUploadBytes: UploadAllowance
+    /// The store of content, where there is one.
+    var media: (any RoomMedia)?
 }
 
 /// The figures of rooms.

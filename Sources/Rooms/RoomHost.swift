@@ -60,6 +60,9 @@ public final class RoomHost: Sendable {
         public var restoreGeneration: UInt64 = 0
         /// Ends the node, because a shard has content that this program does not understand. Called once or more often.
         public var stop: @Sendable (UnknownContent) -> Void = { _ in }
+        /// Takes bytes of content from what a user may send in a day.
+        public var takeUploadBytes: UploadAllowance = { _, _ in }
+        public var media: (any RoomMedia)?
         /// Entries kept in each shard's log for replicas that are behind; one that is further behind gets a snapshot.
         public var entriesRetained = GroupLog.entriesRetained
 
@@ -106,7 +109,8 @@ public final class RoomHost: Sendable {
                     departed: LoopBound(onLoop: DepartedSessions(), loop: loop),
                     replication: given.replication, transfers: given.transfers, refusedTerms: given.refusedTerms,
                     transferSlots: slots, restoreGeneration: given.restoreGeneration, stop: given.stop,
-                    now: given.now, calls: calls)
+                    now: given.now, calls: calls, takeUploadBytes: given.takeUploadBytes,
+                    media: given.media)
                 let host = LoopHost(
                     context: context, store: given.store, transport: given.transport,
                     checkpointSeconds: given.checkpointSeconds)

@@ -78,3 +78,10 @@ extension Set<AdminRole> {
     /// That a room is there, and how it is.
     static let everybody: Self = Set(AdminRole.allCases)
 }
+
+extension Administrator {
+    /// Whether it may read the content of a room, on the client port.
+    public func mayReadContent(of room: RoomID) -> Bool {
+        Set<AdminRole>.reading.contains(role) && roomPrefix.map { room.text.utf8.starts(with: $0.utf8) } ?? true
+    }
+}

@@ -12,7 +12,8 @@ enum Routes {
 
     /// All of them, with an empty document.
     static var described: [Route] {
-        rooms + messages + recall + pins + members + queue + tallies + robots + users + sessions + cluster + webhook
+        rooms + messages + recall + pins + uploads + members + queue + tallies + robots + users + sessions + cluster
+            + webhook
             + moderation
             + operating
             + [document(OpenAPIPlaceholder.empty)]

@@ -46,7 +46,8 @@ struct SchemaWalker<Mode: SchemaWalkMode>: FieldWalker {
         if let names = type as? any WireEnum.Type { return .oneOf(names.names) }
         if let names = type as? any WireOpenEnum.Type { return .oneOf(names.knownNames) }
         if type is any WireName.Type { return .identifier }
-        if type == String.self { return .text(bytes: limit.bytesMax) }
+        // A thumbnail is a text in answers, and in requests also the ID of content.
+        if type == String.self || type == Thumbnail.self { return .text(bytes: limit.bytesMax) }
         if type == [UInt8].self { return .base64(bytes: limit.bytesMax) }
         if type == Bool.self { return .boolean }
         if type == Double.self {

@@ -40,7 +40,7 @@ extension IntegrationTests {
             ("send", #"{"room":"matrix","clientId":"UNIQUE","type":"COMMAND","payload":"AAAA"}"#),
             (
                 "send",
-                #"{"room":"matrix","clientId":"UNIQUE","type":"AUDIO","media":{"url":"u","name":"n","size":1,"contentType":"c","width":1,"height":1,"durationSeconds":1,"thumbnail":"t"}}"#
+                #"{"room":"matrix","clientId":"UNIQUE","type":"AUDIO","media":{"url":"u","name":"n","size":1,"contentType":"c","width":1,"height":1,"durationSeconds":1,"thumbnail":"t","id":"m","thumbnailId":"m"}}"#
             ),
             (
                 "send",
@@ -63,6 +63,11 @@ extension IntegrationTests {
             ),
             ("message", #"{"room":"matrix","messageId":"m"}"#),
             ("tally", #"{"room":"matrix","key":"like","delta":1,"clientId":"UNIQUE"}"#),
+            (
+                "upload",
+                #"{"room":"matrix","kind":"IMAGE","name":"n","contentType":"image/png","size":1,"sha256":"\#(String(repeating: "a", count: 64))","clientId":"UNIQUE"}"#
+            ),
+            ("mediaToken", #"{"room":"matrix"}"#),
             ("combined", #"{"room":"matrix","messageId":"m"}"#),
             (
                 "history",

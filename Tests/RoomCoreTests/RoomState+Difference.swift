@@ -23,6 +23,9 @@ extension RoomState {
         if queue.nextPosition != other.queue.nextPosition { return "nextPosition" }
         if queue.transientElements != other.queue.transientElements { return "transient elements" }
         if transientOwners != other.transientOwners { return "transient owners" }
+        if uploads.records != other.uploads.records { return "uploads" }
+        if uploads.deadlines.elements != other.uploads.deadlines.elements { return "deadlines of uploads" }
+        if deleted?.uploads.records != other.deleted?.uploads.records { return "uploads of the deleted room" }
         if robots != other.robots { return "robots" }
         if tallies.all != other.tallies.all { return "tallies" }
         if tallies.lives != other.tallies.lives { return "windows" }

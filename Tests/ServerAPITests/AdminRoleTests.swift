@@ -18,7 +18,8 @@ import Wire
         ],
         [.moderate]: [
             "createRoom", "updateRoom", "closeRoom", "reopenRoom", "muteRoom", "sendMessage", "sendBarrage",
-            "recallMessage", "recallMessagesOfUser", "amendMessage", "pinMessage", "setRole", "setBlacklist", "setMute",
+            "recallMessage", "recallMessagesOfUser", "amendMessage", "pinMessage", "upload", "setRole", "setBlacklist",
+            "setMute",
             "setTempMute",
             "kickMember",
             "setQueueElement", "setQueueElements", "takeQueueElement", "clearQueue", "setTally", "removeTally",

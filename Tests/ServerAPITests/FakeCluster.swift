@@ -107,6 +107,9 @@ final class FakeCluster: ClusterService {
             return .element(QueueElement(key: write.key, value: write.value, owner: write.owner ?? Self.user("ann")))
         case .tally(_, .remove): return .done
         case .tally(let key, _): return .tally(Tally(key: key, total: 7, by: .server))
+        case .registerUpload(let draft):
+            return .upload(
+                UploadTicket(mediaID: "m", contentType: draft.contentType, expiresAt: Timestamp(0)))
         case .pin(let messageID, _, _):
             return .pinned([PinnedMessage(messageID: messageID, seq: 7, time: Timestamp(0))])
         case .amend(let messageID, let set):
@@ -122,6 +125,10 @@ final class FakeCluster: ClusterService {
         case .queueSetMany(let pairs, _): return .missing(pairs.map(\.key))
         default: return .done
         }
+    }
+
+    func uploadURL(of upload: UploadResult, in room: RoomID) -> String {
+        "/v1/media/\(room)/\(upload.mediaID)?upload=x"
     }
 
     func room(_ room: RoomID) async throws(ChatError) -> RoomView {

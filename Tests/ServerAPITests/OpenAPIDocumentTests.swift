@@ -121,6 +121,7 @@ import Testing
         "recallMessagesOfUser": #"{"user":"ann","since":1732150000000,"notifyExt":"x","operator":"bob"}"#,
         "amendMessage": #"{"set":{"text":"x"},"operator":"bob"}"#,
         "setTally": #"{"total":5,"closed":true,"by":"SERVER"}"#, "addToTally": #"{"delta":-3}"#,
+        "upload": #"{"kind":"IMAGE","name":"a.png","contentType":"image/png","size":9}"#,
         "pinMessage": #"{"enable":true,"notifyExt":"x","operator":"bob"}"#,
         "removeRobots": #"{"robots":["r2","c3"]}"#,
         "setWebhook":

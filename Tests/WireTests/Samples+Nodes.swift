@@ -36,6 +36,8 @@ extension Samples {
         ServerOrigin(node: node(), lane: int(0...300), request: UInt32(int(1...1 << 30)))
     }
 
+    mutating func mediaFile() -> MediaFile { MediaFile(room: room(), id: text(64), digest: text(64)) }
+
     mutating func serverOperations() -> [ServerOperation] {
         var item = BarrageItem(from: maybe { $0.sender() }, text: text(), time: time())
         item.from?.profile.ext = ""
@@ -50,6 +52,8 @@ extension Samples {
                 ServerCommand($0, actor: actor(), id: commandID(), profile: maybe { $0.profile() }, moderate: bool()))
         } + [
             .recall(one), .recall(all), .message(text(64)), .copies(list { $0.text(64) }, for: maybe { $0.user() }),
+            .media(text(64), for: maybe { MediaReader(user: $0.user(), session: $0.session()) }),
+            .keptMedia(list { $0.text(64) }),
             .explain, .tallies, .barrage(item),
         ]
     }
@@ -176,6 +180,10 @@ extension Samples {
             .direct(wholeMessage(), to: user()), .broadcast(wholeMessage()), .lanes(room()),
             .transfer(shard, to: node()), .shards, .audit(auditQuery()), .keepAudit(list { $0.auditItem() }), .figures,
             .setLogLevel(any(LogLevel.self)), .backup(text(64)), .discardBackup(text(64)), .unknown,
+            .mediaWrite(MediaPiece(transfer: text(32), offset: int64(), size: int64(), bytes: [1, 2, 3])),
+            .mediaFinish(mediaFile(), transfer: text(32), size: int64()),
+            .mediaRead(mediaFile(), offset: int64(), count: int(0...1000)), .mediaHas(mediaFile()),
+            .mediaUse(user(), bytes: int64()), .mediaLink(mediaFile(), to: room()),
         ]
     }
 
@@ -194,6 +202,7 @@ extension Samples {
             .pinned(list(10) { $0.pinned(stored: true) }), .amended(wholeMessage()),
             .amendedBefore(messageID: text(64)),
             .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()), .tapped(list { $0.int64() } + [-409]),
+            .upload(ticket()),
         ]
         let shown: [OperationResult] = [
             .room(RoomResult(room: roomView(), seq: maybe { $0.uint64() })),
@@ -204,6 +213,8 @@ extension Samples {
         ]
         return results.map { .command($0) } + shown.map { .result($0) } + [
             .message(wholeMessage()), .copies(found), .explain(figures), .tallies(list { $0.tally() }), .done,
+            .media(MediaStatus(record: uploadRecord(), isReaderHere: bool(), isReadable: bool())),
+            .keptMedia([text(64): text(64), "x": ""]),
         ]
     }
 
@@ -250,6 +261,7 @@ extension Samples {
         ]
         let applied: [NodeAnswer] = results.map { .applied($0, index: uint64()) }
         return applied + [
+            .bytes([1, 2, 3]),
             .explanation(explanation), .rooms(list { $0.roomView() }, next: maybe { $0.text() }),
             .cluster(id: text(), shardCount: UInt16(int(0...65_535))),
             .status(

@@ -2,6 +2,12 @@ import ChatModel
 import Wire
 
 extension Samples {
+    mutating func uploadResult() -> UploadResult {
+        var result = UploadResult(ticket())
+        result.url = text()
+        return result
+    }
+
     mutating func clientID() -> String? { maybe { $0.text(64, least: 1) } }
 
     /// One request of every operation.
@@ -37,6 +43,8 @@ extension Samples {
                     room: room(), messageID: text(64, least: 1), set: messageChanges(), clientID: clientID())),
             .message(MessageRequest(room: room(), messageID: text(64, least: 1))),
             .tally(TapRequest(room: room(), key: tallyKey(), delta: int64(1...100), clientID: clientID())),
+            .upload(UploadRequest(room: room(), draft: upload(), clientID: clientID())),
+            .mediaToken(RoomNameRequest(room: room())),
             .combined(CombinedRequest(room: room(), messageID: text(64, least: 1))),
             .history(RoomHistoryRequest(room: room(), query: query)),
             .room(RoomNameRequest(room: room())),
@@ -117,6 +125,7 @@ extension Samples {
             .pin(PinResult(pinned: list { $0.pinned() })),
             .amend(MessageResult(message: message())), .message(MessageResult(message: message())),
             .tally(TapResult(total: int64())),
+            .upload(uploadResult()), .mediaToken(MediaToken(token: text(), expiresAt: time())),
             .combined(MessagesResult(messages: list { $0.message() })),
             .history(MessagesResult(messages: list { $0.message() }, more: bool())),
             .room(RoomResult(room: roomView(), seq: uint64())),

@@ -14,7 +14,8 @@ extension Samples {
                         type: $0.any(MessageType.self))
                 },
                 options()),
-            .pin(messageID: text(64), enable: bool(), options()),
+            .pin(messageID: text(64), enable: bool(), options()), .registerUpload(upload()),
+            .completeUpload(mediaID: text(64), digest: text(64), isInline: bool()),
             .setManager(user(), enable: bool(), options()), .setMember(user(), enable: bool(), options()),
             .setRole(user(), any(FixedRole.self), options()), .setBlacklist(user(), enable: bool(), options()),
             .setMute(user(), enable: bool(), options()), .tempMute(user(), seconds: int64(), options()),
@@ -49,6 +50,8 @@ extension Samples {
         facts.copies = list { $0.message() }
         (facts.original, facts.keptSince) = (maybe { $0.original() }, maybe { $0.time() })
         facts.amended = maybe { $0.wholeMessage() }
+        facts.mediaID = maybe { $0.text(64) }
+        facts.sharedUploads = list { SharedUpload(mediaID: $0.text(64), record: $0.uploadRecord()) }
         let actor: Actor =
             switch int(0...3) {
             case 0: .system
@@ -97,8 +100,10 @@ extension Samples {
             .missing(list { UInt8(truncatingIfNeeded: $0.uint64()) }),
             .pinned(list(10) { $0.pinned(stored: true) }), .amended(messageID: text(64)),
             .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()),
+            .upload(ticket()),
         ]
         return [
+            (.upload, .upload(uploadRecord())),
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
             (.slow, .time(time())), (.robot, .robot(RobotRecord(profile: profile(), enteredAt: time()))),
             (.webhook, .webhook(webhookRecord())), (.tally, .tally(tally())),

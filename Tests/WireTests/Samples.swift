@@ -173,8 +173,22 @@ struct Samples {
         (media.width, media.height) = (maybe { $0.int64() }, maybe { $0.int64() })
         media.durationSeconds = maybe { Double($0.int(0...3000)) / 10 }
         media.thumbnail = maybe { $0.text() }
+        (media.id, media.thumbnailID) = (maybe { $0.text(64, least: 1) }, maybe { $0.text(64, least: 1) })
         return media
     }
+    mutating func upload() -> UploadDraft {
+        UploadDraft(
+            kind: any(UploadKind.self), name: text(), contentType: "image/png", size: int64(1...1_000_000),
+            sha256: maybe { _ in String(repeating: "0a", count: 32) })
+    }
+    mutating func uploadRecord() -> UploadRecord {
+        var record = UploadRecord(draft: upload(), user: maybe { $0.user() }, createdAt: time())
+        (record.digest, record.isInline) = (maybe { $0.text() }, bool())
+        record.references = list { UploadReference(seq: $0.uint64(), keptUntil: $0.time()) }
+        (record.shownUntil, record.replacedAt) = (maybe { $0.time() }, maybe { $0.time() })
+        return record
+    }
+    mutating func ticket() -> UploadTicket { UploadTicket(mediaID: text(64), contentType: text(), expiresAt: time()) }
     mutating func body(_ type: MessageType) -> MessageBody {
         switch type {
         case .text: .text(text())

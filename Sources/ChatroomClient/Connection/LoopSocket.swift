@@ -44,7 +44,7 @@
 
     /// The loop on which the sockets of all clients live. It runs until the process ends: a client has no end that could
     /// be waited for.
-    private struct ClientLoop: Sendable {
+    struct ClientLoop: Sendable {
         let loop: EventLoop
         let tls: LoopBound<TLSOutput>
 
@@ -56,7 +56,7 @@
     }
 
     extension TLSOptions {
-        fileprivate func context(_ host: String) throws -> TLSContext {
+        func context(_ host: String) throws -> TLSContext {
             try TLSContext(
                 trusted: try trustedCertificatesPEM.map { pem throws(ClientError) in try PEM.certificates(pem) },
                 serverName: host, verifies: verifiesCertificates)

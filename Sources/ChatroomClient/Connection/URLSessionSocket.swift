@@ -104,6 +104,20 @@
             _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
         ) {
+            ServerTrust(tls).answer(challenge, completionHandler)
+        }
+    }
+
+    /// The trust in a server, as the app has configured it.
+    struct ServerTrust: Sendable {
+        private let tls: TLSOptions
+
+        init(_ tls: TLSOptions) { self.tls = tls }
+
+        func answer(
+            _ challenge: URLAuthenticationChallenge,
+            _ completionHandler: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        ) {
             guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust,
                 let trust = challenge.protectionSpace.serverTrust,
                 tls.trustedCertificatesPEM != nil || !tls.verifiesCertificates

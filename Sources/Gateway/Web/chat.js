@@ -35,8 +35,21 @@ const SPARED = 12;
 const PATHS = {
   send: "M3 10l14-7-4 14-3.5-5.5z M9.500 11.500L17 3", barrage: "M8 5h9 M3 10h11 M9 15h8", high: "M10 3v9 M10 16v.5", down: "M10 4v12 M5 11l5 5 5-5", file: "M6 3h6l3 3v11H6z M12 3v4h3", picture: "M3 4h14v12H3z M3 14l4-4 3 3 3-3 4 4 M7 7.500h.01",
   place: "M10 17s5-5 5-9a5 5 0 0 0-10 0c0 4 5 9 5 9z M10 8h.01", box: "M4 6l6-3 6 3v8l-6 3-6-3z M4 6l6 3 6-3 M10 9v8",
-  pile: "M4 7h12v9H4z M6 4h8", reply: "M8 6l-4 4 4 4 M4 10h8a4 4 0 0 1 4 4",
+  pile: "M4 7h12v9H4z M6 4h8", clip: "M15 9l-5 5a3 3 0 0 1-4-4l6-6a2 2 0 0 1 3 3l-6 6a1 1 0 0 1-1.500-1.500l5-5", reply: "M8 6l-4 4 4 4 M4 10h8a4 4 0 0 1 4 4",
 };
+
+/** Whether the cluster stores the content, so that its address needs a token. */
+const isStored = (url) => typeof url === "string" && url.startsWith("/v1/media/");
+
+/** The size of a picture, so that its box has it before it is there; nothing for what the browser can't show. */
+async function sizeOfPicture(file) {
+  try {
+    const bitmap = await createImageBitmap(file);
+    const { width, height } = bitmap;
+    bitmap.close();
+    return { width, height };
+  } catch { return {}; }
+}
 
 const before = (a, b) => a.seq - b.seq || a.sub - b.sub || a.number - b.number;
 
@@ -797,8 +810,8 @@ export class Chat {
     }
   }
 
-  #openPicture({ url, name }) {
-    const address = safeUrl(url);
+  async #openPicture({ url, name }) {
+    const address = safeUrl(isStored(url) ? await this.#room.mediaUrl(url).catch(() => undefined) : url);
     if (!address) return;
     this.#context.dialog(cut(clean(name), 60) || say("IMAGE"), "chat-picture", picture(address, "chat-large"),
       make("div", "dialog-foot", linkTo(address, "part-button", say("original"))));
@@ -906,7 +919,9 @@ export class Chat {
       case "AUDIO": case "VIDEO": case "FILE": {
         const length = media.durationSeconds ? clock(media.durationSeconds) : "";
         const details = [say(`${type}`), length, media.size ? sizeOf(media.size) : ""].filter(Boolean).join(" · ");
-        return this.#card("file", media.name || say(`${type}`), details, media.url);
+        const card = this.#card("file", media.name || say(`${type}`), details, media.url);
+        if (!isStored(media.url)) return card;
+        return type === "FILE" ? this.#stored(card, media.url) : this.#player(type, media, card);
       }
       case "LOCATION": {
         const [latitude, longitude] = [Number(message.latitude), Number(message.longitude)];
@@ -930,14 +945,37 @@ export class Chat {
     return address ? linkTo(address, "chat-card", ...content) : make("div", "chat-card", ...content);
   }
 
+  /** A file that the cluster stores: its address holds for minutes, so it is asked for when it is wanted. */
+  #stored(card, url) {
+    card.append(button("chat-link", say("save"), async () => open(await this.#room.mediaUrl(url), "_blank", "noopener")));
+    return card;
+  }
+
+  /** Sound or film, loaded when somebody plays it. */
+  #player(type, { url, thumbnail }, card) {
+    const player = make(type === "AUDIO" ? "audio" : "video", { class: "chat-player", controls: true, preload: "none" });
+    this.#room.mediaUrl(url).then((address) => { player.src = address; }, () => player.replaceWith(card));
+    if (thumbnail) this.#room.mediaUrl(thumbnail).then((address) => { player.poster = address; }, () => {});
+    // Its token may have ended before somebody plays it.
+    let isRenewed = false;
+    player.addEventListener("error", async () => {
+      if (isRenewed) return player.replaceWith(card);
+      isRenewed = true;
+      try { player.src = await this.#room.mediaUrl(url); } catch { player.replaceWith(card); }
+    });
+    return player;
+  }
+
   /** The box has its size before the picture is there: nothing jumps. */
   #drawImage({ media = {} }) {
+    const stored = [media.thumbnail, media.url].find(isStored);
     const address = safeUrl(media.thumbnail) ?? safeUrl(media.url);
-    if (!address) return this.#card("file", media.name || say("IMAGE"), say("IMAGE"), undefined);
+    if (!address && !stored) return this.#card("file", media.name || say("IMAGE"), say("IMAGE"), undefined);
     const [width, height] = media.width > 0 && media.height > 0 ? [media.width, media.height] : [200, 150];
     const scale = Math.min(260 / width, 220 / height, 1);
     const box = act("chat-image", icon(PATHS.picture, 20), "picture", { "aria-label": cut(clean(media.name), 60) || say("IMAGE") });
-    box.append(picture(address, "chat-thumbnail"));
+    if (address) box.append(picture(address, "chat-thumbnail"));
+    else this.#room.mediaUrl(stored).then((url) => box.append(picture(url, "chat-thumbnail")), () => {});
     box.style.width = `${Math.max(48, Math.round(width * scale))}px`;
     box.style.height = `${Math.max(48, Math.round(height * scale))}px`;
     return box;
@@ -981,6 +1019,8 @@ class Composer {
   #do;
   #field;
   #sendButton;
+  #attachButton;
+  #sending = null;
   #reason;
   #answered = null;
   #amended = null;
@@ -1024,8 +1064,12 @@ class Composer {
     };
     this.#barrage = toggle("barrage", PATHS.barrage);
     this.#high = toggle("high", PATHS.high);
+    const file = make("input", { type: "file", hidden: true, tabindex: -1 });
+    file.addEventListener("change", () => { const [one] = file.files; file.value = ""; if (one) this.#attach(one); });
+    this.#attachButton = button("chat-toggle", icon(PATHS.clip, 20), () => (this.#sending ? this.#sending.abort() : file.click()),
+      { "aria-label": say("attach"), title: say("attach") });
     this.element = make("form", "chat-composer", this.#reason, this.#quote, this.#list,
-      make("div", "chat-write", make("div", "chat-toggles", this.#barrage, this.#high), make("div", "chat-input", this.#field, this.#count), this.#sendButton));
+      make("div", "chat-write", make("div", "chat-toggles", this.#attachButton, this.#barrage, this.#high, file), make("div", "chat-input", this.#field, this.#count), this.#sendButton));
     try { this.#field.value = sessionStorage.getItem(this.#key) ?? ""; } catch { /* The browser keeps nothing. */ }
     this.element.addEventListener("submit", (event) => { event.preventDefault(); this.#submit(); });
     this.#field.addEventListener("input", () => this.#typed());
@@ -1040,6 +1084,7 @@ class Composer {
   }
 
   destroy() {
+    this.#sending?.abort();
     clearTimeout(this.#timer);
     clearTimeout(this.#asking);
   }
@@ -1113,6 +1158,8 @@ class Composer {
     const isBarrage = this.#barrage.ariaPressed === "true";
     this.#high.hidden = !this.#context.canManage() || isBarrage;
     this.#barrage.disabled = this.#high.disabled = this.#field.disabled;
+    this.#attachButton.hidden = !this.#context.client.features.includes("media") || isBarrage;
+    this.#attachButton.disabled = gate !== null && !this.#sending;
     this.#field.placeholder = say(isBarrage ? "write.barrage" : "write");
     this.#field.ariaLabel = this.#field.placeholder;
     const text = this.#field.value;
@@ -1123,6 +1170,26 @@ class Composer {
     this.#count.classList.toggle("chat-over", left < 0);
     this.#sendButton.disabled = gate !== null || left < 0 || text.trim() === "";
     if (gate?.ticks) this.#timer = setTimeout(() => this.refresh(), 1000);
+  }
+
+  /** Sends a file; a second press of the button cancels it. */
+  async #attach(file) {
+    const type = { image: "IMAGE", audio: "AUDIO", video: "VIDEO" }[file.type.split("/")[0]] ?? "FILE";
+    const sending = this.#sending = new AbortController();
+    const label = make("span", "chat-toggle-label");
+    this.#attachButton.append(label);
+    try {
+      await this.#context.room.sendMedia(file, {
+        type, media: type === "IMAGE" ? await sizeOfPicture(file) : {}, signal: sending.signal,
+        onProgress: (sent, all) => { label.textContent = `${Math.round(sent * 100 / all)} %`; },
+      });
+      this.sent();
+    } catch (error) {
+      if (error.code !== "cancelled") this.#context.notice(errorWords(error), "bad");
+    }
+    label.remove();
+    this.#sending = null;
+    this.refresh();
   }
 
   #typed() {

@@ -21,7 +21,7 @@ export type RefusalCode =
 export type ErrorCode =
   | "refused" | "notConnected" | "closed" | "notInRoom" | "kicked" | "connectionFailed" | "connectionLost" | "timedOut"
   | "outcomeUnknown" | "tooManyPending" | "tokenUnavailable" | "noAddress" | "noTransport" | "unauthorized"
-  | "forcedOffline" | "takenOver" | "protocolViolation";
+  | "forcedOffline" | "takenOver" | "protocolViolation" | "cancelled";
 
 export class ChatroomError extends Error {
   constructor(code: ErrorCode, message: string, refusal?: Refusal);
@@ -117,6 +117,24 @@ export interface Media {
   height?: number;
   durationSeconds?: number;
   thumbnail?: string;
+  /** Content that the cluster stores: `Room.mediaUrl` tells where it can be read now. */
+  id?: string;
+  thumbnailId?: string;
+}
+
+/** What a message that is sent says of its media: that of elsewhere, or the `mediaId` of `Room.upload`. */
+export type MediaDraft =
+  | Media
+  | { id: string; width?: number; height?: number; durationSeconds?: number; thumbnail?: string | { id: string } };
+
+export interface UploadOptions {
+  kind?: "IMAGE" | "AUDIO" | "VIDEO" | "FILE" | "AVATAR";
+  name?: string;
+  contentType?: string;
+  /** In 64 hexadecimal digits of lower case: other bytes are refused. */
+  sha256?: string;
+  onProgress?: (sent: number, all: number) => void;
+  signal?: AbortSignal;
 }
 
 /** The bodies that a message may have, told apart by `type`. */
@@ -268,7 +286,7 @@ export interface BarrageItem {
 }
 
 /** What is sent: a body, and what else the sender decides. */
-export type Draft = Body & {
+export type Draft = (Exclude<Body, MediaBody> | { type: "IMAGE" | "AUDIO" | "VIDEO" | "FILE"; media: MediaDraft }) & {
   priority?: Priority;
   mentions?: string[];
   mentionAll?: boolean;
@@ -469,6 +487,20 @@ export class Room extends Emitter<RoomEvents> {
 
   /** One kept message, as it is now. Only where `features` has `amend`. */
   message(messageId: string): Promise<Message>;
+  /** Sends content that messages of this room can name. Resolves with the mediaId. Only where `features` has `media`. */
+  upload(content: Blob | ArrayBuffer | Uint8Array, options?: UploadOptions): Promise<string>;
+  /** Sends content, and then a message that shows it. */
+  sendMedia(
+    content: Blob | ArrayBuffer | Uint8Array,
+    options?: Omit<UploadOptions, "kind"> & {
+      type?: "IMAGE" | "AUDIO" | "VIDEO" | "FILE";
+      media?: { width?: number; height?: number; durationSeconds?: number; thumbnail?: string | { id: string } };
+      message?: object;
+    },
+  ): Promise<Receipt>;
+  /** The address at which this client can read content now: of `media.url` or `media.thumbnail`. */
+  mediaUrl(url: string): Promise<string>;
+
   combined(messageId: string): Promise<Message[]>;
   /** Messages of a later version are among them, as they came. */
   history(query?: HistoryQuery): Promise<{ messages: Message[]; more: boolean }>;

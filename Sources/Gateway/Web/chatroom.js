@@ -102,7 +102,9 @@ const SETTLE_MS = 1_000;
 const REFUSAL_WAIT_MS = 5_000;
 const WINDOW_MS_MAX = 600_000;
 const REFUSED_TOKENS_MAX = 3;
-const READS = new Set(["ping", "message", "combined", "history", "room", "members", "membersById", "queue"]);
+const READS = new Set(["ping", "message", "combined", "history", "room", "members", "membersById", "queue", "mediaToken"]);
+/** A token for media is renewed when it holds no longer than this. */
+const MEDIA_RENEW_MS = 60_000;
 /** The types and events that this version knows; anything else is told as `unsupported`. */
 const TYPES = new Set(["TEXT", "TIP", "COMMAND", "IMAGE", "AUDIO", "VIDEO", "FILE", "LOCATION", "CUSTOM", "COMBINE"]);
 const EVENTS = new Set([
@@ -127,6 +129,36 @@ function endpoint(address) {
   }
   const [, origin, query = ""] = /^(wss?:\/\/[^/?#]+)\/?(\?[^#]*)?$/i.exec(address) ?? [];
   return origin ? `${origin}/v1/ws${query}` : address;
+}
+
+/** Sends content; a browser's request tells how far it is. Aborting the signal cancels it. */
+async function put(url, content, headers, onProgress, signal) {
+  const refused = (status, text) => {
+    let refusal;
+    try { refusal = JSON.parse(text).error; } catch { /* It is not the node's. */ }
+    return refusal ? ChatroomError.of(refusal) : new ChatroomError("connectionFailed", `the upload was answered with ${status}`);
+  };
+  const cancelled = () => new ChatroomError("cancelled", "the upload was cancelled");
+  if (signal?.aborted) throw cancelled();
+  if (!globalThis.XMLHttpRequest) {
+    let answer;
+    try { answer = await fetch(url, { method: "PUT", body: content, headers, signal }); } catch (error) {
+      throw signal?.aborted ? cancelled() : new ChatroomError("connectionFailed", `the upload was broken off: ${error.message}`);
+    }
+    if (!answer.ok) throw refused(answer.status, await answer.text());
+    return;
+  }
+  await new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("PUT", url);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.onprogress = ({ loaded, total }) => onProgress?.(loaded, total);
+    request.onload = () => request.status === 200 ? resolve() : reject(refused(request.status, request.responseText));
+    request.onerror = () => reject(new ChatroomError("connectionFailed", "the upload was broken off"));
+    request.onabort = () => reject(cancelled());
+    signal?.addEventListener("abort", () => request.abort(), { once: true });
+    request.send(content);
+  });
 }
 
 /** Random bytes for clientIds, which have to be unique and need not be secret: so Math.random does where nothing better
@@ -162,6 +194,8 @@ export class Room extends Emitter {
   #readingFrom = null;
   #held = [];
   #timers = new Set();
+  #media = null;
+  #renewing = null;
   /** For the client: how often in a row the server did not know of this stay when it read for itself. */
   _losses = 0;
 
@@ -224,6 +258,39 @@ export class Room extends Emitter {
 
   /** Changes an own kept message: {text} of TEXT and TIP, {content} of CUSTOM, {ext} of any. Resolves with the message as it is then. */
   async amend(messageId, set) { return (await this.#change("amend", { messageId, set })).message; }
+
+  // Media
+
+  /** Sends content (a Blob, a File or bytes) that messages of this room can name. Options: kind (IMAGE, AUDIO, VIDEO, FILE,
+   * AVATAR; FILE without), name, contentType, sha256, onProgress(sent, all), signal (of an AbortController). Resolves with the
+   * mediaId; content that no message names in an hour goes. */
+  async upload(content, options = {}) {
+    const { kind = "FILE", name = content.name ?? "", sha256, onProgress, signal } = options;
+    const contentType = options.contentType || content.type || "application/octet-stream";
+    const size = content.size ?? content.byteLength;
+    const place = await this.#change("upload", { kind, name, contentType, size, ...sha256 && { sha256 } });
+    await put(this.#client._origin() + place.url, content, place.headers ?? {}, onProgress, signal);
+    onProgress?.(size, size);
+    return place.mediaId;
+  }
+
+  /** Sends content, and then a message that shows it; `type` is IMAGE, AUDIO, VIDEO or FILE. Further fields of the message's
+   * `media` (width, height, durationSeconds, thumbnail: {id}) are in `media`. Resolves as `send` does. */
+  async sendMedia(content, { type = "FILE", media = {}, message = {}, ...options } = {}) {
+    const id = await this.upload(content, { ...options, kind: type });
+    return this.send({ ...message, type, media: { ...media, id } });
+  }
+
+  /** The address at which this client can read content now: of a message's `media.url` or `media.thumbnail`. It holds for some
+   * minutes. Content of elsewhere is where its URL says. */
+  async mediaUrl(url) {
+    if (!url?.startsWith("/v1/media/")) return url;
+    if (!this.#media || this.#media.expiresAt - this.#client.serverTime() < MEDIA_RENEW_MS) {
+      this.#renewing ??= this.#ask("mediaToken", {}).finally(() => { this.#renewing = null; });
+      this.#media = await this.#renewing;
+    }
+    return `${this.#client._origin()}${url}?token=${this.#media.token}`;
+  }
 
   // Reading
 
@@ -295,7 +362,8 @@ export class Room extends Emitter {
     this.#refusals = 0;
     const recovered = resumes && result.recovered === true && result.epoch === this.#epoch;
     const recovery = recovered ? "complete" : resumes ? "impossible" : "fresh";
-    const { missed = [], missedMore, recovered: _, ...entry } = result;
+    const { missed = [], missedMore, recovered: _, media = null, ...entry } = result;
+    this.#media = media;
     if (!recovered) {
       this.#forget();
       // Without `since`, `missed` has the newest messages that `history` asks for: live ones follow them.
@@ -675,6 +743,9 @@ export class ChatroomClient extends Emitter {
 
   async ping() { return (await this._perform("ping", {})).time; }
   async refresh(token) { return (await this._perform("refresh", { token })).expiresAt; }
+
+  /** For rooms: where the node that this client is connected to speaks HTTP. */
+  _origin() { return /^ws(s?:\/\/[^/?#]+)/i.exec(this.#usedAddress ?? "")?.[1].replace(/^/, "http") ?? ""; }
 
   /** For rooms: 16 random bytes in hexadecimal. */
   _freshId() {

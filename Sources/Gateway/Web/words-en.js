@@ -87,7 +87,7 @@ export default {
     "recalled.by": "{who} took back a message of {whose}", "recalled.system": "A message of {whose} was taken back",
     edited: "(edited)", amending: "Edit your message", onlyFor: "only for you and {who}", onlyYou: "only for you", system: "System", all: "Show all",
     important: "important", IMAGE: "Picture", AUDIO: "Audio", VIDEO: "Video", FILE: "File", LOCATION: "Place",
-    CUSTOM: "A message for the app (kind {subtype})", COMBINE: "Collected messages", open: "Open", original: "Open the original",
+    CUSTOM: "A message for the app (kind {subtype})", COMBINE: "Collected messages", open: "Open", original: "Open the original", save: "Save", attach: "Send a picture or a file",
     unsupported: "This page is too old to show a message.", reading: "Reading…", write: "Write a message",
     "write.barrage": "Write across the stage", send: "Send", barrage: "Barrage",
     "barrage.long": "Send across the stage, not kept", high: "Important",

@@ -19,6 +19,11 @@ public enum HTTPResponse {
         build(status: status, reason: reason, headers: headers, body: Array("\(status) \(reason)\n".utf8))
     }
 
+    /// The same, for what another part of the program sends the body of.
+    public static func head(_ status: Int, _ reason: String, _ headers: [HTTPHeader]) -> [UInt8] {
+        head(status: status, reason: reason, headers: headers)
+    }
+
     /// A status line and headers, without a body. The caller's values must not hold line breaks.
     static func head(status: Int, reason: String, headers: [HTTPHeader]) -> [UInt8] {
         let lines = headers.map { "\($0.name): \($0.value)\r\n" }.joined()

@@ -5,7 +5,7 @@
 /// linear in the bytes, whatever they are.
 ///
 /// Requests that ask for something else than WebSocket are read too (see `UpgradeRequest.isUpgrade`); a POST may have a body
-/// of at most 1 KB (413), no other request one.
+/// of at most 1 KB (413), a PUT below `/v1/media/` one that is not read here, no other request one.
 public struct HTTPUpgradeParser: Sendable {
     public enum Outcome: Sendable {
         case needsMore
@@ -25,7 +25,7 @@ public struct HTTPUpgradeParser: Sendable {
     static let names: [StaticString] = [
         "host", "upgrade", "connection", "origin", "content-length", "transfer-encoding", "sec-websocket-key",
         "sec-websocket-version", "sec-websocket-protocol", "sec-websocket-extensions", "x-forwarded-for",
-        "accept-encoding", "if-none-match",
+        "accept-encoding", "if-none-match", "authorization", "range", "if-range", "expect",
     ]
 
     public init() {}
@@ -64,7 +64,9 @@ public struct HTTPUpgradeParser: Sendable {
 
     private static let rules = HTTPRequestHead.Rules(
         names: names,
-        singles: ["host", "origin", "content-length", "sec-websocket-key", "sec-websocket-version"],
+        singles: [
+            "host", "origin", "content-length", "sec-websocket-key", "sec-websocket-version", "authorization", "range",
+        ],
         limits: .handshake, takesVersion10: false,
         isTarget: {
             $0.first == UInt8(ascii: "/") && $0.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }
@@ -79,7 +81,8 @@ public struct HTTPUpgradeParser: Sendable {
         let digits = head.header("content-length") ?? "0"
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), !digits.isEmpty else { throw .badRequest }
         let length = Int(digits) ?? .max
-        if length > 0 {
+        let isStreamed = head.method == "PUT" && head.target.hasPrefix("/v1/media/")
+        if length > 0, !isStreamed {
             guard head.method == "POST" else { throw .badRequest }
             guard length <= bodyBytesMax else { throw HTTPRefusal(status: 413, reason: "Content Too Large") }
         }
@@ -87,6 +90,7 @@ public struct HTTPUpgradeParser: Sendable {
             method: head.method, path: String(target[0]) ?? "", query: target.count > 1 ? String(target[1]) ?? "" : "",
             headers: head.headers)
         request.isForwarded = head.isForwarded
-        return (request, length)
+        if isStreamed { request.streamedBytes = length }
+        return (request, isStreamed ? 0 : length)
     }
 }

@@ -25,6 +25,7 @@ struct BackupManifest: Sendable, Hashable, Codable {
 
     static func shard(_ number: UInt16, in directory: String) -> String { directory + "/shards/\(number)" }
     static func systemState(in directory: String) -> String { directory + "/system/state" }
+    static func media(in directory: String) -> String { directory + "/media" }
     private static func path(in directory: String) -> String { directory + "/backup.json" }
 
     func write(to directory: String) throws {

@@ -5,6 +5,7 @@ import Glibc
 import GroupDriver
 import History
 import LogStore
+import Media
 import Rooms
 import ShardPlacement
 import SystemGroupHost
@@ -34,6 +35,9 @@ extension ChatroomNode {
                 throw NodeError(UnknownContent(level: state.level, own: configuration.levelMax))
             }
             try copyShards(parts, to: directory, configuration, level: state.level)
+            for part in directories {
+                try MediaStore.copy(from: BackupManifest.media(in: part), to: directory.media, byLinks: false)
+            }
             let store = try openLog(configuration, directory, create: state.level, metrics: nil)
             defer { store.close() }
             try await SystemGroup.restore(

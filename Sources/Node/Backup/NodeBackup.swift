@@ -1,6 +1,7 @@
 import ChatModel
 import FoundationEssentials
 import History
+import Media
 import RoomProtocol
 import Rooms
 import SQLite
@@ -88,6 +89,8 @@ final class NodeBackup: Sendable {
             try FileSystem.syncDirectory(of: BackupManifest.shard(shard.number, in: directory) + "/")
             manifest.shards.append(BackupManifest.Shard(number: shard.number, appliedIndex: index))
         }
+        // After the rooms: content that they name is there, unless it has been recalled meanwhile.
+        try MediaStore.copy(from: data.media, to: BackupManifest.media(in: directory), byLinks: true)
         for path in [directory + "/shards/", directory + "/", directory, data.backups] {
             try FileSystem.syncDirectory(of: path)
         }

@@ -18,6 +18,7 @@ struct NodeAnswers: Sendable {
     let startedAt: Timestamp
     let backup: NodeBackup
     let recent: RecentFigures
+    let media: MediaHost
 
     func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
         do throws(ChatError) {
@@ -84,6 +85,8 @@ struct NodeAnswers: Sendable {
         case .discardBackup(let name):
             try await backup.discard(name)
             return .done
+        case .mediaWrite, .mediaFinish, .mediaRead, .mediaHas, .mediaLink, .mediaUse:
+            return try await media.answer(question)
         case .unknown:
             throw ChatError(.unavailable, "\(configuration.node) is of an older version", retryAfterMs: 60_000)
         }

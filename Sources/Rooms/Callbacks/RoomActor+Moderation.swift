@@ -34,13 +34,15 @@ extension RoomActor {
         if case .member(let user, _, let anonymous) = proposal.command.actor {
             try state.maySpeak(user, anonymous: anonymous, at: now)
         }
+        var asked = draft
+        asked.body = try forReview(draft.body)
         guard reading.atHook < Self.atHookMax else { throw Self.tooMany(hook.onFailure) }
         guard callbacks.breaker.mayAsk(at: now) else {
             context.figures.hookSkipped.add()
             guard hook.onFailure == .allow else { throw Self.unchecked }
             return proposal
         }
-        ask(hook, about: draft, proposal, holding: key, at: now)
+        ask(hook, about: asked, proposal, holding: key, at: now)
         return nil
     }
 

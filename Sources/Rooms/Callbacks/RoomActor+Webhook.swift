@@ -140,7 +140,7 @@ extension RoomActor {
     private func item(_ message: Message, _ event: WebhookEvent) -> WebhookItem {
         var item = WebhookItem(id: "\(shard)-\(message.messageID)", room: id, event: event, time: message.time)
         item.seq = message.seq
-        item.message = message
+        item.message = forReview(message)
         return item
     }
 

@@ -29,9 +29,24 @@ extension RoomActor {
     }
 
     private func answer(_ to: ServerOrigin, _ operation: ServerOperation, at now: Timestamp) throws(ChatError) {
+        // Content of a deleted room stays as long as the room can be had back.
+        if case .keptMedia(let ids) = operation { return answer(to, .success(.keptMedia(state.keptUploads(ids)))) }
         let view = try requireView()
         switch operation {
-        case .command, .recall: break
+        case .command, .recall, .keptMedia: break
+        case .media(let mediaID, let reader):
+            guard let record = state.upload(mediaID) else {
+                throw ChatError(.notFound, "there is no content \(mediaID) in \(id)", field: "mediaId")
+            }
+            let isHere = reader.map { reader in
+                presence.visitors(of: reader.user).contains { $0.key.session == reader.session }
+            }
+            answer(
+                to,
+                .success(
+                    .media(
+                        MediaStatus(
+                            record: record, isReaderHere: isHere ?? false, isReadable: record.isReadable(at: now)))))
         case .message(let messageID):
             read(to) { room throws(ChatError) in .message(try await room.message(messageID)) }
         case .copies(let messageIDs, let user):
@@ -158,6 +173,12 @@ extension CommandBody {
     var combinedMessages: [String]? {
         guard case .post(let draft) = self, case .combine(_, _, let messageIDs) = draft.body else { return nil }
         return messageIDs
+    }
+
+    /// Whether it is a message that names content, or may copy some.
+    var namesContent: Bool {
+        guard case .post(let draft) = self else { return false }
+        return draft.body.media?.id != nil || draft.body.media?.thumbnailID != nil || combinedMessages != nil
     }
 
     /// The `notifyExt` of its notification, which a recall that belongs to it carries too.

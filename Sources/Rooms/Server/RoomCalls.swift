@@ -170,6 +170,22 @@ public final class RoomCalls: Sendable {
         }
     }
 
+    /// A piece of content, and whether a session may read it. Throws 404.
+    public func media(_ mediaID: String, in room: RoomID, for reader: MediaReader?) async throws(ChatError)
+        -> MediaStatus
+    {
+        try await ask(room, .server(.media(mediaID, for: reader))) { answer in
+            if case .media(let status) = answer { status } else { nil }
+        }
+    }
+
+    /// The digests of those of the pieces of content that must be kept, by ID; empty while one has not been sent.
+    public func keptMedia(_ ids: [String], in room: RoomID) async throws(ChatError) -> [String: String] {
+        try await ask(room, .server(.keptMedia(ids))) { answer in
+            if case .keptMedia(let kept) = answer { kept } else { nil }
+        }
+    }
+
     public func members(of room: RoomID, kind: MemberKind, after: String?, limit: Int) async throws(ChatError)
         -> Page<Member, String>
     {

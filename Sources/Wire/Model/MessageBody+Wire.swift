@@ -102,14 +102,34 @@ extension Media: WireMessage {
     public static var blank: Media { Media(url: "", name: "", size: 0, contentType: "") }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        try walker.required(1, "url", &url, .bytes(Limits.urlBytes))
-        try walker.required(2, "name", &name, .bytes(Limits.urlBytes))
-        try walker.required(3, "size", &size, .integers(0, .max))
-        try walker.required(4, "contentType", &contentType, .bytes(Limits.urlBytes))
+        var given: (url: String?, name: String?, size: Int64?, contentType: String?) = (url, name, size, contentType)
+        try walker.optional(1, "url", &given.url, .bytes(Limits.urlBytes))
+        try walker.optional(2, "name", &given.name, .bytes(Limits.urlBytes))
+        try walker.optional(3, "size", &given.size, .integers(0, .max))
+        try walker.optional(4, "contentType", &given.contentType, .bytes(Limits.urlBytes))
         try walker.optional(5, "width", &width, .integers(0, .max))
         try walker.optional(6, "height", &height, .integers(0, .max))
         try walker.optional(7, "durationSeconds", &durationSeconds, .numbers(0, .greatestFiniteMagnitude))
-        try walker.optional(8, "thumbnail", &thumbnail, .bytes(Limits.urlBytes))
+        var small = Thumbnail(url: thumbnail, id: nil)
+        var shown: Thumbnail? = thumbnail == nil ? nil : small
+        try walker.optional(8, "thumbnail", &shown, .bytes(Limits.urlBytes))
+        try walker.optional(9, "id", &id, .nonEmptyBytes(Limits.opaqueIDBytes))
+        try walker.optional(10, "thumbnailId", &thumbnailID, .nonEmptyBytes(Limits.opaqueIDBytes))
+        try walker.optional(11, "reviewUrl", &reviewURL, .bytes(Limits.urlBytes))
+        guard W.isDecoding else { return }
+        // Nobody sends one.
+        if walker.enforcesLimits { reviewURL = nil }
+        small = shown ?? Thumbnail(url: nil, id: nil)
+        (thumbnail, thumbnailID) = (small.url, small.id ?? thumbnailID)
+        // The node fills in what it knows of content that it stores.
+        if id == nil {
+            if given.url == nil { throw .missing("url") }
+            if given.name == nil { throw .missing("name") }
+            if given.size == nil { throw .missing("size") }
+            if given.contentType == nil { throw .missing("contentType") }
+        }
+        (url, name) = (given.url ?? "", given.name ?? "")
+        (size, contentType) = (given.size ?? 0, given.contentType ?? "")
     }
 
     /// The limits of PROTOCOL.md, "Message", which differ by type. The content itself is never seen.
@@ -129,4 +149,42 @@ extension Media: WireMessage {
                 .tooLarge, "AUDIO may last \(Int64(Limits.audioSeconds)) s", field: "media.durationSeconds")
         }
     }
+}
+
+/// A thumbnail as its sender names it: a URL, or in JSON also `{"id"}` of content that the cluster stores. It is shown as a
+/// URL.
+public struct Thumbnail: WireValue {
+    public var url: String?
+    public var id: String?
+
+    public static var blank: Thumbnail { Thumbnail(url: "", id: nil) }
+    public static var protobufType: ProtobufWireType { .lengthDelimited }
+
+    public func violation(of limit: FieldLimit) -> ChatError? {
+        id?.violation(of: .nonEmptyBytes(Limits.opaqueIDBytes)) ?? url?.violation(of: limit)
+    }
+
+    public func writeJSON(to writer: inout JSONWriter) { (url ?? "").writeJSON(to: &writer) }
+    public func writeProtobuf(to writer: inout ProtobufWriter) { (url ?? "").writeProtobuf(to: &writer) }
+
+    public static func readJSON(_ value: JSONValue) throws(ChatError) -> Thumbnail {
+        guard let named = try? NamedContent.readJSON(value) else {
+            return Thumbnail(url: try value.string(), id: nil)
+        }
+        return Thumbnail(url: nil, id: named.id)
+    }
+
+    public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> Thumbnail {
+        Thumbnail(url: try value.string(), id: nil)
+    }
+
+    public static func describe(in schema: inout SchemaWriter) -> String { "string" }
+}
+
+private struct NamedContent: WireMessage {
+    var id: String
+
+    static var blank: NamedContent { NamedContent(id: "") }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { try walker.required(1, "id", &id) }
 }

@@ -35,6 +35,7 @@ public struct OperationChange: Sendable {
         case amended
         /// A tally's.
         case total
+        case upload
 
         /// - Parameter online: how many are in the room.
         public func answer(_ result: CommandResult, online: Int64) -> Result<OperationResult, ChatError> {
@@ -52,6 +53,7 @@ public struct OperationChange: Sendable {
             case (.total, .tally(let tally)): .success(.tally(TapResult(total: tally.total)))
             case (.pinned, .pinned(let pinned)): .success(.pin(PinResult(pinned: pinned)))
             case (.amended, .amended(let message)): .success(.amend(MessageResult(message: message)))
+            case (.upload, .upload(let ticket)): .success(.upload(UploadResult(ticket)))
             default:
                 // A clientId that was used for another kind of operation before.
                 .failure(ChatError(.conflict, "this clientId belongs to another operation"))

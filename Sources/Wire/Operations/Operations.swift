@@ -26,6 +26,10 @@ public indirect enum ClientOperation: Sendable, Hashable {
     case message(MessageRequest)
     /// Taps on a tally, which may come without an ID, too.
     case tally(TapRequest)
+    /// A place for content.
+    case upload(UploadRequest)
+    /// A new token for the room's content.
+    case mediaToken(RoomNameRequest)
     /// The copies in a COMBINE.
     case combined(CombinedRequest)
     /// A page of kept messages.
@@ -190,6 +194,14 @@ extension ClientOperation {
         try seen +=
             walker.choice(40, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) })
             ? 1 : 0
+        try seen +=
+            walker.choice(
+                45, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                46, "mediaToken", { if case .mediaToken(let it) = current { it } else { nil } },
+                { self = .mediaToken($0) }) ? 1 : 0
         return seen
     }
 }
@@ -210,6 +222,8 @@ public enum OperationResult: Sendable, Hashable {
     case amend(MessageResult)
     case message(MessageResult)
     case tally(TapResult)
+    case upload(UploadResult)
+    case mediaToken(MediaToken)
     case combined(MessagesResult)
     case history(MessagesResult)
     case room(RoomResult)
@@ -357,6 +371,14 @@ extension OperationResult {
         try seen +=
             walker.choice(40, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) })
             ? 1 : 0
+        try seen +=
+            walker.choice(
+                45, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                46, "mediaToken", { if case .mediaToken(let it) = current { it } else { nil } },
+                { self = .mediaToken($0) }) ? 1 : 0
         return seen
     }
 }
@@ -380,6 +402,8 @@ extension ClientOperation {
         case .amend(let it): .change(it, it.clientID)
         case .message(let it): .reading(it)
         case .tally(let it): .taps(it, it.delta, it.clientID)
+        case .upload(let it): .change(it, it.clientID)
+        case .mediaToken(let it): .question(it, isOpenToAnonymous: true)
         case .combined(let it): .reading(it)
         case .history(let it): .reading(it)
         case .room(let it): .question(it, isOpenToAnonymous: true)
@@ -404,9 +428,9 @@ extension ClientOperation {
     public var change: OperationChange? {
         switch self {
         case .connect, .refresh, .ping, .enter, .exit, .barrage, .message, .combined, .history, .room, .members,
-            .membersById,
-            .queue:
+            .membersById, .queue, .mediaToken:
             nil
+        case .upload(let it): OperationChange(.registerUpload(it.draft), it.clientID, .upload)
         case .send(let it): OperationChange(.post(it.draft), it.clientID, .sent(asked: it.draft.priority))
         case .recall(let it):
             OperationChange(.recall([], NotifyOptions()), it.clientID, .done(.recall), after: .message(it.messageID))

@@ -92,6 +92,8 @@ public struct EnterResult: WireMessage, Hashable {
     public var queueNext: String?
     /// There if it was asked for. Read from protobuf, an empty list is nil.
     public var tallies: [Tally]?
+    /// For the room's content. There where the cluster stores any.
+    public var media: MediaToken?
 
     public static var blank: EnterResult { EnterResult(room: .blank, me: .blank, epoch: "", seq: 0) }
 
@@ -132,6 +134,7 @@ public struct EnterResult: WireMessage, Hashable {
         try walker.optional(8, "missedMore", &missedMore)
         try walker.optional(9, "queueNext", &queueNext)
         try walker.repeatedIfAny(10, "tallies", &tallies)
+        try walker.optional(11, "media", &media)
     }
 }
 

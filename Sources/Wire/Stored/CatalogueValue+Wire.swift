@@ -146,6 +146,10 @@ extension RememberedResult: WireMessage {
         try seen +=
             walker.choice(
                 11, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                14, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
+            ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
     }
 }
@@ -231,6 +235,10 @@ extension CommandResult: WireMessage {
             walker.choice(
                 12, "tapped", { if case .tapped(let it) = current { TapTotals(results: it) } else { nil } },
                 { self = .tapped($0.results) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                14, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
+            ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
     }
 }

@@ -34,6 +34,8 @@ enum CommandKind: String, WireEnum {
     case amend = "AMEND"
     case tap = "TAP"
     case tally = "TALLY"
+    case registerUpload = "REGISTER_UPLOAD"
+    case completeUpload = "COMPLETE_UPLOAD"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -70,6 +72,8 @@ enum CommandKind: String, WireEnum {
         case .amend: 34
         case .tap: 35
         case .tally: 36
+        case .registerUpload: 44
+        case .completeUpload: 45
         }
     }
 }
@@ -136,6 +140,9 @@ extension CommandBody {
         case .occupancy(let since): (kind, fields.emptySince) = (.occupancy, since)
         case .addRobots(let robots): (kind, fields.robots) = (.addRobots, robots)
         case .removeRobots(let users): (kind, fields.users) = (.removeRobots, users)
+        case .registerUpload(let draft): (kind, fields.upload) = (.registerUpload, draft)
+        case .completeUpload(let mediaID, let digest, let isInline):
+            (kind, fields.mediaID, fields.mediaDigest, fields.isInline) = (.completeUpload, mediaID, digest, isInline)
         case .webhookDelivered(let progress): (kind, fields.progress) = (.webhookDelivered, progress)
         }
         return (kind, nil, fields)
@@ -200,6 +207,11 @@ extension CommandBody {
         case .occupancy: return .occupancy(emptySince: fields.emptySince)
         case .addRobots: return .addRobots(fields.robots)
         case .removeRobots: return .removeRobots(fields.users)
+        case .registerUpload: return .registerUpload(try fields.need(fields.upload, "upload"))
+        case .completeUpload:
+            return .completeUpload(
+                mediaID: try fields.need(fields.mediaID, "mediaId"),
+                digest: try fields.need(fields.mediaDigest, "mediaDigest"), isInline: fields.isInline ?? false)
         case .webhookDelivered: return .webhookDelivered(try fields.need(fields.progress, "progress"))
         case .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .post, .expire:
             throw .wrongType("a command with fields")

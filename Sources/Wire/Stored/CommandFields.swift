@@ -26,6 +26,10 @@ struct CommandFields: WireMessage {
     var message: MessageChanges?
     var taps: TapBatch?
     var tally: TallyChange?
+    var upload: UploadDraft?
+    var mediaDigest: String?
+    var mediaID: String?
+    var isInline: Bool?
     var options = NotifyOptions()
 
     static var blank: CommandFields { CommandFields() }
@@ -56,6 +60,10 @@ struct CommandFields: WireMessage {
         try walker.optional(24, "taps", &taps)
         try walker.optional(25, "tally", &tally)
         try options.walk(&walker)
+        try walker.optional(36, "upload", &upload)
+        try walker.optional(37, "mediaDigest", &mediaDigest)
+        try walker.optional(38, "mediaId", &mediaID)
+        try walker.optional(39, "isInline", &isInline)
     }
 
     /// A parameter that the command must have.

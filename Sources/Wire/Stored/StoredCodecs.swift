@@ -29,6 +29,7 @@ public enum CatalogueCodec {
         case .deletedRoom(let record): WireProtobuf.encode(record)
         case .tally(let tally): WireProtobuf.encode(tally)
         case .taps(let memory): WireProtobuf.encode(memory)
+        case .upload(let record): WireProtobuf.encode(record)
         }
     }
 
@@ -46,6 +47,7 @@ public enum CatalogueCodec {
         case .webhook: return .webhook(try stored(WebhookRecord.self, bytes, "webhook row"))
         case .tally: return .tally(try stored(Tally.self, bytes, "tally row"))
         case .taps: return .taps(try stored(TapMemory.self, bytes, "row of taps"))
+        case .upload: return .upload(try stored(UploadRecord.self, bytes, "row of content"))
         case .deletedRoom: return .deletedRoom(try stored(DeletedRoomRecord.self, bytes, "deleted room's row"))
         }
     }

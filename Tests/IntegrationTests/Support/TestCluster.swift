@@ -33,6 +33,7 @@ final class TestCluster: Sendable {
             let node = try TestNode([
                 "nodeId": "n\(place + 1)", "shards": shards, "session": session, "rooms": rooms,
                 "link": ["port": port, "seeds": ports.map { "127.0.0.1:\($0)" }],
+                "media": ["roundSeconds": 1],
             ])
             var keys = TestNode.keys
             keys["cluster"] = [["secret": secret]]

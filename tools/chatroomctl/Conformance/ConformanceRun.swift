@@ -12,7 +12,7 @@ final class ConformanceRun: Sendable {
     let clientHost: String
     let clientPort: Int
     /// nil: they connect without TLS.
-    private let clientTLS: TLSContext?
+    let clientTLS: TLSContext?
     /// Where clients of each node connect, and where each answers the server API; the first is the one that is checked.
     let nodes: [Node]
     /// nil: no check can sign a token.

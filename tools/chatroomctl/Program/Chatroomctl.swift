@@ -18,7 +18,8 @@ struct Chatroomctl: AsyncParsableCommand {
             """,
         version: BuildVersion.text,
         subcommands: [
-            RoomsCommand.self, MessagesCommand.self, HistoryCommand.self, TailCommand.self, TopCommand.self,
+            RoomsCommand.self, MessagesCommand.self, MediaCommand.self, HistoryCommand.self, TailCommand.self,
+            TopCommand.self,
             MembersCommand.self,
             MemberCommand.self, QueueCommand.self, TalliesCommand.self, RobotsCommand.self, ExplainCommand.self,
             BarrageCommand.self,

@@ -1,0 +1,138 @@
+import ChatModel
+import HTTPWebSocket
+import Media
+import Wire
+
+/// The heads of answers about content (PROTOCOL.md, "Media").
+struct MediaAnswer: Sendable {
+    /// The origin of a page that may read the answer; nil for a request without one, or of an own page.
+    var origin: String?
+
+    /// The head of content, and the bytes that follow it; nil: none.
+    func head(
+        of content: any MediaContent, _ request: MediaRequest
+    ) -> (bytes: [UInt8], part: Range<Int64>?) {
+        let etag = "\"\(content.digest)\""
+        var headers = shared + [HTTPHeader(name: "ETag", value: etag)]
+        if request.ifNoneMatch.contains(etag) || request.ifNoneMatch == "*" {
+            return (HTTPResponse.head(304, "Not Modified", headers), nil)
+        }
+        headers.append(HTTPHeader(name: "Accept-Ranges", value: "bytes"))
+        // A part of another content than the reader has is of no use to it.
+        let range = request.ifRange.map { $0 == etag } ?? true ? request.range : nil
+        let part: Range<Int64>
+        var status = (200, "OK")
+        switch ByteRange(range, size: content.size) {
+        case .all: part = 0..<content.size
+        case .part(let range):
+            part = range
+            status = (206, "Partial Content")
+            let value = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(content.size)"
+            headers.append(HTTPHeader(name: "Content-Range", value: value))
+        case .outside:
+            headers.append(HTTPHeader(name: "Content-Range", value: "bytes */\(content.size)"))
+            headers.append(HTTPHeader(name: "Content-Length", value: "0"))
+            return (HTTPResponse.head(416, "Range Not Satisfiable", headers), nil)
+        }
+        headers += [
+            HTTPHeader(
+                name: "Content-Type", value: content.isInline ? content.contentType : "application/octet-stream"),
+            HTTPHeader(name: "Content-Disposition", value: Self.disposition(content)),
+            HTTPHeader(name: "Content-Length", value: "\(part.count)"),
+        ]
+        return (HTTPResponse.head(status.0, status.1, headers), request.method == "HEAD" ? nil : part)
+    }
+
+    /// In every answer: nothing of it is a document, and it is this reader's alone.
+    private var shared: [HTTPHeader] {
+        [
+            HTTPHeader(name: "X-Content-Type-Options", value: "nosniff"),
+            HTTPHeader(name: "Content-Security-Policy", value: "sandbox; default-src 'none'"),
+            HTTPHeader(name: "Referrer-Policy", value: "no-referrer"),
+            HTTPHeader(name: "Cache-Control", value: "private, max-age=60"),
+            HTTPHeader(name: "Connection", value: "close"),
+        ] + crossOrigin
+    }
+
+    private var crossOrigin: [HTTPHeader] {
+        guard let origin else { return [] }
+        return [
+            HTTPHeader(name: "Access-Control-Allow-Origin", value: origin),
+            HTTPHeader(name: "Access-Control-Expose-Headers", value: "ETag, Content-Range, Content-Disposition"),
+            HTTPHeader(name: "Vary", value: "Origin"),
+        ]
+    }
+
+    /// RFC 6266: the name in UTF-8, percent-encoded, so that nothing in it ends the header.
+    private static func disposition(_ content: any MediaContent) -> String {
+        let kind = content.isInline ? "inline" : "attachment"
+        guard !content.name.isEmpty else { return kind }
+        var text = ""
+        for byte in content.name.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                text += "%" + (byte < 16 ? "0" : "") + digits
+            }
+        }
+        return "\(kind); filename*=UTF-8''\(text)"
+    }
+
+    /// The answer to what a browser asks before a page of another origin may send or read.
+    func preflight() -> [UInt8] {
+        HTTPResponse.head(
+            204, "No Content",
+            shared + [
+                HTTPHeader(name: "Access-Control-Allow-Methods", value: "GET, HEAD, PUT"),
+                HTTPHeader(name: "Access-Control-Allow-Headers", value: "Authorization, Content-Type, Range"),
+                HTTPHeader(name: "Access-Control-Max-Age", value: "600"),
+            ])
+    }
+
+    /// All bytes have been taken.
+    func stored() -> [UInt8] { answer(200, "OK", Array("{}".utf8), []) }
+
+    func refusal(_ refusal: MediaRefusal) -> [UInt8] {
+        var headers: [HTTPHeader] = []
+        if let milliseconds = refusal.retryAfterMs {
+            headers.append(HTTPHeader(name: "Retry-After", value: "\((max(0, milliseconds) + 999) / 1000)"))
+        }
+        let body = WireJSON.encode(RefusalBody(refusal))
+        return answer(refusal.status, "Refused", Array("{\"error\":".utf8) + body + [UInt8(ascii: "}")], headers)
+    }
+
+    private func answer(_ status: Int, _ reason: String, _ body: [UInt8], _ headers: [HTTPHeader]) -> [UInt8] {
+        let all =
+            [HTTPHeader(name: "Cache-Control", value: "no-store")] + headers + crossOrigin
+            + [HTTPHeader(name: "X-Content-Type-Options", value: "nosniff")]
+        return HTTPResponse.build(
+            status: status, reason: reason, headers: all, contentType: "application/json", body: body)
+    }
+}
+
+/// The error in the body of a refusal, as the server API has it.
+private struct RefusalBody: WireMessage {
+    var code: Int64
+    var name: String
+    var message: String
+    var retryAfterMs: Int64?
+
+    static var blank: RefusalBody { RefusalBody(MediaRefusal(status: 0, name: "", message: "")) }
+    static var schemaName: String { "MediaRefusal" }
+
+    init(_ refusal: MediaRefusal) {
+        code = Int64(refusal.code)
+        name = refusal.name
+        message = refusal.message
+        retryAfterMs = refusal.retryAfterMs
+    }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.shown(1, "code", &code)
+        try walker.shown(2, "name", &name)
+        try walker.shown(3, "message", &message)
+        try walker.optional(4, "retryAfterMs", &retryAfterMs)
+    }
+}

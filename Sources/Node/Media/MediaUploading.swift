@@ -1,0 +1,175 @@
+import ChatModel
+import Cryptography
+import Gateway
+import Media
+import RoomProtocol
+import Rooms
+import Synchronization
+
+/// One sending of content: each piece goes to all places before the next one is taken, so that a slow place holds the sender
+/// back, and nothing of it waits here.
+final class MediaUploading: MediaUpload {
+    private struct Progress {
+        var offset: Int64 = 0
+        var hash = SHA256Stream()
+        var beginning: [UInt8] = []
+    }
+
+    let size: Int64
+    private let host: MediaHost
+    private let room: RoomID
+    private let id: String
+    private let draft: UploadDraft
+    private let places: [NodeID]
+    private let transfer = MediaHost.freshTransfer()
+    private let progress = Mutex(Progress())
+
+    init(_ host: MediaHost, _ id: String, in room: RoomID, _ draft: UploadDraft, to places: [NodeID]) {
+        self.host = host
+        self.id = id
+        self.room = room
+        self.draft = draft
+        self.places = places
+        size = draft.size
+    }
+
+    func write(_ bytes: [UInt8]) async throws(MediaRefusal) {
+        let offset = progress.withLock { progress in
+            defer { progress.offset += Int64(bytes.count) }
+            progress.hash.add(bytes)
+            let missing = ContentTypes.signatureBytes - progress.beginning.count
+            if missing > 0 { progress.beginning += bytes.prefix(missing) }
+            return progress.offset
+        }
+        guard offset + Int64(bytes.count) <= size else { throw .tooLarge }
+        let piece = MediaPiece(transfer: transfer, offset: offset, size: size, bytes: bytes)
+        for place in places { try require(await host.write(piece, to: place)) }
+    }
+
+    func finish() async throws(MediaRefusal) {
+        let (digest, beginning) = progress.withLock { (Hexadecimal.encode($0.hash.digest()), $0.beginning) }
+        if let expected = draft.sha256, expected != digest {
+            abandon()
+            throw .wrongBytes
+        }
+        guard let name = MediaName(room: room, id: id, digest: digest) else {
+            throw MediaRefusal(ChatError(.internal, "the content has no name"))
+        }
+        for place in places { try require(await host.finish(transfer, as: name, size: size, at: place)) }
+        let isInline = ContentTypes.isInline(draft.contentType, beginning: beginning)
+        do throws(ChatError) {
+            _ = try await host.calls.perform(
+                .completeUpload(mediaID: id, digest: digest, isInline: isInline), in: room, as: .system, id: nil)
+        } catch {
+            throw MediaRefusal(error)
+        }
+    }
+
+    /// Other nodes give up a sending of which they hear nothing more.
+    func abandon() {
+        Task { [host, transfer] in await host.store.discard(transfer) }
+    }
+
+    private func require(_ outcome: MediaOutcome) throws(MediaRefusal) {
+        switch outcome {
+        case .stored: return
+        case .full: throw .full
+        case .tooLarge: throw .tooLarge
+        case .wrongBytes, .outOfOrder, .unavailable:
+            throw MediaRefusal(
+                ChatError(.unavailable, "the content could not be stored; send it again", retryAfterMs: 1000))
+        }
+    }
+}
+
+/// Content that is being read, from the node that has it; from another one, if that does not answer any more.
+struct MediaReading: MediaContent {
+    private let host: MediaHost
+    private let stored: MediaName
+    private let record: UploadRecord
+    private let place: NodeID
+
+    init(_ host: MediaHost, _ stored: MediaName, _ record: UploadRecord, at place: NodeID) {
+        self.host = host
+        self.stored = stored
+        self.record = record
+        self.place = place
+    }
+
+    var size: Int64 { record.draft.size }
+    var name: String { record.draft.name }
+    var contentType: String { record.draft.contentType }
+    var isInline: Bool { record.isInline }
+    var digest: String { stored.digest }
+
+    func read(at offset: Int64, count: Int) async throws(MediaRefusal) -> [UInt8] {
+        let others = MediaPlaces.order(of: stored.id, among: host.reachedNodes).filter { $0 != place }
+        for from in [place] + others {
+            if let bytes = await host.read(stored, at: offset, count: count, from: from), !bytes.isEmpty {
+                return bytes
+            }
+        }
+        throw MediaRefusal(ChatError(.unavailable, "no node that has the content can be reached"))
+    }
+}
+
+/// The bytes of content that users have sent today, as the node that counts for them knows it: in memory, so a restart begins
+/// anew.
+final class UploadAllowances: Sendable {
+    private struct State {
+        var day: Int64 = 0
+        var used: [UserID: Int64] = [:]
+    }
+
+    private let bytesPerDay: Int64
+    private let state = Mutex(State())
+    private static let usersMax = 1_000_000
+
+    init(bytesPerDay: Int64) { self.bytesPerDay = bytesPerDay }
+
+    func take(_ bytes: Int64, of user: UserID, at now: Timestamp) throws(ChatError) {
+        let refusal = state.withLock { state -> ChatError? in
+            if state.day != now.day { state = State(day: now.day) }
+            let used = state.used[user] ?? 0
+            guard bytes >= 0, bytes <= bytesPerDay - used else {
+                let midnight = (now.day + 1) * Timestamp.millisecondsPerDay
+                return ChatError(
+                    .tooOften, "\(user) may send \(bytesPerDay) bytes of media a day",
+                    retryAfterMs: max(0, midnight - now.milliseconds))
+            }
+            guard used > 0 || state.used.count < Self.usersMax else {
+                return ChatError(.unavailable, "too many users send media", retryAfterMs: 60_000)
+            }
+            state.used[user] = used + bytes
+            return nil
+        }
+        if let refusal { throw refusal }
+    }
+}
+
+/// Lets so many at a time through, in the order in which they come.
+actor PieceGate {
+    private var free: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(limit: Int) { free = limit }
+
+    nonisolated func pass<Value: Sendable>(_ work: () async -> Value) async -> Value {
+        await enter()
+        let value = await work()
+        await leave()
+        return value
+    }
+
+    private func enter() async {
+        guard free == 0 else {
+            free -= 1
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    private func leave() {
+        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+    }
+}

@@ -1,0 +1,161 @@
+import ChatModel
+
+/// Content that the cluster stores for the room. The room's log holds who may send it, its digest and the messages that name
+/// it, so that every replica knows it and a recall ends it; the bytes are in the media store.
+extension RoomState {
+    // MARK: - Sending it
+
+    /// A place for content. Its ID is a fact, for nobody must be able to guess it.
+    mutating func registerUpload(
+        _ draft: UploadDraft, for command: Command, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        if case .member(let user, _, let anonymous) = command.actor {
+            try maySpeak(user, anonymous: anonymous, at: outcome.time)
+        }
+        guard let mediaID = command.facts.mediaID, uploads[mediaID] == nil else {
+            throw ChatError(.internal, "the place has no name")
+        }
+        guard uploads.count < Limits.uploadsPerRoom else {
+            throw ChatError(.conflict, "\(room) has \(Limits.uploadsPerRoom) pieces of content already")
+        }
+        let record = UploadRecord(draft: draft, user: command.actor.user, createdAt: outcome.time)
+        put(record, of: mediaID, &outcome)
+        return .upload(
+            UploadTicket(
+                mediaID: mediaID, contentType: draft.contentType,
+                expiresAt: outcome.time.adding(seconds: Limits.uploadSeconds)))
+    }
+
+    /// The bytes are stored. If two were sent at the same time, the first one counts.
+    mutating func completeUpload(
+        _ mediaID: String, _ digest: String, isInline: Bool, for command: Command, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireServer(command.actor)
+        guard var record = uploads[mediaID] else { throw noContent(mediaID, "mediaId") }
+        guard record.digest == nil else { throw ChatError(.conflict, "\(mediaID) has been sent already") }
+        if record.draft.kind == .avatar {
+            for former in uploads.avatars(of: record.user) {
+                guard var old = uploads[former] else { continue }
+                old.replacedAt = outcome.time
+                put(old, of: former, &outcome)
+            }
+        }
+        (record.digest, record.isInline) = (digest, isInline)
+        put(record, of: mediaID, &outcome)
+        return .done
+    }
+
+    // MARK: - Naming it
+
+    /// The body with what the room knows of the content that it names. Throws 404 for content that was not sent, 403 for that
+    /// of another room, 409 where too many messages name it, 414 for content of another kind.
+    public func completed(_ body: MessageBody) throws(ChatError) -> MessageBody {
+        guard var media = body.media else { return body }
+        guard media.id != nil || media.thumbnailID != nil else { return body }
+        if let id = media.id {
+            let draft = try nameable(id, "media.id").draft
+            guard draft.kind.rawValue == body.type.rawValue else {
+                throw ChatError(.badParameter, "\(id) is of the kind \(draft.kind.rawValue)", field: "media.id")
+            }
+            (media.url, media.name) = (MediaID.path(id, in: room), draft.name)
+            (media.size, media.contentType) = (draft.size, draft.contentType)
+        }
+        if let id = media.thumbnailID {
+            guard try nameable(id, "media.thumbnail").draft.kind == .image else {
+                throw ChatError(.badParameter, "a thumbnail is an IMAGE", field: "media.thumbnail")
+            }
+            media.thumbnail = MediaID.path(id, in: room)
+        }
+        return body.with(media)
+    }
+
+    private func nameable(_ id: String, _ field: String) throws(ChatError) -> UploadRecord {
+        guard let record = uploads[id], record.digest != nil else {
+            if uploads[id] == nil, let known = MediaID(id), !known.isOf(room) {
+                throw ChatError(.forbidden, "\(id) is content of another room", field: field)
+            }
+            throw noContent(id, field)
+        }
+        guard record.references.count < Limits.referencesPerUpload else {
+            throw ChatError(.conflict, "\(Limits.referencesPerUpload) messages name \(id) already", field: field)
+        }
+        return record
+    }
+
+    private func noContent(_ id: String, _ field: String) -> ChatError {
+        ChatError(.notFound, "there is no content \(id) in \(room)", field: field)
+    }
+
+    /// A message names content: from now on it lives as long as the message. A message that is not kept shows it for an hour.
+    mutating func refer(to body: MessageBody, _ place: MessagePlace, for command: Command, _ outcome: inout Outcome) {
+        var ids: [String] = []
+        for shared in command.facts.sharedUploads
+        where uploads[shared.mediaID] == nil && uploads.count < Limits.uploadsPerRoom {
+            var record = shared.record
+            (record.references, record.shownUntil, record.createdAt) = ([], nil, outcome.time)
+            put(record, of: shared.mediaID, &outcome)
+        }
+        for media in [body.media] + command.facts.copies.map(\.body.media) {
+            for id in [media?.id, media?.thumbnailID] {
+                // A COMBINE may copy content of other rooms, and the same twice.
+                if let id, uploads[id] != nil, !ids.contains(id) { ids.append(id) }
+            }
+        }
+        for id in ids {
+            guard var record = uploads[id] else { continue }
+            if case .kept(let seq) = place {
+                guard record.references.count < Limits.referencesPerUpload else { continue }
+                let life = command.facts.keptSince.map { outcome.time.milliseconds(since: $0) } ?? Self.lifeMilliseconds
+                record.references.append(
+                    UploadReference(seq: seq, keptUntil: outcome.time.adding(milliseconds: max(0, life))))
+            } else {
+                record.shownUntil = outcome.time.adding(seconds: Limits.uploadSeconds)
+            }
+            put(record, of: id, &outcome)
+        }
+    }
+
+    /// The life of messages, where the leader has not stated it.
+    private static var lifeMilliseconds: Int64 { RoomPolicy().retentionDays * Timestamp.millisecondsPerDay }
+
+    // MARK: - Its end
+
+    /// Messages are recalled: content goes with the last one that names it.
+    mutating func unrefer(_ seqs: [UInt64], _ outcome: inout Outcome) {
+        for seq in seqs {
+            for id in uploads.named(by: seq) {
+                guard var record = uploads[id] else { continue }
+                record.references.removeAll { $0.seq == seq }
+                let isShown = record.shownUntil.map { $0 > outcome.time } ?? false
+                put(record.references.isEmpty && !isShown ? nil : record, of: id, &outcome)
+            }
+        }
+    }
+
+    /// Content whose time is over goes, at most `countMax` pieces; also of a deleted room that can be had back.
+    mutating func endUploads(countMax: Int, _ outcome: inout Outcome) {
+        for _ in 0..<countMax {
+            guard let due = (deleted?.uploads ?? uploads).deadlines.first, due.time <= outcome.time else { return }
+            if deleted != nil { deleted?.uploads.set(nil, of: due.id) } else { uploads.set(nil, of: due.id) }
+            outcome.rows.append(CatalogueChange(kind: .upload, key: due.id, value: nil))
+        }
+    }
+
+    private mutating func put(_ record: UploadRecord?, of id: String, _ outcome: inout Outcome) {
+        uploads.set(record, of: id)
+        outcome.rows.append(
+            CatalogueChange(kind: .upload, key: id, value: record.map { .upload($0) }, deadline: record?.deadline))
+    }
+
+    // MARK: - For the leader
+
+    /// A piece of content; nil when the room has none of that ID.
+    public func upload(_ id: String) -> UploadRecord? { uploads[id] }
+
+    /// The digests of those of the pieces that must be kept: empty while they have not been sent. Those of a deleted room that
+    /// can be had back are kept too.
+    public func keptUploads(_ ids: [String]) -> [String: String] {
+        let table = deleted?.uploads ?? uploads
+        return Dictionary(ids.compactMap { id in table[id].map { (id, $0.digest ?? "") } }) { first, _ in first }
+    }
+}
