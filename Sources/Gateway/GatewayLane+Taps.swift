@@ -120,6 +120,8 @@ extension GatewayLane {
             if hasLeader, let batch = intake.windows.sendAgain(isOverdue: true, at: now) {
                 call(request(for: batch, intake, room))
             }
+            // The window that was on its way has been given up: what was added up behind it goes on.
+            if !intake.windows.isIdle, !intake.windows.isSending { schedule(intake, of: room) }
             forgetIfIdle(intake, room)
         }
     }

@@ -25,7 +25,7 @@ public enum ContentTypes {
     }
 
     /// The type without parameters, in lower case.
-    static func essence(_ contentType: String) -> String {
+    public static func essence(_ contentType: String) -> String {
         let type = contentType.prefix { $0 != ";" }.lowercased()
         return String(type.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }

@@ -53,6 +53,9 @@ public final class MediaStore: Sendable {
             let error = MediaFileSystem.makeDirectory(folder)
             guard error == 0 else { throw MediaStoreError(path: folder, number: error) }
         }
+        // The directory's own name.
+        let above = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        _ = MediaFileSystem.sync(above.isEmpty ? "/" : above)
         // Sendings of a run that was killed.
         for name in MediaFileSystem.names(in: path + "/incoming") {
             MediaFileSystem.remove(path + "/incoming/" + name)
@@ -69,7 +72,7 @@ public final class MediaStore: Sendable {
     /// - Parameter transfer: hexadecimal digits, chosen at random by who sends.
     public func write(_ transfer: String, offset: Int64, size: Int64, _ bytes: [UInt8]) async -> MediaOutcome {
         guard Self.isTransfer(transfer), size > 0, offset >= 0, !bytes.isEmpty else { return .unavailable }
-        guard offset + Int64(bytes.count) <= size else { return .tooLarge }
+        guard size <= Self.sizeMax, offset <= size, Int64(bytes.count) <= size - offset else { return .tooLarge }
         return await threads.run { [self] in writeNow(transfer, offset, size, bytes) } ?? .unavailable
     }
 
@@ -121,14 +124,15 @@ public final class MediaStore: Sendable {
         guard Hexadecimal.encode(one.hash.digest()) == name.digest else { return .wrongBytes }
         let (source, folder) = (incomingPath(transfer), "\(path)/\(name.folder)")
         let outer = folder.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-        for error in [
-            MediaFileSystem.sync(source), MediaFileSystem.makeDirectory(outer), MediaFileSystem.makeDirectory(folder),
-            MediaFileSystem.move(source, to: "\(path)/\(name.path)"), MediaFileSystem.sync(folder),
-            MediaFileSystem.sync(outer), MediaFileSystem.sync(path),
-        ] where error != 0 {
-            return error == ENOSPC || error == EDQUOT ? .full : .unavailable
-        }
-        return .stored
+        let file = "\(path)/\(name.path)"
+        let outcome = Self.perform([
+            { MediaFileSystem.sync(source) }, { MediaFileSystem.makeDirectory(outer) },
+            { MediaFileSystem.makeDirectory(folder) }, { MediaFileSystem.move(source, to: file) },
+            { MediaFileSystem.sync(folder) }, { MediaFileSystem.sync(outer) }, { [path] in MediaFileSystem.sync(path) },
+        ])
+        // A name that is not on the disk must not look like one that is.
+        if outcome != .stored { MediaFileSystem.remove(file) }
+        return outcome
     }
 
     /// The sending is given up.
@@ -183,12 +187,20 @@ public final class MediaStore: Sendable {
     private func shareNow(_ name: MediaName, _ other: MediaName) -> MediaOutcome {
         let folder = "\(path)/\(other.folder)"
         let outer = folder.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-        for error in [
-            MediaFileSystem.makeDirectory(outer), MediaFileSystem.makeDirectory(folder),
-            MediaFileSystem.copy("\(path)/\(name.path)", to: "\(path)/\(other.path)", byLink: true),
-            MediaFileSystem.sync(folder), MediaFileSystem.sync(outer), MediaFileSystem.sync(path),
-        ] where error != 0 {
-            return error == ENOSPC || error == EDQUOT ? .full : .unavailable
+        return Self.perform([
+            { MediaFileSystem.makeDirectory(outer) }, { MediaFileSystem.makeDirectory(folder) },
+            { [path] in
+                MediaFileSystem.copy("\(path)/\(name.path)", to: "\(path)/\(other.path)", byLink: true)
+            },
+            { MediaFileSystem.sync(folder) }, { MediaFileSystem.sync(outer) }, { [path] in MediaFileSystem.sync(path) },
+        ])
+    }
+
+    /// One step after the other, until one fails.
+    private static func perform(_ steps: [() -> Int32]) -> MediaOutcome {
+        for step in steps {
+            let error = step()
+            guard error == 0 else { return error == ENOSPC || error == EDQUOT ? .full : .unavailable }
         }
         return .stored
     }
@@ -198,6 +210,8 @@ public final class MediaStore: Sendable {
         shared.withLock { shared in shared[name].map { .now - $0 < Self.sharedTime } ?? false }
     }
 
+    /// Far beyond what may be announced; sums of it do not overflow.
+    private static let sizeMax: Int64 = 1 << 40
     private static let sharedMax = 10_000
     private static let sharedTime = Duration.seconds(60)
 

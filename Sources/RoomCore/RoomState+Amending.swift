@@ -30,6 +30,7 @@ extension RoomState {
 
     /// Senders amend their own for a while, app servers any.
     private func requireMayAmend(_ message: Message, _ command: Command, at now: Timestamp) throws(ChatError) {
+        guard !message.isRecalled else { throw ChatError(.conflict, "the message has been recalled") }
         if case .member(let user, _, _) = command.actor {
             guard user == message.from?.user else {
                 throw ChatError(.forbidden, "only its sender and the app server amend a message")
@@ -42,6 +43,5 @@ extension RoomState {
         guard message.body.type != .notification else {
             throw ChatError(.forbidden, "a notification can't be amended")
         }
-        guard !message.isRecalled else { throw ChatError(.conflict, "the message has been recalled") }
     }
 }

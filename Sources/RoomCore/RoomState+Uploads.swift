@@ -5,6 +5,9 @@ import ChatModel
 extension RoomState {
     // MARK: - Sending it
 
+    /// Places of one user that no message names yet: nobody takes the room's places from others.
+    static let unnamedPerUser = 100
+
     /// A place for content. Its ID is a fact, for nobody must be able to guess it.
     mutating func registerUpload(
         _ draft: UploadDraft, for command: Command, _ outcome: inout Outcome
@@ -17,6 +20,12 @@ extension RoomState {
         }
         guard uploads.count < Limits.uploadsPerRoom else {
             throw ChatError(.conflict, "\(room) has \(Limits.uploadsPerRoom) pieces of content already")
+        }
+        if case .member(let user, _, _) = command.actor {
+            guard uploads.unnamed(of: user) < Self.unnamedPerUser else {
+                throw ChatError(
+                    .conflict, "\(user) has \(Self.unnamedPerUser) places that no message names in \(room)")
+            }
         }
         let record = UploadRecord(draft: draft, user: command.actor.user, createdAt: outcome.time)
         put(record, of: mediaID, &outcome)
@@ -32,9 +41,12 @@ extension RoomState {
     ) throws(ChatError) -> CommandResult {
         try requireServer(command.actor)
         guard var record = uploads[mediaID] else { throw noContent(mediaID, "mediaId") }
+        // The same said again: the answer to the first time may have been lost.
+        if record.digest == digest { return .done }
         guard record.digest == nil else { throw ChatError(.conflict, "\(mediaID) has been sent already") }
-        if record.draft.kind == .avatar {
-            for former in uploads.avatars(of: record.user) {
+        // An app server sends those of many.
+        if record.draft.kind == .avatar, let user = record.user {
+            for former in uploads.avatars(of: user) {
                 guard var old = uploads[former] else { continue }
                 old.replacedAt = outcome.time
                 put(old, of: former, &outcome)

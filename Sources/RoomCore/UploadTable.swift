@@ -48,8 +48,13 @@ struct UploadTable: Sendable {
     /// The content that a message names.
     func named(by seq: UInt64) -> [String] { named[seq] ?? [] }
 
+    /// How much of a user's content, sent or still to be sent, no message names.
+    func unnamed(of user: UserID) -> Int {
+        records.values.count { $0.user == user && $0.references.isEmpty && $0.draft.kind != .avatar }
+    }
+
     /// Avatars of a user that are stored and have not been replaced, in the order of their IDs.
-    func avatars(of user: UserID?) -> [String] {
+    func avatars(of user: UserID) -> [String] {
         records.filter { _, record in
             record.draft.kind == .avatar && record.user == user && record.digest != nil && record.replacedAt == nil
         }.map(\.key).sorted()

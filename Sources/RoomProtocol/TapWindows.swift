@@ -62,6 +62,7 @@ public struct TapWindows: Sendable {
             // Far beyond what can be tapped in the time that a window is kept.
             sums[key] = min(sum, Limits.tallyTotal) + count
         } else {
+            guard sums.count < Limits.tapKeys else { return false }
             if !known.contains(key) {
                 guard unknownCount < Limits.tapKeys - Limits.tallies - 1 else { return false }
                 unknownCount += 1
@@ -120,8 +121,9 @@ public struct TapWindows: Sendable {
                     total = .success(value)
                     know(sum.key)
                 } else {
-                    known.remove(sum.key)
-                    total = .failure(.refusedTap(ErrorCode(rawValue: Int(-value)) ?? .internal, sum.key, room))
+                    let code = ErrorCode(rawValue: Int(clamping: value.magnitude)) ?? .internal
+                    if code == .notFound, sum.key != Tally.like { known.remove(sum.key) }
+                    total = .failure(.refusedTap(code, sum.key, room))
                 }
             }
             if case .success = total { settled.counted += sum.count } else { settled.refused += sum.count }

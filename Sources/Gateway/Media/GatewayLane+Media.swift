@@ -59,7 +59,8 @@ extension GatewayLane {
     private func send(
         _ request: MediaRequest, _ service: any MediaService, _ connection: ClientConnection, _ answer: MediaAnswer
     ) {
-        // Until it is open the socket is its client's, and is cut off with it.
+        // Until it is open the socket is its client's, and is cut off with it; it counts as a transfer already.
+        shared.transfers.add()
         let me = LoopBound(onLoop: self, loop: loop)
         let number = connection.number
         Task {
@@ -79,6 +80,7 @@ extension GatewayLane {
         _ result: Result<any MediaContent, MediaRefusal>, _ request: MediaRequest, _ answer: MediaAnswer,
         _ number: UInt64
     ) {
+        shared.transfers.add(-1)
         // It may have ended meanwhile.
         guard let connection = connections[number], case .transferring = connection.phase else { return }
         switch result {

@@ -55,7 +55,8 @@ struct MediaAnswer: Sendable {
     }
 
     private var crossOrigin: [HTTPHeader] {
-        guard let origin else { return [] }
+        // Also where there is no origin: a browser may keep the answer for a page that asks with one.
+        guard let origin else { return [HTTPHeader(name: "Vary", value: "Origin")] }
         return [
             HTTPHeader(name: "Access-Control-Allow-Origin", value: origin),
             HTTPHeader(name: "Access-Control-Expose-Headers", value: "ETag, Content-Range, Content-Disposition"),

@@ -11,6 +11,7 @@ class MediaConnection: ConnectionHandler {
     let answer: MediaAnswer
     private(set) var isEnded = false
     private var heardAt: UInt64
+    private let beganAt: UInt64
     private var timer: LoopTimer?
     /// The bytes being written are the last ones.
     private var endsAfterWriting = false
@@ -19,6 +20,11 @@ class MediaConnection: ConnectionHandler {
 
     /// A peer that takes or sends nothing for so long is cut off.
     private static let idleMilliseconds: UInt64 = 30_000
+    /// One that goes on for so long is cut off, however it goes on: the URL of a place holds no longer.
+    private static let longestMilliseconds: UInt64 = 3_600_000
+
+    /// Bytes of the peer are what the transfer is about.
+    var isReading: Bool { true }
 
     var tcp: TCPConnection { connection.tcp }
     var loop: EventLoop { connection.lane.loop }
@@ -27,6 +33,7 @@ class MediaConnection: ConnectionHandler {
         self.connection = connection
         self.answer = answer
         heardAt = connection.lane.loop.nowMilliseconds
+        beganAt = heardAt
         connection.lane.shared.transfers.add()
         timer = loop.schedule(afterMilliseconds: 5_000, repeatingMilliseconds: 5_000) { [weak self] in self?.look() }
     }
@@ -35,7 +42,8 @@ class MediaConnection: ConnectionHandler {
     func noteProgress() { heardAt = loop.nowMilliseconds }
 
     private func look() {
-        if loop.nowMilliseconds >= heardAt + Self.idleMilliseconds { tcp.close() }
+        let now = loop.nowMilliseconds
+        if now >= heardAt + Self.idleMilliseconds || now >= beganAt + Self.longestMilliseconds { tcp.close() }
     }
 
     /// Writes bytes; `didWrite` is called when the socket has taken them.
@@ -76,7 +84,7 @@ class MediaConnection: ConnectionHandler {
     func didClose() {}
 
     func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
-        noteProgress()
+        if isReading { noteProgress() }
         if !isEnded { didRead(bytes) }
     }
 
@@ -214,6 +222,8 @@ final class MediaReceiving: MediaConnection {
 final class MediaSending: MediaConnection {
     private let content: any MediaContent
     private var left: Range<Int64>
+
+    override var isReading: Bool { false }
 
     init(_ content: any MediaContent, _ part: Range<Int64>, _ connection: ClientConnection, _ answer: MediaAnswer) {
         self.content = content

@@ -21,6 +21,8 @@ final class MediaHost: MediaService, RoomMedia {
     private let keys: TokenKeys
     private let seal: Mutex<MediaSeal>
     private let allowances: UploadAllowances
+    /// The newest sending to each place; as many as there are transfers.
+    private let current = Mutex<[String: ObjectIdentifier]>([:])
     private let now: @Sendable () -> Timestamp
     /// Pieces to other nodes at a time: they share a lane of the link with the calls of sessions.
     let pieces = PieceGate(limit: 16)
@@ -42,8 +44,14 @@ final class MediaHost: MediaService, RoomMedia {
 
     func use(_ seal: MediaSeal) { self.seal.withLock { $0 = seal } }
 
-    /// The name of one sending.
+    /// The name of one sending that is of no place.
     static func freshTransfer() -> String { Hexadecimal.encode(SecureRandom.bytes(16)) }
+
+    /// The name of what is sent to a place: one that begins anew takes the former's, everywhere, so that nobody fills disks by
+    /// beginning again and again.
+    static func transfer(of mediaID: String) -> String {
+        Hexadecimal.encode(Array(SHA256.digest(of: Array(mediaID.utf8)).prefix(16)))
+    }
 
     // MARK: - Places
 
@@ -107,7 +115,18 @@ final class MediaHost: MediaService, RoomMedia {
             throw MediaRefusal(
                 ChatError(.unavailable, "not enough nodes that store media can be reached", retryAfterMs: 2000))
         }
-        return MediaUploading(self, id, in: room, status.record.draft, to: places)
+        let uploading = MediaUploading(self, id, in: room, status.record.draft, to: places)
+        current.withLock { $0[id] = ObjectIdentifier(uploading) }
+        return uploading
+    }
+
+    /// The sending is over. Returns whether no later one to the same place has begun here.
+    func end(_ uploading: MediaUploading, of id: String) -> Bool {
+        current.withLock { current in
+            guard current[id] == ObjectIdentifier(uploading) else { return false }
+            current[id] = nil
+            return true
+        }
     }
 
     /// Takes the next piece to one place.

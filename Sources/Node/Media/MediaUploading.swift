@@ -21,7 +21,7 @@ final class MediaUploading: MediaUpload {
     private let id: String
     private let draft: UploadDraft
     private let places: [NodeID]
-    private let transfer = MediaHost.freshTransfer()
+    private let transfer: String
     private let progress = Mutex(Progress())
 
     init(_ host: MediaHost, _ id: String, in room: RoomID, _ draft: UploadDraft, to places: [NodeID]) {
@@ -31,7 +31,10 @@ final class MediaUploading: MediaUpload {
         self.draft = draft
         self.places = places
         size = draft.size
+        transfer = MediaHost.transfer(of: id)
     }
+
+    deinit { _ = host.end(self, of: id) }
 
     func write(_ bytes: [UInt8]) async throws(MediaRefusal) {
         let offset = progress.withLock { progress in
@@ -67,6 +70,7 @@ final class MediaUploading: MediaUpload {
 
     /// Other nodes give up a sending of which they hear nothing more.
     func abandon() {
+        guard host.end(self, of: id) else { return }
         Task { [host, transfer] in await host.store.discard(transfer) }
     }
 
@@ -98,7 +102,10 @@ struct MediaReading: MediaContent {
 
     var size: Int64 { record.draft.size }
     var name: String { record.draft.name }
-    var contentType: String { record.draft.contentType }
+    /// Without what a browser might take for another type.
+    var contentType: String {
+        record.isInline ? ContentTypes.essence(record.draft.contentType) : record.draft.contentType
+    }
     var isInline: Bool { record.isInline }
     var digest: String { stored.digest }
 
