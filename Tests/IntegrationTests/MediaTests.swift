@@ -292,7 +292,7 @@ extension IntegrationTests.ClusterTests {
         @Test func `content is on two nodes, read at any, and copied when one of the two has died`() async throws {
             let cluster = try await TestCluster.whole()
             let room = try await cluster.room("spread")
-            let ann = try await TestClient.entered(cluster.nodes[0], "ann", room)
+            let ann = try await TestClient.entered(cluster.nodes[0], "sender", room)
             let content = (0..<200_000).map { UInt8(truncatingIfNeeded: 0x41 + $0 % 26) }
             let ticket = try await ann.upload(room, content, kind: .file)
             #expect(try await cluster.nodes[1].transfer("PUT", ticket.url, body: content).status == 200)

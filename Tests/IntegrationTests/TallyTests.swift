@@ -207,7 +207,8 @@ extension IntegrationTests.ClusterTests {
             let room = try await cluster.room("taps")
             let (leader, follower, other) = try await cluster.roles(in: room)
             let clients = [
-                try await TestClient.connected(follower, "ann"), try await TestClient.connected(other, "bob"),
+                try await TestClient.connected(follower, "tapper-1"),
+                try await TestClient.connected(other, "tapper-2"),
             ]
             for client in clients { try await retrying("enter") { _ = try await client.enter(room) } }
             let end = Flag()

@@ -82,7 +82,24 @@ import Testing
         let body = CommandBody.completeUpload(mediaID: id, digest: Self.digest, isInline: true)
         #expect(it.tell(body, by: member("bob")).code == .forbidden)
         #expect(Self.complete(&it, id) == .done)
-        #expect(it.tell(body, by: .system).code == .conflict, "the second time")
+        #expect(it.tell(body, by: .system).result == .done, "its answer was lost, and it is said again")
+        let other = CommandBody.completeUpload(mediaID: id, digest: String(Self.digest.reversed()), isInline: true)
+        #expect(it.tell(other, by: .system).code == .conflict, "other bytes")
+    }
+
+    @Test func `an app server's avatars of many people stay`() {
+        var it = Dialogue()
+        let (first, second) = (Self.register(&it, 1, .avatar, by: .system), Self.register(&it, 2, .avatar, by: .system))
+        #expect(Self.complete(&it, first) == .done && Self.complete(&it, second) == .done)
+        #expect(it.state.uploads[first]?.replacedAt == nil && it.state.uploads[second]?.replacedAt == nil)
+    }
+
+    @Test func `nobody takes all places of a room: one user has so many that no message names`() {
+        var it = Dialogue()
+        for number in 1...UInt64(RoomState.unnamedPerUser) { _ = Self.register(&it, number) }
+        it.facts.mediaID = MediaID(in: it.room, random: (9_999, 7)).text
+        #expect(it.tell(.registerUpload(Self.draft()), by: member("bob")).code == .conflict)
+        #expect(it.tell(.registerUpload(Self.draft()), by: member("ann")).code == nil)
     }
 
     @Test func `a repeat of the place gets the same one`() throws {
