@@ -38,6 +38,7 @@ struct Chatroomd: AsyncParsableCommand {
                 path: config, environment: ProcessInfo.processInfo.environment)
             let control = LogControl(Logger.Level(rawValue: configuration.logLevel) ?? .info)
             let logger = Self.logger(configuration, control)
+            DescriptorLimit.raise()
             if create {
                 try await ChatroomNode.createCluster(configuration, logger: logger)
                 print("created a cluster of one node in \(configuration.dataDirectory)")

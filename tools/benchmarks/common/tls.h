@@ -43,7 +43,7 @@ static inline void tls_end(int fd) {
     tls_sessions[fd] = NULL;
 }
 
-// What send and recv would return, errno included.
+// The same as send and recv would return, errno included.
 static inline ssize_t tls_result(SSL *ssl, int n) {
     if (n > 0) return n;
     switch (SSL_get_error(ssl, n)) {
