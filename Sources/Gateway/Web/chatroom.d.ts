@@ -14,7 +14,7 @@ export interface Refusal {
 }
 
 export type RefusalCode =
-  | 400 | 401 | 403 | 404 | 409 | 413 | 414 | 416 | 500 | 503
+  | 400 | 401 | 403 | 404 | 409 | 413 | 414 | 416 | 422 | 500 | 503 | 507
   | 13002 | 13003 | 13004 | 13006 | 13007 | 13008 | 13009;
 
 /** Why a call failed, for programs. Only `refused` has a `refusal`. */

@@ -89,6 +89,7 @@ function explain(error: unknown): string {
     case "notConnected": case "closed": case "notInRoom": case "kicked": case "connectionFailed": case "connectionLost":
     case "timedOut": case "outcomeUnknown": case "tooManyPending": case "tokenUnavailable": case "noAddress":
     case "noTransport": case "unauthorized": case "forcedOffline": case "takenOver": case "protocolViolation":
+    case "cancelled":
       return error.message;
     default: return never(error.code);
   }
