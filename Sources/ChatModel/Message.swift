@@ -26,7 +26,7 @@ public enum Priority: String, Sendable, Hashable, CaseIterable {
     case high = "HIGH"
 }
 
-/// Where a picture, sound, film or file can be fetched.
+/// A reference to a picture, sound, film or file: its URL, and what viewers are told of it before they fetch it.
 public struct Media: Sendable, Hashable {
     /// The ID of content that this cluster stores; nil for content of elsewhere.
     public var id: String?

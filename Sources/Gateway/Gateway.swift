@@ -96,10 +96,10 @@ public final class Gateway: Sendable {
         shared.takesTaps.store(features.contains(Feature.tallies.clientName ?? ""), ordering: .relaxed)
     }
 
-    /// Serves the demo from now on, where the configuration has it.
-    /// From here on this node serves content.
+    /// Serves content from now on.
     public func use(media: any MediaService) { shared.media.withLock { $0 = media } }
 
+    /// Serves the demo from now on, where the configuration has it.
     public func use(demo: any DemoService) { shared.demo.withLock { $0 = demo } }
 
     /// Whether the node hears its cluster: if not, it takes nobody new.

@@ -3,7 +3,7 @@ import ChatModel
 /// The nodes that store a piece of content: the first in the order of rendezvous hashing, so that every node finds the same
 /// ones without asking, and a node that comes or goes moves only what has to move.
 public enum MediaPlaces {
-    /// Where there are two data nodes, content is on two before its sending is answered.
+    /// Content is on so many nodes before its sending is answered, if the cluster has two data nodes.
     public static let copies = 2
 
     /// The nodes in the order in which they are to store the content.

@@ -6,11 +6,11 @@ import Cryptography
 public struct MediaSeal: Sendable {
     /// The right that a token gives.
     public enum Right: Sendable, Hashable {
-        /// To read the content of a room, as long as the session is in it.
+        /// The bearer reads the content of a room, as long as the session is in it.
         case read(RoomID, MediaReader)
-        /// To read one piece of content before others may, for a review.
+        /// The bearer reads one piece of content before others may, for a review.
         case review(RoomID, String)
-        /// To send the bytes of one piece of content.
+        /// The bearer sends the bytes of one piece of content.
         case write(RoomID, String)
     }
 

@@ -57,9 +57,8 @@ extension RoomState {
             // A window that has been counted is answered as it was, also in a room that was closed since.
             return try tap(batch, for: command, &outcome)
         case .post, .updateRoom, .recall, .pin, .amend, .tally, .setManager, .setMember, .setRole, .setBlacklist,
-            .setMute,
-            .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear, .addRobots,
-            .removeRobots, .registerUpload:
+            .setMute, .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear,
+            .addRobots, .removeRobots, .registerUpload:
             try requireOpen()
             try requireMayTakePart(command.actor, at: outcome.time)
             return try decideInOpenRoom(command, key, &outcome)

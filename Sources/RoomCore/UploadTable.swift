@@ -15,6 +15,9 @@ struct UploadTable: Sendable {
     private(set) var deadlines = SortedList<Deadline>()
     /// The content that each message names.
     private var named: [UInt64: [String]] = [:]
+    /// How much of each user's content no message names; and the avatars of each that are stored and not replaced.
+    private var unnamedCounts: [UserID: Int] = [:]
+    private var avatarsInUse: [UserID: Set<String>] = [:]
 
     init() {}
 
@@ -33,11 +36,26 @@ struct UploadTable: Sendable {
         if let old = records[id] {
             if let time = old.deadline { deadlines.remove(Deadline(time: time, id: id)) }
             for reference in old.references { forget(id, namedBy: reference.seq) }
+            count(old, of: id, isThere: false)
         }
         records[id] = record
         guard let record else { return }
         if let time = record.deadline { deadlines.insert(Deadline(time: time, id: id)) }
         for reference in record.references { named[reference.seq, default: []].append(id) }
+        count(record, of: id, isThere: true)
+    }
+
+    /// Both are asked for with each command of that user: a walk over all records would cost more than it brings.
+    private mutating func count(_ record: UploadRecord, of id: String, isThere: Bool) {
+        guard let user = record.user else { return }
+        if record.draft.kind == .avatar {
+            guard record.digest != nil, record.replacedAt == nil else { return }
+            if isThere { avatarsInUse[user, default: []].insert(id) } else { avatarsInUse[user]?.remove(id) }
+            if avatarsInUse[user]?.isEmpty == true { avatarsInUse[user] = nil }
+        } else if record.references.isEmpty, record.shownUntil == nil {
+            let count = unnamedCounts[user, default: 0] + (isThere ? 1 : -1)
+            unnamedCounts[user] = count > 0 ? count : nil
+        }
     }
 
     private mutating func forget(_ id: String, namedBy seq: UInt64) {
@@ -49,14 +67,10 @@ struct UploadTable: Sendable {
     func named(by seq: UInt64) -> [String] { named[seq] ?? [] }
 
     /// How much of a user's content, sent or still to be sent, no message names.
-    func unnamed(of user: UserID) -> Int {
-        records.values.count { $0.user == user && $0.references.isEmpty && $0.draft.kind != .avatar }
-    }
+    func unnamed(of user: UserID) -> Int { unnamedCounts[user] ?? 0 }
 
     /// Avatars of a user that are stored and have not been replaced, in the order of their IDs.
     func avatars(of user: UserID) -> [String] {
-        records.filter { _, record in
-            record.draft.kind == .avatar && record.user == user && record.digest != nil && record.replacedAt == nil
-        }.map(\.key).sorted()
+        (avatarsInUse[user] ?? []).sorted()
     }
 }

@@ -16,7 +16,7 @@ public typealias UploadAllowance = @Sendable (UserID, Int64) async throws(ChatEr
 public protocol RoomMedia: Sendable {
     /// Gives content of a room to another one, too. nil where that has none, or its bytes can't be given now.
     func share(_ mediaID: String, of room: RoomID, with other: RoomID) async -> UploadRecord?
-    /// Where content can be read for a review, before others may.
+    /// The URL that gives content to a review, before others may read it.
     func reviewURL(of mediaID: String, in room: RoomID) -> String
 }
 

@@ -28,8 +28,7 @@ final class ShardHost: GroupLogDelegate {
     /// Nothing is applied any more: the node is to end.
     private(set) var isStopped = false
     var appliedIndex: UInt64
-    private(set) lazy var publisher = ShardPublisher(storage: storage, outbox: outbox) { [unowned self] in noteWork() }
-    private let outbox: Outbox
+    let publisher: ShardPublisher
     let refusals: ShardRefusals
     var questions = ReadIndexQueue()
     /// Work for rooms in memory that waits until everything that is committed has been applied: an answer from before
@@ -76,12 +75,13 @@ final class ShardHost: GroupLogDelegate {
         self.storage = storage
         self.context = context
         proposals = ShardProposals(shard: shard)
-        self.outbox = outbox
+        publisher = ShardPublisher(storage: storage, outbox: outbox)
         self.onWork = onWork
         refusals = ShardRefusals(log: log, outbox: outbox)
         appliedIndex = storage.appliedIndex
         checkpointedIndex = storage.appliedIndex
         log.delegate = self
+        publisher.onWork = { [unowned self] in noteWork() }
         let webhook = makeWebhook()
         context.callbacks.value.add(webhook, of: shard)
         self.webhook = webhook

@@ -11,14 +11,13 @@ final class ShardPublisher {
     /// Those whose barrage window is open.
     private var barrageRooms: [RoomActor] = []
     /// Called when there is something to publish with the end of the turn.
-    private let onWork: () -> Void
+    var onWork: () -> Void = {}
     /// Those whose viewers have not been told of changed totals.
     private var totalsRooms: [RoomActor] = []
 
-    init(storage: ShardStorage, outbox: Outbox, onWork: @escaping () -> Void) {
+    init(storage: ShardStorage, outbox: Outbox) {
         self.storage = storage
         self.outbox = outbox
-        self.onWork = onWork
     }
 
     /// Whether the end of the turn has something to publish, or to hand to storage.

@@ -26,7 +26,7 @@ public protocol ClusterService: OperatingService {
     func setModeration(_ settings: ModerationSettings, id: String?) async throws(ChatError)
 
     func room(_ room: RoomID) async throws(ChatError) -> RoomView
-    /// Where the bytes of a place for content are to be sent.
+    /// The URL that takes the bytes of a place for content.
     func uploadURL(of upload: UploadResult, in room: RoomID) -> String
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID>
     /// Deleted rooms that can be had back, in the order of their IDs.

@@ -115,7 +115,7 @@ import Testing
             #expect(await store.write(Self.transfer, offset: 0, size: 9, [1]) == .full)
             #expect(Self.hasNothingIncoming(path))
         }
-        // What others have been promised counts.
+        // Promises to others count.
         let free = try #require(
             try FileManager.default.attributesOfFileSystem(forPath: "/tmp")[.systemFreeSize] as? Int64)
         try await Self.withStore { store, _ in

@@ -94,6 +94,36 @@ import Testing
         #expect(it.state.uploads[first]?.replacedAt == nil && it.state.uploads[second]?.replacedAt == nil)
     }
 
+    @Test(arguments: Seed.seeds(10)) func `what a table counts is what a walk over it finds`(seed: UInt64) {
+        var random = Seed(seed)
+        var table = UploadTable()
+        let users = [user("ann"), user("bob"), nil]
+        for step in 0..<400 {
+            let id = "\(Int.random(in: 0..<30, using: &random))"
+            var record = UploadRecord(
+                draft: Self.draft(Bool.random(using: &random) ? .avatar : .image), user: users[step % 3],
+                createdAt: Timestamp(Int64(step)))
+            if Bool.random(using: &random) { record.digest = Self.digest }
+            if Bool.random(using: &random) { record.replacedAt = Timestamp(1) }
+            if Bool.random(using: &random) { record.shownUntil = Timestamp(2) }
+            if Bool.random(using: &random) {
+                record.references = [UploadReference(seq: UInt64(step), keptUntil: Timestamp(9))]
+            }
+            table.set(Int.random(in: 0..<4, using: &random) == 0 ? nil : record, of: id)
+            for user in users.compactMap({ $0 }) {
+                let own = table.records.filter { $0.value.user == user }
+                let unnamed = own.values.count {
+                    $0.draft.kind != .avatar && $0.references.isEmpty && $0.shownUntil == nil
+                }
+                let avatars = own.filter {
+                    $0.value.draft.kind == .avatar && $0.value.digest != nil && $0.value.replacedAt == nil
+                }
+                #expect(table.unnamed(of: user) == unnamed, "SEED=\(seed)")
+                #expect(table.avatars(of: user) == avatars.keys.sorted(), "SEED=\(seed)")
+            }
+        }
+    }
+
     @Test func `nobody takes all places of a room: one user has so many that no message names`() {
         var it = Dialogue()
         for number in 1...UInt64(RoomState.unnamedPerUser) { _ = Self.register(&it, number) }

@@ -13,7 +13,7 @@ import Testing
         session = try #require(SessionID("s"))
     }
 
-    /// What is changed by asking for it can't be asked for inside of `#require`.
+    /// `#require` takes no call that changes its value, so the call is made before.
     private func some<Value>(_ value: Value?) throws -> Value { try #require(value) }
 
     private mutating func add(_ count: Int64, _ key: String = "like", request: UInt32? = nil, at now: UInt64 = 0)

@@ -13,7 +13,7 @@ extension GatewayLane {
     /// - Parameter body: the bytes that came with the head.
     /// - Returns: false when the request is for something else.
     func answerMedia(_ request: UpgradeRequest, body: UnsafeRawBufferPointer, _ connection: ClientConnection) -> Bool {
-        guard request.path.hasPrefix(MediaRequest.prefix) else { return false }
+        guard request.path.utf8.starts(with: MediaRequest.prefix.utf8) else { return false }
         let origin = request.header("origin")
         guard isAllowed(request, of: connection) else {
             connection.refuseHandshake(HTTPResponse.plain(status: 403, reason: "Forbidden"))

@@ -20,7 +20,7 @@ struct MediaRequest: Sendable {
 
     /// nil for a path that names no content.
     init?(_ request: UpgradeRequest) {
-        guard request.path.hasPrefix(Self.prefix) else { return nil }
+        guard request.path.utf8.starts(with: Self.prefix.utf8) else { return nil }
         let parts = request.path.dropFirst(Self.prefix.utf8.count).split(
             separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let name = Self.decoded(parts[0]), let room = RoomID(name),

@@ -6,7 +6,7 @@ import Wire
 public protocol MediaService: Sendable {
     /// A session's right to read the content of a room that it is in.
     func readToken(in room: RoomID, for reader: MediaReader) -> MediaToken
-    /// Where to send the bytes of a place.
+    /// The URL that takes the bytes of a place.
     func uploadURL(of ticket: UploadResult, in room: RoomID) -> String
     /// Begins to take the bytes of a place.
     /// - Parameters:

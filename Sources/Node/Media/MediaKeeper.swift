@@ -27,7 +27,7 @@ final class MediaKeeper: Sendable {
             while !Task.isCancelled {
                 do { try await Task.sleep(for: pause) } catch { return }
                 let reached = Set(host.reachedNodes)
-                // Where content is does not change while the nodes are the same ones. Once in a while it is looked at anyway.
+                // Content stays in its places while the nodes are the same ones. Once in a while it is looked at anyway.
                 let repairs = reached != checked || rounds.isMultiple(of: 90)
                 if await Self.look(host, repairs: repairs, logger) { checked = reached } else { checked = [] }
                 rounds += 1

@@ -56,7 +56,9 @@ extension MessageChanges: WireMessage {
         try walker.optional(1, "text", &text, .bytes(Limits.textBytes))
         try walker.optional(2, "content", &content, .bytes(Limits.textBytes))
         try walker.optional(3, "ext", &ext, .bytes(Limits.extBytes))
-        if W.isDecoding, walker.enforcesLimits, isEmpty { throw .missing("set") }
+        if W.isDecoding, walker.enforcesLimits, isEmpty {
+            throw ChatError(.badParameter, "must have one of text, content and ext")
+        }
     }
 }
 

@@ -78,7 +78,7 @@ public struct UploadResult: WireMessage, Hashable {
     /// Relative to the gateway.
     public var url = ""
     public var method = "PUT"
-    /// To be sent with it.
+    /// The headers that the PUT must have.
     public var headers: [QueuePair] = []
     public var expiresAt: Timestamp
 
