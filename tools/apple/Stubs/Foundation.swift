@@ -16,9 +16,25 @@ public struct URL: Sendable {
     public init(fileURLWithPath path: String) {}
 }
 
-public struct URLRequest: Sendable {}
+public struct URLRequest: Sendable {
+    public var httpMethod: String?
+    public init(url: URL) {}
+    public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {}
+}
 
-open class HTTPURLResponse: NSObject, @unchecked Sendable {}
+public struct URLError: Error {
+    public struct Code: Hashable, Sendable {
+        public static var cancelled: Code { Code() }
+    }
+
+    public var code: Code { Code() }
+}
+
+open class URLResponse: NSObject, @unchecked Sendable {}
+
+open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+    open var statusCode: Int { 0 }
+}
 
 open class OperationQueue: NSObject, @unchecked Sendable {
     open var maxConcurrentOperationCount = 0
@@ -43,13 +59,22 @@ open class URLSession: NSObject, @unchecked Sendable {
         URLSessionWebSocketTask()
     }
 
+    open func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
+        URLSessionUploadTask()
+    }
+
     open func finishTasksAndInvalidate() {}
 }
 
 open class URLSessionTask: NSObject, @unchecked Sendable {
+    open var response: URLResponse? { nil }
     open func resume() {}
     open func cancel() {}
 }
+
+open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
+
+open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
 
 open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     public enum CloseCode: Int, Sendable {
