@@ -49,18 +49,22 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Content that the cluster stores: the commands `registerUpload` and `completeUpload`, their row `upload`, `id` of a
     /// post's media, and the questions by which nodes pass content on.
     case media
+    /// Users who are banned or muted in all rooms: the system group's commands `sanction` and `sanctionsTold`, and
+    /// what follows from them; a session's refusal in its requests to rooms.
+    case sanctions
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media: FeatureLevel(2)
+        case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions:
+            FeatureLevel(2)
         }
     }
 
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments: nil
+        case .levels, .undelete, .moderators, .logSegments, .sanctions: nil
         case .seats: "seats"
         case .pins: "pin"
         case .amend: "amend"
@@ -101,7 +105,12 @@ extension Command {
 extension SystemCommand {
     /// The same. The command that raises the level is understood by whoever can do the level that it names, and is
     /// proposed for no others.
-    public var feature: Feature? { nil }
+    public var feature: Feature? {
+        switch self {
+        case .sanction, .sanctionsTold: .sanctions
+        default: nil
+        }
+    }
 }
 
 extension ChatError {

@@ -114,7 +114,7 @@ public enum Device: String, Sendable, Hashable, CaseIterable {
 public enum KickReason: Int, Sendable, Hashable, CaseIterable {
     /// The reasons that this version knows.
     public static let allCases: [KickReason] = [
-        .roomClosed, .byManager, .conflictingLogin, .blacklisted, .tokenRevoked,
+        .roomClosed, .byManager, .conflictingLogin, .blacklisted, .tokenRevoked, .banned,
     ]
 
     case roomClosed = 1
@@ -122,6 +122,8 @@ public enum KickReason: Int, Sendable, Hashable, CaseIterable {
     case conflictingLogin = 3
     case blacklisted = 5
     case tokenRevoked = 6
+    /// In all rooms.
+    case banned = 7
     /// Read by a client: a reason of a later version. The session is out all the same. Nobody sends it.
     case unknown = 0
 }

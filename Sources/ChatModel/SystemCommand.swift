@@ -4,6 +4,13 @@ public enum SystemCommand: Sendable, Hashable {
     case createCluster(id: String, shardCount: UInt16, node: NodeID, store: UInt64, level: FeatureLevel)
     /// Refuses every token of the user that was issued until now.
     case revoke(UserID)
+    /// Bans or mutes a user in all rooms.
+    /// - Parameters:
+    ///   - seconds: 0 lifts; nil: for good.
+    ///   - owes: the app has a webhook, to which this is owed.
+    case sanction(UserID, SanctionKind, seconds: Int64?, reason: String?, owes: Bool)
+    /// The webhook has been told of the sanctions up to that log index.
+    case sanctionsTold(through: UInt64)
     /// Stores a setting; nil removes it.
     case put(setting: SettingName, value: [UInt8]?)
     /// Claims an idempotency key for a call whose work is not in this log.

@@ -93,6 +93,7 @@ package final class ClusterInbox {
             readers[node] = [:]
             router.tree.reached(node, version: version)
             nodes.note(node, isReached: true)
+            router.current?.gateway.reached(node)
             system.reached(node)
             router.current?.rooms.reached(node)
             let router = router
@@ -105,6 +106,7 @@ package final class ClusterInbox {
             intake?.lost(node)
             router.tree.lost(node)
             nodes.note(node, isReached: false)
+            router.current?.gateway.lost(node)
             router.onLeaderLost(node)
             router.current?.rooms.lost(node)
             system.lost(node)

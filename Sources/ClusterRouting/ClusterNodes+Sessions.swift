@@ -64,6 +64,16 @@ extension ClusterNodes: SessionsElsewhere {
         for node in reached { router.send(.takenOver([session]), on: .publications, to: node) }
     }
 
+    package var others: Set<NodeID> { reached }
+
+    package func tell(_ news: DeviceNews, to node: NodeID) async -> Result<DeviceNews, ChatError> {
+        switch await result(of: .devices(news), node) {
+        case .success(.devices(let answer)): return .success(answer)
+        case .success: return .failure(ChatError(.internal, "the answer is to another question"))
+        case .failure(let error): return .failure(error)
+        }
+    }
+
     /// The sessions that this node has taken up since that one was lost.
     func taken(since node: NodeID) -> [TakenSession] { sessionHolders.withLock { $0.taken(since: node) } }
 }

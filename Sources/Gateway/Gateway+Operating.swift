@@ -14,6 +14,14 @@ extension Gateway {
         }
     }
 
+    /// A user is banned or muted in all rooms, or no more. Returns at once; call it after the verifier knows.
+    public func sanction(_ user: UserID, _ kind: SanctionKind) {
+        for (lane, ids) in shared.directory.sessions(of: user) {
+            guard let lane = self.lane(lane) else { continue }
+            lane.loop.execute { lane.value.sanction(ids, kind) }
+        }
+    }
+
     /// Ends all sessions of a user with 4403, those that are on their way here when they come. Returns how many there
     /// were.
     public func forceOffline(_ user: UserID) async -> Int {
@@ -72,6 +80,17 @@ extension Gateway {
         }
         return count
     }
+
+    // MARK: - Devices
+
+    /// Another node tells of users' sessions there, and asks for those here.
+    public func hear(_ news: DeviceNews) -> DeviceNews { shared.devices.hear(news) }
+
+    /// Another node is reached again.
+    public func reached(_ node: NodeID) { shared.devices.reach(node) }
+
+    /// Another node can't be reached.
+    public func lost(_ node: NodeID) { shared.devices.lose(node) }
 
     /// Encoded once for all.
     static func frame(_ push: Push) -> SharedFrame {

@@ -31,6 +31,12 @@ public final class Gateway: Sendable {
         shared = GatewayShared(
             configuration: configuration, router: router, elsewhere: elsewhere, seal: seal, shardMap: shardMap,
             verifier: verifier, metrics: metrics, tls: tls, now: now)
+        shared.devices.use { [shared] user, devices in
+            for (number, ids) in shared.directory.sessions(of: user) {
+                guard let lane = shared.lanes.withLock({ number < $0.count ? $0[number] : nil }) else { continue }
+                lane.loop.execute { lane.value.tellDevices(devices, to: ids) }
+            }
+        }
     }
 
     /// Binds the client port on every loop and begins to serve. Returns the port. Throws `TransportError` when it is

@@ -51,9 +51,11 @@ extension GatewayLane {
         let me = LoopBound(onLoop: self, loop: loop)
         let number = connection.number
         let skewSeconds = Self.skewSeconds
+        let devices = shared.devices
         Task {
             do throws(ChatError) {
                 let claims = try await verifier.verify(token, skewSeconds: skewSeconds)
+                await devices.learn(claims.user)
                 me.loop.execute { me.value.checked(.success(claims), for: number) }
             } catch {
                 let refusal = error
@@ -68,8 +70,9 @@ extension GatewayLane {
     }
 
     func refuse(_ error: ChatError, _ id: UInt32?, _ connection: ClientConnection) {
-        shared.figures.refusedTokens.add()
         connection.reply(id, error: error)
+        guard error.code != .forbidden else { return connection.close(.forcedOffline, "banned") }
+        shared.figures.refusedTokens.add()
         connection.close(.authentication, "authentication failed")
     }
 
@@ -78,6 +81,9 @@ extension GatewayLane {
         let steps = connection.login.onFound(
             session,
             isRevoked: { shared.verifier.isRevoked($0.user, issuedAt: $0.issuedAt) },
+            ban: { user in
+                shared.verifier.sanction(.banned, of: user)?.refusal(of: user, .banned, at: shared.now())
+            },
             takePlace: { user in
                 // Those in their grace are bounded, too: each has its place in its rooms for so long.
                 let sessionsMax = configuration.connections.perUserMax * Self.sessionsPerConnection
@@ -103,9 +109,10 @@ extension GatewayLane {
         var terms = Session.Connection(
             request: request.id, device: request.connect.device, encoding: connection.encoding, claims: claims)
         if claims == nil { terms.addressHash = AddressHash.of(connection.address) }
+        noteDevice(of: session, request.connect.device)
         let greeting = Session.Greeting(
             heartbeatSeconds: configuration.heartbeatSeconds, gateways: gateways,
-            features: shared.features.withLock { $0 })
+            features: shared.features.withLock { $0 }, devices: session.toldDevices)
         perform(session.state.onConnect(terms, greeting, at: shared.now()), of: session)
         connection.resumeRequests()
     }

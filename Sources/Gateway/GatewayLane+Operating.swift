@@ -16,6 +16,19 @@ extension GatewayLane {
         }
     }
 
+    /// A user is banned or muted in all rooms, or no more.
+    func sanction(_ ids: [SessionID], _ kind: SanctionKind) {
+        for session in ids.compactMap({ sessions[$0] }) where !session.state.caller.anonymous {
+            switch kind {
+            case .muted: session.mute = shared.verifier.sanction(.muted, of: session.state.caller.user)
+            case .banned:
+                guard shared.verifier.sanction(.banned, of: session.state.caller.user) != nil else { continue }
+                perform(session.state.onBan(), of: session)
+                end(session)
+            }
+        }
+    }
+
     /// Ends sessions at once, without a grace: whoever was put offline has left. Returns how many there were.
     func forceOffline(_ ids: [SessionID]) -> Int {
         let found = ids.compactMap { sessions[$0] }

@@ -35,6 +35,14 @@ extension GatewayLane {
         guard let room = request.operation.room else {
             return connection.reply(request.id, error: ChatError(.badParameter, "room is missing", field: "room"))
         }
+        let refusal = request.operation.needsVoice ? refusal(of: session) : nil
+        if case .barrage = request.operation, let refusal { return connection.reply(request.id, error: refusal) }
+        if let refusal, case .tally(let tap) = request.operation, tap.clientID == nil {
+            shared.figures.tapsDropped.add(Int(tap.delta))
+            // Nobody waits for an answer without an ID.
+            if request.id != nil { connection.reply(request.id, error: refusal) }
+            return
+        }
         if case .barrage(let barrage) = request.operation, sift(barrage, request.id, session, connection) { return }
         switch decide(Session.Request(request.operation, to: room, id: request.id), session) {
         case .refuse(let error):
@@ -46,13 +54,24 @@ extension GatewayLane {
             connection.reply(request.id, error: error)
         case .ask(let asked):
             if case .tally(let tap) = request.operation, take(tap, asked.number, session) { return }
-            call(
-                RoomRequest(
-                    room: room,
-                    from: SessionOrigin(
-                        address(of: session), session.state.caller, request: asked.number, number: asked.count,
-                        rooms: asked.rooms, overRateMs: asked.overRateMs), .operation(request.operation)))
+            var origin = SessionOrigin(
+                address(of: session), session.state.caller, request: asked.number, number: asked.count,
+                rooms: asked.rooms, overRateMs: asked.overRateMs)
+            // A repeat of what has been answered gets its answer all the same, so the room's leader refuses it.
+            origin.refusal = refusal
+            call(RoomRequest(room: room, from: origin, .operation(request.operation)))
         }
+    }
+
+    /// Why the session's user may not speak in any room.
+    private func refusal(of session: LaneSession) -> ChatError? {
+        guard let mute = session.mute else { return nil }
+        let now = shared.now()
+        guard mute.isInForce(at: now) else {
+            session.mute = nil
+            return nil
+        }
+        return mute.refusal(of: session.state.caller.user, .muted, at: now)
     }
 
     private func decide(_ request: Session.Request, _ session: LaneSession) -> Session.Decision {

@@ -75,6 +75,8 @@ extension GatewayLane {
         sessions[session.id] = session
         for room in state.rooms { roster.add(session, to: room, of: shared.shardMap.shard(of: room)) }
         shared.directory.put(session.id, of: state.caller.user, on: number)
+        // After the directory knows it: a change that is told from here on finds it.
+        if !state.caller.anonymous { session.mute = shared.verifier.sanction(.muted, of: state.caller.user) }
         return session
     }
 
@@ -82,6 +84,7 @@ extension GatewayLane {
     @discardableResult
     func keep(_ state: Session) -> LaneSession {
         let session = adopt(state)
+        noteDevice(of: session, state.caller.device)
         perform(session.state.onArriveAlone(nowMilliseconds: loop.nowMilliseconds), of: session)
         return session
     }
@@ -92,13 +95,16 @@ extension GatewayLane {
     }
 
     func isRevoked(_ state: Session) -> Bool {
-        !state.caller.anonymous && shared.verifier.isRevoked(state.caller.user, issuedAt: state.issuedAt)
+        !state.caller.anonymous
+            && (shared.verifier.isRevoked(state.caller.user, issuedAt: state.issuedAt)
+                || shared.verifier.sanction(.banned, of: state.caller.user) != nil)
     }
 
     /// The session is over: its rooms see an exit.
     func end(_ session: LaneSession) {
         sessions[session.id] = nil
         shared.directory.remove(session.id)
+        shared.devices.remove(session.id, of: session.state.caller.user)
         perform(session.state.end(), of: session)
     }
 

@@ -102,6 +102,7 @@ extension GatewayLane {
         }
         _ = release(session)
         shared.directory.remove(taken.session)
+        shared.devices.remove(taken.session, of: session.state.caller.user)
         // Asked again, an enter would bring it back here.
         open.forget(taken.session)
     }
@@ -140,6 +141,7 @@ extension GatewayLane {
     func migrateSession(_ id: SessionID, to user: UserID?) -> HandedSession? {
         guard let state = giveAway(id, to: user) else { return nil }
         shared.directory.remove(id)
+        shared.devices.remove(id, of: state.caller.user)
         // Asked again, an enter would bring it back here.
         open.forget(id)
         let end = loop.nowMilliseconds + UInt64(configuration.graceSeconds) * 1000

@@ -13,6 +13,7 @@ import Wire
 final class GatewayShared: Sendable {
     let router: any RoomRouter
     let elsewhere: any SessionsElsewhere
+    let devices: DeviceWatch
     let shardMap: ShardMap
     let verifier: any TokenVerifier
     let directory: SessionDirectory
@@ -50,6 +51,7 @@ final class GatewayShared: Sendable {
     ) {
         self.router = router
         self.elsewhere = elsewhere
+        devices = DeviceWatch(node: configuration.node, elsewhere: elsewhere, at: now())
         self.shardMap = shardMap
         self.verifier = verifier
         sessionSeal = Mutex(seal)

@@ -12,6 +12,10 @@ public protocol SessionsElsewhere: Sendable {
     /// This node has taken a session up whose holder can't be reached. All nodes are told; one that is reached again
     /// hears it before anything else.
     func tookOver(_ session: TakenSession)
+    /// The other nodes that are reached.
+    var others: Set<NodeID> { get }
+    /// Asks another node for users' sessions, and tells it of those here.
+    func tell(_ news: DeviceNews, to node: NodeID) async -> Result<DeviceNews, ChatError>
 }
 
 /// How the search for a session has ended.
@@ -29,4 +33,9 @@ public struct NoSessionsElsewhere: SessionsElsewhere {
 
     public func take(_ session: SessionID, for user: UserID?) async -> SessionSearch { .nobody }
     public func tookOver(_ session: TakenSession) {}
+    public var others: Set<NodeID> { [] }
+
+    public func tell(_ news: DeviceNews, to node: NodeID) async -> Result<DeviceNews, ChatError> {
+        .failure(ChatError(.unavailable, "there is no other node"))
+    }
 }

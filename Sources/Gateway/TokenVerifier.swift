@@ -11,4 +11,11 @@ public protocol TokenVerifier: Sendable {
     /// Whether a token of the user has been revoked since; called on loops.
     /// - Parameter issuedAt: its `iat`; nil when it has none.
     func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool
+
+    /// The ban or the mute of a user in all rooms that is in force; called on loops.
+    func sanction(_ kind: SanctionKind, of user: UserID) -> UserSanction?
+}
+
+extension TokenVerifier {
+    public func sanction(_ kind: SanctionKind, of user: UserID) -> UserSanction? { nil }
 }

@@ -101,6 +101,10 @@ actor AppCallbacks {
     /// - Throws: 414 or 413 with the field that is wrong.
     func setWebhook(_ given: WebhookSettings, key: String?) async throws(ChatError) {
         var settings = given
+        // Nodes of before don't know it, and would not understand the setting.
+        if settings.events.contains(.sanction), !system.level.brings(.sanctions) {
+            throw ChatError.upgrading(.sanctions)
+        }
         if !settings.url.isEmpty {
             try check(settings.url, field: "url")
             settings.secret = try secret(settings.secret, webhook?.secret, field: "secret")

@@ -117,6 +117,7 @@ extension ChatroomNode {
         await system.observe { change in
             switch change {
             case .revoked(let user, _): gateway.revoke(user)
+            case .sanctioned(let user, let kind, _): gateway.sanction(user, kind)
             case .level(let level):
                 gateway.use(features: level.clientFeatures)
                 if level.brings(.logSegments) { store.useSegments() }
@@ -179,6 +180,11 @@ extension ChatroomNode {
         try await services.start(stop: { await copier.stop() }) { copier.start() }
         let clocks = ClockWatch(own: configuration.node, nodes: nodes, cluster: cluster, logger: logger)
         try await services.start(stop: { await clocks.stop() }) { clocks.start() }
+        try await services.open(close: { await $0.stop() }) {
+            SanctionTeller(
+                own: configuration.node, system: system, client: callbackClient, logger: logger,
+                webhook: { callbacks.webhook })
+        }
         try await services.open(close: { await $0.stop() }) {
             VersionWatch(
                 nodes: nodes, system: system, raiseAfterSeconds: configuration.raiseLevelAfterSeconds, logger: logger)

@@ -18,6 +18,31 @@ extension NodeService {
         try await system.revoke(user, key: id)
     }
 
+    func sanction(_ user: UserID, _ kind: SanctionKind, _ request: SanctionRequest, id: String?) async throws(ChatError)
+    {
+        try await system.sanction(
+            user, kind, seconds: request.seconds, reason: request.reason,
+            owes: callbacks.webhook?.wants(.sanction) == true, key: id)
+    }
+
+    func user(_ user: UserID) async throws(ChatError) -> UserView {
+        UserView(
+            user: user, banned: system.sanction(.banned, of: user), muted: system.sanction(.muted, of: user),
+            sessions: Int64(await sessions(.sessions(of: user)).count))
+    }
+
+    func users(_ kind: SanctionKind, after: UserID?, limit: Int) async throws(ChatError) -> Page<UserView, UserID> {
+        let page = system.sanctions(kind, after: after, limit: limit)
+        let other: SanctionKind = kind == .banned ? .muted : .banned
+        let users = page.items.map { user, sanction in
+            let second = system.sanction(other, of: user)
+            return kind == .banned
+                ? UserView(user: user, banned: sanction, muted: second)
+                : UserView(user: user, banned: second, muted: sanction)
+        }
+        return Page(items: users, next: page.next)
+    }
+
     func forceOffline(_ user: UserID) async throws(ChatError) -> Int { await nodes.sum(.endSessions(of: user)) }
 
     func sessions(of user: UserID) async throws(ChatError) -> [SessionView] {

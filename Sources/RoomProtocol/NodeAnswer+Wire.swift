@@ -90,6 +90,9 @@ struct WiredAnswer: WireMessage {
             18, "figures", { if case .figures(let figures) = current { figures } else { nil } },
             { read = .success(.figures($0)) })
         try walker.choice(
+            19, "devices", { if case .devices(let news) = current { news } else { nil } },
+            { read = .success(.devices($0)) })
+        try walker.choice(
             36, "bytes", { if case .bytes(let bytes) = current { WiredBytes(bytes: bytes) } else { nil } },
             { read = .success(.bytes($0.bytes)) })
         if W.isDecoding, let read { self.result = read }

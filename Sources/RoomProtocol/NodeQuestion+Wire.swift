@@ -146,6 +146,8 @@ struct WiredQuestion: WireMessage {
             { known = .keepAudit($0.items) })
         try walker.choice(
             30, "figures", { if case .figures = current { Empty() } else { nil } }, { (_: Empty) in known = .figures })
+        try walker.choice(
+            31, "devices", { if case .devices(let news) = current { news } else { nil } }, { known = .devices($0) })
         read = known
     }
 }

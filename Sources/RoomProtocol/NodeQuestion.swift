@@ -68,6 +68,8 @@ public enum NodeQuestion: Sendable, Equatable {
     case mediaLink(MediaFile, to: RoomID)
     /// Takes bytes from what a user may send in a day; 416 when they are too many.
     case mediaUse(UserID, bytes: Int64)
+    /// Asks for users' sessions at the node, and tells it of those at the asking one.
+    case devices(DeviceNews)
     /// A question of a later version: answered with an error.
     case unknown
 }
@@ -94,6 +96,7 @@ public enum NodeAnswer: Sendable, Equatable {
     case session(HandedSession)
     case clock(Timestamp)
     case bytes([UInt8])
+    case devices(DeviceNews)
     /// To `transfer`, `keepAudit`, `setLogLevel` and `discardBackup`.
     case done
 }

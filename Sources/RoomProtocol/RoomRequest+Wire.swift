@@ -103,6 +103,7 @@ private struct WiredSessionOrigin: WireMessage {
         try walker.repeated(14, "rooms", &origin.rooms)
         try walker.optional(15, "overRateMs", &origin.overRateMs)
         try walker.optional(16, "revivedAt", &origin.caller.revivedAt)
+        try walker.optional(17, "refusal", &origin.refusal)
     }
 
     private mutating func walkAddress<W: FieldWalker>(_ walker: inout W) throws(ChatError) {

@@ -63,6 +63,8 @@ public struct SessionOrigin: Sendable, Equatable {
     /// The session is beyond its rate: only a repeat of what has been answered is answered, all else refused with 416
     /// and this wait, in milliseconds.
     public var overRateMs: Int64?
+    /// The user may not do it anywhere: only a repeat of what has been answered is answered, all else refused with this.
+    public var refusal: ChatError?
 
     public init(
         _ address: SessionAddress, _ caller: Caller, request: UInt32? = nil, number: UInt64 = 0, rooms: [RoomID] = [],

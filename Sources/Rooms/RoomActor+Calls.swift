@@ -90,6 +90,7 @@ extension RoomActor {
             var proposal = proposal(
                 change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
             if answerRepeat(proposal, at: now) { return }
+            if let refusal = call.refusal { throw refusal }
             if let wait = call.overRateMs {
                 throw ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
             }

@@ -8,6 +8,12 @@ public protocol OperatingService: Sendable {
     /// issued then or before are refused.
     /// - Parameter id: a repeat with the same one gets the first result.
     func revoke(_ user: UserID, id: String?) async throws(ChatError) -> Timestamp
+    /// Bans or mutes a user in all rooms: for so many seconds, for good (nil), or no more (0).
+    /// - Parameter id: a repeat with the same one does nothing twice.
+    func sanction(_ user: UserID, _ kind: SanctionKind, _ request: SanctionRequest, id: String?) async throws(ChatError)
+    func user(_ user: UserID) async throws(ChatError) -> UserView
+    /// Users who are banned or muted in all rooms, in the order of their IDs.
+    func users(_ kind: SanctionKind, after: UserID?, limit: Int) async throws(ChatError) -> Page<UserView, UserID>
     /// Ends the user's sessions with 4403. Returns how many there were.
     func forceOffline(_ user: UserID) async throws(ChatError) -> Int
     func sessions(of user: UserID) async throws(ChatError) -> [SessionView]

@@ -36,7 +36,7 @@ public struct Login: Sendable {
         case begin(Session?, Request, TokenClaims?)
         /// Answers the request with the error, which leaves the connection as it is.
         case reply(UInt32?, ChatError)
-        /// Refuses who the client says it is: an error and 4401.
+        /// Refuses who the client says it is: an error and 4401, or 403 and 4403 for whoever is banned.
         case refuse(UInt32?, ChatError)
         /// Has the client come again, here or elsewhere.
         case turnAway(String, Cause)
@@ -120,9 +120,11 @@ public struct Login: Sendable {
     /// The session that the client holds has come, or nobody has it (nil), or the client has waited long enough.
     /// - Parameters:
     ///   - isRevoked: whether a token has been revoked, maybe since it was checked.
+    ///   - ban: why the user may not be here at all, maybe since the token was checked.
     ///   - takePlace: takes a place among the user's connections; false when there is none.
     public mutating func onFound(
-        _ session: Session?, isRevoked: (TokenClaims) -> Bool, takePlace: (UserID) -> Bool
+        _ session: Session?, isRevoked: (TokenClaims) -> Bool, ban: (UserID) -> ChatError? = { _ in nil },
+        takePlace: (UserID) -> Bool
     ) -> [Step] {
         guard case .fetching(let request, let claims) = state else {
             // The client went while its session was on the way, or has begun another one after waiting too long. Nobody
@@ -133,6 +135,11 @@ public struct Login: Sendable {
             guard !isRevoked(claims) else {
                 state = .over
                 let refusal = Step.refuse(request.id, ChatError(.unauthorized, "the token has been revoked"))
+                return session.map { [.end($0), refusal] } ?? [refusal]
+            }
+            if let error = ban(claims.user) {
+                state = .over
+                let refusal = Step.refuse(request.id, error)
                 return session.map { [.end($0), refusal] } ?? [refusal]
             }
             guard takePlace(claims.user) else {

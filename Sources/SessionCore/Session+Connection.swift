@@ -32,11 +32,16 @@ extension Session {
         public var gateways: [String]
         /// The features that every node of the cluster serves.
         public var features: [String]
+        /// The user's sessions.
+        public var devices: [ConnectedDevice]
 
-        public init(heartbeatSeconds: Int64, gateways: [String], features: [String] = []) {
+        public init(
+            heartbeatSeconds: Int64, gateways: [String], features: [String] = [], devices: [ConnectedDevice] = []
+        ) {
             self.heartbeatSeconds = heartbeatSeconds
             self.gateways = gateways
             self.features = features
+            self.devices = devices
         }
     }
 
@@ -68,6 +73,7 @@ extension Session {
             result.gateways = greeting.gateways
             result.resumed = isResumed
             result.features = greeting.features
+            result.devices = greeting.devices
             effects.append(.reply(request, .success(.connect(result))))
         }
         return effects + warnOfExpiry(at: now)

@@ -47,6 +47,14 @@ extension Session {
             + [.close(.authentication, "the token has been revoked")]
     }
 
+    /// The user is banned in all rooms: out of them with reason 7, closed with 4403. The holder ends the session behind the
+    /// effects.
+    public func onBan() -> [Effect] {
+        guard isConnected else { return [] }
+        return rooms.map { .push(.kicked(KickedPush(room: $0, reason: .banned))) }
+            + [.close(.forcedOffline, "banned")]
+    }
+
     private static let expired = Effect.close(.authentication, "the token has expired")
 
     /// A clock that is ahead of ours must not let a token outlive a revocation.

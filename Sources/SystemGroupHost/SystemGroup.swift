@@ -273,6 +273,25 @@ public final class SystemGroup: Sendable {
         current.value.withLock { $0.revocations.refuses(user, issuedAt: issuedAt) }
     }
 
+    /// The ban or the mute of a user in all rooms that is in force now.
+    public func sanction(_ kind: SanctionKind, of user: UserID) -> UserSanction? {
+        let now = now()
+        return current.value.withLock { $0.sanctions.sanction(kind, of: user, at: now) }
+    }
+
+    /// All that are in force, in the order of their users. It takes a while with many.
+    public func sanctions(
+        _ kind: SanctionKind, after: UserID?, limit: Int
+    ) -> Page<(user: UserID, sanction: UserSanction), UserID> {
+        let (now, sanctions) = (now(), current.value.withLock { $0.sanctions })
+        return sanctions.page(kind, after: after, limit: limit, at: now)
+    }
+
+    /// The sanctions of which the app's webhook is not told yet, and how many older ones it will not hear of.
+    public var owedSanctions: (events: [SanctionEvent], forgotten: Int64) {
+        current.value.withLock { ($0.owedSanctions, $0.forgottenSanctions) }
+    }
+
     /// The `iat` for a token that is issued now: later than any revocation of the user.
     public func issueTime(for user: UserID) -> Timestamp {
         let now = now()
@@ -318,6 +337,25 @@ public final class SystemGroup: Sendable {
             throw ChatError(.conflict, "this Idempotency-Key was used for another call")
         }
         return time
+    }
+
+    /// Bans or mutes a user in all rooms: for so many seconds, for good (nil), or no more (0).
+    /// - Parameters:
+    ///   - owes: the app has a webhook, which is to be told.
+    ///   - key: as in `revoke`.
+    /// - Throws: 409 when as many are banned or muted as there may be; 503 UPGRADING.
+    public func sanction(
+        _ user: UserID, _ kind: SanctionKind, seconds: Int64?, reason: String?, owes: Bool, key: String? = nil
+    ) async throws(ChatError) {
+        let command = SystemCommand.sanction(user, kind, seconds: seconds, reason: reason, owes: owes)
+        guard case .done = try await propose(command, key: key) else {
+            throw ChatError(.conflict, "this Idempotency-Key was used for another call")
+        }
+    }
+
+    /// The webhook has been told of the sanctions up to that log index.
+    public func sanctionsTold(through index: UInt64) async throws(ChatError) {
+        _ = try await propose(.sanctionsTold(through: index), key: nil)
     }
 
     /// Puts a setting, of at most `SystemState.settingBytesMax` bytes, or removes it (nil).

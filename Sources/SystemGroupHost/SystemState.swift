@@ -18,6 +18,8 @@ public struct ClusterIdentity: Sendable, Hashable {
 public enum SystemChange: Sendable, Hashable {
     /// Tokens of the user issued at this time or before are refused from now on.
     case revoked(UserID, at: Timestamp)
+    /// A user is banned or muted in all rooms from now on; nil: no more.
+    case sanctioned(UserID, SanctionKind, UserSanction?)
     /// A setting has another value; nil: it was removed.
     case setting(SettingName, Setting?)
     /// The nodes that the cluster consists of are these now.
@@ -40,6 +42,10 @@ public struct SystemState: Sendable {
     /// The last command's stamp.
     public private(set) var time = Timestamp(0)
     public private(set) var revocations = Revocations()
+    public internal(set) var sanctions = Sanctions()
+    /// The sanctions of which the app's webhook is not told yet, oldest first, and how many older ones it will not hear of.
+    public internal(set) var owedSanctions: [SanctionEvent] = []
+    public internal(set) var forgottenSanctions: Int64 = 0
     public private(set) var settings: [SettingName: Setting] = [:]
     private var calls = CallLedger()
     /// The nonces of signed requests, for twice as long as they hold.
@@ -106,6 +112,9 @@ public struct SystemState: Sendable {
         case .revoke(let user):
             let time = revocations.revoke(user, at: time)
             return (.revoked(at: time), .revoked(user, at: time))
+        case .sanction(let user, let kind, let seconds, let reason, let owes):
+            return sanction(user, kind, seconds: seconds, reason: reason, owes: owes, index: index)
+        case .sanctionsTold(let index): return sanctionsTold(through: index)
         case .put(let name, let value?):
             guard value.count <= Self.settingBytesMax else {
                 return (.refused(ChatError(.tooLarge, "a setting has at most \(Self.settingBytesMax) bytes")), nil)
@@ -149,7 +158,7 @@ extension SystemState {
         for (user, time) in revocations.oldestFirst where !old.revocations.refuses(user, issuedAt: time) {
             changes.append(.revoked(user, at: time))
         }
-        return changes
+        return changes + sanctionChanges(since: old)
     }
 }
 
@@ -169,6 +178,7 @@ extension SystemState {
             guard let name = SettingName(setting.name) else { continue }
             settings[name] = Setting(value: setting.value, version: setting.version)
         }
+        restoreSanctions(snapshot)
         calls.restore(snapshot.calls)
         nonces.restore(snapshot.nonces)
     }
@@ -188,6 +198,7 @@ extension SystemState {
         snapshot.settings = settings.sorted { $0.key < $1.key }.map {
             SystemSetting(name: $0.key.text, value: $0.value.value, version: $0.value.version)
         }
+        storeSanctions(in: &snapshot)
         snapshot.calls = calls.stored
         snapshot.nonces = nonces.stored
         return snapshot

@@ -25,9 +25,11 @@ import Wire
             "setQueueElement", "setQueueElements", "takeQueueElement", "clearQueue", "setTally", "removeTally",
             "addToTally",
             "addRobots", "removeRobots",
-            "sendDirect",
+            "sendDirect", "banUser", "muteUser",
         ],
-        [.moderate, .read]: ["getHistory", "getMessage", "listMembers", "getMember", "getQueue", "getTallies"],
+        [.moderate, .read]: [
+            "getHistory", "getMessage", "listMembers", "getMember", "getQueue", "getTallies", "getUser", "listUsers",
+        ],
         [.operate]: [
             "forceOffline", "listUserSessions", "listSessions", "endSession", "drainNode", "removeNode", "readmitNode",
             "transferShard", "raiseFeatureLevel", "getAudit",

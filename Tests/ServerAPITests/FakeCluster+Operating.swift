@@ -9,6 +9,20 @@ extension FakeCluster {
         return Timestamp(1_700_000_000_000)
     }
 
+    func sanction(_ user: UserID, _ kind: SanctionKind, _ request: SanctionRequest, id: String?) async throws(ChatError)
+    {
+        try note(.operating("\(kind.rawValue) \(user) \(request.seconds ?? -1) \(request.reason ?? "") \(id ?? "")"))
+    }
+
+    func user(_ user: UserID) async throws(ChatError) -> UserView {
+        UserView(user: user, banned: UserSanction(since: Timestamp(1), endsAt: Timestamp(2), reason: "r"), sessions: 1)
+    }
+
+    func users(_ kind: SanctionKind, after: UserID?, limit: Int) async throws(ChatError) -> Page<UserView, UserID> {
+        try note(.operating("users \(kind.rawValue) \(after?.text ?? "") \(limit)"))
+        return Page(items: [UserView(user: Self.user("ann"), muted: UserSanction(since: Timestamp(1)))], next: nil)
+    }
+
     func forceOffline(_ user: UserID) async throws(ChatError) -> Int {
         try note(.operating("offline \(user)"))
         return 2

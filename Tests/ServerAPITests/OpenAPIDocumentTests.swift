@@ -122,6 +122,7 @@ import Testing
         "amendMessage": #"{"set":{"text":"x"},"operator":"bob"}"#,
         "setTally": #"{"total":5,"closed":true,"by":"SERVER"}"#, "addToTally": #"{"delta":-3}"#,
         "upload": #"{"kind":"IMAGE","name":"a.png","contentType":"image/png","size":9}"#,
+        "banUser": #"{"seconds":60,"reason":"spam"}"#, "muteUser": #"{"seconds":0}"#,
         "pinMessage": #"{"enable":true,"notifyExt":"x","operator":"bob"}"#,
         "removeRobots": #"{"robots":["r2","c3"]}"#,
         "setWebhook":

@@ -146,6 +146,64 @@ struct SystemStateTests {
         #expect(state.nodes == [NodeRecord(node: node, store: .max)])
     }
 
+    @Test func `a ban holds until its end, is lifted by none left, and is owed to the webhook`() throws {
+        var state = SystemState()
+        let (ann, bob) = (try user("ann"), try user("bob"))
+        func sanction(_ user: UserID, _ kind: SanctionKind, _ seconds: Int64?, owes: Bool = true) -> SystemCommand {
+            .sanction(user, kind, seconds: seconds, reason: "spam", owes: owes)
+        }
+        #expect(state.apply(sanction(ann, .banned, 60), at: 1_000, key: "k", index: 5) == .done)
+        let ban = UserSanction(since: Timestamp(1_000), endsAt: Timestamp(61_000), reason: "spam")
+        #expect(state.sanctions.sanction(.banned, of: ann, at: Timestamp(60_999)) == ban)
+        #expect(state.sanctions.sanction(.banned, of: ann, at: Timestamp(61_000)) == nil)
+        #expect(state.sanctions.sanction(.muted, of: ann, at: Timestamp(2_000)) == nil)
+        #expect(state.apply(sanction(bob, .muted, nil, owes: false), at: 2_000, index: 6) == .done)
+        #expect(state.sanctions.sanction(.muted, of: bob, at: Timestamp(.max))?.endsAt == nil)
+        // A repeat changes nothing, and what is not there is not lifted.
+        state.apply(sanction(ann, .banned, 0), at: 3_000, key: "k", index: 7)
+        #expect(state.sanctions.sanction(.banned, of: ann, at: Timestamp(3_000)) == ban)
+        state.apply(sanction(bob, .banned, 0), at: 4_000, index: 8)
+        state.apply(sanction(ann, .banned, 0), at: 5_000, index: 9)
+        #expect(state.sanctions.sanction(.banned, of: ann, at: Timestamp(5_000)) == nil)
+        #expect(state.owedSanctions.map(\.index) == [5, 9] && state.owedSanctions.map(\.sanction) == [ban, nil])
+        let restored = SystemState(restoring: state.snapshot(appliedIndex: 9))
+        #expect(restored.sanctions == state.sanctions && restored.owedSanctions == state.owedSanctions)
+        #expect(SystemState().changes(since: state).contains(.sanctioned(bob, .muted, nil)))
+        #expect(state.changes(since: SystemState()) == [.sanctioned(bob, .muted, state.sanctions[.muted][bob])])
+        state.apply(.sanctionsTold(through: 5), at: 6_000, index: 10)
+        #expect(state.owedSanctions.map(\.index) == [9])
+    }
+
+    @Test func `beyond the bound a further user is 409, unless one that has ended makes place`() throws {
+        var sanctions = Sanctions(usersMax: 2)
+        let now = Timestamp(1_000)
+        let users = try ["ann", "bob", "cid", "dan"].map { try user($0) }
+        try sanctions.set(.banned, of: users[0], to: UserSanction(since: now, endsAt: Timestamp(2_000)), at: now)
+        try sanctions.set(.banned, of: users[1], to: UserSanction(since: now), at: now)
+        #expect(throws: ChatError.self) {
+            try sanctions.set(.banned, of: users[2], to: UserSanction(since: now), at: now)
+        }
+        try sanctions.set(.muted, of: users[2], to: UserSanction(since: now), at: now)
+        try sanctions.set(.banned, of: users[1], to: UserSanction(since: now, reason: "again"), at: now)
+        try sanctions.set(.banned, of: users[2], to: UserSanction(since: now), at: Timestamp(2_000))
+        #expect(sanctions[.banned].count == 2 && sanctions[.banned][users[0]] == nil)
+        let page = sanctions.page(.banned, after: nil, limit: 1, at: Timestamp(2_000))
+        #expect(page.items.map(\.user) == [users[1]] && page.next == users[1])
+        let last = sanctions.page(.banned, after: page.next, limit: 1, at: Timestamp(2_000))
+        #expect(last.items.map(\.user) == [users[2]] && last.next == nil)
+    }
+
+    @Test func `what is owed to the webhook is bounded, and what is forgotten is counted`() throws {
+        var state = SystemState()
+        let ann = try user("ann")
+        for index in 1...UInt64(SystemState.owedSanctionsMax + 3) {
+            state.apply(
+                .sanction(ann, .muted, seconds: 60, reason: nil, owes: true), at: Int64(index), index: index)
+        }
+        #expect(state.owedSanctions.count == SystemState.owedSanctionsMax && state.forgottenSanctions == 3)
+        #expect(state.owedSanctions.first?.index == 4)
+    }
+
     @Test func `a snapshot restores everything`() throws {
         var state = SystemState()
         let (ann, bob) = (try user("ann"), try user("bob"))

@@ -42,7 +42,7 @@ import Testing
             heartbeatSeconds: 15, gateways: ["wss://…"])
         #expect(
             json(.reply(id: 1, .success(.connect(connected))))
-                == #"{"id":1,"connect":{"session":"…","user":"ann","anonymous":false,"heartbeatSeconds":15,"time":1732150000000,"gateways":["wss://…"],"features":[]}}"#
+                == #"{"id":1,"connect":{"session":"…","user":"ann","anonymous":false,"heartbeatSeconds":15,"time":1732150000000,"gateways":["wss://…"],"features":[],"devices":[]}}"#
         )
         #expect(
             json(

@@ -164,8 +164,24 @@ extension Samples {
             .finish(answer: maybe { _ in [3] }), .addNode(nodeRecord()),
             .removeNode(node(), certificate: maybe { _ in [1, 2] }),
             .readmitNode(node()),
+            .sanction(
+                user(), any(SanctionKind.self), seconds: maybe { $0.int64() }, reason: maybe { $0.text() }, owes: bool()
+            ),
+            .sanctionsTold(through: uint64()),
             .setDraining(node(), bool()), .raiseLevel(FeatureLevel(int(1...9)), stores: list { $0.uint64() }),
         ]
+    }
+
+    mutating func deviceNews() -> DeviceNews {
+        DeviceNews(
+            node: node(), version: uint64(), asked: list { $0.user() },
+            told: list {
+                UserDevices(
+                    user: $0.user(),
+                    sessions: $0.list {
+                        HeldDevice(session: $0.session(), device: $0.any(Device.self), startedAt: $0.time())
+                    })
+            })
     }
 
     mutating func questions() -> [NodeQuestion] {
@@ -184,6 +200,7 @@ extension Samples {
             .mediaFinish(mediaFile(), transfer: text(32), size: int64()),
             .mediaRead(mediaFile(), offset: int64(), count: int(0...1000)), .mediaHas(mediaFile()),
             .mediaUse(user(), bytes: int64()), .mediaLink(mediaFile(), to: room()),
+            .devices(deviceNews()),
         ]
     }
 
@@ -269,7 +286,7 @@ extension Samples {
                     node: node(), version: text(), level: FeatureLevel(int(1...9)), gateways: list { $0.text() },
                     leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats)),
             .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
-            .audit([audit]), .done, .clock(time()),
+            .audit([audit]), .done, .clock(time()), .devices(deviceNews()),
             .session(handedSession()), .figures(nodeFigures()),
             .backup(
                 BackupCopy(node: node(), directory: text(), bytes: int64()),

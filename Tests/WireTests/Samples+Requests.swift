@@ -96,6 +96,18 @@ extension Samples {
         }
     }
 
+    mutating func connectResult() -> ConnectResult {
+        var result = ConnectResult(
+            session: session(), user: user(), time: time(), anonymous: bool(), heartbeatSeconds: int64(1 ... .max),
+            gateways: list { $0.text() }, resumed: bool())
+        result.devices = list { $0.connectedDevice() }
+        return result
+    }
+
+    mutating func connectedDevice() -> ConnectedDevice {
+        ConnectedDevice(device: any(Device.self), connectedAt: time(), isSelf: bool())
+    }
+
     /// One result of every operation.
     mutating func results() -> [OperationResult] {
         let member = MemberResult(member: member())
@@ -103,11 +115,7 @@ extension Samples {
         withTallies.tallies = maybe { s in [s.tally()] + s.list { $0.tally() } }
         return [
             .enter(withTallies),
-            .connect(
-                ConnectResult(
-                    session: session(), user: user(), time: time(), anonymous: bool(),
-                    heartbeatSeconds: int64(1 ... .max),
-                    gateways: list { $0.text() }, resumed: bool())),
+            .connect(connectResult()),
             .refresh(RefreshResult(expiresAt: time())),
             .ping(PingResult(time: time())),
             .enter(
@@ -166,6 +174,7 @@ extension Samples {
             .online(OnlinePush(room: room(), online: int64())),
             .state(StatePush(room: room(), state: any(RoomStatus.self), error: maybe { $0.error() })),
             .token(TokenPush(expiresInSeconds: int64())),
+            .devices(DevicesPush(devices: list { $0.connectedDevice() })),
             .reconnect(
                 ReconnectPush(
                     minMs: int64(), maxMs: int64(), cause: maybe { $0.any(ReconnectCause.self) },

@@ -142,6 +142,8 @@ public enum ClientEvent: Sendable, Hashable {
     case broadcast(Message)
     /// A message to this user from the app's server: it belongs to no room.
     case direct(Message)
+    /// This user's sessions, the earliest first; after each `connect`, and when they change.
+    case devices([ConnectedDevice])
     /// The token ends in so many seconds; the client asks the token provider for a new one.
     case tokenExpiring(seconds: Int64)
     /// The token has ended or was refused (4401); the client asks the token provider and connects again.

@@ -133,7 +133,7 @@ struct RoomStream: Sendable {
         case .online(let push): return [.event(.online(push.online))]
         case .tallies(let push):
             return [.event(.tallies(Dictionary(push.totals.map { ($0.key, $0.count) }) { _, last in last }))]
-        case .broadcast, .direct, .kicked, .state, .token, .reconnect: return []
+        case .broadcast, .direct, .kicked, .state, .token, .reconnect, .devices: return []
         }
     }
 
@@ -306,7 +306,7 @@ extension Skipped {
         case .skipped(let push):
             unkept = unkept.addingReportingOverflow(push.unkept).partialValue
             barrage = barrage.addingReportingOverflow(push.barrage).partialValue
-        case .gap, .online, .tallies, .broadcast, .direct, .kicked, .state, .token, .reconnect: break
+        case .gap, .online, .tallies, .broadcast, .direct, .kicked, .state, .token, .reconnect, .devices: break
         }
     }
 }

@@ -149,6 +149,7 @@ extension ClientCore {
         namedGateways = []
         log(.info, result.resumed ? "connected, session resumed" : "connected")
         move(to: .connected)
+        if !result.devices.isEmpty { effects.append(.clientEvent(.devices(result.devices))) }
         for ticket in startTickets { complete(ticket, .done) }
         startTickets = []
         if result.resumed {

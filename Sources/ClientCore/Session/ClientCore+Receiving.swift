@@ -44,6 +44,7 @@ extension ClientCore {
         case .token(let it):
             effects.append(.clientEvent(.tokenExpiring(seconds: it.expiresInSeconds)))
             if !settings.anonymous { effects.append(.renewToken) }
+        case .devices(let it): effects.append(.clientEvent(.devices(it.devices)))
         case .reconnect: break
         }
     }

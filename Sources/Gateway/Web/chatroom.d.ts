@@ -411,7 +411,7 @@ export type Delivery =
   | { clientId: string; status: "unknown"; error?: ChatroomError };
 
 /** 1 room closed, 2 by a manager, 3 conflicting login, 5 blacklisted, 6 token revoked or no longer for this room. */
-export type KickReason = 1 | 2 | 3 | 5 | 6 | (number & {});
+export type KickReason = 1 | 2 | 3 | 5 | 6 | 7 | (number & {});
 
 export interface RoomEvents {
   state: { state: RoomState; error?: ChatroomError };
@@ -430,6 +430,14 @@ export interface RoomEvents {
   unsupported: UnknownMessage;
 }
 
+export type Device = "mobile" | "desktop" | "web" | "server";
+export interface ConnectedDevice {
+  device: Device;
+  connectedAt: number;
+  /** The session of this client. */
+  self: boolean;
+}
+
 export interface ClientEvents {
   state: { state: ClientState; error?: ChatroomError };
   /** The node has asked to leave it; `state` stays connected. */
@@ -438,6 +446,8 @@ export interface ClientEvents {
   moved: void;
   broadcast: AppMessage;
   direct: AppMessage;
+  /** This user's sessions, the earliest first, at most 20: after each `connect`, and when they change. */
+  devices: ConnectedDevice[];
   /** In so many seconds. The client asks `tokenProvider` by itself. */
   tokenExpiring: number;
   tokenExpired: void;
@@ -555,7 +565,7 @@ export interface ClientOptions {
   /** Without a token: to listen only. */
   anonymous?: boolean;
   /** "web" if absent. */
-  device?: "mobile" | "desktop" | "web" | "server";
+  device?: Device;
   /** How often the first connection and the first entry are tried again: 3; 0 never, -1 without end. */
   retryCount?: number;
   /** The same for a lost connection: -1. */

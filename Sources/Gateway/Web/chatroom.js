@@ -847,6 +847,7 @@ export class ChatroomClient extends Emitter {
     this.#named = [];
     this.#watchOver();
     this.#move("connected");
+    if (result.devices?.length > 0) this.emit("devices", result.devices);
     for (const waiter of this.#waiters.splice(0)) waiter.resolve();
     if (result.resumed) for (const room of this.#owedExits) this._internal("exit", { room }, () => {});
     this.#owedExits.clear();
@@ -1279,6 +1280,7 @@ export class ChatroomClient extends Emitter {
       case "message": case "barrage": case "kicked": case "gap": case "skipped": case "online": case "tallies": case "state":
         return this._rooms.get(value?.room)?._push(key, value);
       case "broadcast": case "direct": return this.emit(isUnknown(value) ? "unsupported" : key, value);
+      case "devices": return this.emit("devices", value.devices);
       case "token": return this.#renew(value.expiresInSeconds);
       default: this.emit("unsupported", object);
     }

@@ -82,6 +82,7 @@ struct NodeAnswers: Sendable {
                 throw ChatError(.notFound, "the session is not here", field: "session")
             }
             return .session(handed)
+        case .devices(let news): return .devices(gateway.hear(news))
         case .discardBackup(let name):
             try await backup.discard(name)
             return .done

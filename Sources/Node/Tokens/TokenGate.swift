@@ -15,8 +15,13 @@ struct TokenGate: TokenVerifier {
         guard !isRevoked(claims.user, issuedAt: claims.issuedAt) else {
             throw ChatError(.unauthorized, "the token has been revoked")
         }
+        if let ban = sanction(.banned, of: claims.user) {
+            throw ban.refusal(of: claims.user, .banned, at: WallClock.now())
+        }
         return claims
     }
+
+    func sanction(_ kind: SanctionKind, of user: UserID) -> UserSanction? { system.sanction(kind, of: user) }
 
     func isRevoked(_ user: UserID, issuedAt: Timestamp?) -> Bool { system.refuses(user, issuedAt: issuedAt) }
 }

@@ -103,6 +103,16 @@ public struct OperationRow: Sendable, Hashable {
     }
 }
 
+extension ClientOperation {
+    /// Whether it needs the right to speak, which whoever is muted has lost (PROTOCOL.md, "Mutes").
+    public var needsVoice: Bool {
+        switch self {
+        case .send, .barrage, .amend, .tally, .queueSet, .queueSetMany, .queueTake, .queueClear: true
+        default: false
+        }
+    }
+}
+
 /// The fields of an operation on a room.
 protocol OperationBody: WireMessage {
     var room: RoomID { get }

@@ -15,6 +15,8 @@ public struct ConnectResult: WireMessage, Hashable {
     public var resumed = false
     /// The features that every node of the cluster serves (PROTOCOL.md, "Versions").
     public var features: [String] = []
+    /// The user's sessions, this one among them, the earliest first (PROTOCOL.md, "Devices").
+    public var devices: [ConnectedDevice] = []
 
     public static var blank: ConnectResult { ConnectResult(session: .blank, user: .blank, time: .blank) }
 
@@ -41,6 +43,7 @@ public struct ConnectResult: WireMessage, Hashable {
         try walker.list(6, "gateways", &gateways)
         try walker.defaulted(7, "resumed", &resumed, default: false)
         try walker.list(8, "features", &features)
+        try walker.list(9, "devices", &devices)
     }
 }
 

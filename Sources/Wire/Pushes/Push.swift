@@ -26,6 +26,8 @@ public enum Push: Sendable, Hashable {
     case reconnect(ReconnectPush)
     /// Totals that have changed.
     case tallies(TalliesPush)
+    /// The user's sessions.
+    case devices(DevicesPush)
 }
 
 extension Push {
@@ -80,6 +82,10 @@ extension Push {
         try seen +=
             walker.choice(
                 61, "tallies", { if case .tallies(let it) = current { it } else { nil } }, { self = .tallies($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                64, "devices", { if case .devices(let it) = current { it } else { nil } }, { self = .devices($0) })
             ? 1 : 0
         return seen
     }

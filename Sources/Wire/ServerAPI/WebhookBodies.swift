@@ -19,6 +19,8 @@ public enum WebhookEvent: String, Sendable, Hashable, CaseIterable {
     case unkept
     /// Kept messages that can't be delivered any more: they have expired or went with their room.
     case lost
+    /// A user was banned or muted in all rooms, or no more. Its items have no room.
+    case sanction
 }
 
 extension WebhookEvent: WireEnum {
@@ -33,6 +35,7 @@ extension WebhookEvent: WireEnum {
         case .exit: 6
         case .unkept: 7
         case .lost: 8
+        case .sanction: 9
         }
     }
 }
@@ -94,7 +97,8 @@ public struct LostMessages: WireMessage, Hashable {
 public struct WebhookItem: WireMessage, Hashable {
     /// The same for every delivery of the same item: a receiver that has seen it ignores it.
     public var id: String
-    public var room: RoomID
+    /// Absent for sanction.
+    public var room: RoomID?
     /// Only for kept messages and notifications: items of one room come in this order.
     public var seq: UInt64?
     public var event: WebhookEvent
@@ -109,10 +113,12 @@ public struct WebhookItem: WireMessage, Hashable {
     public var kind: RoomLifeEvent.Kind?
     /// Only for lost.
     public var lost: LostMessages?
+    /// Only for sanction.
+    public var sanction: WebhookSanction?
 
-    public static var blank: WebhookItem { WebhookItem(id: "", room: .blank, event: .message, time: .blank) }
+    public static var blank: WebhookItem { WebhookItem(id: "", room: nil, event: .message, time: .blank) }
 
-    public init(id: String, room: RoomID, event: WebhookEvent, time: Timestamp) {
+    public init(id: String, room: RoomID?, event: WebhookEvent, time: Timestamp) {
         self.id = id
         self.room = room
         self.event = event
@@ -121,7 +127,7 @@ public struct WebhookItem: WireMessage, Hashable {
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "id", &id)
-        try walker.required(2, "room", &room)
+        try walker.optional(2, "room", &room)
         try walker.optional(3, "seq", &seq)
         try walker.required(4, "event", &event)
         try walker.required(5, "time", &time)
@@ -130,6 +136,33 @@ public struct WebhookItem: WireMessage, Hashable {
         try walker.optional(8, "online", &online)
         try walker.optional(9, "kind", &kind)
         try walker.optional(10, "lost", &lost)
+        try walker.optional(11, "sanction", &sanction)
+    }
+}
+
+/// A ban or a mute of a user in all rooms, or its end.
+public struct WebhookSanction: WireMessage, Hashable {
+    public var kind: SanctionKind
+    public var isLifted = false
+    /// Absent: for good.
+    public var endsAt: Timestamp?
+    public var reason: String?
+
+    public static var blank: WebhookSanction { WebhookSanction(kind: .blank) }
+
+    public init(kind: SanctionKind) { self.kind = kind }
+
+    public init(_ event: SanctionEvent) {
+        kind = event.kind
+        isLifted = event.sanction == nil
+        (endsAt, reason) = (event.sanction?.endsAt, event.sanction?.reason)
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "kind", &kind)
+        try walker.defaulted(2, "lifted", &isLifted, default: false)
+        try walker.optional(3, "endsAt", &endsAt)
+        try walker.optional(4, "reason", &reason)
     }
 }
 

@@ -97,6 +97,17 @@ public struct SystemEntry: WireMessage, Hashable {
                         nil
                     }
                 }, { command = .raiseLevel($0.level, stores: $0.stores) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                19, "sanction", { SanctionBody(current) },
+                {
+                    command = .sanction($0.user, $0.kind, seconds: $0.seconds, reason: $0.reason, owes: $0.owes)
+                }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                20, "sanctionsTold",
+                { if case .sanctionsTold(let index) = current { IndexBody(index: index) } else { nil } },
+                { command = .sanctionsTold(through: $0.index) }) ? 1 : 0
         guard W.isDecoding else { return }
         if seen == 0 { command = try creation.command() }
     }
@@ -137,6 +148,58 @@ struct UserBody: WireMessage {
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "user", &user)
+    }
+}
+
+/// A ban or a mute of a user in all rooms, or its end.
+struct SanctionBody: WireMessage {
+    var user: UserID
+    var kind: SanctionKind
+    var seconds: Int64?
+    var reason: String?
+    var owes: Bool
+
+    static var blank: SanctionBody { SanctionBody(user: .blank, kind: .blank, owes: false) }
+    static var schemaName: String { "SystemSanctionChange" }
+
+    init(user: UserID, kind: SanctionKind, owes: Bool) {
+        self.user = user
+        self.kind = kind
+        self.owes = owes
+    }
+
+    init?(_ command: SystemCommand) {
+        guard case .sanction(let user, let kind, let seconds, let reason, let owes) = command else { return nil }
+        self.init(user: user, kind: kind, owes: owes)
+        (self.seconds, self.reason) = (seconds, reason)
+    }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "user", &user)
+        try walker.required(2, "kind", &kind)
+        try walker.optional(3, "seconds", &seconds)
+        try walker.optional(4, "reason", &reason)
+        try walker.defaulted(5, "owes", &owes, default: false)
+    }
+}
+
+/// A place in the log.
+struct IndexBody: WireMessage {
+    var index: UInt64
+
+    static var blank: IndexBody { IndexBody(index: 0) }
+    static var schemaName: String { "SystemLogIndex" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { try walker.shown(1, "index", &index) }
+}
+
+extension SanctionKind: WireEnum {
+    public static var blank: SanctionKind { .banned }
+    public var number: Int {
+        switch self {
+        case .banned: 1
+        case .muted: 2
+        }
     }
 }
 

@@ -22,6 +22,12 @@ public struct SystemSnapshot: WireMessage, Hashable {
     public var removed: [RemovedNode] = []
     /// The cluster's.
     public var level = FeatureLevel.first
+    /// In the order of their users.
+    public var banned: [SystemSanction] = []
+    public var muted: [SystemSanction] = []
+    /// The sanctions of which the app's webhook is not told yet, oldest first, and how many more there were.
+    public var owedSanctions: [SanctionEvent] = []
+    public var forgottenSanctions: Int64 = 0
 
     public static var blank: SystemSnapshot { SystemSnapshot() }
 
@@ -42,6 +48,64 @@ public struct SystemSnapshot: WireMessage, Hashable {
         var number = level == .first ? nil : Int64(level.number)
         try walker.optional(12, "featureLevel", &number)
         if W.isDecoding { level = try FeatureLevel(stored: number) }
+        try walker.repeated(13, "banned", &banned)
+        try walker.repeated(14, "muted", &muted)
+        try walker.repeated(15, "owedSanctions", &owedSanctions)
+        try walker.defaulted(16, "forgottenSanctions", &forgottenSanctions, default: 0)
+    }
+}
+
+/// A user who is banned or muted in all rooms.
+public struct SystemSanction: WireMessage, Hashable {
+    public var user: UserID
+    public var sanction: UserSanction
+
+    public static var blank: SystemSanction { SystemSanction(user: .blank, sanction: UserSanction(since: .blank)) }
+
+    public init(user: UserID, sanction: UserSanction) {
+        self.user = user
+        self.sanction = sanction
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "user", &user)
+        try walker.required(2, "since", &sanction.since)
+        try walker.optional(3, "endsAt", &sanction.endsAt)
+        try walker.optional(4, "reason", &sanction.reason)
+    }
+}
+
+/// A sanction that the app's webhook is owed.
+public struct SanctionEvent: WireMessage, Hashable {
+    /// The log entry.
+    public var index: UInt64
+    public var user: UserID
+    public var kind: SanctionKind
+    public var time: Timestamp
+    /// nil: it was lifted.
+    public var sanction: UserSanction?
+
+    public static var blank: SanctionEvent { SanctionEvent(index: 0, user: .blank, kind: .blank, time: .blank) }
+
+    public init(index: UInt64, user: UserID, kind: SanctionKind, time: Timestamp, sanction: UserSanction? = nil) {
+        self.index = index
+        self.user = user
+        self.kind = kind
+        self.time = time
+        self.sanction = sanction
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var isLifted = sanction == nil
+        var (endsAt, reason) = (sanction?.endsAt, sanction?.reason)
+        try walker.shown(1, "index", &index)
+        try walker.required(2, "user", &user)
+        try walker.required(3, "kind", &kind)
+        try walker.required(4, "time", &time)
+        try walker.defaulted(5, "lifted", &isLifted, default: false)
+        try walker.optional(6, "endsAt", &endsAt)
+        try walker.optional(7, "reason", &reason)
+        if W.isDecoding { sanction = isLifted ? nil : UserSanction(since: time, endsAt: endsAt, reason: reason) }
     }
 }
 

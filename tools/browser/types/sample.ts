@@ -101,6 +101,7 @@ function listen(client: ChatroomClient, room: Room): void {
     .on("moving", ({ cause }) => show("moving", cause))
     .on("moved", () => show("moved", client.state))
     .on("broadcast", (message: AppMessage) => show(message.type, message.messageId))
+    .on("devices", (devices) => show("devices", devices.map(({ device, connectedAt, self }) => `${device} ${connectedAt.toFixed()} ${self}`)))
     .on("direct", (message) => show("direct", message.type === "TEXT" ? message.text : ""))
     .on("tokenExpiring", (seconds) => show("seconds", seconds.toFixed()))
     .on("tokenExpired", () => show("token", "expired"))

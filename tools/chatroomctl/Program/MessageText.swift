@@ -21,7 +21,7 @@ enum MessageText {
             ("from", sender(message)), ("role", message["from"]?["role"]?.shown ?? ""),
             ("type", message["type"]?.shown ?? ""), ("priority", message["priority"]?.shown ?? ""),
             ("mentions", list("mentions")), ("ext", message["ext"]?.shown ?? ""), ("content", content(message)),
-            ("reply to", reply(message)),
+            ("reply to", reply(message)), ("edited", message["editedAt"]?.integer.map(TimeText.full) ?? ""),
         ])
     }
 

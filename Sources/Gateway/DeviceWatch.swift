@@ -1,0 +1,199 @@
+import ChatModel
+import RoomProtocol
+import SessionCore
+import Synchronization
+import Wire
+
+/// Tells users' sessions of each other, also between nodes (PROTOCOL.md, "Devices").
+///
+/// Nodes ask and tell each other in batches: one message a node and window, whoever connects and goes in it. A client
+/// whose session begins waits for the others' answers before that, so that the reply to `connect` has them; not for long,
+/// because a node that hangs must keep nobody out.
+final class DeviceWatch: Sendable {
+    private struct State {
+        var book: DeviceBook
+        /// Users who begin a session, and who waits for the answers of other nodes.
+        var asking: [(user: UserID, waiting: CheckedContinuation<Void, Never>)] = []
+        /// Users whose sessions here have changed.
+        var changed: Set<UserID> = []
+        var isScheduled = false
+    }
+
+    /// Things are collected for longer where there are more nodes to be told: what a node hears and says in a second does not
+    /// grow with the square of their number.
+    private static func window(others: Int) -> Duration { .milliseconds(min(200, max(10, others * 5 / 4))) }
+
+    private static let patience = Duration.milliseconds(500)
+    /// Between the parts of what a node that is reached again is told.
+    private static let pause = Duration.milliseconds(50)
+    private static let retryDelay = Duration.seconds(1)
+    /// The wait that a node of a version before asks for: it knows no devices.
+    private static let neverMs: Int64 = 60_000
+
+    private let node: NodeID
+    private let elsewhere: any SessionsElsewhere
+    private let state: Mutex<State>
+    /// Shows a user's sessions to those that are here; set by the gateway.
+    private let show = Mutex<@Sendable (UserID, [HeldDevice]) -> Void>({ _, _ in })
+
+    init(node: NodeID, elsewhere: any SessionsElsewhere, at now: Timestamp) {
+        self.node = node
+        self.elsewhere = elsewhere
+        state = Mutex(State(book: DeviceBook(at: now)))
+    }
+
+    // MARK: - From lanes
+
+    func sessions(of user: UserID) -> [HeldDevice] { state.withLock { $0.book.sessions(of: user) } }
+
+    func put(_ session: HeldDevice, of user: UserID) {
+        change(user) { $0.put(session, of: user) }
+    }
+
+    func remove(_ session: SessionID, of user: UserID) {
+        change(user) { $0.remove(session, of: user) }
+    }
+
+    private func change(_ user: UserID, _ body: (inout DeviceBook) -> Bool) {
+        let isFirst = state.withLock { state -> Bool in
+            guard body(&state.book) else { return false }
+            state.changed.insert(user)
+            return Self.schedule(&state)
+        }
+        if isFirst { flushLater() }
+    }
+
+    /// Asks the other nodes for a user who is about to begin a session here.
+    func learn(_ user: UserID) async {
+        guard !elsewhere.others.isEmpty else { return }
+        await withCheckedContinuation { continuation in
+            let isFirst = state.withLock { state -> Bool in
+                state.book.await(user, nowMilliseconds: Self.now())
+                state.asking.append((user, continuation))
+                return Self.schedule(&state)
+            }
+            if isFirst { flushLater() }
+        }
+    }
+
+    private static func schedule(_ state: inout State) -> Bool {
+        defer { state.isScheduled = true }
+        return !state.isScheduled
+    }
+
+    private static func now() -> UInt64 {
+        let time = ContinuousClock.now - startedAt
+        return UInt64(max(0, time.components.seconds)) * 1000
+    }
+    private static let startedAt = ContinuousClock.now
+
+    // MARK: - Batches
+
+    private func flushLater() {
+        Task {
+            try? await Task.sleep(for: Self.window(others: elsewhere.others.count))
+            await flush()
+        }
+    }
+
+    private func flush() async {
+        let (asking, changed) = state.withLock { state in
+            defer { (state.asking, state.changed, state.isScheduled) = ([], [], false) }
+            return (state.asking, Array(state.changed))
+        }
+        for user in changed { tellHere(user) }
+        await tellOthers(of: changed, asking: asking)
+    }
+
+    func use(_ show: @escaping @Sendable (UserID, [HeldDevice]) -> Void) { self.show.withLock { $0 = show } }
+
+    private func tellHere(_ user: UserID) { show.withLock { $0 }(user, sessions(of: user)) }
+
+    private func tellOthers(
+        of changed: [UserID], asking: [(user: UserID, waiting: CheckedContinuation<Void, Never>)]
+    ) async {
+        var (changed, asking) = (changed[...], asking[...])
+        while !changed.isEmpty || !asking.isEmpty {
+            let told = Array(changed.prefix(DeviceNews.usersMax))
+            let waiting = Array(asking.prefix(DeviceNews.usersMax))
+            (changed, asking) = (changed.dropFirst(told.count), asking.dropFirst(waiting.count))
+            let nodes = elsewhere.others
+            let answered = Task { await tell(told, asking: waiting.map(\.user), to: nodes) }
+            guard !waiting.isEmpty else { continue }
+            Task {
+                let (first, ended) = AsyncStream<Void>.makeStream()
+                Task {
+                    await answered.value
+                    ended.yield()
+                }
+                let timer = Task {
+                    try? await Task.sleep(for: Self.patience)
+                    ended.yield()
+                }
+                for await _ in first { break }
+                timer.cancel()
+                for item in waiting { item.waiting.resume() }
+            }
+        }
+    }
+
+    /// Returns when all of them have answered, or can't.
+    private func tell(_ users: [UserID], asking asked: [UserID] = [], to nodes: Set<NodeID>) async {
+        guard !nodes.isEmpty else { return }
+        let news = state.withLock { $0.book.news(from: node, of: users, asking: asked) }
+        // Tasks of their own, as in `ClusterNodes.results`.
+        let answers = nodes.sorted().map { other in
+            Task {
+                switch await elsewhere.tell(news, to: other) {
+                case .success(let answer): take(answer)
+                case .failure(let error):
+                    guard error.retryAfterMs ?? 0 < Self.neverMs, !users.isEmpty else { return }
+                    tellAgain(users, to: other)
+                }
+            }
+        }
+        for answer in answers { await answer.value }
+    }
+
+    /// A node that was too busy is told again, as long as it is reached.
+    private func tellAgain(_ users: [UserID], to other: NodeID) {
+        Task {
+            try? await Task.sleep(for: Self.retryDelay)
+            guard elsewhere.others.contains(other) else { return }
+            await tell(users, to: [other])
+        }
+    }
+
+    // MARK: - From other nodes
+
+    /// Another node asks and tells. Returns what there is here of the same users.
+    func hear(_ news: DeviceNews) -> DeviceNews {
+        take(news)
+        let users = news.asked + news.told.map(\.user)
+        return state.withLock { $0.book.news(from: node, of: users, isAnswer: true) }
+    }
+
+    private func take(_ news: DeviceNews) {
+        let changed = state.withLock { $0.book.take(news) }
+        for user in changed { tellHere(user) }
+    }
+
+    func lose(_ other: NodeID) {
+        let changed = state.withLock { $0.book.lose(other) }
+        for user in changed { tellHere(user) }
+    }
+
+    /// A node that was not reached may know nothing of the users here, and nobody here of its own.
+    func reach(_ other: NodeID) {
+        lose(other)
+        let users = state.withLock { $0.book.users }
+        guard !users.isEmpty else { return }
+        Task {
+            for start in stride(from: 0, to: users.count, by: DeviceNews.usersMax) {
+                guard elsewhere.others.contains(other) else { return }
+                await tell(Array(users[start..<min(start + DeviceNews.usersMax, users.count)]), to: [other])
+                try? await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+}

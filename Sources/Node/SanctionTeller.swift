@@ -1,0 +1,88 @@
+import ChatModel
+import Logging
+import SystemGroupHost
+import Webhooks
+import Wire
+
+/// Tells the app's webhook of app-wide sanctions, in their order, on the node that leads the system group: at least once, from
+/// what the system group has not heard to be told (PROTOCOL.md, "App-wide sanctions").
+final class SanctionTeller: Sendable {
+    private static let wait = Duration.seconds(1)
+    private static let answerBytesMax = 64 << 10
+
+    private let task: Task<Void, Never>
+
+    /// - Parameter webhook: the one that is set, with its secret.
+    init(
+        own node: NodeID, system: SystemGroup, client: CallbackClient, logger: Logger,
+        webhook: @escaping @Sendable () -> WebhookSettings?
+    ) {
+        task = Task {
+            var backOff = BackOff(first: 1_000, longest: 60_000)
+            while !Task.isCancelled {
+                var wait = Self.wait
+                if let last = system.owedSanctions.events.last, await system.status().leader == node {
+                    do throws(ChatError) {
+                        try await Self.tell(through: last.index, system, client, webhook())
+                        backOff.succeeded()
+                    } catch {
+                        logger.info("the webhook was not told of sanctions", metadata: ["error": "\(error.message)"])
+                        wait = .milliseconds(backOff.failed(random: .random(in: 0..<1)))
+                    }
+                }
+                try? await Task.sleep(for: wait)
+            }
+        }
+    }
+
+    func stop() async {
+        task.cancel()
+        await task.value
+    }
+
+    private static func tell(
+        through last: UInt64, _ system: SystemGroup, _ client: CallbackClient, _ webhook: WebhookSettings?
+    ) async throws(ChatError) {
+        var told = last
+        // Without a webhook it is forgotten.
+        if let webhook {
+            let (events, forgotten) = system.owedSanctions
+            let part = events.prefix(Int(webhook.maxBatch))
+            guard let end = part.last else { return }
+            told = end.index
+            if webhook.wants(.sanction) {
+                var batch = WebhookBatch(
+                    cursor: "sanctions-\(String(told, radix: 36))", items: part.map(Self.item))
+                batch.dropped = forgotten
+                try await post(batch, client, webhook)
+            }
+        }
+        try await system.sanctionsTold(through: told)
+    }
+
+    private static func item(_ event: SanctionEvent) -> WebhookItem {
+        var item = WebhookItem(
+            id: "sanction-\(String(event.index, radix: 36))", room: nil, event: .sanction, time: event.time)
+        item.user = UserName(user: event.user, nick: "")
+        item.sanction = WebhookSanction(event)
+        return item
+    }
+
+    private static func post(
+        _ batch: WebhookBatch, _ client: CallbackClient, _ webhook: WebhookSettings
+    ) async throws(ChatError) {
+        let request = CallbackRequest(
+            url: webhook.url, secret: webhook.secret ?? "", body: WireJSON.encode(batch),
+            time: WallClock.now().milliseconds, timeoutMilliseconds: webhook.timeoutMs,
+            answerBytesMax: answerBytesMax)
+        let status: Int
+        do throws(CallbackError) {
+            let answer = try await client.post(request)
+            if answer.isAccepted { return }
+            status = answer.status
+        } catch {
+            throw ChatError(.unavailable, error.description)
+        }
+        throw ChatError(.unavailable, "it answered HTTP \(status)")
+    }
+}

@@ -1,0 +1,52 @@
+import ChatModel
+
+/// The users who are banned or muted in all rooms (PROTOCOL.md, "App-wide sanctions"): at most `usersMax` of each. Those that
+/// have ended go when there is no room for another.
+public struct Sanctions: Sendable, Equatable {
+    public static let usersMax = 100_000
+
+    private let usersMax: Int
+    private var banned: [UserID: UserSanction] = [:]
+    private var muted: [UserID: UserSanction] = [:]
+
+    public init(usersMax: Int = Self.usersMax) { self.usersMax = usersMax }
+
+    public subscript(_ kind: SanctionKind) -> [UserID: UserSanction] {
+        get { kind == .banned ? banned : muted }
+        set { if kind == .banned { banned = newValue } else { muted = newValue } }
+    }
+
+    /// The sanction that is in force.
+    public func sanction(_ kind: SanctionKind, of user: UserID, at now: Timestamp) -> UserSanction? {
+        let found = kind == .banned ? banned[user] : muted[user]
+        return found.flatMap { $0.isInForce(at: now) ? $0 : nil }
+    }
+
+    /// - Parameter sanction: nil lifts.
+    /// - Throws: 409 when there are as many as there may be.
+    mutating func set(
+        _ kind: SanctionKind, of user: UserID, to sanction: UserSanction?, at now: Timestamp
+    ) throws(ChatError) {
+        if sanction != nil, self[kind][user] == nil, self[kind].count >= usersMax {
+            self[kind] = self[kind].filter { $0.value.isInForce(at: now) }
+            guard self[kind].count < usersMax else {
+                throw ChatError(.conflict, "\(usersMax) users are \(kind.rawValue.lowercased()) already")
+            }
+        }
+        self[kind][user] = sanction
+    }
+
+    /// Those that are in force, in the order of their users.
+    public func page(
+        _ kind: SanctionKind, after: UserID?, limit: Int, at now: Timestamp
+    ) -> Page<(user: UserID, sanction: UserSanction), UserID> {
+        let left = self[kind].filter { user, sanction in
+            sanction.isInForce(at: now) && (after.map { $0 < user } ?? true)
+        }
+        let users = left.keys.sorted()
+        let shown = users.prefix(limit)
+        return Page(
+            items: shown.compactMap { user in left[user].map { (user, $0) } },
+            next: users.count > limit ? shown.last : nil)
+    }
+}
