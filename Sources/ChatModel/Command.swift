@@ -158,6 +158,11 @@ public enum CommandBody: Sendable, Hashable {
     /// The taps of a window.
     indirect case tap(TapBatch)
     indirect case tally(key: String, TallyChange)
+    /// `CommandFacts.pollKey` is drawn for it.
+    indirect case openPoll(id: String, PollDraft, NotifyOptions)
+    /// The place of the option among the poll's.
+    case vote(poll: String, option: Int64)
+    indirect case closePoll(id: String, NotifyOptions)
     indirect case setManager(UserID, enable: Bool, NotifyOptions)
     indirect case setMember(UserID, enable: Bool, NotifyOptions)
     /// PUT …/role of the server API.
@@ -257,6 +262,13 @@ public struct CommandFacts: Sendable, Hashable {
 
     /// Whether the app has a webhook, to which what happens is owed.
     public var webhook = false
+    /// Of an `openPoll`.
+    public var pollKey: PollKey? {
+        get { pollKeys.first }
+        set { pollKeys = newValue.map { [$0] } ?? [] }
+    }
+    /// One or none, elsewhere: few commands have it.
+    private var pollKeys: [PollKey] = []
     /// For how long a room that `deleteRoom` deletes can be had back; 0: it can't.
     public var keepDeletedSeconds: Int64 = 0
 

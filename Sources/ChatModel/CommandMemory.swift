@@ -49,6 +49,8 @@ public enum RememberedResult: Sendable, Hashable {
     case tally(Tally)
     /// A place for content.
     case upload(UploadTicket)
+    /// Without title and options.
+    case poll(Poll)
 
     fileprivate var textBytes: Int {
         switch self {
@@ -60,6 +62,7 @@ public enum RememberedResult: Sendable, Hashable {
             200 + element.key.utf8.count + element.value.utf8.count + element.owner.text.utf8.count
         case .missing(let bits): 32 + bits.count
         case .amended(let messageID): 32 + messageID.utf8.count
+        case .poll(let poll): 96 + poll.id.utf8.count + poll.counts.count * 8
         case .tally(let tally): 64 + tally.key.utf8.count
         case .upload(let ticket): 64 + ticket.mediaID.utf8.count + ticket.contentType.utf8.count
         case .pinned(let pinned): pinned.reduce(32) { $0 + 32 + $1.messageID.utf8.count }

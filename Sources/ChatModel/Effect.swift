@@ -17,6 +17,7 @@ public enum CommandResult: Sendable, Hashable {
     /// The results of a window: see `TapMemory.results`; none for one that came again after a later one.
     case tapped([Int64])
     case upload(UploadTicket)
+    case poll(Poll)
     case refused(ChatError)
 }
 
@@ -85,6 +86,10 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case taps = 14
     /// Content of the room; key: its ID.
     case upload = 16
+    /// A poll that is open, or was closed lately: `PollRecord`; key: the poll's ID.
+    case poll = 15
+    /// Some of a poll's votes: `PollVotes`; key: the poll's number and the part.
+    case votes = 17
 }
 
 /// One row of a room's catalogue put or removed (`value` nil). Values are encoded by the host, keys are text.
@@ -116,6 +121,8 @@ public indirect enum CatalogueValue: Sendable, Hashable {
     case tally(Tally)
     case taps(TapMemory)
     case upload(UploadRecord)
+    case poll(PollRecord)
+    case votes(PollVotes)
 }
 
 /// A robot that is here, as its room keeps it.

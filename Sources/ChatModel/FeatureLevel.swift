@@ -52,11 +52,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Users who are banned or muted in all rooms: the system group's commands `sanction` and `sanctionsTold`, and
     /// what follows from them; a session's refusal in its requests to rooms.
     case sanctions
+    /// Polls: the commands `openPoll`, `vote` and `closePoll` with their rows, 362 and 363.
+    case polls
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions:
+        case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
+            .polls:
             FeatureLevel(2)
         }
     }
@@ -70,6 +73,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         case .amend: "amend"
         case .tallies: "tally"
         case .media: "media"
+        case .polls: "poll"
         }
     }
 }
@@ -86,6 +90,7 @@ extension CommandBody {
         case .pin: .pins
         case .amend: .amend
         case .tap, .tally: .tallies
+        case .openPoll, .vote, .closePoll: .polls
         case .post(let draft) where draft.replyTo != nil: .pins
         case .post(let draft) where draft.body.media?.id != nil || draft.body.media?.thumbnailID != nil: .media
         case .registerUpload, .completeUpload: .media

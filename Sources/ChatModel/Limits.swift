@@ -52,6 +52,16 @@ public enum Limits {
     public static let queueValueBytes = 4096
     public static let queueBatchItems = 100
     public static let robots = 100
+    public static let pollIDBytes = 32
+    public static let pollTitleBytes = 256
+    public static let pollOptionsMin = 2
+    public static let pollOptions = 10
+    public static let pollOptionBytes = 128
+    public static let pollSeconds: Int64 = 86_400
+    public static let openPolls = 5
+    /// Closed polls that a room lists, the latest.
+    public static let closedPolls = 20
+    public static let pollVoters = 1_000_000
     public static let tallyKeyBytes = 32
     /// Tallies that the server API has made in a room.
     public static let tallies = 100

@@ -5,7 +5,7 @@ public enum EventCode: Int, Sendable, Hashable, CaseIterable {
         .enter, .exit, .blacklisted, .unblacklisted, .muted, .unmuted, .managerSet, .managerRemoved, .madeFixedMember,
         .fixedMemberRemoved, .roomClosed, .roomInfoUpdated, .kicked, .temporarilyMuted, .temporaryMuteLifted,
         .memberUpdatedInfo, .queueChanged, .roomMuted, .roomUnmuted, .queueBatchChanged, .recalled, .digest,
-        .amended, .pinsChanged,
+        .amended, .pinsChanged, .pollOpened, .pollClosed,
     ]
 
     case enter = 301
@@ -32,6 +32,8 @@ public enum EventCode: Int, Sendable, Hashable, CaseIterable {
     case digest = 350
     case amended = 360
     case pinsChanged = 361
+    case pollOpened = 362
+    case pollClosed = 363
     /// Read by a client: an event of a later version, whose code is in the notification's data. Nobody sends it.
     case unknown = 0
 
@@ -110,6 +112,8 @@ public enum NotificationData: Sendable, Hashable {
     indirect case amended(messageID: String, seq: UInt64, set: MessageChanges, editedAt: Timestamp)
     /// 361: all that are pinned now.
     case pinned([PinnedMessage])
+    /// 362, 363.
+    case poll(Poll)
     /// 350.
     case digest(entered: Int64, exited: Int64, online: Int64, members: [DigestMember])
     /// Read by a client: what an event of a later version has is not looked at.

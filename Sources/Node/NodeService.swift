@@ -140,6 +140,8 @@ struct NodeService: ClusterService {
 
     func tallies(of room: RoomID) async throws(ChatError) -> [Tally] { try await calls.tallies(of: room) }
 
+    func polls(of room: RoomID) async throws(ChatError) -> [Poll] { try await calls.polls(of: room) }
+
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
         try await calls.barrage(item, in: room)
     }

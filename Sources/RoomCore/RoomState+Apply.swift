@@ -58,7 +58,7 @@ extension RoomState {
             return try tap(batch, for: command, &outcome)
         case .post, .updateRoom, .recall, .pin, .amend, .tally, .setManager, .setMember, .setRole, .setBlacklist,
             .setMute, .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear,
-            .addRobots, .removeRobots, .registerUpload:
+            .addRobots, .removeRobots, .registerUpload, .openPoll, .vote, .closePoll:
             try requireOpen()
             try requireMayTakePart(command.actor, at: outcome.time)
             return try decideInOpenRoom(command, key, &outcome)
@@ -81,6 +81,12 @@ extension RoomState {
             return try amend(messageID, set, for: command, &outcome)
         case .tally(let key, let change):
             return try changeTally(key, change, for: command, &outcome)
+        case .openPoll(let id, let draft, let options):
+            return try openPoll(id, draft, options, for: command, &outcome)
+        case .vote(let id, let option):
+            return try vote(id, option: option, for: command, &outcome)
+        case .closePoll(let id, let options):
+            return try closePoll(id, options, for: command, &outcome)
         case .setManager(let user, let enable, let options):
             return try setManager(user, enable: enable, options, for: command, &outcome)
         case .setMember(let user, let enable, let options):

@@ -8,6 +8,7 @@ struct DeletedRoom: Sendable {
     var queue: RoomQueue
     var tallies: TallyTable
     var uploads: UploadTable
+    var polls: PollTable
 }
 
 extension RoomState {
@@ -24,6 +25,7 @@ extension RoomState {
         for life in tallies.forgetLives() { outcome.rows.append(tapsRow(life, nil)) }
         // Nothing of it ends while it is aside.
         putMembersWithDeadlines(withDeadline: false, &outcome)
+        for entry in polls.all { outcome.rows.append(pollRow(entry.record, withDeadline: false)) }
         noteKickOfAll(&outcome)
         guard var room = record else { return }
         room.info.closed = true
@@ -41,7 +43,8 @@ extension RoomState {
 
     /// The room's content goes aside.
     mutating func bury(_ kept: DeletedRoomRecord) {
-        deleted = DeletedRoom(record: kept, members: members, queue: queue, tallies: tallies, uploads: uploads)
+        deleted = DeletedRoom(
+            record: kept, members: members, queue: queue, tallies: tallies, uploads: uploads, polls: polls)
         record = nil
         members = MemberTable()
         queue = RoomQueue()
@@ -49,6 +52,7 @@ extension RoomState {
         uploads = UploadTable()
         robots = [:]
         tallies = TallyTable()
+        polls = PollTable()
     }
 
     /// The room is back: closed, in the same life, with members, history, and the queue.
@@ -61,8 +65,10 @@ extension RoomState {
         self.deleted = nil
         record = deleted.record.room
         (members, queue, tallies, uploads) = (deleted.members, deleted.queue, deleted.tallies, deleted.uploads)
+        polls = deleted.polls
         outcome.rows.append(CatalogueChange(kind: .deletedRoom, key: "", value: nil))
         putMembersWithDeadlines(withDeadline: true, &outcome)
+        for entry in polls.all { outcome.rows.append(pollRow(entry.record)) }
         outcome.touchesRoom = true
         owe(.undeleted, for: command, &outcome)
         return .room(deleted.record.room.info)

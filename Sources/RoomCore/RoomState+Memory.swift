@@ -36,6 +36,7 @@ extension RoomState {
         case .amended(let messageID): .amendedBefore(messageID: messageID)
         case .tally(let tally): .tally(tally)
         case .upload(let ticket): .upload(ticket)
+        case .poll(let poll): .poll(completed(poll, by: command))
         }
     }
 
@@ -70,6 +71,16 @@ extension RoomState {
             set.apply(to: &member.profile)
         }
         return member
+    }
+
+    private func completed(_ poll: Poll, by command: Command) -> Poll {
+        var poll = poll
+        if case .openPoll(poll.id, let draft, _) = command.body {
+            (poll.title, poll.options) = (draft.title, draft.options)
+        } else if let present = polls[poll.id]?.record.poll {
+            (poll.title, poll.options) = (present.title, present.options)
+        }
+        return poll
     }
 
     private func completed(_ element: QueueElement, by command: Command) -> QueueElement {
@@ -107,6 +118,9 @@ extension RoomState {
         case .amended(let message): return .amended(messageID: message.messageID)
         case .amendedBefore(let messageID): return .amended(messageID: messageID)
         case .tally(let tally): return .tally(tally)
+        case .poll(var poll):
+            (poll.title, poll.options) = ("", [])
+            return .poll(poll)
         // The window itself is remembered.
         case .tapped: return nil
         case .upload(let ticket): return .upload(ticket)

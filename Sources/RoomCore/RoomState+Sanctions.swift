@@ -122,6 +122,7 @@ extension RoomState {
             }
         }
         closeIfIdle(for: command, &outcome)
+        expirePolls(for: command, &outcome)
         if let deleted, deleted.record.purgeAt <= outcome.time { purge(&outcome) }
         endUploads(countMax: Self.expiredAtOnceMax, &outcome)
         var rows = -1

@@ -16,6 +16,7 @@ public struct RoomState: Sendable {
     /// Members that are here without any session.
     var robots: [UserID: RobotRecord] = [:]
     var tallies = TallyTable()
+    var polls = PollTable()
     var ledger = CommandLedger()
     /// The debt to the app's webhook.
     var owed = WebhookRecord()
@@ -62,6 +63,7 @@ public struct RoomState: Sendable {
             records: rows.compactMap { row in
                 if case .upload(let record)? = row.value { (row.key, record) } else { nil }
             })
+        var (pollRecords, votes): ([PollRecord], [(key: String, votes: PollVotes)]) = ([], [])
         for row in rows {
             switch row.value {
             case .member(let member):
@@ -82,11 +84,16 @@ public struct RoomState: Sendable {
                 tallies.set(tally)
             case .taps(let memory):
                 if let life = UInt64(row.key, radix: 16) { _ = tallies.remember(memory, of: life) }
+            case .poll(let record):
+                pollRecords.append(record)
+            case .votes(let some):
+                votes.append((row.key, some))
             case .room, .deletedRoom, .command, .upload, nil:
                 break
             }
         }
         slow = SlowMode(times: times)
+        polls = PollTable(pollRecords, votes: votes)
         ledger = CommandLedger(results: Self.results(in: rows))
         for recent in recentCommands {
             ledger.remember(
@@ -124,6 +131,7 @@ public struct RoomState: Sendable {
         sooner(ledger.nextSweep)
         sooner(slow.nextSweep)
         sooner(tallies.nextSweep)
+        sooner(nextPollDeadline)
         sooner(deleted?.record.purgeAt)
         sooner((deleted?.uploads ?? uploads).nextDeadline)
         return next
@@ -161,6 +169,7 @@ public struct RoomState: Sendable {
         uploads = UploadTable()
         robots = [:]
         tallies = TallyTable()
+        polls = PollTable()
         ledger.forgetPosts()
     }
 }

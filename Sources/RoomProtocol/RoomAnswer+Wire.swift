@@ -65,6 +65,9 @@ struct WiredServerAnswer: WireMessage {
             11, "tallies", { if case .tallies(let tallies) = success { TalliesResult(tallies: tallies) } else { nil } },
             { given = .tallies($0.tallies) })
         try walker.choice(
+            12, "polls", { if case .polls(let polls) = success { PollsResult(polls: polls) } else { nil } },
+            { given = .polls($0.polls) })
+        try walker.choice(
             20, "media", { if case .media(let status) = success { status } else { nil } }, { given = .media($0) })
         try walker.choice(
             21, "keptMedia", { if case .keptMedia(let kept) = success { WiredKept(kept: kept) } else { nil } },

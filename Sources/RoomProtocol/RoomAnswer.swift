@@ -12,6 +12,7 @@ public enum RoomAnswer: Sendable, Equatable {
     case copies([String: Message])
     case explain(StateFigures)
     case tallies([Tally])
+    case polls([Poll])
     /// The answer to `barrage`.
     case done
     case media(MediaStatus)

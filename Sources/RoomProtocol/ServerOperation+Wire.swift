@@ -31,6 +31,8 @@ struct WiredServerOperation: WireMessage {
         try walker.choice(
             7, "tallies", { if case .tallies = current { Empty() } else { nil } }, { (_: Empty) in read = .tallies })
         try walker.choice(
+            8, "polls", { if case .polls = current { Empty() } else { nil } }, { (_: Empty) in read = .polls })
+        try walker.choice(
             20, "media",
             { if case .media(let id, let reader) = current { WiredMedia(id: id, reader: reader) } else { nil } },
             { read = .media($0.id, for: $0.reader) })

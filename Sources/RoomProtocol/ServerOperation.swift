@@ -14,6 +14,7 @@ public enum ServerOperation: Sendable, Equatable {
     case explain
     /// All tallies.
     case tallies
+    case polls
     /// The sender's `ext` is not shown in barrage, and does not get here.
     case barrage(BarrageItem)
     /// A piece of content, and whether a session may read it.
@@ -25,7 +26,7 @@ public enum ServerOperation: Sendable, Equatable {
     public var isDurable: Bool {
         switch self {
         case .command, .recall: true
-        case .message, .copies, .explain, .tallies, .barrage, .media, .keptMedia: false
+        case .message, .copies, .explain, .tallies, .polls, .barrage, .media, .keptMedia: false
         }
     }
 }

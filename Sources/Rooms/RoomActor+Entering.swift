@@ -167,7 +167,7 @@ extension RoomActor {
             seq: state.lastSeq)
         let missed = fillMissed(&result, arrival, info)
         let missedAfter = missed.after
-        if request.withTallies { result.tallies = state.tallyList }
+        if request.withTallies { result.tallies = state.tallyList + state.pollCounts }
         if request.withQueue { fillQueue(&result, beside: missed.bytes, info) }
         tell(
             arrival.call,

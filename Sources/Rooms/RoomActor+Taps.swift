@@ -32,6 +32,11 @@ extension RoomActor {
         touch()
     }
 
+    /// Somebody has voted: the counts of the open polls are told.
+    func noteVotes(in row: String) {
+        for count in state.pollCounts(ofRow: row) { noteTotal(of: count.key) }
+    }
+
     /// Called with each tick of the host while totals have changed.
     /// - Returns: whether it is too early.
     func tellTotals() -> Bool {
@@ -39,7 +44,7 @@ extension RoomActor {
         if let toldAt = totals.toldAt, now < toldAt + UInt64(context.policy.tallyPushMilliseconds) { return true }
         let changed = totals.changed
         (totals.changed, totals.isOpen) = ([], false)
-        let counts = state.tallyList.filter { changed.contains($0.key) }
+        let counts = (state.tallyList + state.pollCounts).filter { changed.contains($0.key) }
         guard !counts.isEmpty, !presence.lanes.isEmpty else { return false }
         totals.toldAt = now
         touch()
@@ -50,7 +55,7 @@ extension RoomActor {
 
     /// A lane that was told something by another leader, or may have lost something, gets all totals.
     func tellTotals(to lane: Lane) {
-        let all = state.tallyList.filter { $0.total > 0 }
+        let all = (state.tallyList + state.pollCounts).filter { $0.total > 0 }
         if !all.isEmpty { stream.tell(lane, .frame(frame(of: all))) }
     }
 

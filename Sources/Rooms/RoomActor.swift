@@ -195,6 +195,7 @@ actor RoomActor {
             }
             if case .queue(let element, _)? = change.value { noteOwner(of: element) }
             if change.kind == .tally { noteTotal(of: change.key) }
+            if change.kind == .votes { noteVotes(in: change.key) }
             if change.kind == .room { turn.roomChange = nil }
             rows.catalogue.append(row(change, incarnation, stamp.index))
         case .roomChanged:
@@ -438,6 +439,9 @@ actor RoomActor {
                 MediaID(in: id, random: (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))).text
         }
         if body?.namesContent == true { facts.keptSince = context.policy.keptSince(context.now()) }
+        if case .openPoll? = body {
+            facts.pollKey = PollKey(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
+        }
         if case .pin? = body { facts.keptSince = context.policy.keptSince(context.now()) }
         if case .post(let draft)? = body, !draft.to.isEmpty {
             facts.delivered = Int64(Set(draft.to).count { presence.isAddressable($0) })

@@ -49,6 +49,7 @@ public protocol ClusterService: OperatingService {
     func member(_ user: UserID, of room: RoomID) async throws(ChatError) -> Member
     func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult
     func tallies(of room: RoomID) async throws(ChatError) -> [Tally]
+    func polls(of room: RoomID) async throws(ChatError) -> [Poll]
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError)
 
     /// The numbers of why a room is slow or silent; the words are the route's. Answers also while nobody leads the

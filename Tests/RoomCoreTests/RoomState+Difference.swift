@@ -28,6 +28,14 @@ extension RoomState {
         if deleted?.uploads.records != other.deleted?.uploads.records { return "uploads of the deleted room" }
         if robots != other.robots { return "robots" }
         if tallies.all != other.tallies.all { return "tallies" }
+        if self.polls.entries.mapValues(\.record) != other.polls.entries.mapValues(\.record) { return "polls" }
+        if self.polls.entries.mapValues(\.voters.parts) != other.polls.entries.mapValues(\.voters.parts) {
+            return "votes"
+        }
+        if self.polls.entries.mapValues(\.poll) != other.polls.entries.mapValues(\.poll) { return "counts" }
+        if self.polls.abandoned.mapValues(\.parts) != other.polls.abandoned.mapValues(\.parts) {
+            return "abandoned votes"
+        }
         if tallies.lives != other.tallies.lives { return "windows" }
         if tallies.nextSweep != other.tallies.nextSweep { return "the sweep of windows" }
         if deleted?.tallies.all != other.deleted?.tallies.all { return "tallies of the deleted room" }

@@ -23,12 +23,13 @@ import Wire
             "setTempMute",
             "kickMember",
             "setQueueElement", "setQueueElements", "takeQueueElement", "clearQueue", "setTally", "removeTally",
-            "addToTally",
+            "addToTally", "openPoll", "closePoll",
             "addRobots", "removeRobots",
             "sendDirect", "banUser", "muteUser",
         ],
         [.moderate, .read]: [
-            "getHistory", "getMessage", "listMembers", "getMember", "getQueue", "getTallies", "getUser", "listUsers",
+            "getHistory", "getMessage", "listMembers", "getMember", "getQueue", "getTallies", "getPolls", "getUser",
+            "listUsers",
         ],
         [.operate]: [
             "forceOffline", "listUserSessions", "listSessions", "endSession", "drainNode", "removeNode", "readmitNode",
@@ -42,7 +43,8 @@ import Wire
 
     private static func target(_ route: Route, room: String = "r1") -> String {
         route.path.replacing("{room}", with: room).replacing("{user}", with: "u").replacing("{messageId}", with: "m")
-            .replacing("{key}", with: "seat").replacing("{session}", with: "s1").replacing("{node}", with: "n2")
+            .replacing("{key}", with: "seat").replacing("{poll}", with: "p").replacing("{session}", with: "s1")
+            .replacing("{node}", with: "n2")
             .replacing("{shard}", with: "3")
     }
 

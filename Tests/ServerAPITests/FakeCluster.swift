@@ -21,6 +21,7 @@ final class FakeCluster: ClusterService {
         case member(UserID, RoomID)
         case queue(RoomID, after: String?, limit: Int)
         case tallies(RoomID)
+        case polls(RoomID)
         case barrage(BarrageItem, RoomID)
         case send(MessageDraft, from: ServerSender?, moderate: Bool, RoomID, id: String?)
         case recall(String, RoomID, Actor, id: String?)
@@ -105,6 +106,7 @@ final class FakeCluster: ClusterService {
             return .member(Self.member(user.text))
         case .queueSet(let write, _):
             return .element(QueueElement(key: write.key, value: write.value, owner: write.owner ?? Self.user("ann")))
+        case .openPoll(let id, _, _), .closePoll(let id, _): return .poll(Self.poll(id))
         case .tally(_, .remove): return .done
         case .tally(let key, _): return .tally(Tally(key: key, total: 7, by: .server))
         case .registerUpload(let draft):
@@ -182,6 +184,15 @@ final class FakeCluster: ClusterService {
         element.transient = true
         element.held = true
         return QueueResult(elements: [element], seq: 7, next: "c1")
+    }
+
+    static func poll(_ id: String) -> Poll {
+        Poll(id: id, title: "t", options: ["a", "b"], counts: [3, 4], closesAt: Timestamp(9), mayChange: true)
+    }
+
+    func polls(of room: RoomID) async throws(ChatError) -> [Poll] {
+        try note(.polls(room))
+        return [Self.poll("p")]
     }
 
     func tallies(of room: RoomID) async throws(ChatError) -> [Tally] {

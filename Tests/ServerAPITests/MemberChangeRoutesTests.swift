@@ -24,6 +24,11 @@ import Testing
         ("PUT", "members/eve/tempMute", #""seconds":2592000"#, .tempMute(eve, seconds: 2_592_000, quiet)),
         ("POST", "members/eve/kick", #""banSeconds":2592000"#, .kick(eve, banSeconds: 2_592_000, quiet)),
         ("POST", "messages/m/pin", #""enable":true"#, .pin(messageID: "m", enable: true, quiet)),
+        (
+            "POST", "polls", #""poll":"p","title":"t","options":["a","b"],"seconds":60"#,
+            .openPoll(id: "p", PollDraft(title: "t", options: ["a", "b"], seconds: 60), quiet)
+        ),
+        ("POST", "polls/p/close", #""notify":false"#, .closePoll(id: "p", quiet)),
         ("PUT", "mute", #""enable":true"#, .muteRoom(enable: true, quiet)),
         (
             "PUT", "queue/a%2Fb", #""value":"v","owner":"eve","transient":true,"ifVersion":0"#,

@@ -120,6 +120,7 @@ import Testing
         "addRobots": #"{"robots":[{"user":"r2","nick":"R2","avatar":"a","ext":"e"},"c3"]}"#,
         "recallMessagesOfUser": #"{"user":"ann","since":1732150000000,"notifyExt":"x","operator":"bob"}"#,
         "amendMessage": #"{"set":{"text":"x"},"operator":"bob"}"#,
+        "openPoll": #"{"poll":"p","title":"t","options":["a","b"],"seconds":60,"mayChange":true,"operator":"ann"}"#,
         "setTally": #"{"total":5,"closed":true,"by":"SERVER"}"#, "addToTally": #"{"delta":-3}"#,
         "upload": #"{"kind":"IMAGE","name":"a.png","contentType":"image/png","size":9}"#,
         "banUser": #"{"seconds":60,"reason":"spam"}"#, "muteUser": #"{"seconds":0}"#,

@@ -54,7 +54,7 @@ extension Samples {
             .recall(one), .recall(all), .message(text(64)), .copies(list { $0.text(64) }, for: maybe { $0.user() }),
             .media(text(64), for: maybe { MediaReader(user: $0.user(), session: $0.session()) }),
             .keptMedia(list { $0.text(64) }),
-            .explain, .tallies, .barrage(item),
+            .explain, .tallies, .polls, .barrage(item),
         ]
     }
 
@@ -220,6 +220,7 @@ extension Samples {
             .amendedBefore(messageID: text(64)),
             .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()), .tapped(list { $0.int64() } + [-409]),
             .upload(ticket()),
+            .poll(poll()),
         ]
         let shown: [OperationResult] = [
             .room(RoomResult(room: roomView(), seq: maybe { $0.uint64() })),
@@ -229,9 +230,10 @@ extension Samples {
             .queue(QueueResult(elements: list { $0.element() }, seq: uint64(), next: maybe { $0.text(64) })),
         ]
         return results.map { .command($0) } + shown.map { .result($0) } + [
-            .message(wholeMessage()), .copies(found), .explain(figures), .tallies(list { $0.tally() }), .done,
             .media(MediaStatus(record: uploadRecord(), isReaderHere: bool(), isReadable: bool())),
             .keptMedia([text(64): text(64), "x": ""]),
+            .message(wholeMessage()), .copies(found), .explain(figures), .tallies(list { $0.tally() }),
+            .polls(list { $0.poll() }), .done,
         ]
     }
 

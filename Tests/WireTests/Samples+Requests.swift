@@ -42,6 +42,8 @@ extension Samples {
                 AmendRequest(
                     room: room(), messageID: text(64, least: 1), set: messageChanges(), clientID: clientID())),
             .message(MessageRequest(room: room(), messageID: text(64, least: 1))),
+            .poll(PollRequest(pollDraft(), poll: tallyKey(), in: room(), clientID: clientID())),
+            .vote(VoteRequest(room: room(), poll: tallyKey(), option: int64(0...9), clientID: clientID())),
             .tally(TapRequest(room: room(), key: tallyKey(), delta: int64(1...100), clientID: clientID())),
             .upload(UploadRequest(room: room(), draft: upload(), clientID: clientID())),
             .mediaToken(RoomNameRequest(room: room())),
@@ -134,6 +136,7 @@ extension Samples {
             .amend(MessageResult(message: message())), .message(MessageResult(message: message())),
             .tally(TapResult(total: int64())),
             .upload(uploadResult()), .mediaToken(MediaToken(token: text(), expiresAt: time())),
+            .tally(TapResult(total: int64())), .poll(PollResult(poll: poll())), .vote(PollResult(poll: poll())),
             .combined(MessagesResult(messages: list { $0.message() })),
             .history(MessagesResult(messages: list { $0.message() }, more: bool())),
             .room(RoomResult(room: roomView(), seq: uint64())),

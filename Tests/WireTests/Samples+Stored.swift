@@ -28,7 +28,8 @@ extension Samples {
             .addRobots(list { Robot(user: $0.user(), profile: $0.profile()) }), .removeRobots(list { $0.user() }),
             .webhookDelivered(
                 WebhookProgress(incarnation: Incarnation(uint64()), seq: uint64(), time: time(), eventIndex: uint64())),
-            .tap(taps()),
+            .tap(taps()), .openPoll(id: tallyKey(), pollDraft(), options()), .vote(poll: tallyKey(), option: int64()),
+            .closePoll(id: tallyKey(), options()),
         ] + tallyChanges().map { .tally(key: "key", $0) }
     }
 
@@ -48,6 +49,7 @@ extension Samples {
         facts.delivered = maybe { $0.int64() }
         (facts.addressHash, facts.addressBarSeconds) = (maybe { $0.uint64() }, int64())
         facts.copies = list { $0.message() }
+        facts.pollKey = maybe { PollKey(high: $0.uint64(), low: $0.uint64()) }
         (facts.original, facts.keptSince) = (maybe { $0.original() }, maybe { $0.time() })
         facts.amended = maybe { $0.wholeMessage() }
         facts.mediaID = maybe { $0.text(64) }
@@ -101,11 +103,20 @@ extension Samples {
             .pinned(list(10) { $0.pinned(stored: true) }), .amended(messageID: text(64)),
             .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()),
             .upload(ticket()),
+            .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()), .poll(poll()),
         ]
         return [
             (.upload, .upload(uploadRecord())),
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
             (.slow, .time(time())), (.robot, .robot(RobotRecord(profile: profile(), enteredAt: time()))),
+            (
+                .poll,
+                .poll(
+                    PollRecord(
+                        poll: poll(), number: uint64(), key: PollKey(high: uint64(), low: uint64()),
+                        closedAt: maybe { $0.time() }))
+            ),
+            (.votes, .votes(PollVotes(bytes: list { UInt8(truncatingIfNeeded: $0.uint64()) }))),
             (.webhook, .webhook(webhookRecord())), (.tally, .tally(tally())),
             (.taps, .taps(TapMemory(window: uint64(), time: time(), results: list { $0.int64() } + [-404]))),
             (.deletedRoom, .deletedRoom(DeletedRoomRecord(room: record, deletedAt: time(), purgeAt: time()))),

@@ -129,6 +129,18 @@ struct Samples {
                     total: maybe { $0.int64() }, closed: maybe { $0.bool() }, by: maybe { $0.any(TallySource.self) })),
         ]
     }
+    mutating func poll(of event: EventCode? = nil) -> Poll {
+        var poll = Poll(
+            id: tallyKey(), title: text(), options: list { $0.text() }, counts: list { $0.int64() }, closesAt: time(),
+            mayChange: bool(), closed: bool())
+        if let event { poll.closed = event == .pollClosed }
+        return poll
+    }
+    mutating func pollDraft() -> PollDraft {
+        PollDraft(
+            title: text(256, least: 1), options: [text(128, least: 1), text(128, least: 1)], seconds: int64(1...86_400),
+            mayChange: bool())
+    }
     mutating func reply() -> ReplyReference {
         ReplyReference(
             messageID: text(64), seq: uint64(), user: maybe { $0.user() }, nick: text(), excerpt: maybe { $0.text() })
@@ -227,6 +239,7 @@ struct Samples {
             case .amended:
                 .amended(messageID: text(64), seq: uint64(), set: messageChanges(), editedAt: time())
             case .pinsChanged: .pinned(list { $0.pinned() })
+            case .pollOpened, .pollClosed: .poll(poll(of: event))
             case .digest:
                 .digest(
                     entered: int64(), exited: int64(), online: int64(),

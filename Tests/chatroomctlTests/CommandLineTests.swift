@@ -36,6 +36,8 @@ import Testing
         ["queue", "set", "r", "k", "v", "--owner", "u", "--transient"],
         ["queue", "set", "r", "k", "v", "--if-version", "0"], ["queue", "update", "r", "a=1", "b="],
         ["queue", "take", "r"], ["queue", "take", "r", "k"], ["queue", "clear", "r"],
+        ["polls", "r"], ["polls", "open", "r", "p", "which?", "a", "b", "--seconds", "60", "--may-change"],
+        ["polls", "close", "r", "p"],
         ["tallies", "r"], ["tallies", "set", "r", "gifts", "--by", "SERVER", "--no-closed", "--total", "5"],
         ["tallies", "add", "r", "gifts", "5"], ["tallies", "add", "r", "gifts", "--", "-5"],
         ["tallies", "remove", "r", "gifts"],

@@ -119,6 +119,31 @@ public struct Chatroom: Sendable {
         await client.take([.tap(TapRequest(room: id, key: key, delta: delta))])
     }
 
+    /// Opens a poll, for managers: at most 5 are open in a room. Only where `features` has `poll`.
+    @discardableResult
+    public func openPoll(_ poll: String, _ draft: PollDraft) async throws(ClientError) -> Poll {
+        let request = PollRequest(draft, poll: poll, in: id, clientID: Self.freshID())
+        guard case .poll(let result) = try await client.perform(.poll(request)) else { throw .mismatch }
+        return result.poll
+    }
+
+    /// Closes a poll before its time, for managers.
+    @discardableResult
+    public func closePoll(_ poll: String) async throws(ClientError) -> Poll {
+        let request = PollRequest(closing: poll, in: id, clientID: Self.freshID())
+        guard case .poll(let result) = try await client.perform(.poll(request)) else { throw .mismatch }
+        return result.poll
+    }
+
+    /// Votes: once, or again where the poll lets votes be changed.
+    /// - Parameter option: its place among the poll's options, from 0.
+    @discardableResult
+    public func vote(_ poll: String, option: Int) async throws(ClientError) -> Poll {
+        let request = VoteRequest(room: id, poll: poll, option: Int64(option), clientID: Self.freshID())
+        guard case .vote(let result) = try await client.perform(.vote(request)) else { throw .mismatch }
+        return result.poll
+    }
+
     /// Takes a message back: one's own within 120 s (a setting of the server), as a manager any.
     public func recall(_ messageID: String) async throws(ClientError) {
         let request = RecallRequest(room: id, messageID: messageID, clientID: Self.freshID())

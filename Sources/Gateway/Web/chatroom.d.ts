@@ -178,6 +178,17 @@ export interface ReplyReference {
   excerpt?: string;
 }
 
+/** A poll. The counts of an open one also come by `tallies`, as `poll:ID:place`. */
+export interface Poll {
+  poll: string;
+  title: string;
+  options: string[];
+  counts: number[];
+  closesAt: number;
+  mayChange: boolean;
+  closed: boolean;
+}
+
 /** A counter of the room. */
 export interface Tally {
   key: string;
@@ -255,7 +266,9 @@ export type NotificationBody =
   /** Lay `set` over the message, unless its `editedAt` is later. */
   | Notice<360, { messageId: string; seq: number; set: MessageChanges; editedAt: number }>
   /** All that are pinned now. */
-  | Notice<361, { pinned: PinnedMessage[] }>;
+  | Notice<361, { pinned: PinnedMessage[] }>
+  /** Opened and closed, this with the final counts. */
+  | Notice<362 | 363, Omit<Poll, "closed">>;
 export type NotificationEvent = NotificationBody["event"];
 export type NotificationMessage = Common & Place & NotificationBody & { recalled?: undefined };
 
@@ -480,6 +493,11 @@ export class Room extends Emitter<RoomEvents> {
   /** Resolves when the message is on disk at a majority of the room's replicas. */
   send(message: string | Draft, options?: { clientId?: string }): Promise<Receipt>;
   barrage(text: string, options?: { priority?: Priority; ext?: string; style?: string }): Promise<{ accepted: boolean }>;
+  /** Opens a poll; for managers, at most 5 at a time. Only where `features` has `poll`. */
+  openPoll(poll: string, draft: { title: string; options: string[]; seconds: number; mayChange?: boolean }): Promise<Poll>;
+  closePoll(poll: string): Promise<Poll>;
+  /** `option`: its place among the options. Once, or again where the poll says `mayChange`. */
+  vote(poll: string, option: number): Promise<Poll>;
   /** Counts as so many taps, 1 to 100, on a tally ("like"). Resolves with the total when it is on disk. With a `clientId` it is
    * repeated and counted once; without one it is not repeated, and costs the server much less. Only where `features` has
    * `tally`. */

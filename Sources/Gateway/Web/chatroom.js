@@ -109,7 +109,7 @@ const MEDIA_RENEW_MS = 60_000;
 const TYPES = new Set(["TEXT", "TIP", "COMMAND", "IMAGE", "AUDIO", "VIDEO", "FILE", "LOCATION", "CUSTOM", "COMBINE"]);
 const EVENTS = new Set([
   301, 302, 303, 304, 305, 306, 307, 308, 309, 310, 311, 312, 313, 314, 315, 316, 317, 318, 319, 320, 323, 350,
-  360, 361,
+  360, 361, 362, 363,
 ]);
 const STOPS = { 4403: "forcedOffline", 4410: "takenOver" };
 const MISTAKES = new Set([1002, 1003, 1007, 1008, 1009]);
@@ -250,7 +250,11 @@ export class Room extends Emitter {
   barrage(text, options = {}) { return this.#ask("barrage", { text, ...options }); }
   /** Counts as so many taps, 1 to 100. Resolves with the total when it is on disk; repeated only with a `clientId`. */
   async tally(key = "like", delta = 1, options = {}) { return (await this.#ask("tally", { key, delta, ...options })).total; }
-  /** The same without an answer: sent now or not at all. */
+  /** Opens a poll {title, options, seconds, mayChange}; for managers. */
+  async openPoll(poll, draft) { return (await this.#change("poll", { poll, ...draft })).poll; }
+  async closePoll(poll) { return (await this.#change("poll", { poll, close: true })).poll; }
+  async vote(poll, option) { return (await this.#change("vote", { poll, option })).poll; }
+  /** The same as `tally` without an answer: sent now or not at all. */
   tap(key = "like", delta = 1) { if (this._takesRequests) this.#client._say({ tally: { room: this.id, key, delta } }); }
   recall(messageId) { return this.#change("recall", { messageId }); }
   /** Pins a kept message, or takes its pin away. Resolves with all that are pinned then: [{messageId, seq}]. */

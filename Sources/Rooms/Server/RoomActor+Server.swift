@@ -53,6 +53,7 @@ extension RoomActor {
             read(to) { room throws(ChatError) in .copies(try await room.copies(messageIDs, for: user)) }
         case .explain: answer(to, .success(.explain(figures(view))))
         case .tallies: answer(to, .success(.tallies(state.tallyList)))
+        case .polls: answer(to, .success(.polls(state.pollList)))
         case .barrage(let item):
             guard !view.info.closed else { throw ChatError(.roomClosed, "\(id) is closed") }
             show(item, at: now)

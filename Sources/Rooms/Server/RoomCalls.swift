@@ -216,6 +216,12 @@ public final class RoomCalls: Sendable {
         }
     }
 
+    public func polls(of room: RoomID) async throws(ChatError) -> [Poll] {
+        try await ask(room, .server(.polls)) { answer in
+            if case .polls(let polls) = answer { polls } else { nil }
+        }
+    }
+
     /// The numbers of why a room is slow or silent, as its leader knows them; nil while nobody leads it. Throws 404.
     public func figures(of room: RoomID) async throws(ChatError) -> StateFigures? {
         do throws(ChatError) {

@@ -44,6 +44,12 @@ struct NotificationFields: WireMessage {
     var messageID: String?
     var seq: UInt64?
     var editedAt: Timestamp?
+    var poll: String?
+    var title: String?
+    var options: [String]?
+    var counts: [Int64]?
+    var closesAt: Timestamp?
+    var mayChange: Bool?
 
     static var blank: NotificationFields { NotificationFields() }
     static var schemaName: String { "NotificationData" }
@@ -71,6 +77,12 @@ struct NotificationFields: WireMessage {
         try walker.repeatedIfAny(20, "pinned", &pinned)
         try walker.optional(21, "messageId", &messageID)
         try walker.optional(22, "seq", &seq)
+        try walker.optional(23, "poll", &poll)
+        try walker.optional(24, "title", &title)
+        try walker.repeatedIfAny(25, "options", &options)
+        try walker.repeatedIfAny(26, "counts", &counts)
+        try walker.optional(27, "closesAt", &closesAt)
+        try walker.optional(28, "mayChange", &mayChange)
         try walker.optional(29, "editedAt", &editedAt)
     }
 }
@@ -97,6 +109,9 @@ extension NotificationFields {
             (self.messageID, self.seq, self.editedAt) = (messageID, seq, editedAt)
             set = ChangedFields(message: changes)
         case .pinned(let pinned): self.pinned = pinned
+        case .poll(let it):
+            (poll, title, options, counts) = (it.id, it.title, it.options, it.counts)
+            (closesAt, mayChange) = (it.closesAt, it.mayChange)
         case .digest(let entered, let exited, let online, let members):
             (self.entered, self.exited, self.online, self.members) = (entered, exited, online, members)
         }
@@ -127,6 +142,11 @@ extension NotificationFields {
             return .amended(
                 messageID: messageID, seq: seq, set: set?.message ?? MessageChanges(), editedAt: editedAt)
         case .pinsChanged: return .pinned(pinned ?? [])
+        case .pollOpened, .pollClosed:
+            return .poll(
+                Poll(
+                    id: poll ?? "", title: title ?? "", options: options ?? [], counts: counts ?? [],
+                    closesAt: closesAt ?? Timestamp(0), mayChange: mayChange ?? false, closed: event == .pollClosed))
         case .digest:
             return .digest(entered: entered ?? 0, exited: exited ?? 0, online: online ?? 0, members: members ?? [])
         case .blacklisted, .unblacklisted, .muted, .unmuted, .managerSet, .managerRemoved, .madeFixedMember,

@@ -36,6 +36,7 @@ public struct OperationChange: Sendable {
         /// A tally's.
         case total
         case upload
+        case poll(@Sendable (PollResult) -> OperationResult)
 
         /// - Parameter online: how many are in the room.
         public func answer(_ result: CommandResult, online: Int64) -> Result<OperationResult, ChatError> {
@@ -50,6 +51,7 @@ public struct OperationChange: Sendable {
             case (.member(let make), .member(let member)): .success(make(MemberResult(member: member)))
             case (.element(let make), .element(let element)): .success(make(ElementResult(element: element)))
             case (.missing, .missing(let keys)): .success(.queueSetMany(MissingResult(missing: keys)))
+            case (.poll(let make), .poll(let poll)): .success(make(PollResult(poll: poll)))
             case (.total, .tally(let tally)): .success(.tally(TapResult(total: tally.total)))
             case (.pinned, .pinned(let pinned)): .success(.pin(PinResult(pinned: pinned)))
             case (.amended, .amended(let message)): .success(.amend(MessageResult(message: message)))

@@ -30,6 +30,10 @@ public indirect enum ClientOperation: Sendable, Hashable {
     case upload(UploadRequest)
     /// A new token for the room's content.
     case mediaToken(RoomNameRequest)
+    /// Open a poll, or close one.
+    case poll(PollRequest)
+    /// Vote in one.
+    case vote(VoteRequest)
     /// The copies in a COMBINE.
     case combined(CombinedRequest)
     /// A page of kept messages.
@@ -195,6 +199,12 @@ extension ClientOperation {
             walker.choice(40, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) })
             ? 1 : 0
         try seen +=
+            walker.choice(41, "poll", { if case .poll(let it) = current { it } else { nil } }, { self = .poll($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(42, "vote", { if case .vote(let it) = current { it } else { nil } }, { self = .vote($0) })
+            ? 1 : 0
+        try seen +=
             walker.choice(
                 45, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
             ? 1 : 0
@@ -224,6 +234,8 @@ public enum OperationResult: Sendable, Hashable {
     case tally(TapResult)
     case upload(UploadResult)
     case mediaToken(MediaToken)
+    case poll(PollResult)
+    case vote(PollResult)
     case combined(MessagesResult)
     case history(MessagesResult)
     case room(RoomResult)
@@ -372,6 +384,12 @@ extension OperationResult {
             walker.choice(40, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) })
             ? 1 : 0
         try seen +=
+            walker.choice(41, "poll", { if case .poll(let it) = current { it } else { nil } }, { self = .poll($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(42, "vote", { if case .vote(let it) = current { it } else { nil } }, { self = .vote($0) })
+            ? 1 : 0
+        try seen +=
             walker.choice(
                 45, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
             ? 1 : 0
@@ -404,6 +422,8 @@ extension ClientOperation {
         case .tally(let it): .taps(it, it.delta, it.clientID)
         case .upload(let it): .change(it, it.clientID)
         case .mediaToken(let it): .question(it, isOpenToAnonymous: true)
+        case .poll(let it): .change(it, it.clientID)
+        case .vote(let it): .change(it, it.clientID)
         case .combined(let it): .reading(it)
         case .history(let it): .reading(it)
         case .room(let it): .question(it, isOpenToAnonymous: true)
@@ -437,6 +457,13 @@ extension ClientOperation {
         case .pin(let it):
             OperationChange(.pin(messageID: it.messageID, enable: it.enable, NotifyOptions()), it.clientID, .pinned)
         case .amend(let it): OperationChange(.amend(messageID: it.messageID, set: it.set), it.clientID, .amended)
+        case .poll(let it):
+            OperationChange(
+                it.close
+                    ? .closePoll(id: it.poll, NotifyOptions()) : .openPoll(id: it.poll, it.draft, NotifyOptions()),
+                it.clientID, .poll { .poll($0) })
+        case .vote(let it):
+            OperationChange(.vote(poll: it.poll, option: it.option), it.clientID, .poll { .vote($0) })
         case .tally(let it): OperationChange(.tally(key: it.key, .tap(it.delta)), it.clientID, .total)
         case .updateRoom(let it): OperationChange(.updateRoom(set: it.set, it.options), it.clientID, .room)
         case .updateMe(let it):

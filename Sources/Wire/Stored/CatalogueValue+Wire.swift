@@ -147,6 +147,9 @@ extension RememberedResult: WireMessage {
             walker.choice(
                 11, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) }) ? 1 : 0
         try seen +=
+            walker.choice(13, "poll", { if case .poll(let it) = current { it } else { nil } }, { self = .poll($0) })
+            ? 1 : 0
+        try seen +=
             walker.choice(
                 14, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
             ? 1 : 0
@@ -235,6 +238,9 @@ extension CommandResult: WireMessage {
             walker.choice(
                 12, "tapped", { if case .tapped(let it) = current { TapTotals(results: it) } else { nil } },
                 { self = .tapped($0.results) }) ? 1 : 0
+        try seen +=
+            walker.choice(13, "poll", { if case .poll(let it) = current { it } else { nil } }, { self = .poll($0) })
+            ? 1 : 0
         try seen +=
             walker.choice(
                 14, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })

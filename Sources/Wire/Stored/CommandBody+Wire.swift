@@ -36,6 +36,9 @@ enum CommandKind: String, WireEnum {
     case tally = "TALLY"
     case registerUpload = "REGISTER_UPLOAD"
     case completeUpload = "COMPLETE_UPLOAD"
+    case openPoll = "OPEN_POLL"
+    case vote = "VOTE"
+    case closePoll = "CLOSE_POLL"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -74,6 +77,9 @@ enum CommandKind: String, WireEnum {
         case .tally: 36
         case .registerUpload: 44
         case .completeUpload: 45
+        case .openPoll: 37
+        case .vote: 38
+        case .closePoll: 39
         }
     }
 }
@@ -111,6 +117,10 @@ extension CommandBody {
             (kind, fields.messageID, fields.message) = (.amend, messageID, set)
         case .tap(let batch): (kind, fields.taps) = (.tap, batch)
         case .tally(let key, let change): (kind, fields.key, fields.tally) = (.tally, key, change)
+        case .openPoll(let id, let draft, let options):
+            (kind, fields.key, fields.poll, fields.options) = (.openPoll, id, draft, options)
+        case .vote(let id, let option): (kind, fields.key, fields.option) = (.vote, id, option)
+        case .closePoll(let id, let options): (kind, fields.key, fields.options) = (.closePoll, id, options)
         case .setManager(let user, let enable, let options):
             (kind, fields.user, fields.enable, fields.options) = (.setManager, user, enable, options)
         case .setMember(let user, let enable, let options):
@@ -182,6 +192,11 @@ extension CommandBody {
         case .tap: return .tap(try fields.need(fields.taps, "taps"))
         case .tally:
             return .tally(key: try fields.need(fields.key, "key"), try fields.need(fields.tally, "tally"))
+        case .openPoll:
+            return .openPoll(id: try fields.need(fields.key, "key"), try fields.need(fields.poll, "poll"), options)
+        case .vote:
+            return .vote(poll: try fields.need(fields.key, "key"), option: try fields.need(fields.option, "option"))
+        case .closePoll: return .closePoll(id: try fields.need(fields.key, "key"), options)
         case .setManager: return .setManager(try user(), enable: try enable(), options)
         case .setMember: return .setMember(try user(), enable: try enable(), options)
         case .setRole: return .setRole(try user(), try fields.need(fields.role, "role"), options)

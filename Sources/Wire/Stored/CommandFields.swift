@@ -30,6 +30,8 @@ struct CommandFields: WireMessage {
     var mediaDigest: String?
     var mediaID: String?
     var isInline: Bool?
+    var poll: PollDraft?
+    var option: Int64?
     var options = NotifyOptions()
 
     static var blank: CommandFields { CommandFields() }
@@ -59,6 +61,8 @@ struct CommandFields: WireMessage {
         try walker.optional(22, "message", &message)
         try walker.optional(24, "taps", &taps)
         try walker.optional(25, "tally", &tally)
+        try walker.optional(26, "poll", &poll)
+        try walker.optional(27, "option", &option)
         try options.walk(&walker)
         try walker.optional(36, "upload", &upload)
         try walker.optional(37, "mediaDigest", &mediaDigest)

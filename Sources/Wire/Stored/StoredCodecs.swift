@@ -30,6 +30,8 @@ public enum CatalogueCodec {
         case .tally(let tally): WireProtobuf.encode(tally)
         case .taps(let memory): WireProtobuf.encode(memory)
         case .upload(let record): WireProtobuf.encode(record)
+        case .poll(let record): WireProtobuf.encode(record)
+        case .votes(let votes): WireProtobuf.encode(votes)
         }
     }
 
@@ -48,6 +50,8 @@ public enum CatalogueCodec {
         case .tally: return .tally(try stored(Tally.self, bytes, "tally row"))
         case .taps: return .taps(try stored(TapMemory.self, bytes, "row of taps"))
         case .upload: return .upload(try stored(UploadRecord.self, bytes, "row of content"))
+        case .poll: return .poll(try stored(PollRecord.self, bytes, "poll row"))
+        case .votes: return .votes(try stored(PollVotes.self, bytes, "row of votes"))
         case .deletedRoom: return .deletedRoom(try stored(DeletedRoomRecord.self, bytes, "deleted room's row"))
         }
     }

@@ -103,6 +103,7 @@ extension CommandFacts: WireMessage {
         try walker.optional(25, "keptSince", &keptSince)
         var stored = amended.map { StoredMessage(message: $0) }
         try walker.optional(26, "amended", &stored)
+        try walker.optional(27, "pollKey", &pollKey)
         try walker.optional(30, "mediaId", &mediaID)
         try walker.repeated(31, "sharedUploads", &sharedUploads)
         guard W.isDecoding else { return }

@@ -34,7 +34,7 @@ struct ConformanceCheck: Sendable {
         handshakes,
         framesBeforeConnect, requestsInFrames, allowances, tokenBounds, sessions, secrecy, seats, bigRooms, pages,
         signing, protobuf, connection, origins, slowClients, messageFields, mutes, expulsions, defaults, drops,
-        manyMessages, barrageSamples, pins, amend, tallies, media, users, signedTokens, tokenEnds, serverRules,
+        manyMessages, barrageSamples, pins, amend, tallies, polls, media, users, signedTokens, tokenEnds, serverRules,
         wholeCluster,
         signatures,
         callbacks,

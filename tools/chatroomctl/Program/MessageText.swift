@@ -99,6 +99,8 @@ enum MessageText {
         case .digest: "people entered and left"
         case .amended: "message amended"
         case .pinsChanged: "pinned messages changed"
+        case .pollOpened: "poll opened"
+        case .pollClosed: "poll closed"
         case .unknown: "event \(number)"
         }
     }
