@@ -262,7 +262,7 @@ public struct CommandFacts: Sendable, Hashable {
 
     /// Whether the app has a webhook, to which what happens is owed.
     public var webhook = false
-    /// Of an `openPoll`.
+    /// The key of the poll that an `openPoll` opens.
     public var pollKey: PollKey? {
         get { pollKeys.first }
         set { pollKeys = newValue.map { [$0] } ?? [] }

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Polls: one vote a user, in the log (PROTOCOL.md, "Polls"). Who has voted is part of the state, so no vote waits for a
+/// Polls: one vote a user, in the log (PROTOCOL.md, "Polls"). The state has the voters, so no vote waits for a
 /// look-up on disk.
 extension RoomState {
     /// Those that are open, and the latest that were closed; oldest first.
@@ -52,31 +52,33 @@ extension RoomState {
         guard case .member(let user, _, let anonymous) = command.actor, !anonymous else {
             throw ChatError(.forbidden, "members vote")
         }
-        guard let entry = polls[id] else { throw noPoll(id) }
+        // No copy of the entry is held: the voters would be copied with the vote.
+        guard let record = polls[id]?.record else { throw noPoll(id) }
         // Its time is over as soon as it is, whenever the room gets to say so.
-        guard entry.record.closedAt == nil, outcome.time < entry.record.poll.closesAt else { throw pollClosed(id) }
-        guard let choice = Int(exactly: option), entry.record.poll.options.indices.contains(choice) else {
-            throw ChatError(
-                .badParameter, "option is from 0 to \(entry.record.poll.options.count - 1)", field: "option")
+        guard record.closedAt == nil, outcome.time < record.poll.closesAt else { throw pollClosed(id) }
+        guard let choice = Int(exactly: option), record.poll.options.indices.contains(choice) else {
+            throw ChatError(.badParameter, "option is from 0 to \(record.poll.options.count - 1)", field: "option")
         }
-        let hash = PollVoters.hash(user, entry.record.key)
-        if let former = entry.voters.option(of: hash) {
-            guard entry.record.poll.mayChange else {
+        let hash = PollVoters.hash(user, record.key)
+        let former = polls[id]?.voters.option(of: hash)
+        if former != nil {
+            guard record.poll.mayChange else {
                 throw ChatError(.conflict, "\(user) has voted in \(id) already", field: "poll")
             }
-            guard former != choice else { return .poll(entry.poll) }
         } else {
-            guard entry.voters.total < Limits.pollVoters else {
+            guard polls[id]?.voters.total ?? 0 < Limits.pollVoters else {
                 throw ChatError(.conflict, "\(id) has \(Limits.pollVoters) votes already", field: "poll")
             }
         }
-        polls[id]?.voters.set(choice, of: hash)
-        let part = PollVoters.part(of: hash)
-        outcome.rows.append(
-            CatalogueChange(
-                kind: .votes, key: PollTable.rowKey(entry.record.number, part),
-                value: polls[id]?.voters.parts[part].map { .votes(PollVotes(bytes: $0)) }))
-        return .poll(polls[id]?.poll ?? entry.poll)
+        if former != choice {
+            polls[id]?.voters.set(choice, of: hash)
+            let part = PollVoters.part(of: hash)
+            outcome.rows.append(
+                CatalogueChange(
+                    kind: .votes, key: PollTable.rowKey(record.number, part),
+                    value: polls[id]?.voters.parts[part].map { .votes(PollVotes(bytes: $0)) }))
+        }
+        return .poll(polls[id]?.poll ?? record.poll)
     }
 
     mutating func closePoll(

@@ -62,6 +62,7 @@ extension IntegrationTests {
                 #"{"room":"matrix","messageId":"m","set":{"text":"t","content":"c","ext":"e"},"clientId":"UNIQUE"}"#
             ),
             ("message", #"{"room":"matrix","messageId":"m"}"#),
+            (
                 "poll",
                 #"{"room":"matrix","poll":"p","title":"t","options":["a","b"],"seconds":1,"mayChange":true,"close":true,"clientId":"UNIQUE"}"#
             ),
