@@ -201,6 +201,7 @@ let package = Package(
         program("programs", ["chatroomd", "chatroomctl", "botswarm", "BuildVersion"], path: "tools/programs"),
 
         program("member-benchmark", ["ChatModel", "RoomCore"], path: "tools/benchmarks/members"),
+        program("poll-benchmark", ["ChatModel", "RoomCore"], path: "tools/benchmarks/polls/voters"),
         .executableTarget(
             name: "core-operations", dependencies: ["ChatModel", "RoomCore", "RoomProtocol", "SessionCore", "Wire"],
             path: "tools/benchmarks/core", exclude: ["run.sh", "thresholds.txt"], swiftSettings: strict,

@@ -17,6 +17,8 @@ parts=(
     'barrage|Barrage|barrage/run.sh'
     'storm|Joining storm, one node|storm/run.sh'
     'storm3|Joining storm, three nodes|storm/run.sh --nodes 3'
+    'taps|Taps|taps/run.sh'
+    'polls|Polls|polls/run.sh'
     'log|The log alone|log/run.sh'
     'sends|Durable sends|sends/run.sh'
     'sends3|Durable sends, three nodes|sends/run.sh --nodes 3 --delays 0 --fixed-rate 5000'

@@ -53,7 +53,7 @@ final class NodeMembership: Sendable {
                 link?.loop.execute { link?.value.use(level: level) }
                 return
             case .nodes(let listed): records = listed
-            case .revoked, .setting: return
+            case .revoked, .sanctioned, .setting: return
             }
             cluster.set(records)
             guard let link else { return }

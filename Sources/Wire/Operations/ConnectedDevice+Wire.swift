@@ -1,20 +1,7 @@
 import ChatModel
 
-/// A session of the user, as that user's clients see it (PROTOCOL.md, "Devices").
-public struct ConnectedDevice: WireMessage, Hashable {
-    public var device: Device
-    /// When its session began.
-    public var connectedAt: Timestamp
-    /// The session that is told.
-    public var isSelf: Bool
-
+extension ConnectedDevice: WireMessage {
     public static var blank: ConnectedDevice { ConnectedDevice(device: .blank, connectedAt: .blank) }
-
-    public init(device: Device, connectedAt: Timestamp, isSelf: Bool = false) {
-        self.device = device
-        self.connectedAt = connectedAt
-        self.isSelf = isSelf
-    }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "device", &device)
