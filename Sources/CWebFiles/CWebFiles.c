@@ -68,6 +68,14 @@ static const unsigned char page_people_js[] = {
 #embed "../Gateway/Web/people.js"
 };
 
+static const unsigned char page_polls_css[] = {
+#embed "../Gateway/Web/polls.css"
+};
+
+static const unsigned char page_polls_js[] = {
+#embed "../Gateway/Web/polls.js"
+};
+
 static const unsigned char page_qr_js[] = {
 #embed "../Gateway/Web/qr.js"
 };
@@ -116,6 +124,8 @@ static const struct chatroom_file page_files[] = {
     {"parts.js", page_parts_js, sizeof page_parts_js},
     {"people.css", page_people_css, sizeof page_people_css},
     {"people.js", page_people_js, sizeof page_people_js},
+    {"polls.css", page_polls_css, sizeof page_polls_css},
+    {"polls.js", page_polls_js, sizeof page_polls_js},
     {"qr.js", page_qr_js, sizeof page_qr_js},
     {"seats.css", page_seats_css, sizeof page_seats_css},
     {"seats.js", page_seats_js, sizeof page_seats_js},
@@ -159,6 +169,10 @@ static const unsigned char console_console_overview_js[] = {
 
 static const unsigned char console_console_person_js[] = {
 #embed "../ServerAPI/Console/console-person.js"
+};
+
+static const unsigned char console_console_polls_js[] = {
+#embed "../ServerAPI/Console/console-polls.js"
 };
 
 static const unsigned char console_console_room_js[] = {
@@ -205,6 +219,7 @@ static const struct chatroom_file console_files[] = {
     {"console-monitor.js", console_console_monitor_js, sizeof console_console_monitor_js},
     {"console-overview.js", console_console_overview_js, sizeof console_console_overview_js},
     {"console-person.js", console_console_person_js, sizeof console_console_person_js},
+    {"console-polls.js", console_console_polls_js, sizeof console_console_polls_js},
     {"console-room.js", console_console_room_js, sizeof console_console_room_js},
     {"console-rooms.js", console_console_rooms_js, sizeof console_console_rooms_js},
     {"console-settings.js", console_console_settings_js, sizeof console_console_settings_js},

@@ -24,6 +24,7 @@ const ICONS = {
   close: "M6 6l12 12M18 6 6 18",
   pin: "M9 4h6l-1 7 3 3H7l3-3-1-7Zm3 10v6",
   announcement: "M4 10v4h3l8 4V6l-8 4H4Zm14-1a4 4 0 0 1 0 6",
+  poll: "M5 20v-8m7 8V4m7 16v-6",
   like: "M12 20 4.5 12.6a4.6 4.6 0 0 1 6.5-6.5l1 1 1-1a4.6 4.6 0 0 1 6.5 6.5Z",
 };
 /** The newest messages are kept here for a change of the language, which builds the views anew. */
@@ -48,6 +49,9 @@ export class ChatRoom extends HTMLElement {
   /** The book of the messages that came and were missed; see ledger.js. */
   ledger = new Ledger();
   #likes = { total: 0, taps: 0, timer: 0 };
+  /** The cards of polls, from the first one on; and the counts that came before them. */
+  #polls = null;
+  #totals = {};
 
   #parts = {};
   #sheets = new Map();
@@ -167,6 +171,24 @@ export class ChatRoom extends HTMLElement {
     }, "people", "dialogs", "people");
   }
 
+  #makePolls({ Polls }) {
+    if (this.#polls || !this.#entry || this.#end) return this.#polls;
+    this.#polls = new Polls(this.#parts.polls, this.#views.context);
+    this.#polls.entered(this.#entry, this.#totals);
+    for (const message of this.#kept) this.#polls.message(message);
+    return this.#polls;
+  }
+
+  /** The polls come when one is open. */
+  async #bringPolls() {
+    const views = this.#views;
+    const isNeeded = this.#client.features.includes("poll") && Object.keys(this.#totals).some((key) => key.startsWith("poll:"));
+    if (this.#polls || views.hasPolls || !isNeeded) return;
+    views.hasPolls = true;
+    const module = await this.#comes(views, "polls", "dialogs", "polls");
+    if (module) this.#makePolls(module);
+  }
+
   /** Tries to load what comes behind the chat until it is there, or not wanted any more. */
   async #comes(views, ...names) {
     while (views === this.#views) {
@@ -253,8 +275,11 @@ export class ChatRoom extends HTMLElement {
       // Its place is kept, so that nothing moves when they come.
       part("figures", "section", { "aria-label": say("figures"), hidden: !this.hasAttribute("figures") }),
       part("side", "section", { "aria-label": say("side") },
-        make("div", { class: "room-tabs", role: "tablist", "aria-label": say("side"), keydown: this.#tabKey },
-          tab("chat", true), tab("people", false)),
+        make("div", "room-tabs",
+          make("div", { class: "room-tablist", role: "tablist", "aria-label": say("side"), keydown: this.#tabKey },
+            tab("chat", true), tab("people", false)),
+          tool("newPoll", words.say("polls.new"), () => this.#with((module) => this.#makePolls(module)?.openDialog(), "polls", "dialogs", "polls"),
+            icon(ICONS.poll))),
         later("pins", "pin"), later("polls", "poll"), later("held", "held"),
         panel("chat", true), panel("people", false)),
       part("card", "div", { hidden: true }),
@@ -262,6 +287,7 @@ export class ChatRoom extends HTMLElement {
       part("live", "div", { role: "status", "aria-live": "polite" }));
     this.#label();
     this.#figures?.built();
+    this.#polls?.built(this.#parts.polls);
   }
 
   #label() {
@@ -330,6 +356,8 @@ export class ChatRoom extends HTMLElement {
     clearInterval(this.#ticker);
     this.#ticker = 0;
     this.#closeViews();
+    this.#polls?.destroy();
+    [this.#polls, this.#totals] = [null, {}];
     const client = this.#client;
     [this.#client, this.#room, this.#entry, this.#me, this.#info, this.#end] = [null, null, null, null, null, null];
     [this.#kickReason, this.#mutedUntil, this.#kept, this.#isAnew, this.#backUntil] = [null, 0, [], false, 0];
@@ -373,7 +401,11 @@ export class ChatRoom extends HTMLElement {
     room.on("entered", (entry) => isCurrent() && this.#entered(entry));
     room.on("message", (message) => isCurrent() && this.#message(message));
     room.on("unsupported", (message) => isCurrent() && this.#views.chat.unsupported(message));
-    room.on("filled", (messages) => isCurrent() && this.#views.chat.filled(messages));
+    room.on("filled", (messages) => {
+      if (!isCurrent()) return;
+      this.#views.chat.filled(messages);
+      for (const message of messages) this.#polls?.message(message);
+    });
     room.on("gap", (gap) => {
       if (!isCurrent()) return;
       this.#views.chat.gap(gap);
@@ -396,7 +428,7 @@ export class ChatRoom extends HTMLElement {
       this.#views.people?.online(online);
       this.#showOnline();
     });
-    room.on("tallies", ({ like }) => isCurrent() && like !== undefined && this.#showLikes(like));
+    room.on("tallies", (totals) => isCurrent() && this.#count(totals));
     room.on("kicked", ({ reason, ext }) => {
       if (!isCurrent()) return;
       this.#kickReason = reason;
@@ -460,6 +492,7 @@ export class ChatRoom extends HTMLElement {
     for (const message of this.#kept) this.#views.chat.message(message);
     this.#bringStage();
     this.#bringSeats({ recovery: "fresh" });
+    this.#bringPolls();
     if (this.#end) this.#views.chat.exited();
   }
 
@@ -472,12 +505,15 @@ export class ChatRoom extends HTMLElement {
     this.#setMe(entry.me);
     this.#isAnew = isBack && entry.recovery === "impossible";
     if (entry.recovery !== "complete") this.#kept = [];
-    this.#likes.total = entry.tallies?.find(({ key }) => key === "like")?.total ?? 0;
+    this.#totals = Object.fromEntries(entry.tallies?.map(({ key, total }) => [key, total]) ?? []);
+    this.#likes.total = this.#totals.like ?? 0;
     this.#useFeatures();
     this.#views.people?.entered(entry);
     this.#views.chat.entered({ recovery: entry.recovery, seq: entry.seq });
     this.#bringStage();
     this.#bringSeats(entry);
+    this.#polls?.entered(entry, this.#totals);
+    this.#bringPolls();
     this.#bringFigures();
     this.#render();
   }
@@ -496,10 +532,15 @@ export class ChatRoom extends HTMLElement {
       if (this.#kept.length > KEPT_MAX) this.#kept.shift();
       this.#views.chat.message(message);
     }
+    this.#polls?.message(message);
     // The reply to `enter` holds already what came before it.
     if (message.seq !== undefined && message.seq <= this.#entry.seq) return;
     if (message.type === "NOTIFICATION") {
       this.#note(message);
+      if (message.event === 362) {
+        this.#totals[`poll:${message.data.poll}:0`] ??= 0;
+        this.#bringPolls();
+      }
       this.#views.people?.message(message);
     }
     if (message.type === "NOTIFICATION" || message.type === "COMMAND") {
@@ -558,6 +599,7 @@ export class ChatRoom extends HTMLElement {
       this.#info = info;
       views.seats?.entered({ queue: queue.elements, seq: queue.seq, queueNext: queue.next });
       this.#render();
+      this.#polls?.readAgain();
       this.#readMe();
     } catch { /* The next entry brings it. */ } finally { this.#isReading = false; }
   }
@@ -568,12 +610,13 @@ export class ChatRoom extends HTMLElement {
     if (this.#end) return;
     this.#end = error ?? new Error("failed");
     for (const view of ["chat", "people", "seats"]) this.#views?.[view]?.exited();
+    this.#polls?.exited();
     this.#tell("statechange", { state: "failed", error });
     this.#render();
   }
 
   #render() {
-    const { name, state, settings } = this.#parts;
+    const { name, state, settings, newPoll } = this.#parts;
     name.textContent = this.roomName;
     this.#showOnline();
     const now = performance.now();
@@ -586,6 +629,7 @@ export class ChatRoom extends HTMLElement {
     state.textContent = isLost ? say("lost", { seconds }) : isMoving ? say("moving")
       : say(["connecting", "entering", "entered"].includes(current) ? current : "out");
     settings.hidden = !this.#canManage() || this.#end !== null;
+    newPoll.hidden = settings.hidden || !this.#client?.features.includes("poll");
     this.#showBanner(isLost, seconds, now);
     this.#showAnnouncement();
     this.#showPins();
@@ -599,7 +643,14 @@ export class ChatRoom extends HTMLElement {
     if (!isTicking) { clearInterval(this.#ticker); this.#ticker = 0; }
   }
 
-  // Likes
+  // Tallies
+
+  #count(totals) {
+    Object.assign(this.#totals, totals);
+    if (totals.like !== undefined) this.#showLikes(totals.like);
+    this.#polls?.tallies(totals);
+    this.#bringPolls();
+  }
 
   /** Taps are added up here, too, and sent without an answer: the count comes to all. */
   #like() {

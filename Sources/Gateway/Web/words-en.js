@@ -136,4 +136,12 @@ export default {
     "error.lost": "The connection was lost before the answer.", "error.unknown": "No answer came. It may have been sent.",
     error: "It did not work.",
   },
+  polls: {
+    new: "Open a poll", poll: "Poll", question: "Question", option: "Option {number}", optional: "may stay empty", more: "One more option",
+    time: "Open for", mayChange: "People may change their vote", open: "Open the poll", opened: "The poll is open.",
+    many: "Five polls are open already. End one of them first.", votes: "{count} votes", "votes.one": "1 vote", ended: "ended",
+    choose: "Choose one.", vote: "Vote", moves: "You may change your vote.", mine: "your vote", voted: "Your vote: {option}", over: "This poll takes no more votes.",
+    again: "You have voted already.", anonymous: "Sign in to vote.", unknown: "This page cannot read what the options mean.", close: "End the poll",
+    "close.ask": "End this poll now?",
+  },
 };

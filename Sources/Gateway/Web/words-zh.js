@@ -88,4 +88,10 @@ killed: "节点 {node} 已终止", silence: "{ms} 毫秒",
     "error.13006": "现在只有房主和管理员可以发言。", "error.13007": "你不在房间里。", "error.13008": "你加入的房间太多。", "error.13009": "内容未通过审核。",
     "error.lost": "连接中断，没有收到答复。", "error.unknown": "没有收到答复，可能已经发送。", error: "操作未成功。",
   },
+  polls: {
+    new: "发起投票", poll: "投票", question: "问题", option: "选项 {number}", optional: "可以留空", more: "添加选项", time: "持续时间",
+    mayChange: "可以更改投票", open: "发起", opened: "投票已开始。", many: "已有五个投票正在进行，请先结束一个。", votes: "{count} 票", "votes.one": "1 票", ended: "已结束",
+    choose: "请选择一项。", vote: "去投票", moves: "可以更改投票。", mine: "我的投票", voted: "已投：{option}", over: "这个投票不再接受投票。", again: "你已经投过票。",
+    anonymous: "登录后可以投票。", unknown: "这个页面读不到选项的内容。", close: "结束投票", "close.ask": "现在结束这个投票？",
+  },
 };

@@ -1,11 +1,12 @@
 /** One room: why it is as it is, settings, the messages as they come, members, queue. */
 import { every } from "/console/console-api.js";
 import { openPerson } from "/console/console-person.js";
+import { pollsPart } from "/console/console-polls.js";
 import { roomMarks } from "/console/console-rooms.js";
 import { Table, act, actions, ask, badge, button, card, confirmed, el, facts, field, notice, person, time, valuesOf } from "/console/console-ui.js";
 import { words } from "/console/console-words.js";
 
-const TABS = ["state", "tail", "members", "queue"];
+const TABS = ["state", "tail", "members", "queue", "polls"];
 const LINES_MAX = 500;
 const TEXT_MAX = 1_000;
 const KINDS = ["TEMPORARY", "FIXED", "FIXED_ONLINE", "MANAGERS", "MUTED", "BLACKLISTED", "BANNED"];
@@ -94,7 +95,7 @@ export async function roomView(context) {
   }
   if (signal.aborted) return;
   every(5_000, signal, async () => { try { await reload(); } catch (error) { if (!signal.aborted && !error.isUnknown) notice(error.sentence, "bad"); } });
-  ({ state: statePart, tail: tailPart, members: membersPart, queue: queuePart })[tab]({ ...context, room, body, info: () => info, reload });
+  ({ state: statePart, tail: tailPart, members: membersPart, queue: queuePart, polls: pollsPart })[tab]({ ...context, room, body, info: () => info, reload });
 }
 
 function refused(body, title, why) {
@@ -407,7 +408,7 @@ function queuePart({ api, room, body, signal }) {
 
 words.add({
   en: {
-    "room.parts": "Parts of the room", "room.tab.state": "State and settings", "room.tab.tail": "Messages, live", "room.tab.members": "Members", "room.tab.queue": "Queue",
+    "room.parts": "Parts of the room", "room.tab.state": "State and settings", "room.tab.tail": "Messages, live", "room.tab.members": "Members", "room.tab.queue": "Queue", "room.tab.polls": "Polls",
     "room.unknown": "The room {room} can't be shown", "room.back": "All rooms", "room.online": "{online} online",
     "room.send": "Send a message", "room.sendTitle": "Send a message as the system", "room.sendText": "Everybody in the room sees it, and it stays in history.",
     "room.sendType": "Kind", "room.typeText": "text", "room.typeTip": "tip (a hint, shown apart)", "room.text": "Text", "room.sent": "Sent, with number {seq}.",
@@ -440,7 +441,7 @@ words.add({
     "queue.take": "Take out", "queue.takeTitle": "Take {key} out of the queue?", "queue.takeText": "The room is told.", "queue.taken": "{key} is out of the queue.", "queue.clear": "Clear", "queue.clearTitle": "Clear the queue?", "queue.clearText": "{count} elements go, and cannot be had back.", "queue.cleared": "The queue is empty.", "queue.none": "The queue is empty.",
   },
   zh: {
-    "room.parts": "房间各部分", "room.tab.state": "状态与设置", "room.tab.tail": "实时消息", "room.tab.members": "成员", "room.tab.queue": "队列",
+    "room.parts": "房间各部分", "room.tab.state": "状态与设置", "room.tab.tail": "实时消息", "room.tab.members": "成员", "room.tab.queue": "队列", "room.tab.polls": "投票",
     "room.unknown": "无法显示房间 {room}", "room.back": "全部房间", "room.online": "在线 {online}",
     "room.send": "发送消息", "room.sendTitle": "以系统身份发送消息", "room.sendText": "房间内所有人可见，并保留在历史中。",
     "room.sendType": "类型", "room.typeText": "文本", "room.typeTip": "提示（单独显示）", "room.text": "内容", "room.sent": "已发送，序号 {seq}。",

@@ -1,4 +1,4 @@
-/** Users: the sessions of one, and what can be done to them; sessions that read too slowly. */
+/** Users: the sessions of one, and what can be done to them; who is banned or muted in all rooms; sessions that read too slowly. */
 import { isValidId } from "/console/console-api.js";
 import { roomLink } from "/console/console-rooms.js";
 import { Table, act, actions, ask, button, card, confirmed, el, facts, field, modal, notice, person, time } from "/console/console-ui.js";
@@ -29,6 +29,71 @@ function sessionTable({ api, reload, hasUser }) {
   });
 }
 
+const HOUR = 3_600;
+const SPANS = [HOUR, 24 * HOUR, 7 * 24 * HOUR, 30 * 24 * HOUR, 365 * 24 * HOUR];
+/** The sanctions that hold in all rooms: [the field of a user that has it, its call, its words]. */
+const SANCTIONS = [["banned", "PUT /v1/users/{user}/ban", "ban"], ["muted", "PUT /v1/users/{user}/mute", "muteAll"]];
+
+/** Asks for how long and why, and sets a sanction. Returns whether that was done. */
+async function setSanction(api, user, [, name, key]) {
+  const values = await ask({
+    title: words.say(`users.${key}Title`, { user }), text: words.say(`users.${key}Text`), danger: true, action: words.say(`users.${key}`),
+    fields: [
+      { name: "seconds", type: "select", label: words.say("users.howLong"), value: 24 * HOUR, options: [...SPANS.map((seconds) => [seconds, words.span(seconds * 1000)]), ["", words.say("users.forGood")]] },
+      { name: "reason", label: words.say("users.reason"), hint: words.say("users.reasonHint"), maxlength: 256 },
+    ],
+  });
+  if (!values) return false;
+  const body = { ...(values.seconds && { seconds: Number(values.seconds) }), ...(values.reason && { reason: values.reason }) };
+  return await act(() => api.call(name, { user }, { body }), words.say(`users.${key}Done`, { user })) !== undefined;
+}
+
+async function liftSanction(api, user, [, name, key]) {
+  return await act(() => api.call(name, { user }, { body: { seconds: 0 } }), words.say(`users.${key}Lifted`, { user })) !== undefined;
+}
+
+const endOf = ({ endsAt }) => (endsAt ? time(endsAt) : words.say("users.forGood"));
+
+/** The users who are banned or muted in all rooms, where this node's version has that. */
+function sanctionedUsers({ api, signal }) {
+  if (!api.knows("GET /v1/users")) return null;
+  const why = api.why("GET /v1/users");
+  if (why) return card(words.say("users.sanctions"), el("p", { class: "empty" }, why));
+  const which = field({ name: "kind", type: "select", label: words.say("users.which"), options: [["BANNED", words.say("users.ofBanned")], ["MUTED", words.say("users.ofMuted")]] });
+  const select = which.querySelector("select");
+  const sanction = () => SANCTIONS[select.value === "BANNED" ? 0 : 1];
+  let [users, next, serial] = [[], undefined, 0];
+  const of = (user) => user[user.shown];
+  const lift = async ({ user }) => { if (await liftSanction(api, user, sanction())) load(true); };
+  const table = new Table({
+    // One of each kind has a line of its own, so that its button is for that kind.
+    label: words.say("users.sanctions"), key: ({ user, shown }) => `${shown} ${user}`, empty: words.say("ui.loading"),
+    columns: [
+      { title: words.say("users.user"), cell: ({ user }) => el("a", { href: `#user/${encodeURIComponent(user)}` }, person(user)) },
+      { title: words.say("users.begun"), cell: (user) => time(of(user).since) },
+      { title: words.say("users.ends"), cell: (user) => endOf(of(user)) },
+      { title: words.say("users.reason"), wide: true, cell: (user) => (of(user).reason ? person(of(user).reason) : undefined) },
+      { title: "", once: true, cell: (user) => button(words.say("users.lift"), () => lift(user), { why: api.why(sanction()[1]), label: `${words.say("users.lift")}: ${user.user}` }) },
+    ],
+  });
+  const more = button(words.say("ui.more"), () => load(false));
+  more.hidden = true;
+  async function load(isNew) {
+    const mine = serial += 1;
+    const [shown] = sanction();
+    const page = await act(() => api.call("GET /v1/users", {}, { query: { kind: select.value, limit: 100, after: isNew ? undefined : next }, signal }));
+    if (mine !== serial || signal.aborted || !page) return;
+    const found = page.users.filter((user) => user[shown]).map((user) => ({ ...user, shown }));
+    users = isNew ? found : [...users, ...found].slice(0, 2_000);
+    next = page.next;
+    more.hidden = next === undefined || users.length >= 2_000;
+    table.update(users, words.say("users.noneSanctioned"));
+  }
+  select.addEventListener("change", () => load(true));
+  load(true);
+  return card(words.say("users.sanctions"), actions(button(words.say("ui.reload"), () => load(true))), el("div", { class: "toolbar" }, which), table.element, more);
+}
+
 export function usersView({ api, main, signal, go }) {
   const find = el("form", { class: "toolbar", role: "search" }, field({ name: "user", label: words.say("users.id"), maxlength: 64 }),
     el("div", { class: "buttons" }, el("button", { type: "submit", class: "button primary" }, words.say("users.open"))));
@@ -38,7 +103,7 @@ export function usersView({ api, main, signal, go }) {
     if (isValidId(user)) go(`#user/${encodeURIComponent(user)}`);
     else notice(words.say("users.invalid"), "warn");
   });
-  main.append(card(words.say("users.one"), find));
+  main.append(card(words.say("users.one"), find), sanctionedUsers({ api, signal }) ?? "");
   const why = api.why("GET /v1/sessions");
   if (why) {
     main.append(card(words.say("users.sessions"), el("p", { class: "empty" }, why)));
@@ -123,34 +188,38 @@ export function userView({ api, main, signal, parts: [user] }) {
   }
   load();
 
-  /** App-wide sanctions, where this node's version has them. */
+  /** Ban and mute in all rooms, where this node's version has them. */
   function sanctions() {
-    if (!api.knows("PUT /v1/users/{user}/ban")) return;
+    if (!api.knows("GET /v1/users/{user}")) return;
     const state = el("div");
+    const deeds = actions();
+    const why = api.why("GET /v1/users/{user}");
+    main.append(card(words.say("users.sanctions"), deeds, state));
+    if (why) {
+      state.replaceChildren(el("p", { class: "empty" }, why));
+      return;
+    }
+    let offered = "";
     const show = async () => {
       try {
         const answer = await call("GET /v1/users/{user}", { signal });
-        const say = (sanction) => (!sanction ? words.say("users.noSanction") : el("span", {}, sanction.until ? time(sanction.until) : words.say("users.forGood"), sanction.reason ? [": ", person(sanction.reason)] : []));
-        state.replaceChildren(facts([[words.say("users.ban"), say(answer.ban)], [words.say("users.muteAll"), say(answer.mute)]]));
+        if (signal.aborted) return;
+        const say = (sanction) => (!sanction ? words.say("users.noSanction") : el("span", {}, sanction.endsAt && [words.say("users.until"), " "], endOf(sanction), sanction.reason && [": ", person(sanction.reason)]));
+        state.replaceChildren(facts(SANCTIONS.map(([name, , key]) => [words.say(`users.${key}State`), say(answer[name])])));
+        // Buttons are made anew only when they mean something else: else the keyboard would lose its place.
+        if (offered === `${!answer.banned} ${!answer.muted}`) return;
+        const focused = [...deeds.children].indexOf(document.activeElement);
+        offered = `${!answer.banned} ${!answer.muted}`;
+        deeds.replaceChildren(...SANCTIONS.map((sanction) => {
+          const [name, deedName, key] = sanction;
+          return answer[name] ? deed(`${key}Lift`, deedName, async () => { if (await liftSanction(api, user, sanction)) show(); })
+            : deed(key, deedName, async () => { if (await setSanction(api, user, sanction)) { show(); load(); } }, { kind: key === "ban" ? "danger" : "" });
+        }));
+        deeds.children[focused]?.focus();
       } catch (error) {
         if (!signal.aborted) state.replaceChildren(el("p", { class: "empty" }, error.sentence ?? String(error)));
       }
     };
-    const set = async (key, name) => {
-      const values = await ask({
-        title: words.say(`users.${key}Title`, { user }), text: words.say(`users.${key}Text`), danger: true, action: words.say(`users.${key}`),
-        fields: [
-          { name: "seconds", type: "number", label: words.say("users.seconds"), hint: words.say("users.secondsHint"), min: 0 },
-          { name: "reason", label: words.say("users.reason"), maxlength: 256 },
-        ],
-      });
-      if (!values) return;
-      const body = { ...(values.seconds !== undefined && { seconds: values.seconds }), ...(values.reason && { reason: values.reason }) };
-      if (await act(() => call(name, { body }), words.say("users.sanctioned", { user }))) show();
-    };
-    main.append(card(words.say("users.sanctions"), actions(
-      deed("muteAll", "PUT /v1/users/{user}/mute", () => set("muteAll", "PUT /v1/users/{user}/mute")),
-      deed("ban", "PUT /v1/users/{user}/ban", () => set("ban", "PUT /v1/users/{user}/ban"), { kind: "danger" })), state));
     show();
   }
 }
@@ -167,8 +236,10 @@ words.add({
     "users.offline": "Force offline", "users.offlineTitle": "Force {user} offline?", "users.offlineText": "All sessions end with 4403, at once and without a grace. Tokens stay valid.", "users.offlineDone": "{count} sessions are ended.",
     "users.revoke": "Revoke tokens", "users.revokeTitle": "Revoke the tokens of {user}?", "users.revokeText": "All tokens that were issued until now are refused, and the user is put out of all rooms. This can't be undone; tokens that are issued later are valid.", "users.revokeDone": "The tokens are revoked.",
     "users.offlineNow": "This user has no session: not connected to any node.", "users.perRoom": "Role, mutes and blacklist are of one room: open the room, then Members.",
-    "users.sanctions": "App-wide sanctions", "users.ban": "Ban", "users.banTitle": "Ban {user} everywhere?", "users.banText": "The user is put out of all rooms, and can't connect.", "users.muteAll": "Mute everywhere", "users.muteAllTitle": "Mute {user} everywhere?", "users.muteAllText": "The user can't speak in any room.",
-    "users.seconds": "Seconds", "users.secondsHint": "Empty: for good. 0: lift it.", "users.reason": "Reason", "users.sanctioned": "The sanction of {user} is set.", "users.noSanction": "none", "users.forGood": "for good",
+    "users.sanctions": "Banned or muted in all rooms", "users.ofBanned": "those who are banned", "users.ofMuted": "those who are muted", "users.begun": "Since", "users.ends": "Until", "users.until": "ends", "users.lift": "Lift", "users.noneSanctioned": "Nobody.", "users.noSanction": "no", "users.forGood": "for good",
+    "users.ban": "Ban", "users.banState": "Banned", "users.banTitle": "Ban {user} everywhere?", "users.banText": "The user is put out of all rooms at once, and can't connect until the ban ends. Rooms see an exit.", "users.banDone": "{user} is banned.", "users.banLift": "Lift the ban", "users.banLifted": "{user} may connect again.",
+    "users.muteAll": "Mute everywhere", "users.muteAllState": "Muted", "users.muteAllTitle": "Mute {user} everywhere?", "users.muteAllText": "The user reads on, and can't write, throw barrage, tap or change queues in any room.", "users.muteAllDone": "{user} is muted in all rooms.", "users.muteAllLift": "Lift the mute", "users.muteAllLifted": "{user} may speak again.",
+    "users.howLong": "For", "users.reason": "Reason", "users.reasonHint": "For operators and the app's server; the user is not told.",
   },
   zh: {
     "users.one": "查找用户", "users.id": "用户 ID", "users.open": "打开", "users.invalid": "用户 ID 由 1 至 64 个字母、数字或 _ . @ : # | + ~ ! $ - 组成",
@@ -181,7 +252,9 @@ words.add({
     "users.offline": "强制下线", "users.offlineTitle": "强制 {user} 下线？", "users.offlineText": "全部会话立即以 4403 结束，没有宽限期。令牌仍有效。", "users.offlineDone": "已结束 {count} 个会话。",
     "users.revoke": "吊销令牌", "users.revokeTitle": "吊销 {user} 的令牌？", "users.revokeText": "此前签发的令牌全部失效，用户被移出所有房间。无法撤销；之后签发的令牌有效。", "users.revokeDone": "令牌已吊销。",
     "users.offlineNow": "该用户没有会话：未连接任何节点。", "users.perRoom": "角色、禁言和黑名单属于单个房间：请打开房间的“成员”。",
-    "users.sanctions": "全应用处罚", "users.ban": "封禁", "users.banTitle": "全局封禁 {user}？", "users.banText": "用户被移出所有房间，且无法连接。", "users.muteAll": "全局禁言", "users.muteAllTitle": "全局禁言 {user}？", "users.muteAllText": "用户在任何房间都不能发言。",
-    "users.seconds": "秒数", "users.secondsHint": "留空：永久。0：解除。", "users.reason": "原因", "users.sanctioned": "{user} 的处罚已设置。", "users.noSanction": "无", "users.forGood": "永久",
+    "users.sanctions": "在所有房间被封禁或禁言", "users.ofBanned": "被封禁的", "users.ofMuted": "被禁言的", "users.begun": "开始", "users.ends": "结束", "users.until": "结束：", "users.lift": "解除", "users.noneSanctioned": "没有人。", "users.noSanction": "否", "users.forGood": "永久",
+    "users.ban": "封禁", "users.banState": "封禁", "users.banTitle": "在所有房间封禁 {user}？", "users.banText": "用户立即被移出所有房间，封禁结束之前无法连接。房间内显示为退出。", "users.banDone": "{user} 已被封禁。", "users.banLift": "解除封禁", "users.banLifted": "{user} 可以重新连接。",
+    "users.muteAll": "全局禁言", "users.muteAllState": "禁言", "users.muteAllTitle": "在所有房间禁言 {user}？", "users.muteAllText": "用户仍可阅读，但不能在任何房间发言、发弹幕、点赞或更改队列。", "users.muteAllDone": "{user} 已在所有房间被禁言。", "users.muteAllLift": "解除禁言", "users.muteAllLifted": "{user} 可以发言了。",
+    "users.howLong": "时长", "users.reason": "原因", "users.reasonHint": "供运营人员和应用服务器查看，不告知用户。",
   },
 });

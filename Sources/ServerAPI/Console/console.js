@@ -14,10 +14,12 @@ import { badge, button, el, field, icon, notice, tick, time } from "/console/con
 import { userView, usersView } from "/console/console-users.js";
 import { words } from "/console/console-words.js";
 
-/** name → [what shows it, its place in the navigation, the call that it lives by]. */
+/** Sessions are for operators, sanctions for moderators: either is a reason to come here. */
+const USERS = ["GET /v1/users/{user}/sessions", "GET /v1/users"];
+/** name → [what shows it, its place in the navigation, the call that it lives by, or some]. */
 const VIEWS = {
   overview: [overview, "overview", "GET /v1/cluster"], rooms: [roomsView, "rooms", "GET /v1/rooms/{room}"], room: [roomView, "rooms", "GET /v1/rooms/{room}"],
-  users: [usersView, "users", "GET /v1/users/{user}/sessions"], user: [userView, "users", "GET /v1/users/{user}/sessions"],
+  users: [usersView, "users", USERS], user: [userView, "users", USERS],
   audit: [auditView, "audit", "GET /v1/audit"], cluster: [clusterView, "cluster", "GET /v1/cluster"], settings: [settingsView, "settings", "GET /v1/moderation"],
 };
 const PLACES = ["overview", "rooms", "users", "audit", "cluster", "settings"];
@@ -98,7 +100,8 @@ function signOut(sentence) {
 /** Navigation and the place for views. */
 function frame() {
   const links = PLACES.map((name) => {
-    const why = api.prefix ? (name === "rooms" ? "" : api.why(VIEWS[name][2])) : api.why(VIEWS[name][2]);
+    const reasons = [VIEWS[name][2]].flat().map((call) => api.why(call));
+    const why = reasons.includes("") || (api.prefix && name === "rooms") ? "" : reasons[0];
     return el("a", { href: `#${name}`, class: "place", "data-place": name, "aria-disabled": why ? "true" : undefined, title: why || undefined },
       icon(name), el("span", {}, words.say(`console.${name}`)), el("span", { class: "count" }),
       why && el("span", { class: "hidden" }, ` (${why})`));

@@ -1,7 +1,7 @@
 // An app that uses everything of the SDK, and what its types must refuse. It is compiled and never run: see `check`.
 import {
   ChatroomClient, ChatroomError, type AppMessage, type BarrageItem, type ClientOptions, type Draft, type Member,
-  type Message, type PinnedMessage, type QueueElement, type Room, type RoomEntry, type Transport,
+  type Message, type PinnedMessage, type Poll, type QueueElement, type Room, type RoomEntry, type Transport,
 } from "../../../Sources/Gateway/Web/chatroom.js";
 
 /** Fails to compile when a case of a union is left out. */
@@ -73,6 +73,10 @@ function text(message: Message): string {
     case 323: return message.data.messageIds.join();
     case 360: return `${message.data.messageId} ${message.data.set.text ?? message.data.set.content} ${message.data.editedAt.toFixed()}`;
     case 361: return message.data.pinned.map(({ messageId, seq }) => `${messageId} ${seq.toFixed()}`).join();
+    case 362: case 363: {
+      const { poll, title, options, counts, closesAt, mayChange } = message.data;
+      return `${poll} ${title} ${options.map((option, place) => `${option}: ${counts[place] ?? 0}`).join()} ${closesAt.toFixed()} ${mayChange}`;
+    }
     case 350: return `${message.data.entered} ${message.data.members.map(({ user }) => user).join()}`;
     default: return never(message);
   }
@@ -189,6 +193,8 @@ async function app(): Promise<void> {
   await room.queueTake("seat-1", { notifyExt: "" });
   room.tap();
   show("taps", [(await room.tally("like", 5, { clientId: "t" })).toFixed(), (await room.enter({ withTallies: true })).tallies?.[0]?.closed]);
+  const opened: Poll = await room.openPoll("song", { title: "t", options: ["a", "b"], seconds: 60, mayChange: true });
+  show("poll", [opened.closesAt.toFixed(), (await room.vote("song", 1)).counts, (await room.closePoll("song")).closed]);
   await room.queueClear();
   await room.exit();
   client.close();
