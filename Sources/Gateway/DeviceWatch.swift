@@ -17,13 +17,15 @@ final class DeviceWatch: Sendable {
         /// Users whose sessions here have changed.
         var changed: Set<UserID> = []
         var isScheduled = false
+        var isStopped = false
     }
 
     /// Things are collected for longer where there are more nodes to be told: what a node hears and says in a second does not
     /// grow with the square of their number.
     private static func window(others: Int) -> Duration { .milliseconds(min(200, max(10, others * 5 / 4))) }
 
-    private static let patience = Duration.milliseconds(500)
+    /// Nodes answer within milliseconds. Clients that have lost a node which hangs wait for this when they connect elsewhere.
+    private static let patience = Duration.milliseconds(150)
     /// Between the parts of what a node that is reached again is told.
     private static let pause = Duration.milliseconds(50)
     private static let retryDelay = Duration.seconds(1)
@@ -67,18 +69,31 @@ final class DeviceWatch: Sendable {
     func learn(_ user: UserID) async {
         guard !elsewhere.others.isEmpty else { return }
         await withCheckedContinuation { continuation in
-            let isFirst = state.withLock { state -> Bool in
+            let isFirst = state.withLock { state -> Bool? in
+                if state.isStopped { return nil }
                 state.book.await(user, nowMilliseconds: Self.now())
                 state.asking.append((user, continuation))
                 return Self.schedule(&state)
             }
-            if isFirst { flushLater() }
+            if isFirst == nil { continuation.resume() }
+            if isFirst == true { flushLater() }
         }
     }
 
     private static func schedule(_ state: inout State) -> Bool {
         defer { state.isScheduled = true }
-        return !state.isScheduled
+        return !state.isScheduled && !state.isStopped
+    }
+
+    /// The lanes take nothing any more. Nobody waits from here on.
+    func stop() {
+        let asking = state.withLock { state in
+            state.isStopped = true
+            defer { state.asking = [] }
+            return state.asking
+        }
+        for item in asking { item.waiting.resume() }
+        show.withLock { $0 = { _, _ in } }
     }
 
     private static func now() -> UInt64 {
@@ -99,7 +114,7 @@ final class DeviceWatch: Sendable {
     private func flush() async {
         let (asking, changed) = state.withLock { state in
             defer { (state.asking, state.changed, state.isScheduled) = ([], [], false) }
-            return (state.asking, Array(state.changed))
+            return (state.asking, state.isStopped ? [] : Array(state.changed))
         }
         for user in changed { tellHere(user) }
         await tellOthers(of: changed, asking: asking)
@@ -107,7 +122,11 @@ final class DeviceWatch: Sendable {
 
     func use(_ show: @escaping @Sendable (UserID, [HeldDevice]) -> Void) { self.show.withLock { $0 = show } }
 
-    private func tellHere(_ user: UserID) { show.withLock { $0 }(user, sessions(of: user)) }
+    /// Under the lock, so that nothing is shown behind `stop`.
+    private func tellHere(_ user: UserID) {
+        let sessions = sessions(of: user)
+        show.withLock { $0(user, sessions) }
+    }
 
     private func tellOthers(
         of changed: [UserID], asking: [(user: UserID, waiting: CheckedContinuation<Void, Never>)]
@@ -159,7 +178,7 @@ final class DeviceWatch: Sendable {
     private func tellAgain(_ users: [UserID], to other: NodeID) {
         Task {
             try? await Task.sleep(for: Self.retryDelay)
-            guard elsewhere.others.contains(other) else { return }
+            guard elsewhere.others.contains(other), !state.withLock({ $0.isStopped }) else { return }
             await tell(users, to: [other])
         }
     }

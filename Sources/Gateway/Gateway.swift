@@ -186,6 +186,7 @@ public final class Gateway: Sendable {
         for lane in shared.lanes.withLock({ $0 }) {
             await lane.loop.run { lane.value.cutAll() }
         }
+        shared.devices.stop()
     }
 
     /// The viewers of a room on each lane that has any.

@@ -100,7 +100,7 @@ struct OpenAPIDocument: Sendable {
         for query in route.query {
             parameters.append(
                 .object([
-                    "name": .text(query.name), "in": .text("query"), "required": .boolean(false),
+                    "name": .text(query.name), "in": .text("query"), "required": .boolean(query.required),
                     "description": .text(query.meaning), "schema": query.schema.json,
                 ]))
         }

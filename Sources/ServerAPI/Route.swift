@@ -52,6 +52,7 @@ struct QueryDescription: Sendable {
     var name: String
     var meaning: String
     var schema: Schema
+    var required = false
 }
 
 /// The body of a request.

@@ -8,22 +8,24 @@ extension Routes {
             method: .get, path: "/v1/users", name: "listUsers", roles: .reading,
             summary: "Users who are banned or muted in all rooms, by ID.",
             query: [
-                QueryDescription(name: "kind", meaning: "Which ones.", schema: .oneOf(SanctionKind.self)),
+                QueryDescription(
+                    name: "kind", meaning: "Which ones.", schema: .oneOf(SanctionKind.self), required: true),
                 QueryDescription(name: "after", meaning: "`next` of the page before.", schema: .text(bytes: 64)),
                 limitQuery,
             ],
             answer: .json(UsersView.self)
         ) { request, service throws(ChatError) in
-            guard let kind = try request.query.choice("kind", of: SanctionKind.self) else {
-                throw ChatError(.badParameter, "kind is required: BANNED or MUTED", field: "kind")
-            }
             let after = try request.query.text("after").map { (text: String) throws(ChatError) in
                 guard let user = UserID(text) else {
                     throw ChatError(.badParameter, "after is not a cursor of an earlier answer", field: "after")
                 }
                 return user
             }
-            let page = try await service.users(kind, after: after, limit: try request.query.limit())
+            let limit = try request.query.limit()
+            guard let kind = try request.query.choice("kind", of: SanctionKind.self) else {
+                throw ChatError(.badParameter, "kind is required: BANNED or MUTED", field: "kind")
+            }
+            let page = try await service.users(kind, after: after, limit: limit)
             return APIResponse(UsersView(users: page.items, next: page.next))
         },
         Route(

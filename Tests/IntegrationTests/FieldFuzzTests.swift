@@ -145,7 +145,8 @@ extension IntegrationTests {
 
             private func target(_ path: String) -> String {
                 path.replacing("{room}", with: room).replacing("{user}", with: "bob").replacing("{key}", with: "k")
-                    .replacing("{messageId}", with: "m").replacing("{session}", with: "nobody")
+                    .replacing("{messageId}", with: "m").replacing("{session}", with: "nobody").replacing(
+                        "{poll}", with: "p")
             }
 
             private func probes(of schema: JSON) -> [Probe] {
@@ -202,7 +203,9 @@ extension IntegrationTests {
                     }
                 }
                 guard let schema = operation.body.map(resolved) else { return [] }
-                let required = (schema["required"]?.array ?? []).compactMap(\.text)
+                var required = (schema["required"]?.array ?? []).compactMap(\.text)
+                // A list may be left out; this one may not be empty.
+                if operation.name == "openPoll" { required.append("options") }
                 return required.filter { $0 != name }.map { sampleField($0, of: schema) }
             }
 
@@ -225,6 +228,7 @@ extension IntegrationTests {
                 switch name {
                 case "contentType": return Field(name: name, value: "\"image/png\"")
                 case "set" where operation.name == "amendMessage": return Field(name: name, value: #"{"text":"x"}"#)
+                case "options" where operation.name == "openPoll": return Field(name: name, value: #"["a","b"]"#)
                 default: break
                 }
                 return Field(name: name, value: sample(resolved(schema["properties"]?[name] ?? .null)))

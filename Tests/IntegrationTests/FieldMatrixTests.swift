@@ -136,7 +136,9 @@ extension IntegrationTests {
             "event", "operator", "targets", "notifyExt", "data", "reviewUrl",
         ]
         /// Fields that have a form of their own, so that most texts of a right length are refused.
-        private static let formed: Set<String> = ["tally.key", "upload.contentType", "upload.sha256"]
+        private static let formed: Set<String> = [
+            "tally.key", "upload.contentType", "upload.sha256", "poll.poll", "vote.poll",
+        ]
 
         @Test(arguments: ClientEncoding.allCases)
         func `every field of every operation refuses what it must and nothing else`(

@@ -65,7 +65,8 @@ import Testing
             let checker = SchemaChecker(schemas: document["components"]?["schemas"]?.object ?? [:])
             for route in Routes.all(bodyBytesMax: 1) {
                 guard case .json = route.answer else { continue }
-                let target = route.path.replacing("{room}", with: "r1").replacing("{user}", with: "u")
+                let target =
+                    route.path.replacing("{room}", with: "r1").replacing("{user}", with: "u")
                     .replacing("{messageId}", with: "m").replacing("{key}", with: "seat").replacing(
                         "{session}", with: "s1"
                     ).replacing("{node}", with: "n2").replacing("{shard}", with: "3").replacing("{poll}", with: "p")
